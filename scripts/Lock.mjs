@@ -1,0 +1,86 @@
+// One process at a time, also after the one that held the lock was killed. Only what Node brings along.
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+
+/** A process number alone is not enough, because numbers are used again: the time of its start tells two holders apart. */
+const birth = (pid) => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19] ?? ""
+  } catch {
+    return ""
+  }
+}
+
+const isAlive = (pid) => {
+  try {
+    return process.kill(pid, 0)
+  } catch (cause) {
+    return cause.code === "EPERM"
+  }
+}
+
+const holder = (lock) => {
+  try {
+    const [pid, born] = readFileSync(lock, "utf8").trim().split(" ")
+    return { pid: Number(pid), born: born ?? "" }
+  } catch {
+    return undefined
+  }
+}
+
+const isStale = ({ born, pid }) => !isAlive(pid) || (born !== "" && birth(pid) !== born)
+
+/** Made under another name and linked, so that a lock is never seen without its holder in it. */
+const take = (lock) => {
+  const draft = `${lock}.${process.pid}`
+  writeFileSync(draft, `${process.pid} ${birth(process.pid)}\n`)
+  try {
+    linkSync(draft, lock)
+    return true
+  } catch (cause) {
+    if (cause.code !== "EEXIST") throw cause
+    return false
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** Two may find the same stale lock: only the one that renames it removes it. */
+const remove = (lock) => {
+  const aside = `${lock}.stale.${process.pid}`
+  try {
+    renameSync(lock, aside)
+  } catch (cause) {
+    if (cause.code !== "ENOENT") throw cause
+    return
+  }
+  const moved = holder(aside)
+  if (moved !== undefined && !isStale(moved)) linkSync(aside, lock)
+  rmSync(aside, { force: true })
+}
+
+/** Runs `work` while holding the lock file. `onWait` is called once with the process number of whoever holds it. */
+export const withLock = async (lock, onWait, work) => {
+  mkdirSync(dirname(lock), { recursive: true })
+  let told = false
+  while (!take(lock)) {
+    const current = holder(lock)
+    if (current === undefined) continue
+    if (isStale(current)) {
+      remove(lock)
+      continue
+    }
+    if (!told) onWait(current.pid)
+    told = true
+    await sleep(100)
+  }
+  const release = () => rmSync(lock, { force: true })
+  process.once("exit", release)
+  try {
+    return await work()
+  } finally {
+    process.removeListener("exit", release)
+    release()
+  }
+}

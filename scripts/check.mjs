@@ -1,0 +1,43 @@
+// Everything that can be said about the sources without running them: types, lint, boundaries, format.
+import { spawn } from "node:child_process"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const bin = (name) => join(root, "node_modules", ".bin", name)
+
+const checks = {
+  types: [bin("tsc"), "--noEmit", "-p", "tsconfig.json"],
+  lint: [bin("oxlint"), "--type-aware", "--deny-warnings"],
+  boundaries: [process.execPath, "scripts/boundaries.mjs"],
+  format: [bin("prettier"), "--check", "--log-level", "warn", "--cache", "."]
+}
+
+const run = ([command, ...args]) =>
+  new Promise((resolve) => {
+    const began = performance.now()
+    const child = spawn(command, args, {
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
+      shell: process.platform === "win32"
+    })
+    const said = []
+    child.stdout.on("data", (chunk) => said.push(chunk))
+    child.stderr.on("data", (chunk) => said.push(chunk))
+    const end = (ok, more = "") =>
+      resolve({ ok, seconds: (performance.now() - began) / 1000, output: Buffer.concat(said).toString("utf8") + more })
+    child.once("error", (cause) => end(false, cause.message))
+    child.once("close", (code) => end(code === 0))
+  })
+
+const wanted = process.argv.slice(2)
+const names = Object.keys(checks).filter((name) => wanted.length === 0 || wanted.includes(name))
+const results = await Promise.all(
+  names.map(async (name) => {
+    const result = await run(checks[name])
+    if (!result.ok) console.log(result.output.trim())
+    console.log(`${result.ok ? "ok    " : "FAILED"}  ${name.padEnd(10)}  ${result.seconds.toFixed(1)} s`)
+    return result
+  })
+)
+process.exit(results.every(({ ok }) => ok) ? 0 : 1)
