@@ -1,0 +1,66 @@
+import { Data, Effect, Option, type Redacted } from "effect"
+import { RateLimiter } from "../limits/RateLimiter.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import type { SessionId } from "../sessions/Session.ts"
+import { Sessions } from "../sessions/Sessions.ts"
+import { CurrentPasswordIsWrong } from "./AccountErrors.ts"
+import { parseEmail } from "./Email.ts"
+import { acceptPassword, PasswordHasher } from "./Password.ts"
+import type { User } from "./User.ts"
+import { UserRepository } from "./UserRepository.ts"
+
+/** One error for every cause, so that an answer never tells whether the account exists. */
+export class CredentialsAreWrong extends Data.TaggedError("CredentialsAreWrong")<object> {}
+
+/** E-mail and password. Checking them takes one password verification whether or not the account exists. */
+export class Credentials extends Effect.Service<Credentials>()("@berth/Credentials", {
+  effect: Effect.gen(function* () {
+    const users = yield* UserRepository
+    const hasher = yield* PasswordHasher
+    const sessions = yield* Sessions
+    const transaction = yield* Transaction
+    const limiter = yield* RateLimiter
+
+    const verify = Effect.fn("Credentials.verify")(function* (emailText: string, password: Redacted.Redacted) {
+      const account = yield* Option.match(parseEmail(emailText), {
+        onNone: () => Effect.succeedNone,
+        onSome: users.findByEmail
+      })
+      const passwordHash = Option.flatMap(account, ({ passwordHash }) => passwordHash)
+      const right = yield* Option.match(passwordHash, {
+        onNone: () => hasher.verifyNothing(password),
+        onSome: (hash) => hasher.verify(password, hash)
+      })
+      if (Option.isNone(account) || !right) return yield* new CredentialsAreWrong()
+      return account.value.user
+    })
+
+    /** Sets a new password for whoever knows the present one, and ends the user's other sessions. */
+    const change = Effect.fn("Credentials.change")(function* (
+      current: { readonly user: User; readonly sessionId: SessionId },
+      passwords: { readonly current: Redacted.Redacted; readonly next: Redacted.Redacted }
+    ) {
+      const next = yield* acceptPassword(passwords.next)
+      // Whoever holds a session must not try passwords with it, nor keep everybody's hashing busy. A right one is given back.
+      const limitKey = `password of ${current.user.id}`
+      yield* limiter.take("sign-in-account", limitKey)
+      const hash = yield* users.findPasswordHash(current.user.id)
+      const right = yield* Option.match(hash, {
+        onNone: () => hasher.verifyNothing(passwords.current),
+        onSome: (known) => hasher.verify(passwords.current, known)
+      })
+      if (!right) return yield* new CurrentPasswordIsWrong()
+      yield* limiter.giveBack("sign-in-account", limitKey)
+      const nextHash = yield* hasher.hash(next)
+      yield* transaction.run(
+        Effect.zipRight(
+          users.setPasswordHash(current.user.id, nextHash),
+          sessions.closeOthers(current.user.id, current.sessionId)
+        )
+      )
+      yield* Effect.logInfo("A password was changed").pipe(Effect.annotateLogs("userId", current.user.id))
+    })
+
+    return { verify, change }
+  })
+}) {}

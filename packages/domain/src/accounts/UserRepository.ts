@@ -1,0 +1,36 @@
+import { Context, type Effect, type Option } from "effect"
+import type { EmailIsTaken } from "./AccountErrors.ts"
+import type { Email } from "./Email.ts"
+import type { Notifications, User, UserId } from "./User.ts"
+
+export interface NewUser {
+  readonly id: UserId
+  readonly email: Email
+  readonly name: string
+  readonly passwordHash: string
+  readonly referralCode: string
+}
+
+/** What the owner may change; an absent field stays. A changed e-mail is unverified again. */
+export interface UserChanges {
+  readonly name?: string
+  readonly email?: Email
+  readonly notifications?: Partial<Notifications>
+}
+
+export class UserRepository extends Context.Tag("@berth/UserRepository")<
+  UserRepository,
+  {
+    readonly insert: (user: NewUser) => Effect.Effect<User, EmailIsTaken>
+    readonly find: (id: UserId) => Effect.Effect<Option.Option<User>>
+    readonly findByEmail: (
+      email: Email
+    ) => Effect.Effect<Option.Option<{ readonly user: User; readonly passwordHash: Option.Option<string> }>>
+    /** The stored hash of a user's password; none for an account without one. */
+    readonly findPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
+    readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<void>
+    readonly findByReferralCode: (code: string) => Effect.Effect<Option.Option<User>>
+    readonly update: (id: UserId, changes: UserChanges) => Effect.Effect<Option.Option<User>, EmailIsTaken>
+    readonly addCredits: (id: UserId, credits: number) => Effect.Effect<void>
+  }
+>() {}

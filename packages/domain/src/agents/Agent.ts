@@ -1,0 +1,48 @@
+import { Schema } from "effect"
+import { UserId } from "../accounts/User.ts"
+import { idSchema } from "../ids/IdGenerator.ts"
+import { AgentStatus } from "./AgentStatus.ts"
+
+export const AgentId = idSchema("AgentId", "An agent's id, agt_…")
+export type AgentId = typeof AgentId.Type
+
+export const Channel = Schema.Literal("platformA", "platformB", "platformC", "web").annotations({
+  identifier: "Channel"
+})
+export type Channel = typeof Channel.Type
+
+/** What the owner sets of an agent. */
+export const AgentConfig = Schema.Struct({
+  channels: Schema.Array(Channel),
+  skills: Schema.Array(Schema.String),
+  systemPrompt: Schema.NullOr(Schema.String),
+  temperature: Schema.NullOr(Schema.Number),
+  maxTokens: Schema.NullOr(Schema.Int),
+  timezone: Schema.String,
+  /** Cron expression, or null for none. */
+  heartbeat: Schema.NullOr(Schema.String)
+}).annotations({ identifier: "AgentConfig" })
+export type AgentConfig = typeof AgentConfig.Type
+
+export const defaultAgentConfig: AgentConfig = {
+  channels: ["web"],
+  skills: [],
+  systemPrompt: null,
+  temperature: null,
+  maxTokens: null,
+  timezone: "UTC",
+  heartbeat: null
+}
+
+export class Agent extends Schema.Class<Agent>("Agent")({
+  id: AgentId,
+  ownerId: UserId,
+  name: Schema.String,
+  model: Schema.String,
+  /** The catalogue id behind the model `custom`. */
+  customModel: Schema.NullOr(Schema.String),
+  status: AgentStatus,
+  config: AgentConfig,
+  createdAt: Schema.DateTimeUtcFromSelf,
+  updatedAt: Schema.DateTimeUtcFromSelf
+}) {}

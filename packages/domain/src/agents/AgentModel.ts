@@ -1,0 +1,28 @@
+import { Data, Either } from "effect"
+
+/** The model an agent asked for cannot be chosen. */
+export class ModelIsNotAllowed extends Data.TaggedError("ModelIsNotAllowed")<{
+  readonly model: string
+  readonly allowed: ReadonlyArray<string>
+}> {}
+export class CustomModelIsMissing extends Data.TaggedError("CustomModelIsMissing")<object> {}
+
+export interface ModelChoice {
+  readonly model: string
+  readonly customModel: string | null
+}
+
+/** `allowed` is `AGENT_MODELS`, the first one the default; `custom` needs the id of a model of the catalogue beside it. */
+export const chooseModel = (
+  allowed: ReadonlyArray<string>,
+  asked: { readonly model?: string | undefined; readonly customModel?: string | null | undefined }
+): Either.Either<ModelChoice, ModelIsNotAllowed | CustomModelIsMissing> => {
+  const model = asked.model ?? allowed[0] ?? "custom"
+  if (model === "custom") {
+    const customModel = asked.customModel?.trim() ?? ""
+    return customModel.includes("/") ? Either.right({ model, customModel }) : Either.left(new CustomModelIsMissing())
+  }
+  return allowed.includes(model)
+    ? Either.right({ model, customModel: null })
+    : Either.left(new ModelIsNotAllowed({ model, allowed: [...allowed, "custom"] }))
+}

@@ -1,0 +1,30 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { UserId } from "../accounts/User.ts"
+import type { Agent, AgentId } from "./Agent.ts"
+import type { AgentStatus } from "./AgentStatus.ts"
+
+export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
+  AgentRepository,
+  {
+    /** Serialises what follows in this transaction with every other caller for the same owner, so that a count stays true until commit. */
+    readonly lockOwner: (ownerId: UserId) => Effect.Effect<void>
+    /** Agents that use up the owner's limit: all but failed ones. */
+    readonly countTowardsLimit: (ownerId: UserId) => Effect.Effect<number>
+    readonly insert: (agent: Agent) => Effect.Effect<void>
+    readonly find: (id: AgentId) => Effect.Effect<Option.Option<Agent>>
+    readonly findOwned: (ownerId: UserId, id: AgentId) => Effect.Effect<Option.Option<Agent>>
+    /** Newest first. */
+    readonly listOwned: (ownerId: UserId) => Effect.Effect<ReadonlyArray<Agent>>
+    /** Stores model and configuration; none when the agent is gone. */
+    readonly reconfigure: (
+      id: AgentId,
+      changes: Pick<Agent, "model" | "customModel" | "config">
+    ) => Effect.Effect<Option.Option<Agent>>
+    /** Deletes the agent with its sessions and messages; false when it was gone. */
+    readonly remove: (id: AgentId) => Effect.Effect<boolean>
+    /** Compare-and-set: false when the agent is no longer in `from`. Touches the agent, also when `to` is the same. */
+    readonly changeStatus: (id: AgentId, from: AgentStatus, to: AgentStatus) => Effect.Effect<boolean>
+    /** Agents in `provisioning` untouched since before `before`, oldest first. */
+    readonly listStuck: (before: DateTime.Utc) => Effect.Effect<ReadonlyArray<Agent>>
+  }
+>() {}

@@ -1,0 +1,69 @@
+import { Effect, Option } from "effect"
+import type { UserId } from "../accounts/User.ts"
+import type { Agent, AgentId } from "./Agent.ts"
+import { AgentRepository } from "./AgentRepository.ts"
+import { type AgentEvent, moveAgent } from "./AgentStatus.ts"
+import { type Healing, healingOf, LegacyModels } from "./LegacyModels.ts"
+
+/** Agents as the keeper of their cells needs them: who there is, and what has happened to them. */
+export class AgentRoster extends Effect.Service<AgentRoster>()("@berth/AgentRoster", {
+  effect: Effect.gen(function* () {
+    const repository = yield* AgentRepository
+    const legacy = yield* LegacyModels
+
+    /** Tells the state machine what happened to an agent. A refused move is logged and changes nothing; so does one that another process made first. */
+    const tell = (agent: Agent, event: AgentEvent) =>
+      Effect.matchEffect(moveAgent(agent.status, event), {
+        onSuccess: (to) =>
+          to === agent.status ? Effect.succeed(false) : repository.changeStatus(agent.id, agent.status, to),
+        onFailure: ({ from }) =>
+          Effect.logWarning("A status change was refused").pipe(
+            Effect.annotateLogs({ agentId: agent.id, from, event }),
+            Effect.as(false)
+          )
+      })
+
+    /** Gives agents whose model is retired its successor; answers the agents as they are then, and what was healed. */
+    const heal = Effect.fn("AgentRoster.heal")(function* (agents: ReadonlyArray<Agent>) {
+      const healings: Array<Healing> = []
+      const members = yield* Effect.forEach(agents, (agent) =>
+        Effect.gen(function* () {
+          const healing = healingOf(agent, legacy)
+          if (Option.isNone(healing)) return agent
+          const healed = yield* repository.reconfigure(agent.id, {
+            model: "custom",
+            customModel: healing.value.to,
+            config: agent.config
+          })
+          healings.push(healing.value)
+          yield* Effect.logInfo("An agent's retired model was replaced").pipe(
+            Effect.annotateLogs({ agentId: agent.id, ...healing.value })
+          )
+          return Option.getOrElse(healed, () => agent)
+        })
+      )
+      return { members, healings }
+    })
+
+    return {
+      heal,
+      find: Effect.fn("AgentRoster.find")(function* (id: AgentId) {
+        return yield* repository.find(id)
+      }),
+      findOwned: Effect.fn("AgentRoster.findOwned")(function* (ownerId: UserId, id: AgentId) {
+        return yield* repository.findOwned(ownerId, id)
+      }),
+      /** Newest first. */
+      listOwned: Effect.fn("AgentRoster.listOwned")(function* (ownerId: UserId) {
+        return yield* repository.listOwned(ownerId)
+      }),
+      /** Whether the agent's status is another one now. */
+      tell: Effect.fn("AgentRoster.tell")(function* (agent: Agent, event: AgentEvent) {
+        return yield* tell(agent, event)
+      }),
+      tellAll: Effect.fn("AgentRoster.tellAll")(function* (agents: ReadonlyArray<Agent>, event: AgentEvent) {
+        yield* Effect.forEach(agents, (agent) => tell(agent, event), { discard: true })
+      })
+    }
+  })
+}) {}

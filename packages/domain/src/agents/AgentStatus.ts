@@ -1,0 +1,36 @@
+import { Data, Either, Schema } from "effect"
+
+export const AgentStatus = Schema.Literal("provisioning", "running", "active", "stopped", "error").annotations({
+  identifier: "AgentStatus"
+})
+export type AgentStatus = typeof AgentStatus.Type
+
+/** What can happen to an agent. */
+export type AgentEvent =
+  "deployed" | "deployment-failed" | "started" | "stopped" | "restarted" | "updated" | "repaired" | "cell-lost"
+
+export class MoveIsRefused extends Data.TaggedError("MoveIsRefused")<{
+  readonly from: AgentStatus
+  readonly event: AgentEvent
+}> {}
+
+// The table of the specification, and: a lost cell is an error, and start, restart, repair or update revive it.
+const moves: Record<AgentEvent, Partial<Record<AgentStatus, AgentStatus>>> = {
+  deployed: { provisioning: "running" },
+  "deployment-failed": { provisioning: "error" },
+  started: { provisioning: "active", running: "active", active: "active", stopped: "active", error: "active" },
+  stopped: { provisioning: "stopped", running: "stopped", active: "stopped", stopped: "stopped", error: "stopped" },
+  restarted: { provisioning: "active", running: "active", active: "active", stopped: "active", error: "active" },
+  updated: { provisioning: "running", running: "running", active: "running", stopped: "running", error: "running" },
+  repaired: { running: "running", active: "active", stopped: "active", error: "active" },
+  "cell-lost": { running: "error", active: "error" }
+}
+
+/** The one state machine of an agent: where `event` leads from `from`, or that it may not happen there. */
+export const moveAgent = (from: AgentStatus, event: AgentEvent): Either.Either<AgentStatus, MoveIsRefused> => {
+  const to = moves[event][from]
+  return to === undefined ? Either.left(new MoveIsRefused({ from, event })) : Either.right(to)
+}
+
+/** Statuses in which the agent's cell should be up and it answers. */
+export const isUp = (status: AgentStatus): boolean => status === "running" || status === "active"

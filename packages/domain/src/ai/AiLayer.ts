@@ -1,0 +1,234 @@
+import { Chunk, Clock, Duration, Effect, Fiber, HashSet, Option, Ref, type Scope, Stream } from "effect"
+import { IdGenerator } from "../ids/IdGenerator.ts"
+import { AiLimits } from "./AiSettings.ts"
+import { meterAnswer } from "./AnswerMeter.ts"
+import type { ChatCompletion, ChatEvent, ChatOpening, ChatRequest } from "./ChatRequest.ts"
+import { makeCircuitBreakers } from "./CircuitBreakers.ts"
+import { estimateCost, type TokenCounts } from "./EstimateCost.ts"
+import { estimatePromptTokens } from "./EstimateTokens.ts"
+import { type Model, ProviderName } from "./Model.ts"
+import { callUntilAnswered } from "./ModelCalls.ts"
+import { type ChatChunk, ModelCatalogue, ModelProviders, type ProviderFailed } from "./ModelChat.ts"
+import {
+  AiIsUnavailable,
+  MessagesAreMissing,
+  ModelIsUnknown,
+  NoModelsAvailable,
+  ProviderIsUnknown
+} from "./ModelErrors.ts"
+import { ModelUsage } from "./ModelUsage.ts"
+import { planCalls } from "./PlanCalls.ts"
+import { findModel, type Resolution, resolveModel } from "./ResolveModel.ts"
+import { selectModel, taskTypeOf } from "./SelectModel.ts"
+
+/** Which of the configured providers can be reached. */
+export type ProviderHealth = { readonly [name in ProviderName]?: boolean }
+
+export interface AiHealth {
+  readonly status: "healthy" | "degraded"
+  readonly providers: ProviderHealth
+}
+
+/** An answer whose first text is there. */
+export interface OpenChat extends ChatOpening {
+  readonly events: Stream.Stream<ChatEvent, ProviderFailed>
+}
+
+export type ChatError = MessagesAreMissing | ModelIsUnknown | NoModelsAvailable | ProviderFailed
+
+// Room for an answer whose length nobody limited.
+const usualAnswer = 1_000
+// Ids that were told of once are kept so many; they come from outside.
+const toldAtMost = 1_000
+
+const isProviderName = (name: string): name is ProviderName => ProviderName.literals.some((known) => known === name)
+
+/** Models, whoever runs them: what there is, which is best, what it costs, and an answer from the one that works. */
+export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
+  scoped: Effect.gen(function* () {
+    const { all: configured } = yield* ModelProviders
+    const catalogue = yield* ModelCatalogue
+    const usage = yield* ModelUsage
+    const ids = yield* IdGenerator
+    const settings = yield* AiLimits
+    const scope = yield* Effect.scope
+    const breakers = yield* makeCircuitBreakers(settings.breaker)
+    const providers = new Map(configured.map((provider) => [provider.name, provider] as const))
+    const configuredNames = new Set(providers.keys())
+    const told = yield* Ref.make(HashSet.empty<string>())
+
+    const checkHealth = Effect.forEach(
+      configured,
+      (provider) =>
+        provider.healthy.pipe(
+          Effect.timeoutTo({
+            duration: settings.healthTimeout,
+            onSuccess: (healthy) => healthy,
+            onTimeout: () => false
+          }),
+          Effect.map((healthy) => [provider.name, healthy] as const)
+        ),
+      { concurrency: "unbounded" }
+    ).pipe(
+      Effect.map((answers): ProviderHealth => Object.fromEntries(answers)),
+      Effect.withSpan("AiLayer.checkHealth")
+    )
+    const sharedHealth = yield* Effect.cachedWithTTL(checkHealth, settings.healthAge)
+    // In a fiber of the layer's own, so that whoever asked first may leave without taking the answer from the others.
+    const providerHealth = Effect.flatMap(Effect.forkIn(sharedHealth, scope), Fiber.join)
+
+    const tellOfFallback = ({ asked, model }: Resolution) =>
+      Ref.modify(told, (ids) =>
+        HashSet.has(ids, asked)
+          ? [false, ids]
+          : [true, HashSet.add(HashSet.size(ids) < toldAtMost ? ids : HashSet.empty<string>(), asked)]
+      ).pipe(
+        Effect.tap((isNews) =>
+          isNews
+            ? Effect.logInfo("A model that is not available is answered for by another").pipe(
+                Effect.annotateLogs({ asked, model: model.id, provider: model.provider })
+              )
+            : Effect.void
+        )
+      )
+
+    /** The model that answers for an id: that one, or the best general one, which a log line says once for each id. */
+    const resolve = Effect.fn("AiLayer.resolve")(function* (asked: string) {
+      const resolution = yield* resolveModel(yield* catalogue.all, asked)
+      if (resolution.fellBack) yield* tellOfFallback(resolution)
+      return resolution
+    })
+
+    const choose = (
+      models: ReadonlyArray<Model>,
+      request: ChatRequest
+    ): Effect.Effect<Model, ModelIsUnknown | NoModelsAvailable> => {
+      const { model: asked } = request
+      if (asked === undefined) return selectModel(models, taskTypeOf(request.taskType))
+      return request.unknownModel === "refuse" && Option.isNone(findModel(models, asked))
+        ? Effect.fail(new ModelIsUnknown({ model: asked }))
+        : Effect.map(resolve(asked), ({ model }) => model)
+    }
+
+    /**
+     * Finds a model that answers and waits for its first text; until then another takes over from one that fails. The
+     * answer is taken from `events`, as fast as it is read; closing the scope ends the call.
+     */
+    const open = Effect.fn("AiLayer.open")(function* (
+      request: ChatRequest
+    ): Effect.fn.Return<OpenChat, ChatError, Scope.Scope> {
+      const startedAt = yield* Clock.currentTimeMillis
+      if (request.messages.length === 0) return yield* new MessagesAreMissing()
+      const models = yield* catalogue.all
+      const taskType = taskTypeOf(request.taskType)
+      const options = request.options ?? {}
+      const plan = planCalls({
+        models,
+        configured: configuredNames,
+        first: yield* choose(models, request),
+        taskType,
+        tokens: estimatePromptTokens(request.messages) + (options.maxTokens ?? usualAnswer),
+        maxCalls: settings.maxCalls
+      })
+      if (plan.length === 0) return yield* new NoModelsAvailable({ taskType })
+      const deadline = startedAt + Duration.toMillis(settings.totalTimeout)
+      const answer = yield* callUntilAnswered(
+        plan,
+        { messages: request.messages, options, deadline },
+        { settings, breakers, providers }
+      )
+      const opening: ChatOpening = {
+        id: yield* ids.next("cpl"),
+        model: answer.call.model.id,
+        provider: answer.call.provider,
+        attempts: answer.attempts,
+        overheadMs: answer.calledAt - startedAt
+      }
+      const meter = yield* meterAnswer(answer, request, usage)
+      const toEvent = (chunk: ChatChunk): Effect.Effect<ChatEvent> =>
+        chunk.type === "text"
+          ? Effect.succeed({ type: "delta", text: chunk.text })
+          : Effect.map(meter.usage, (metered) => ({
+              type: "done",
+              ...opening,
+              ...metered,
+              finishReason: chunk.finishReason
+            }))
+      return {
+        ...opening,
+        events: Stream.mapChunksEffect(answer.chunks, (pieces) =>
+          Effect.map(
+            Effect.forEach(pieces, (piece) => Effect.zipRight(meter.see(piece), toEvent(piece))),
+            Chunk.unsafeFromArray
+          )
+        )
+      }
+    })
+
+    /** The same as one stream, for whoever has no use for what is known before the first text. */
+    const chat = (request: ChatRequest): Stream.Stream<ChatEvent, ChatError> =>
+      Stream.unwrapScoped(Effect.map(open(request), ({ events }) => events))
+
+    /** The whole answer at once. */
+    const complete = Effect.fn("AiLayer.complete")(function* (
+      request: ChatRequest
+    ): Effect.fn.Return<ChatCompletion, ChatError> {
+      const texts: Array<string> = []
+      const last = yield* Stream.runFoldEffect(chat(request), Option.none<ChatEvent>(), (_, event) =>
+        Effect.sync(() => {
+          if (event.type === "delta") texts.push(event.text)
+          return Option.some(event)
+        })
+      )
+      if (Option.isNone(last) || last.value.type !== "done") {
+        return yield* Effect.dieMessage("A model's answer ended without its end")
+      }
+      const { type: _, ...answer } = last.value
+      return { ...answer, text: texts.join("") }
+    })
+
+    return {
+      /** What the configured providers say of themselves, at most `healthAge` old. */
+      health: Effect.fn("AiLayer.health")(function* (): Effect.fn.Return<AiHealth, AiIsUnavailable> {
+        const health = yield* providerHealth
+        const answers = Object.values(health)
+        if (!answers.includes(true)) return yield* new AiIsUnavailable({ providers: health })
+        return { status: answers.includes(false) ? "degraded" : "healthy", providers: health }
+      }),
+
+      /** Every model, and how many there are of each provider that is configured or has some. */
+      models: Effect.fn("AiLayer.models")(function* () {
+        const models = yield* catalogue.all
+        const providers: { [name in ProviderName]?: number } = {}
+        for (const name of configuredNames) providers[name] = 0
+        for (const { provider } of models) providers[provider] = (providers[provider] ?? 0) + 1
+        return { models, providers }
+      }),
+
+      modelsOf: Effect.fn("AiLayer.modelsOf")(function* (provider: string) {
+        if (!isProviderName(provider)) return yield* new ProviderIsUnknown({ provider })
+        const models = yield* catalogue.all
+        return { provider, models: models.filter((model) => model.provider === provider) }
+      }),
+
+      /** The best available model for a task. */
+      select: Effect.fn("AiLayer.select")(function* (asked: string | null | undefined) {
+        const taskType = taskTypeOf(asked)
+        return { taskType, model: yield* selectModel(yield* catalogue.all, taskType) }
+      }),
+
+      /** What a call of a model costs in US dollars. */
+      estimate: Effect.fn("AiLayer.estimate")(function* (request: TokenCounts & { readonly model: string }) {
+        const found = findModel(yield* catalogue.all, request.model)
+        if (Option.isNone(found)) return yield* new ModelIsUnknown({ model: request.model })
+        const costUsd = yield* estimateCost(found.value, request)
+        return { model: found.value, costUsd }
+      }),
+
+      resolve,
+      open,
+      chat,
+      complete
+    }
+  })
+}) {}

@@ -1,0 +1,48 @@
+import type { UserId } from "../accounts/User.ts"
+import type { AgentId } from "../agents/Agent.ts"
+import type { ProviderName } from "./Model.ts"
+import type { ChatMessage, ChatOptions, TokenUsage } from "./ModelChat.ts"
+import type { CallAttempt } from "./ModelCalls.ts"
+
+export interface ChatRequest {
+  /** At least one. */
+  readonly messages: ReadonlyArray<ChatMessage>
+  /** A model's id; without one the best model for the task answers. */
+  readonly model?: string | undefined
+  /** A `TaskType`; absent and unknown ones are general. */
+  readonly taskType?: string | undefined
+  readonly options?: ChatOptions | undefined
+  /** What to do about an id that names no model: let the best general model answer (the default), or refuse. */
+  readonly unknownModel?: "fall-back" | "refuse" | undefined
+  /** On whose behalf, for the record of usage; null where nobody is known. */
+  readonly caller: { readonly userId: UserId | null; readonly agentId: AgentId | null }
+}
+
+/** What is known of an answer when its first text is there. */
+export interface ChatOpening {
+  /** `cpl_…` */
+  readonly id: string
+  /** The model that answers, which need not be the one that was asked for. */
+  readonly model: string
+  readonly provider: ProviderName
+  /** What was called, in order; the last one answers. */
+  readonly attempts: ReadonlyArray<CallAttempt>
+  /** What choosing, failed calls and waits took before the call that answers went out. */
+  readonly overheadMs: number
+}
+
+export interface ChatEnding {
+  readonly usage: TokenUsage
+  /** The provider did not count, so these are estimates: a token per four bytes of text, rounded up. */
+  readonly usageIsEstimated: boolean
+  readonly finishReason: string | null
+}
+
+/** Pieces of text in order, none of them empty, then one `done`. */
+export type ChatEvent =
+  { readonly type: "delta"; readonly text: string } | ({ readonly type: "done" } & ChatOpening & ChatEnding)
+
+/** A whole answer. */
+export interface ChatCompletion extends ChatOpening, ChatEnding {
+  readonly text: string
+}

@@ -1,0 +1,58 @@
+import { Clock, Effect, HashMap, Option, Ref } from "effect"
+import {
+  askBreaker,
+  type Breaker,
+  type BreakerPolicy,
+  type CallVerdict,
+  closed,
+  tellBreaker,
+  verdictOn
+} from "./CircuitBreaker.ts"
+import type { ProviderFailed } from "./ModelChat.ts"
+import type { PlannedCall } from "./PlanCalls.ts"
+
+type Breakers = HashMap.HashMap<string, Breaker>
+
+const stateOf = (breakers: Breakers, key: string) => Option.getOrElse(HashMap.get(breakers, key), () => closed)
+
+// What is closed without a failure is what an absent key means.
+const keep = (breakers: Breakers, key: string, state: Breaker) =>
+  state._tag === "Closed" && state.failures === 0 ? HashMap.remove(breakers, key) : HashMap.set(breakers, key, state)
+
+const keysOf = (call: PlannedCall) => ({ provider: call.provider, model: `${call.provider} ${call.model.id}` })
+
+/** The circuit breakers of this process: one of each provider, and one of each model at each provider. */
+export const makeCircuitBreakers = (policy: BreakerPolicy) =>
+  Effect.map(Ref.make<Breakers>(HashMap.empty()), (ref) => {
+    const tell = (call: PlannedCall, verdicts: { readonly provider: CallVerdict; readonly model: CallVerdict }) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Ref.update(ref, (breakers) => {
+          const { provider, model } = keysOf(call)
+          const told = keep(
+            breakers,
+            provider,
+            tellBreaker(stateOf(breakers, provider), verdicts.provider, now, policy)
+          )
+          return keep(told, model, tellBreaker(stateOf(told, model), verdicts.model, now, policy))
+        })
+      )
+    return {
+      /** Whether this call may go out now; each call that may must be told of. */
+      ask: (call: PlannedCall): Effect.Effect<boolean> =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          Ref.modify(ref, (breakers) => {
+            const { provider, model } = keysOf(call)
+            const [providerMay, providerState] = askBreaker(stateOf(breakers, provider), now, policy)
+            const [modelMay, modelState] = askBreaker(stateOf(breakers, model), now, policy)
+            return providerMay && modelMay
+              ? [true, keep(keep(breakers, provider, providerState), model, modelState)]
+              : [false, breakers]
+          })
+        ),
+      answered: (call: PlannedCall): Effect.Effect<void> => tell(call, { provider: "up", model: "up" }),
+      failed: (call: PlannedCall, failure: ProviderFailed): Effect.Effect<void> => tell(call, verdictOn(failure)),
+      givenUp: (call: PlannedCall): Effect.Effect<void> => tell(call, { provider: "nothing", model: "nothing" })
+    }
+  })
+
+export type CircuitBreakers = Effect.Effect.Success<ReturnType<typeof makeCircuitBreakers>>

@@ -1,0 +1,35 @@
+import { Schema } from "effect"
+
+/** The model providers, in the order in which they are tried for a model that several offer. */
+export const ProviderName = Schema.Literal(
+  "openrouter",
+  "anthropic",
+  "openai",
+  "google",
+  "groq",
+  "sandbox"
+).annotations({
+  identifier: "ProviderName"
+})
+export type ProviderName = typeof ProviderName.Type
+
+export const TaskType = Schema.Literal("general", "coding", "analysis", "creative", "fast", "vision")
+export type TaskType = typeof TaskType.Type
+
+/** A model of the catalogue. */
+export const Model = Schema.Struct({
+  /** `<vendor>/<name>`, for example anthropic/claude-opus-4-6. */
+  id: Schema.String,
+  name: Schema.String,
+  provider: ProviderName,
+  description: Schema.String,
+  tags: Schema.Array(Schema.String),
+  /** US dollars per million tokens. */
+  inputCost: Schema.Number,
+  outputCost: Schema.Number,
+  /** Tokens. */
+  contextWindow: Schema.Int,
+  /** Whether a configured provider can run it now. */
+  available: Schema.Boolean
+}).annotations({ identifier: "Model" })
+export type Model = typeof Model.Type

@@ -1,0 +1,72 @@
+import { Chunk, Clock, Duration, Effect, Option, type Scope, Stream, type Tracer } from "effect"
+import type { AiSettings } from "./AiSettings.ts"
+import { type ChatChunk, type ChatMessage, type ChatOptions, type ModelProvider, ProviderFailed } from "./ModelChat.ts"
+import { callSpan } from "./ModelTelemetry.ts"
+import type { PlannedCall } from "./PlanCalls.ts"
+
+export interface CallInput {
+  readonly provider: ModelProvider
+  readonly call: PlannedCall
+  readonly messages: ReadonlyArray<ChatMessage>
+  readonly options: ChatOptions
+  /** Epoch milliseconds at which the whole answer must be there. */
+  readonly deadline: number
+}
+
+export interface OpenedCall {
+  /** What there is of the answer from its first text on, ending with `end`. */
+  readonly chunks: Stream.Stream<ChatChunk, ProviderFailed>
+  /** Ends with the scope. */
+  readonly span: Tracer.Span
+}
+
+const isVisible = (chunk: ChatChunk) => chunk.type === "end" || chunk.text !== ""
+
+/**
+ * Calls a model once and waits for its first text, so that up to there another can still take over. The scope holds
+ * the provider's connection; closing it ends the call. Pieces are asked of the provider no faster than they are taken.
+ */
+export const openCall = (
+  input: CallInput,
+  settings: AiSettings
+): Effect.Effect<OpenedCall, ProviderFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const described = callSpan(input.call, input.options)
+    const span = yield* Effect.makeSpanScoped(described.name, described.options)
+    const failed = (kind: ProviderFailed["kind"], reason: string) =>
+      new ProviderFailed({ provider: input.call.provider, kind, reason })
+    const pull = yield* Stream.toPull(input.provider.chat(input.call.model.id, input.messages, input.options)).pipe(
+      Effect.withParentSpan(span)
+    )
+
+    const next = (limit: Duration.Duration, silence: string): Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed> =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const left = Duration.millis(Math.max(0, input.deadline - now))
+        return pull.pipe(
+          Effect.withParentSpan(span),
+          Effect.mapError(Option.getOrElse(() => failed("nonsense", "the answer has no end"))),
+          Effect.timeoutFail({
+            duration: Duration.min(limit, left),
+            onTimeout: () => failed("timeout", Duration.lessThan(left, limit) ? "the answer takes too long" : silence)
+          })
+        )
+      })
+    const nextPiece = next(settings.idleTimeout, `nothing came for ${Duration.format(settings.idleTimeout)}`)
+    const untilVisible = (
+      piece: Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed>
+    ): Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed> =>
+      Effect.flatMap(piece, (chunk) => {
+        const visible = Chunk.filter(chunk, isVisible)
+        return Chunk.isEmpty(visible) ? Effect.suspend(() => untilVisible(nextPiece)) : Effect.succeed(visible)
+      })
+    const first = yield* untilVisible(
+      next(settings.firstByteTimeout, `no answer within ${Duration.format(settings.firstByteTimeout)}`)
+    )
+    return {
+      span,
+      chunks: Stream.fromChunk(first).pipe(
+        Stream.concat(Stream.repeatEffectChunk(untilVisible(nextPiece))),
+        Stream.takeUntil((chunk) => chunk.type === "end")
+      )
+    }
+  })

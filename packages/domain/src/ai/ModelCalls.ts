@@ -1,0 +1,170 @@
+import { Clock, Duration, Effect, Either, ExecutionStrategy, Exit, Option, Random, Ref, Scope, Stream } from "effect"
+import type { AiSettings } from "./AiSettings.ts"
+import type { CircuitBreakers } from "./CircuitBreakers.ts"
+import type { ProviderName } from "./Model.ts"
+import { type ModelProvider, ProviderFailed } from "./ModelChat.ts"
+import { type CallInput, type OpenedCall, openCall } from "./ModelCall.ts"
+import { countCall, measureFirstText } from "./ModelTelemetry.ts"
+import type { PlannedCall } from "./PlanCalls.ts"
+import { retryDelay } from "./RetryCall.ts"
+
+/** One model called at one provider for an answer. */
+export interface CallAttempt {
+  readonly model: string
+  readonly provider: ProviderName
+  /** `answered`; the kind of its failure; or `skipped`, since it has failed too often just before. */
+  readonly outcome: "answered" | "skipped" | ProviderFailed["kind"]
+  /** How often it was tried. */
+  readonly tries: number
+}
+
+export interface AnsweredCall extends OpenedCall {
+  readonly call: PlannedCall
+  readonly attempts: ReadonlyArray<CallAttempt>
+  /** Epoch milliseconds at which the call that answered went out. */
+  readonly calledAt: number
+}
+
+export interface CallsContext {
+  readonly settings: AiSettings
+  readonly breakers: CircuitBreakers
+  readonly providers: ReadonlyMap<ProviderName, ModelProvider>
+}
+
+type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
+
+/** One try in a scope of its own, which ends with it unless it is answered. */
+const tryOnce = (input: CallInput, settings: AiSettings) =>
+  Effect.flatMap(Effect.scope, (parent) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) =>
+        restore(Scope.extend(openCall(input, settings), scope)).pipe(
+          Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit)))
+        )
+      )
+    )
+  )
+
+/** Tries one call until it answers or is not worth another try. */
+const tryCall = (input: CallInput, settings: AiSettings) =>
+  Effect.gen(function* () {
+    const tries = yield* Ref.make(0)
+    const attempt: Effect.Effect<{ opened: OpenedCall; calledAt: number }, ProviderFailed, Scope.Scope> = Effect.gen(
+      function* () {
+        const calledAt = yield* Clock.currentTimeMillis
+        yield* Ref.update(tries, (count) => count + 1)
+        const opened = yield* tryOnce(input, settings)
+        yield* Effect.flatMap(Clock.currentTimeMillis, (now) => measureFirstText(input.call, now - calledAt))
+        return { opened, calledAt }
+      }
+    ).pipe(
+      Effect.catchAll((failure) =>
+        Effect.gen(function* () {
+          yield* countCall(input.call, failure.kind)
+          const [jitter, soFar, now] = yield* Effect.all([Random.next, Ref.get(tries), Clock.currentTimeMillis])
+          const delay = retryDelay(failure, soFar, jitter, settings.retry).pipe(
+            Option.filter((wait) => now + Duration.toMillis(wait) < input.deadline)
+          )
+          return yield* Option.match(delay, {
+            onNone: () => Effect.fail(failure),
+            onSome: (wait) => Effect.zipRight(Effect.sleep(wait), attempt)
+          })
+        })
+      )
+    )
+    const result = yield* Effect.either(attempt)
+    return { result, tries: yield* Ref.get(tries) }
+  })
+
+/** Says in the first failure, which is of the model that was asked for, what else was tried. */
+const sumUp = (failures: ReadonlyArray<PlannedCall & { readonly failure: ProviderFailed }>): ProviderFailed | null => {
+  const [first, ...others] = failures
+  if (first === undefined) return null
+  const tried = others.map(({ failure, model }) => `${model.id} at ${failure.provider}: ${failure.kind}`)
+  return new ProviderFailed({
+    provider: first.failure.provider,
+    kind: first.failure.kind,
+    retryAfter: first.failure.retryAfter,
+    reason: tried.length === 0 ? first.failure.reason : `${first.failure.reason} (then ${tried.join(", ")})`
+  })
+}
+
+/**
+ * Goes through a plan until a model answers with its first text. After that the answer is this model's: what fails
+ * from there on ends it.
+ */
+export const callUntilAnswered = (
+  plan: ReadonlyArray<PlannedCall>,
+  request: CallsRequest,
+  { breakers, providers, settings }: CallsContext
+): Effect.Effect<AnsweredCall, ProviderFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const attempts: Array<CallAttempt> = []
+    const failures: Array<PlannedCall & { readonly failure: ProviderFailed }> = []
+    const note = (call: PlannedCall, outcome: CallAttempt["outcome"], tries: number) =>
+      attempts.push({ model: call.model.id, provider: call.provider, outcome, tries })
+
+    for (const call of plan) {
+      const provider = providers.get(call.provider)
+      if (provider === undefined) continue
+      const attempt = yield* Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(breakers.ask(call), (may) =>
+          may
+            ? restore(tryCall({ ...request, provider, call }, settings)).pipe(
+                Effect.onExit((exit) =>
+                  Exit.isFailure(exit)
+                    ? breakers.givenUp(call)
+                    : Either.match(exit.value.result, {
+                        onLeft: (failure) => breakers.failed(call, failure),
+                        onRight: () => breakers.answered(call)
+                      })
+                ),
+                Effect.map(Option.some)
+              )
+            : Effect.succeedNone
+        )
+      )
+      if (Option.isNone(attempt)) {
+        note(call, "skipped", 0)
+        continue
+      }
+      const { result, tries } = attempt.value
+      if (Either.isRight(result)) {
+        note(call, "answered", tries)
+        const { calledAt, opened } = result.right
+        return {
+          call,
+          attempts,
+          calledAt,
+          span: opened.span,
+          chunks: opened.chunks.pipe(
+            Stream.tapError((failure) => {
+              opened.span.attribute("error.type", failure.kind)
+              return Effect.zipRight(breakers.failed(call, failure), countCall(call, failure.kind))
+            })
+          )
+        }
+      }
+      const failure = result.left
+      note(call, failure.kind, tries)
+      failures.push({ ...call, failure })
+      yield* Effect.logWarning("A model did not answer").pipe(
+        Effect.annotateLogs({
+          model: call.model.id,
+          provider: call.provider,
+          kind: failure.kind,
+          reason: failure.reason
+        })
+      )
+    }
+    const skipped = attempts[0]
+    return yield* Effect.fail(
+      sumUp(failures) ??
+        new ProviderFailed({
+          provider: skipped?.provider ?? "openrouter",
+          kind: "overloaded",
+          reason: "failed too often just before and is left alone for a while",
+          retryAfter: settings.breaker.rest
+        })
+    )
+  })

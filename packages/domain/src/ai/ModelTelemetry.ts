@@ -1,0 +1,87 @@
+import { Effect, Metric, MetricBoundaries } from "effect"
+import type { ProviderName } from "./Model.ts"
+import type { ChatOptions, TokenUsage } from "./ModelChat.ts"
+import { nameOf } from "./ModelRoutes.ts"
+import type { PlannedCall } from "./PlanCalls.ts"
+
+const calls = Metric.counter("berth_model_calls_total", {
+  description: "Calls of models, by provider, model and outcome",
+  incremental: true
+})
+
+const tokens = Metric.counter("berth_model_tokens_total", {
+  description: "Tokens that models took in (prompt) and gave out (completion)",
+  incremental: true
+})
+
+const seconds = (from: number, count: number) => MetricBoundaries.exponential({ start: from, factor: 2, count })
+
+const firstText = Metric.histogram(
+  "berth_model_first_text_seconds",
+  seconds(0.05, 12),
+  "Time from the call of a model to its first text"
+)
+
+const duration = Metric.histogram(
+  "berth_model_call_seconds",
+  seconds(0.1, 14),
+  "Time from the call of a model to the end of its answer"
+)
+
+const counted = (counter: Metric.Metric.Counter<number>, call: PlannedCall, tag: string, value: string) =>
+  counter.pipe(
+    Metric.tagged("provider", call.provider),
+    Metric.tagged("model", call.model.id),
+    Metric.tagged(tag, value)
+  )
+
+const timed = (histogram: Metric.Metric.Histogram<number>, call: PlannedCall, millis: number) =>
+  Metric.update(
+    histogram.pipe(Metric.tagged("provider", call.provider), Metric.tagged("model", call.model.id)),
+    millis / 1000
+  )
+
+/** `outcome`: answered, or the kind of its failure. */
+export const countCall = (call: PlannedCall, outcome: string): Effect.Effect<void> =>
+  Metric.update(counted(calls, call, "outcome", outcome), 1)
+
+export const countTokens = (call: PlannedCall, usage: TokenUsage): Effect.Effect<void> =>
+  Effect.zipRight(
+    Metric.update(counted(tokens, call, "direction", "prompt"), usage.promptTokens),
+    Metric.update(counted(tokens, call, "direction", "completion"), usage.completionTokens)
+  )
+
+export const measureFirstText = (call: PlannedCall, millis: number): Effect.Effect<void> =>
+  timed(firstText, call, millis)
+
+export const measureCall = (call: PlannedCall, millis: number): Effect.Effect<void> => timed(duration, call, millis)
+
+// OpenTelemetry's names of the providers where it has one.
+const conventionalNames: { readonly [name in ProviderName]?: string } = { google: "gcp.gemini" }
+
+/** The span of one call by OpenTelemetry's conventions for generative AI: its name, and what is known before it. */
+export const callSpan = (call: PlannedCall, options: ChatOptions) => {
+  const provider = conventionalNames[call.provider] ?? call.provider
+  return {
+    name: `chat ${call.model.id}`,
+    options: {
+      kind: "client" as const,
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.system": provider,
+        "gen_ai.request.model": nameOf(call.model.id),
+        "berth.model": call.model.id,
+        ...(options.temperature === undefined ? {} : { "gen_ai.request.temperature": options.temperature }),
+        ...(options.topP === undefined ? {} : { "gen_ai.request.top_p": options.topP }),
+        ...(options.maxTokens === undefined ? {} : { "gen_ai.request.max_tokens": options.maxTokens })
+      }
+    }
+  }
+}
+
+/** What is known after a call. */
+export const usageAttributes = (usage: TokenUsage): Record<string, unknown> => ({
+  "gen_ai.usage.input_tokens": usage.promptTokens,
+  "gen_ai.usage.output_tokens": usage.completionTokens
+})

@@ -1,0 +1,46 @@
+import type { Model, ProviderName, TaskType } from "./Model.ts"
+import { routesOf, vendorOf } from "./ModelRoutes.ts"
+import { rankModels } from "./SelectModel.ts"
+
+export interface PlannedCall {
+  readonly model: Model
+  readonly provider: ProviderName
+}
+
+export interface CallPlanInput {
+  readonly models: ReadonlyArray<Model>
+  readonly configured: ReadonlySet<ProviderName>
+  /** The model that was asked for or selected; it comes first whether it fits or not. */
+  readonly first: Model
+  readonly taskType: TaskType
+  /** Tokens that prompt and answer need; a model to fall back to has at least this much context. */
+  readonly tokens: number
+  readonly maxCalls: number
+}
+
+/**
+ * Whom to call, in order, until one answers: the model itself at each provider that runs it, then the best others that
+ * fit, one at each provider not called yet before further ones of other vendors. The sandbox stands in for nothing else.
+ */
+export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
+  const plan: Array<PlannedCall> = routesOf(input.first, input.configured).map((provider) => ({
+    model: input.first,
+    provider
+  }))
+  const others = rankModels(input.models, input.taskType).filter(
+    (model) =>
+      model.available &&
+      model.id !== input.first.id &&
+      model.provider !== "sandbox" &&
+      model.contextWindow >= input.tokens
+  )
+  const add = (isWanted: (model: Model, provider: ProviderName) => boolean) => {
+    for (const model of others) {
+      const provider = routesOf(model, input.configured).find((candidate) => isWanted(model, candidate))
+      if (provider !== undefined) plan.push({ model, provider })
+    }
+  }
+  add((_, provider) => plan.every((call) => call.provider !== provider))
+  add((model) => plan.every((call) => vendorOf(call.model.id) !== vendorOf(model.id)))
+  return plan.slice(0, input.maxCalls)
+}

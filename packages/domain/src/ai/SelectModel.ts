@@ -1,0 +1,67 @@
+import { Either, Order, Schema } from "effect"
+import { type Model, TaskType } from "./Model.ts"
+import { NoModelsAvailable } from "./ModelErrors.ts"
+
+const isTaskType = Schema.is(TaskType)
+
+/** Unknown and absent task types are general. */
+export const taskTypeOf = (asked: string | null | undefined): TaskType => (isTaskType(asked) ? asked : "general")
+
+/** US dollars per million tokens of a conversation with three tokens in for each one out. */
+export const blendedCost = (model: Pick<Model, "inputCost" | "outputCost">): number =>
+  (3 * model.inputCost + model.outputCost) / 4
+
+interface Taste {
+  /** US dollars per million blended tokens that a task is worth. */
+  readonly budget: number
+  /** Tokens of context that today's models for it have. */
+  readonly context: number
+  /** Among those that qualify: the most able, for which price is the best sign there is, or the cheapest. */
+  readonly prefer: "able" | "cheap"
+}
+
+const tastes: Record<TaskType, Taste> = {
+  general: { budget: 8, context: 200_000, prefer: "able" },
+  coding: { budget: 10, context: 200_000, prefer: "able" },
+  analysis: { budget: 10, context: 200_000, prefer: "able" },
+  creative: { budget: 10, context: 128_000, prefer: "able" },
+  fast: { budget: 1, context: 100_000, prefer: "cheap" },
+  vision: { budget: 8, context: 200_000, prefer: "able" }
+}
+
+const falseLast = <A>(predicate: (value: A) => boolean): Order.Order<A> =>
+  Order.mapInput(Order.reverse(Order.boolean), predicate)
+
+const rankingFor = (taskType: TaskType): Order.Order<Model> => {
+  const { budget, context, prefer } = tastes[taskType]
+  const isAffordable = (model: Model) => blendedCost(model) <= budget
+  const cheapest = Order.mapInput(Order.number, blendedCost)
+  const dearest = Order.reverse(cheapest)
+  return Order.combineAll<Model>([
+    falseLast((model) => model.available),
+    // The sandbox stands in where nothing else is there, and never before a real model.
+    falseLast((model) => model.provider !== "sandbox"),
+    falseLast((model) => model.tags.includes(taskType)),
+    // All-rounders before what is made for one thing and does less well around it.
+    falseLast((model) => model.tags.includes("general")),
+    falseLast(isAffordable),
+    falseLast((model) => model.contextWindow >= context),
+    (self, that) => (prefer === "able" && isAffordable(self) ? dearest(self, that) : cheapest(self, that)),
+    Order.mapInput(Order.reverse(Order.number), (model: Model) => model.contextWindow),
+    // Of the same family the later version: ids end in it.
+    Order.mapInput(Order.reverse(Order.string), (model: Model) => model.id)
+  ])
+}
+
+/** Models for a task, the best first: available before not, tagged for it, within what it is worth, with room for it. */
+export const rankModels = (models: ReadonlyArray<Model>, taskType: TaskType): ReadonlyArray<Model> =>
+  [...models].sort(rankingFor(taskType))
+
+/** The best available model for a task. */
+export const selectModel = (
+  models: ReadonlyArray<Model>,
+  taskType: TaskType
+): Either.Either<Model, NoModelsAvailable> => {
+  const best = rankModels(models, taskType)[0]
+  return best?.available === true ? Either.right(best) : Either.left(new NoModelsAvailable({ taskType }))
+}

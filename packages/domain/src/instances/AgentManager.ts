@@ -1,0 +1,47 @@
+import { Context, type Effect, type Stream } from "effect"
+import type { UserId } from "../accounts/User.ts"
+import type { AgentId } from "../agents/Agent.ts"
+import type { Healing } from "../agents/LegacyModels.ts"
+import type { Turn, TurnEvent, TurnFailed } from "./AgentRuntime.ts"
+import type { BackendIsUnavailable, CellIsUnavailable, InstanceIsUnknown } from "./InstanceErrors.ts"
+
+export interface RestartOutcome {
+  readonly runtimeVersion: string
+  /** Retired models that were replaced on the way. */
+  readonly healings: ReadonlyArray<Healing>
+}
+
+/**
+ * The backend's owner of the cells. Two Layers: in the backend's own process it acts, elsewhere it is a client of the
+ * backend API; callers cannot tell which. Callers have settled ownership before.
+ */
+export class AgentManager extends Context.Tag("@berth/AgentManager")<
+  AgentManager,
+  {
+    /** Brings the owner's cell up with this agent in it and marks the agent running. Doing it again changes nothing. */
+    readonly deploy: (agentId: AgentId) => Effect.Effect<void, BackendIsUnavailable | CellIsUnavailable>
+    /** Gives up on an agent whose deployment keeps failing: provisioning to error. */
+    readonly giveUp: (agentId: AgentId, reason: string) => Effect.Effect<void, BackendIsUnavailable>
+    readonly start: (
+      userId: UserId
+    ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
+    readonly stop: (userId: UserId) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable>
+    readonly restart: (
+      userId: UserId
+    ) => Effect.Effect<RestartOutcome, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
+    /** Brings the cell up on the newest runtime; it counts as updated only when it answers. */
+    readonly update: (
+      userId: UserId
+    ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
+    /** Rebuilds the cell's directory and configuration and brings it up; conversations, limits and credentials stay. */
+    readonly repair: (
+      userId: UserId
+    ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
+    /** Makes a cell that is up know the agents as the rows say; one with no agents left is stopped. Nothing for a cell that is down. */
+    readonly reconfigure: (userId: UserId) => Effect.Effect<void, BackendIsUnavailable | CellIsUnavailable>
+    readonly chat: (
+      userId: UserId,
+      turn: Turn
+    ) => Stream.Stream<TurnEvent, BackendIsUnavailable | CellIsUnavailable | TurnFailed>
+  }
+>() {}

@@ -1,0 +1,30 @@
+import { Context, type Effect, type Option, type Redacted } from "effect"
+import type { UserId } from "../accounts/User.ts"
+import type { DesiredState, Instance } from "./Instance.ts"
+
+export interface InstanceChanges {
+  readonly desired?: DesiredState
+  readonly status?: Instance["status"]
+  readonly startedAt?: Instance["startedAt"]
+  readonly runtimeVersion?: string | null
+}
+
+/** Secrets of an instance are sealed before they reach a row, and opened on the way back. */
+export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")<
+  InstanceRepository,
+  {
+    /** The owner's instance, made on first call; concurrent first calls make one. */
+    readonly ensure: (userId: UserId, subdomain: string) => Effect.Effect<Instance>
+    readonly find: (userId: UserId) => Effect.Effect<Option.Option<Instance>>
+    readonly update: (userId: UserId, changes: InstanceChanges) => Effect.Effect<void>
+    /** Every instance that should be up, or down: what a starting backend revives, or finds left by an earlier one. Oldest first. */
+    readonly listDesired: (desired: DesiredState) => Effect.Effect<ReadonlyArray<Instance>>
+    /** The token that a cell and the backend show each other; made on first call, then the same. */
+    readonly cellToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
+    readonly findByCellToken: (token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
+    /** The owner's token for the instance's own endpoints; made on first call, then the same. */
+    readonly gatewayToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
+    /** One caller at a time per owner, across processes. */
+    readonly serialised: <A, E, R>(userId: UserId, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  }
+>() {}

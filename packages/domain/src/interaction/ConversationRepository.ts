@@ -1,0 +1,63 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { UserId } from "../accounts/User.ts"
+import type { AgentId } from "../agents/Agent.ts"
+import type { ReservationId } from "../billing/Charging.ts"
+import type { ChatSession, ChatSessionId, Message, MessageId } from "./Conversation.ts"
+
+export interface NewMessage {
+  readonly id: MessageId
+  readonly sessionId: ChatSessionId
+  readonly content: string
+  readonly topic: string | null
+  readonly platform: string
+}
+
+/** The record of conversations. A user's pending message is the turn itself: it holds a lease that its process renews while it works on it. */
+export class ConversationRepository extends Context.Tag("@berth/ConversationRepository")<
+  ConversationRepository,
+  {
+    readonly insertSession: (session: ChatSession) => Effect.Effect<void>
+    readonly findSession: (userId: UserId, id: ChatSessionId) => Effect.Effect<Option.Option<ChatSession>>
+    /** The user's session with this agent that was used last. */
+    readonly findActiveSession: (userId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<ChatSession>>
+    /** Last used first. */
+    readonly listSessions: (userId: UserId, limit: number) => Effect.Effect<ReadonlyArray<ChatSession>>
+    /** Appends the user's message as `pending` with the session's next `seq` and a lease until `leaseUntil`. */
+    readonly appendUserMessage: (
+      message: NewMessage,
+      leaseUntil: DateTime.Utc,
+      reservation: Option.Option<ReservationId>
+    ) => Effect.Effect<Message>
+    /** Whether every earlier message of the session has been answered or has failed. */
+    readonly isNext: (message: Message) => Effect.Effect<boolean>
+    readonly renewLease: (id: MessageId, leaseUntil: DateTime.Utc) => Effect.Effect<void>
+    /** Stores the reply and marks the message answered; none when the message is no longer pending (it was given up). */
+    readonly answer: (
+      message: Message,
+      reply: { readonly id: MessageId; readonly content: string }
+    ) => Effect.Effect<Option.Option<Message>>
+    /** pending to failed; false when it was not pending any more. */
+    readonly fail: (id: MessageId) => Effect.Effect<boolean>
+    /** Pending messages whose lease has ended: their process is gone. Marks them failed and answers them with what they had reserved. */
+    readonly failAbandoned: (
+      now: DateTime.Utc
+    ) => Effect.Effect<ReadonlyArray<{ readonly id: MessageId; readonly reservation: Option.Option<ReservationId> }>>
+    /** What a model is given: messages of a session before `beforeSeq` (all when absent), failed ones left out, the newest `limit`, oldest first. */
+    readonly transcript: (
+      sessionId: ChatSessionId,
+      options: { readonly beforeSeq?: number; readonly limit: number }
+    ) => Effect.Effect<ReadonlyArray<Message>>
+    /** The record of a session, failed messages too, the newest `limit`, oldest first. */
+    readonly record: (sessionId: ChatSessionId, limit: number) => Effect.Effect<ReadonlyArray<Message>>
+    /** All messages of an agent over all sessions, newest first, and how many there are. */
+    readonly listOfAgent: (
+      agentId: AgentId,
+      page: { readonly limit: number; readonly offset: number }
+    ) => Effect.Effect<{ readonly messages: ReadonlyArray<Message>; readonly total: number }>
+    /** Deletes the user's sessions with their messages; answers how many sessions. */
+    readonly removeSessions: (userId: UserId) => Effect.Effect<number>
+    /** All the user's messages over all sessions, newest first. */
+    readonly listOfUser: (userId: UserId, limit: number) => Effect.Effect<ReadonlyArray<Message>>
+    readonly countOfUser: (userId: UserId) => Effect.Effect<number>
+  }
+>() {}

@@ -1,0 +1,24 @@
+import { Schema } from "effect"
+import { AgentId } from "../agents/Agent.ts"
+
+/** The two queues of the specification. */
+export const QueueName = Schema.Literal("tasks", "provision")
+export type QueueName = typeof QueueName.Type
+
+/** W3C trace context of what caused the job, so that one trace runs from the request to the job's effects. */
+export const TraceParent = Schema.Struct({ traceId: Schema.String, spanId: Schema.String, sampled: Schema.Boolean })
+export type TraceParent = typeof TraceParent.Type
+
+/** A kind of job: its queue, its name and the shape of its payload. */
+export interface JobKind<A, I> {
+  readonly queue: QueueName
+  readonly name: string
+  readonly payload: Schema.Schema<A, I>
+}
+
+/** Provision an agent: bring its cell up with it. */
+export const NewAgent = {
+  queue: "provision",
+  name: "new-agent",
+  payload: Schema.Struct({ agentId: AgentId })
+} as const satisfies JobKind<{ readonly agentId: AgentId }, { readonly agentId: string }>

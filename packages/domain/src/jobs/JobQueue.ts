@@ -1,0 +1,76 @@
+import { Context, Data, type Duration, type Effect, type Scope } from "effect"
+import type { QueueName, TraceParent } from "./Job.ts"
+
+export class QueueIsUnavailable extends Data.TaggedError("QueueIsUnavailable")<{
+  readonly operation: string
+  readonly cause: unknown
+}> {
+  override get message() {
+    return `The queue does not answer (${this.operation}): ${String(this.cause)}`
+  }
+}
+
+/** The job cannot succeed: it goes to the dead letters without further attempts. */
+export class JobIsHopeless extends Data.TaggedError("JobIsHopeless")<{ readonly reason: string }> {
+  override get message() {
+    return this.reason
+  }
+}
+
+export interface JobToAdd {
+  readonly id: string
+  readonly queue: QueueName
+  readonly name: string
+  readonly payload: unknown
+  readonly trace: TraceParent | null
+}
+
+export interface RunningJob {
+  readonly id: string
+  readonly name: string
+  readonly payload: unknown
+  readonly trace: TraceParent | null
+  /** From 1. A run that was cut off by the death of its worker does not count. */
+  readonly attempt: number
+  readonly attempts: number
+}
+
+export interface DeadLetter {
+  readonly id: string
+  readonly name: string
+  readonly payload: unknown
+  readonly reason: string
+}
+
+export interface QueueCounts {
+  readonly waiting: number
+  readonly active: number
+  readonly delayed: number
+  readonly completed: number
+  readonly failed: number
+}
+
+/** At-least-once jobs with retries, back-off with jitter and dead letters. */
+export class JobQueue extends Context.Tag("@berth/JobQueue")<
+  JobQueue,
+  {
+    /** A job whose id is still known is not added again. */
+    readonly add: (job: JobToAdd) => Effect.Effect<void, QueueIsUnavailable>
+    /**
+     * Consumes a queue until the scope closes. `concurrency` is a true cap on jobs in flight in this process. Closing takes
+     * no further jobs and waits up to `drain` for running ones; what is left goes back to the queue.
+     */
+    readonly work: <E, R>(
+      queue: QueueName,
+      options: { readonly concurrency: number; readonly drain: Duration.DurationInput },
+      handle: (job: RunningJob) => Effect.Effect<void, E | JobIsHopeless, R>
+    ) => Effect.Effect<void, QueueIsUnavailable, R | Scope.Scope>
+    readonly counts: (queue: QueueName) => Effect.Effect<QueueCounts, QueueIsUnavailable>
+    readonly deadLetters: (
+      queue: QueueName,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<DeadLetter>, QueueIsUnavailable>
+    /** Puts a dead letter back to work; false when there is none with that id. */
+    readonly replay: (queue: QueueName, id: string) => Effect.Effect<boolean, QueueIsUnavailable>
+  }
+>() {}

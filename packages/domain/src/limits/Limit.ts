@@ -1,0 +1,52 @@
+import { Data, Duration, Either } from "effect"
+import type { Limit, LimitName } from "./RateLimiter.ts"
+
+/** A limit's text is not `count/window`. */
+export class LimitIsMalformed extends Data.TaggedError("LimitIsMalformed")<{
+  readonly text: string
+  readonly reason: string
+}> {}
+
+const maximumCount = 1_000_000_000
+const maximumWindow = Duration.days(366)
+
+const units: Record<string, (n: number) => Duration.Duration> = {
+  s: Duration.seconds,
+  m: Duration.minutes,
+  h: Duration.hours,
+  d: Duration.days
+}
+
+/** Reads `count/window`, for example `10/1h`; the window is a whole number of s, m, h or d. */
+export const parseLimit = (text: string): Either.Either<Limit, LimitIsMalformed> => {
+  const malformed = (reason: string) => Either.left(new LimitIsMalformed({ text, reason }))
+  const [before, after, ...more] = text.trim().split("/")
+  if (before === undefined || after === undefined || more.length > 0)
+    return malformed("must be count/window, for example 10/1h")
+  const count = wholeNumber(before)
+  if (count < 1 || count > maximumCount)
+    return malformed(`the count must be a whole number from 1 to ${maximumCount}, not "${before}"`)
+  const unit = units[after.slice(-1)]
+  if (unit === undefined) return malformed(`the window must end in s, m, h or d, not "${after}"`)
+  const length = wholeNumber(after.slice(0, -1))
+  if (length < 1) return malformed(`the window must be a whole number of at least 1 and a unit, not "${after}"`)
+  const window = unit(length)
+  if (Duration.greaterThan(window, maximumWindow)) return malformed(`the window must not be longer than 366d`)
+  return Either.right({ count, window })
+}
+
+/** 0 for anything else. */
+const wholeNumber = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
+
+/** What holds where no `LIMIT_<NAME>` says otherwise. */
+export const defaultLimits: Record<LimitName, Limit> = {
+  register: { count: 10, window: Duration.hours(1) },
+  "sign-in": { count: 10, window: Duration.minutes(15) },
+  "sign-in-account": { count: 10, window: Duration.minutes(15) },
+  "forgot-password": { count: 5, window: Duration.hours(1) },
+  "forgot-password-account": { count: 3, window: Duration.hours(1) },
+  "reset-password": { count: 10, window: Duration.hours(1) },
+  provision: { count: 5, window: Duration.hours(1) },
+  "wallet-create": { count: 5, window: Duration.hours(1) },
+  gateway: { count: 100, window: Duration.minutes(1) }
+}

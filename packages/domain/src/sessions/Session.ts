@@ -1,0 +1,20 @@
+import { Duration, Schema } from "effect"
+import { UserId } from "../accounts/User.ts"
+import { idSchema } from "../ids/IdGenerator.ts"
+
+export const SessionId = idSchema("SessionId", "A sign-in session's id, ses_…")
+export type SessionId = typeof SessionId.Type
+
+/** A signed-in browser or client. The token itself is never stored, only its hash. */
+export const Session = Schema.Struct({
+  id: SessionId,
+  userId: UserId,
+  createdAt: Schema.DateTimeUtcFromSelf,
+  expiresAt: Schema.DateTimeUtcFromSelf
+})
+export type Session = typeof Session.Type
+
+/** How long a session lives after its last use. */
+export const sessionLifetime = Duration.days(30)
+/** The expiry slides at most this often, so that reads do not each cost a write. */
+export const sessionRenewal = Duration.hours(1)

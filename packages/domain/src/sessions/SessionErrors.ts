@@ -1,0 +1,4 @@
+import { Data } from "effect"
+
+/** The request shows no session, or one that is not (any more) valid. */
+export class NotSignedIn extends Data.TaggedError("NotSignedIn")<object> {}

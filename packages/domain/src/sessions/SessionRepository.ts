@@ -1,0 +1,20 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { User, UserId } from "../accounts/User.ts"
+import type { Session, SessionId } from "./Session.ts"
+
+export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
+  SessionRepository,
+  {
+    readonly insert: (session: Session, tokenHash: string) => Effect.Effect<void>
+    /** The unexpired session of a token with its user, in one read. */
+    readonly findByTokenHash: (
+      tokenHash: string,
+      now: DateTime.Utc
+    ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
+    readonly renew: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<void>
+    readonly remove: (id: SessionId) => Effect.Effect<void>
+    readonly removeByTokenHash: (tokenHash: string) => Effect.Effect<void>
+    readonly removeAllOf: (userId: UserId, except?: SessionId) => Effect.Effect<void>
+    readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number>
+  }
+>() {}

@@ -1,0 +1,56 @@
+import { DateTime, Duration, Effect, Option, type Redacted } from "effect"
+import type { UserId } from "../accounts/User.ts"
+import { IdGenerator } from "../ids/IdGenerator.ts"
+import { Tokens } from "../secrets/Tokens.ts"
+import { type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
+import { SessionRepository } from "./SessionRepository.ts"
+
+/** Server-side sign-in sessions: the client holds a random token, the server its hash. */
+export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
+  effect: Effect.gen(function* () {
+    const repository = yield* SessionRepository
+    const tokens = yield* Tokens
+    const ids = yield* IdGenerator
+
+    /** A new session and its token, which is told this once. */
+    const open = Effect.fn("Sessions.open")(function* (userId: UserId) {
+      const now = yield* DateTime.now
+      const token = yield* tokens.make
+      const session: Session = {
+        id: SessionId.make(yield* ids.next("ses")),
+        userId,
+        createdAt: now,
+        expiresAt: DateTime.addDuration(now, sessionLifetime)
+      }
+      yield* repository.insert(session, tokens.hash(token))
+      return { token, session }
+    })
+
+    /** The user behind a token; the session's expiry slides with its use. */
+    const authenticate = Effect.fn("Sessions.authenticate")(function* (token: Redacted.Redacted) {
+      const now = yield* DateTime.now
+      const found = yield* repository.findByTokenHash(tokens.hash(token), now)
+      if (Option.isSome(found) && isDueForRenewal(found.value.session, now))
+        yield* repository.renew(found.value.session.id, DateTime.addDuration(now, sessionLifetime))
+      return found
+    })
+
+    const close = Effect.fn("Sessions.close")(function* (token: Redacted.Redacted) {
+      yield* repository.removeByTokenHash(tokens.hash(token))
+    })
+
+    /** Ends every session of the user but this one. */
+    const closeOthers = Effect.fn("Sessions.closeOthers")(function* (userId: UserId, kept: SessionId) {
+      yield* repository.removeAllOf(userId, kept)
+    })
+
+    return { open, authenticate, close, closeOthers }
+  })
+}) {}
+
+/** Whether the session was last renewed longer ago than the renewal interval. */
+export const isDueForRenewal = (session: Session, now: DateTime.Utc): boolean =>
+  Duration.greaterThan(
+    Duration.subtract(sessionLifetime, DateTime.distanceDuration(session.expiresAt, now)),
+    sessionRenewal
+  )

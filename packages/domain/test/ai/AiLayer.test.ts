@@ -1,0 +1,471 @@
+import { AiLayer } from "@berth/domain/ai/AiLayer"
+import type { ChatRequest } from "@berth/domain/ai/ChatRequest"
+import type { Model, ProviderName } from "@berth/domain/ai/Model"
+import {
+  type ChatChunk,
+  ModelCatalogue,
+  type ModelProvider,
+  ModelProviders,
+  ProviderFailed
+} from "@berth/domain/ai/ModelChat"
+import { type ModelCall, ModelUsage } from "@berth/domain/ai/ModelUsage"
+import { UserId } from "@berth/domain/accounts/User"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { describe, expect, it } from "@effect/vitest"
+import {
+  Chunk,
+  Deferred,
+  type Duration,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Logger,
+  Metric,
+  MetricState,
+  Ref,
+  type Scope,
+  Stream,
+  TestClock,
+  type Tracer
+} from "effect"
+import { aModel } from "./ModelSamples.ts"
+
+const opus = aModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
+const gpt = aModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })
+const sandbox = aModel({ id: "sandbox/echo", provider: "sandbox", inputCost: 0, outputCost: 0 })
+
+const text = (content: string): ChatChunk => ({ type: "text", text: content })
+const end: ChatChunk = {
+  type: "end",
+  usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
+  finishReason: "stop"
+}
+const endUncounted: ChatChunk = { type: "end", usage: null, finishReason: "stop" }
+
+const fails = (provider: ProviderName, kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =>
+  Stream.fail(new ProviderFailed({ provider, kind, reason: `is ${kind}`, retryAfter }))
+
+type Script = (modelId: string, call: number) => Stream.Stream<ChatChunk, ProviderFailed>
+
+/** A provider that answers by a script, and the ids it was called with. */
+const provider = (name: ProviderName, script: Script, healthy: Effect.Effect<boolean> = Effect.succeed(true)) => {
+  const calls: Array<string> = []
+  const port: ModelProvider = {
+    name,
+    models: Effect.succeed([]),
+    healthy,
+    chat: (modelId) =>
+      Stream.suspend(() => {
+        calls.push(modelId)
+        return script(modelId, calls.length)
+      })
+  }
+  return { port, calls }
+}
+
+const recorded: Array<ModelCall> = []
+
+const layerOf = (providers: ReadonlyArray<ModelProvider>, models: ReadonlyArray<Model>) =>
+  AiLayer.Default.pipe(
+    Layer.provide([
+      Layer.succeed(ModelProviders, { all: providers }),
+      Layer.succeed(ModelCatalogue, { all: Effect.succeed(models) }),
+      Layer.succeed(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
+      Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
+    ])
+  )
+
+const request = (changes: Partial<ChatRequest> = {}): ChatRequest => ({
+  messages: [{ role: "user", content: "Hello there" }],
+  model: "claude-opus-4-6",
+  caller: { userId: null, agentId: null },
+  ...changes
+})
+
+const withAi = <A, E>(
+  providers: ReadonlyArray<ModelProvider>,
+  models: ReadonlyArray<Model>,
+  use: (ai: AiLayer) => Effect.Effect<A, E, Scope.Scope>
+) => {
+  recorded.length = 0
+  return Effect.scoped(Effect.flatMap(AiLayer, use)).pipe(Effect.provide(layerOf(providers, models)))
+}
+
+/** Runs an effect that sleeps, with the clock moved on as far as it takes. */
+const letting = <A, E, R>(duration: Duration.DurationInput, effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.fork(effect)
+    yield* TestClock.adjust(duration)
+    return yield* Fiber.join(fiber)
+  })
+
+describe("chat", () => {
+  it.effect("answers in pieces, and tells at the end who answered and what it took", () => {
+    const router = provider("openrouter", () => Stream.make(text(""), text("Hel"), text("lo"), end))
+    return withAi([router.port], [opus, gpt], (ai) =>
+      Effect.gen(function* () {
+        const userId = UserId.make("usr_1")
+        const events = yield* Stream.runCollect(ai.chat(request({ caller: { userId, agentId: null } })))
+        expect(Chunk.toReadonlyArray(events)).toEqual([
+          { type: "delta", text: "Hel" },
+          { type: "delta", text: "lo" },
+          {
+            type: "done",
+            id: "cpl_1",
+            model: opus.id,
+            provider: "openrouter",
+            usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
+            usageIsEstimated: false,
+            finishReason: "stop",
+            attempts: [{ model: opus.id, provider: "openrouter", outcome: "answered", tries: 1 }],
+            overheadMs: 0
+          }
+        ])
+        expect(recorded).toEqual([
+          {
+            userId,
+            agentId: null,
+            provider: "openrouter",
+            model: opus.id,
+            promptTokens: 10,
+            completionTokens: 20,
+            costUsd: 0.00055
+          }
+        ])
+      })
+    )
+  })
+
+  it.effect("estimates what the provider did not count, and says so", () => {
+    const router = provider("openrouter", () => Stream.make(text("12345"), text("678"), endUncounted))
+    return withAi([router.port], [opus], (ai) =>
+      Effect.gen(function* () {
+        const answer = yield* ai.complete(request())
+        expect(answer).toMatchObject({
+          text: "12345678",
+          usageIsEstimated: true,
+          usage: { promptTokens: 7, completionTokens: 2, totalTokens: 9 }
+        })
+        expect(recorded).toMatchObject([{ promptTokens: 7, completionTokens: 2 }])
+      })
+    )
+  })
+
+  it.effect("falls back before the first text, to the next provider and then the next model", () => {
+    const router = provider("openrouter", (model) =>
+      model === opus.id
+        ? Stream.concat(Stream.make(text("")), fails("openrouter", "nonsense"))
+        : Stream.make(text("!"), end)
+    )
+    return withAi([router.port], [opus, gpt], (ai) =>
+      Effect.gen(function* () {
+        const answer = yield* ai.complete(request())
+        expect(answer).toMatchObject({ model: gpt.id, text: "!" })
+        expect(answer.attempts).toEqual([
+          { model: opus.id, provider: "openrouter", outcome: "nonsense", tries: 1 },
+          { model: gpt.id, provider: "openrouter", outcome: "answered", tries: 1 }
+        ])
+        expect(recorded).toHaveLength(1)
+      })
+    )
+  })
+
+  it.effect("ends with the failure that comes after the first text, and records what there was", () => {
+    const router = provider("openrouter", () =>
+      Stream.concat(Stream.make(text("Half")), fails("openrouter", "unreachable"))
+    )
+    return withAi([router.port], [opus, gpt], (ai) =>
+      Effect.gen(function* () {
+        const texts = yield* Ref.make("")
+        const exit = yield* ai.chat(request()).pipe(
+          Stream.runForEach((event) => Ref.update(texts, (all) => all + (event.type === "delta" ? event.text : "?"))),
+          Effect.flip
+        )
+        expect(exit).toMatchObject({ _tag: "ProviderFailed", kind: "unreachable" })
+        expect(yield* Ref.get(texts)).toBe("Half")
+        expect(router.calls).toEqual([opus.id])
+        expect(recorded).toMatchObject([{ completionTokens: 1 }])
+      })
+    )
+  })
+
+  it.effect("tries again what passes by itself, and counts the wait as overhead", () => {
+    const router = provider("openrouter", (_, call) =>
+      call < 3 ? fails("openrouter", "overloaded") : Stream.make(text("ok"), end)
+    )
+    return withAi([router.port], [opus], (ai) =>
+      Effect.gen(function* () {
+        const answer = yield* letting("2 seconds", ai.complete(request()))
+        expect(answer.attempts).toEqual([{ model: opus.id, provider: "openrouter", outcome: "answered", tries: 3 }])
+        expect(answer.overheadMs).toBeGreaterThanOrEqual(375)
+        expect(answer.overheadMs).toBeLessThanOrEqual(1_125)
+      })
+    )
+  })
+
+  it.effect("fails with what the model that was asked for failed with, and says what else was tried", () => {
+    const router = provider("openrouter", (model) =>
+      fails("openrouter", model === opus.id ? "refused" : "unauthorized")
+    )
+    return withAi([router.port], [opus, gpt], (ai) =>
+      Effect.gen(function* () {
+        const failure = yield* Effect.flip(ai.complete(request()))
+        expect(failure).toMatchObject({ _tag: "ProviderFailed", kind: "refused" })
+        expect(failure).toHaveProperty("reason", `is refused (then ${gpt.id} at openrouter: unauthorized)`)
+        expect(recorded).toEqual([])
+      })
+    )
+  })
+
+  it.effect("does not wait longer for a provider than it says it will", () => {
+    const router = provider("openrouter", (model) =>
+      model === opus.id ? Stream.never : Stream.make(text("late"), end)
+    )
+    return withAi([router.port], [opus, gpt], (ai) =>
+      Effect.gen(function* () {
+        const answer = yield* letting("30 seconds", ai.complete(request()))
+        expect(answer).toMatchObject({ model: gpt.id, overheadMs: 30_000 })
+        expect(answer.attempts[0]).toMatchObject({ outcome: "timeout", tries: 1 })
+      })
+    )
+  })
+
+  it.effect("takes a sign of life for one, but not for text", () => {
+    const thinking = Stream.repeatEffect(Effect.as(Effect.sleep("25 seconds"), text(""))).pipe(Stream.take(4))
+    const router = provider("openrouter", () => Stream.concat(thinking, Stream.make(text("thought"), end)))
+    return withAi([router.port], [opus], (ai) =>
+      Effect.gen(function* () {
+        expect(yield* letting("100 seconds", ai.complete(request()))).toMatchObject({ text: "thought" })
+      })
+    )
+  })
+
+  it.effect("gives up an answer that falls silent, and one that never ends", () => {
+    const ticking = Stream.repeatEffect(Effect.as(Effect.sleep("50 seconds"), text(".")))
+    const router = provider("openrouter", (model) =>
+      model === opus.id
+        ? Stream.concat(Stream.make(text("a")), Stream.never)
+        : Stream.concat(Stream.make(text("b")), ticking)
+    )
+    return withAi([router.port], [opus, gpt], (ai) =>
+      Effect.gen(function* () {
+        const silent = yield* letting("60 seconds", Effect.flip(ai.complete(request())))
+        expect(silent).toMatchObject({ kind: "timeout", reason: "nothing came for 1m" })
+        const endless = yield* letting("10 minutes", Effect.flip(ai.complete(request({ model: gpt.id }))))
+        expect(endless).toMatchObject({ kind: "timeout", reason: "the answer takes too long" })
+      })
+    )
+  })
+
+  it.effect("leaves a model alone that failed five times in a row, and asks again after a rest", () => {
+    let isUp = false
+    const router = provider("openrouter", (model) =>
+      isUp || model === gpt.id ? Stream.make(text("ok"), end) : fails("openrouter", "nonsense")
+    )
+    return withAi([router.port], [opus, gpt], (ai) =>
+      Effect.gen(function* () {
+        for (const _ of [1, 2, 3, 4, 5]) yield* ai.complete(request())
+        const calls = router.calls.filter((id) => id === opus.id).length
+        const skipping = yield* ai.complete(request())
+        expect(skipping.attempts[0]).toMatchObject({ model: opus.id, outcome: "skipped", tries: 0 })
+        expect(router.calls.filter((id) => id === opus.id)).toHaveLength(calls)
+        isUp = true
+        yield* TestClock.adjust("30 seconds")
+        expect(yield* ai.complete(request())).toMatchObject({ model: opus.id })
+      })
+    )
+  })
+
+  it.effect("ends the provider's call when nobody listens any more, and records it", () => {
+    const released = Deferred.unsafeMake<void>(Fiber.id(Fiber.never))
+    const router = provider("openrouter", () =>
+      Stream.ensuring(Stream.concat(Stream.make(text("a")), Stream.never), Deferred.succeed(released, undefined))
+    )
+    return withAi([router.port], [opus], (ai) =>
+      Effect.gen(function* () {
+        const began = yield* Deferred.make<void>()
+        const fiber = yield* Effect.fork(
+          Stream.runForEach(ai.chat(request()), () => Deferred.succeed(began, undefined))
+        )
+        yield* Deferred.await(began)
+        yield* Fiber.interrupt(fiber)
+        yield* Deferred.await(released)
+        expect(recorded).toMatchObject([{ completionTokens: 1 }])
+      })
+    )
+  })
+
+  it.effect("asks a provider for no more than is read", () => {
+    let asked = 0
+    const router = provider("openrouter", () =>
+      Stream.repeatEffect(Effect.sync(() => text(String((asked += 1))))).pipe(Stream.rechunk(1))
+    )
+    return withAi([router.port], [opus], (ai) =>
+      Effect.gen(function* () {
+        const { events } = yield* ai.open(request())
+        yield* Stream.runDrain(Stream.take(events, 3))
+        expect(asked).toBeLessThanOrEqual(4)
+      })
+    )
+  })
+
+  it.effect("is told of in a span and in metrics", () => {
+    const spans: Array<Tracer.AnySpan> = []
+    const router = provider("openrouter", () =>
+      Stream.unwrap(
+        Effect.map(Effect.orDie(Effect.currentSpan), (span) => {
+          spans.push(span)
+          return Stream.make(text("ok"), end)
+        })
+      )
+    )
+    const count = (name: string, tag: string) =>
+      Effect.map(Metric.snapshot, (pairs) =>
+        pairs
+          .filter(({ metricKey }) => metricKey.name === name)
+          .filter(({ metricKey }) => metricKey.tags.some(({ value }) => value === "told/of"))
+          .filter(({ metricKey }) => metricKey.tags.some(({ value }) => value === tag))
+          .map(({ metricState }) => (MetricState.isCounterState(metricState) ? Number(metricState.count) : null))
+      )
+    return withAi([router.port], [aModel({ id: "told/of" })], (ai) =>
+      Effect.gen(function* () {
+        yield* ai.complete(request({ model: "told/of", options: { temperature: 0.5 } }))
+        const [span] = spans
+        expect(span).toMatchObject({ name: "chat told/of", kind: "client", status: { _tag: "Ended" } })
+        expect(span?._tag === "Span" ? Object.fromEntries(span.attributes) : {}).toMatchObject({
+          "gen_ai.operation.name": "chat",
+          "gen_ai.provider.name": "openrouter",
+          "gen_ai.request.model": "of",
+          "gen_ai.request.temperature": 0.5,
+          "gen_ai.usage.input_tokens": 10,
+          "gen_ai.usage.output_tokens": 20
+        })
+        expect(yield* count("berth_model_calls_total", "answered")).toEqual([1])
+        expect(yield* count("berth_model_tokens_total", "completion")).toEqual([20])
+      })
+    )
+  })
+
+  it.effect("refuses what it cannot answer", () => {
+    const router = provider("openrouter", () => Stream.make(text("ok"), end))
+    return withAi([router.port], [opus], (ai) =>
+      Effect.gen(function* () {
+        expect(yield* Effect.flip(ai.complete(request({ messages: [] })))).toHaveProperty("_tag", "MessagesAreMissing")
+        const unknown = request({ model: "acme/one", unknownModel: "refuse" })
+        expect(yield* Effect.flip(ai.complete(unknown))).toMatchObject({ _tag: "ModelIsUnknown", model: "acme/one" })
+      })
+    )
+  })
+
+  it.effect("has nothing to answer with where no model is available", () =>
+    withAi([], [{ ...opus, available: false }], (ai) =>
+      Effect.gen(function* () {
+        expect(yield* Effect.flip(ai.complete(request()))).toHaveProperty("_tag", "NoModelsAvailable")
+        expect(yield* Effect.flip(ai.select("coding"))).toMatchObject({ _tag: "NoModelsAvailable", taskType: "coding" })
+      })
+    )
+  )
+
+  it.effect("lets the sandbox answer for a model nobody here runs, and says so once in the log", () => {
+    const lines: Array<unknown> = []
+    const logger = Logger.make(({ message }) => void lines.push(message))
+    const local = provider("sandbox", () => Stream.make(text("echo"), end))
+    return withAi([local.port], [{ ...opus, available: false }, sandbox], (ai) =>
+      Effect.gen(function* () {
+        expect(yield* ai.complete(request())).toMatchObject({ model: sandbox.id, provider: "sandbox" })
+        yield* ai.complete(request())
+        expect(lines).toHaveLength(1)
+      })
+    ).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+  })
+})
+
+describe("health", () => {
+  const up = provider("openrouter", () => Stream.empty)
+  const down = provider("openai", () => Stream.empty, Effect.succeed(false))
+
+  it.effect("is healthy, degraded, or an error, by how many providers can be reached", () =>
+    Effect.gen(function* () {
+      const health = (...providers: ReadonlyArray<ModelProvider>) =>
+        withAi(providers, [], (ai) => Effect.exit(ai.health()))
+      expect(yield* health(up.port)).toEqual(Exit.succeed({ status: "healthy", providers: { openrouter: true } }))
+      expect(yield* health(up.port, down.port)).toEqual(
+        Exit.succeed({ status: "degraded", providers: { openrouter: true, openai: false } })
+      )
+      const none = yield* withAi([down.port], [], (ai) => Effect.flip(ai.health()))
+      expect(none).toMatchObject({ _tag: "AiIsUnavailable", providers: { openai: false } })
+      expect(yield* withAi([], [], (ai) => Effect.flip(ai.health()))).toHaveProperty("_tag", "AiIsUnavailable")
+    })
+  )
+
+  it.effect("asks a provider at most once in 15 seconds, however many want to know", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const isAsked = yield* Deferred.make<void>()
+      const mayAnswer = yield* Deferred.make<void>()
+      const slow = Effect.suspend(() => {
+        asked += 1
+        return Effect.zipRight(Deferred.succeed(isAsked, undefined), Deferred.await(mayAnswer))
+      }).pipe(Effect.as(true))
+      return yield* withAi([provider("openrouter", () => Stream.empty, slow).port], [], (ai) =>
+        Effect.gen(function* () {
+          const first = yield* Effect.fork(ai.health())
+          const others = yield* Effect.forkAll(Array.from({ length: 20 }, () => ai.health()))
+          yield* Deferred.await(isAsked)
+          // Who asked first may leave; the answer is for all.
+          const leaving = yield* Effect.fork(Fiber.interrupt(first))
+          yield* Effect.yieldNow()
+          yield* Deferred.succeed(mayAnswer, undefined)
+          expect(yield* Fiber.join(others)).toHaveLength(20)
+          yield* Fiber.join(leaving)
+          yield* ai.health()
+          expect(asked).toBe(1)
+          yield* TestClock.adjust("15 seconds")
+          yield* ai.health()
+          expect(asked).toBe(2)
+        })
+      )
+    })
+  )
+
+  it.effect("takes a provider that does not answer for down", () =>
+    withAi([up.port, provider("groq", () => Stream.empty, Effect.never).port], [], (ai) =>
+      Effect.gen(function* () {
+        const health = yield* letting("5 seconds", ai.health())
+        expect(health).toEqual({ status: "degraded", providers: { openrouter: true, groq: false } })
+      })
+    )
+  )
+})
+
+describe("the rest", () => {
+  const router = provider("openrouter", () => Stream.empty)
+
+  it.effect("counts models by provider", () =>
+    withAi([router.port], [opus, gpt, sandbox], (ai) =>
+      Effect.gen(function* () {
+        expect((yield* ai.models()).providers).toEqual({ openrouter: 2, sandbox: 1 })
+        expect((yield* ai.modelsOf("openrouter")).models).toEqual([opus, gpt])
+        expect((yield* ai.modelsOf("groq")).models).toEqual([])
+        expect(yield* Effect.flip(ai.modelsOf("acme"))).toMatchObject({ _tag: "ProviderIsUnknown" })
+      })
+    )
+  )
+
+  it.effect("selects and estimates", () =>
+    withAi([router.port], [opus, gpt], (ai) =>
+      Effect.gen(function* () {
+        expect(yield* ai.select("whatever")).toEqual({ taskType: "general", model: gpt })
+        expect(yield* ai.estimate({ model: "gpt-4o", inputTokens: 1_000, outputTokens: 1_000 })).toEqual({
+          model: gpt,
+          costUsd: 0.01
+        })
+        const unknown = ai.estimate({ model: "acme/one", inputTokens: 1, outputTokens: 1 })
+        expect(yield* Effect.flip(unknown)).toMatchObject({ _tag: "ModelIsUnknown" })
+        const negative = ai.estimate({ model: "gpt-4o", inputTokens: -1, outputTokens: 1 })
+        expect(yield* Effect.flip(negative)).toMatchObject({ _tag: "TokenCountIsInvalid" })
+      })
+    )
+  )
+})

@@ -1,0 +1,35 @@
+import type { Model } from "@berth/domain/ai/Model"
+import { ProviderName, TaskType } from "@berth/domain/ai/Model"
+import { FastCheck } from "effect"
+
+export const aModel = (changes: Partial<Model> = {}): Model => ({
+  id: "anthropic/claude-opus-4-6",
+  name: "A model",
+  provider: "openrouter",
+  description: "For tests",
+  tags: ["general"],
+  inputCost: 1,
+  outputCost: 2,
+  contextWindow: 200_000,
+  available: true,
+  ...changes
+})
+
+export const aProvider = FastCheck.constantFrom(...ProviderName.literals)
+export const aTaskType = FastCheck.constantFrom(...TaskType.literals)
+
+const price = FastCheck.integer({ min: 0, max: 200_000 }).map((thousandths) => thousandths / 1000)
+
+/** Any model at all, with an id of its vendor. */
+export const anyModel: FastCheck.Arbitrary<Model> = FastCheck.record({
+  vendor: FastCheck.constantFrom("anthropic", "openai", "google", "groq", "sandbox", "qwen", "meta-llama"),
+  name: FastCheck.stringMatching(/^[a-z]{1,4}(-\d(\.\d)?)?(:free)?$/),
+  provider: aProvider,
+  tags: FastCheck.uniqueArray(aTaskType),
+  inputCost: price,
+  outputCost: price,
+  contextWindow: FastCheck.integer({ min: 1, max: 2_000_000 }),
+  available: FastCheck.boolean()
+}).map(({ name, vendor, ...rest }) => aModel({ ...rest, id: `${vendor}/${name}` }))
+
+export const anyModels = FastCheck.uniqueArray(anyModel, { maxLength: 12, selector: (model) => model.id })

@@ -1,0 +1,87 @@
+import { homeOf, providersOf } from "@berth/domain/ai/ModelRoutes"
+import { planCalls } from "@berth/domain/ai/PlanCalls"
+import type { ProviderName } from "@berth/domain/ai/Model"
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+import { aModel, anyModels, aProvider, aTaskType } from "./ModelSamples.ts"
+
+const names = (plan: ReturnType<typeof planCalls>) => plan.map(({ model, provider }) => `${model.id}@${provider}`)
+
+describe("planCalls", () => {
+  const gpt = aModel({ id: "openai/gpt-4o", inputCost: 2 })
+  const opus = aModel({ id: "anthropic/claude", inputCost: 3 })
+  const haiku = aModel({ id: "anthropic/haiku", inputCost: 1 })
+  const small = aModel({ id: "google/small", contextWindow: 100, inputCost: 4 })
+  const groq = aModel({ id: "groq/llama", provider: "groq", inputCost: 0.1 })
+  const sandbox = aModel({ id: "sandbox/echo", provider: "sandbox" })
+  const input = {
+    models: [gpt, opus, haiku, small, groq, sandbox],
+    configured: new Set<ProviderName>(["openrouter", "openai", "groq", "sandbox"]),
+    taskType: "general" as const,
+    tokens: 1_000,
+    maxCalls: 10
+  }
+
+  it("goes through a model's providers, then to other providers, then to other vendors", () => {
+    expect(names(planCalls({ ...input, first: gpt }))).toEqual([
+      "openai/gpt-4o@openrouter",
+      "openai/gpt-4o@openai",
+      "groq/llama@groq",
+      "anthropic/claude@openrouter"
+    ])
+  })
+
+  it("calls the model that was asked for though it is too small, and none other that is", () => {
+    const plan = names(planCalls({ ...input, first: small, tokens: 1_000 }))
+    expect(plan[0]).toBe("google/small@openrouter")
+    expect(names(planCalls({ ...input, first: opus, tokens: 1_000 }))).not.toContain("google/small@openrouter")
+  })
+
+  it("keeps to the number of calls", () => {
+    expect(planCalls({ ...input, first: gpt, maxCalls: 2 })).toHaveLength(2)
+  })
+
+  const anyPlan = FastCheck.record({
+    models: anyModels.filter((models) => models.length > 0),
+    configured: FastCheck.uniqueArray(aProvider).map((list) => new Set(list)),
+    taskType: aTaskType,
+    tokens: FastCheck.nat({ max: 2_000_000 }),
+    maxCalls: FastCheck.nat({ max: 6 })
+  })
+
+  it.prop(
+    "calls nothing twice, nobody who is not configured, and the sandbox only for its own",
+    [anyPlan],
+    ([given]) => {
+      const first = given.models[0]
+      if (first === undefined) return
+      const plan = planCalls({ ...given, first })
+      expect(new Set(names(plan)).size).toBe(plan.length)
+      expect(plan.length).toBeLessThanOrEqual(given.maxCalls)
+      for (const { model, provider } of plan) {
+        expect(given.configured).toContain(provider)
+        if (model.id !== first.id) {
+          expect(model).toMatchObject({ available: true })
+          expect(model.provider).not.toBe("sandbox")
+          expect(model.contextWindow).toBeGreaterThanOrEqual(given.tokens)
+        }
+      }
+    }
+  )
+})
+
+describe("providersOf", () => {
+  it("knows who runs whose models", () => {
+    expect(providersOf("openai/gpt-4")).toEqual(["openrouter", "openai"])
+    expect(providersOf("openai/gpt-oss-120b")).toEqual(["openrouter"])
+    expect(providersOf("google/gemma-4-31b-it:free")).toEqual(["openrouter"])
+    expect(providersOf("google/gemma-3-27b-it")).toEqual(["openrouter"])
+    expect(providersOf("google/gemini-2.5-pro")).toEqual(["openrouter", "google"])
+    expect(providersOf("anthropic/claude-opus-4-6")).toEqual(["openrouter", "anthropic"])
+    expect(providersOf("anthropic/claude-opus-4-6-fast")).toEqual(["openrouter"])
+    expect(providersOf("qwen/qwen3-max")).toEqual(["openrouter"])
+    expect(providersOf("groq/openai/gpt-oss-120b")).toEqual(["groq"])
+    expect(homeOf("anthropic/claude-opus-4-6")).toBe("anthropic")
+    expect(homeOf("qwen/qwen3-max")).toBe("openrouter")
+  })
+})

@@ -1,0 +1,51 @@
+import { UserId } from "@berth/domain/accounts/User"
+import { allowanceOf } from "@berth/domain/billing/Allowances"
+import type { PlanId } from "@berth/domain/billing/Plan"
+import { assert, describe, it } from "@effect/vitest"
+import { Option } from "effect"
+
+const userId = UserId.make("usr_1")
+const on = (plan: PlanId, status: "active" | "past_due" | "canceled" = "active") =>
+  allowanceOf(false, Option.some({ userId, plan, status }))
+
+describe("allowanceOf", () => {
+  const agents: Record<PlanId, number> = {
+    free: 1,
+    starter: 1,
+    pro: 3,
+    enterprise: 100,
+    solo: 1,
+    collective: 3,
+    label: 10,
+    scale: 3,
+    network: Number.POSITIVE_INFINITY
+  }
+  const plans: ReadonlyArray<PlanId> = [
+    "free",
+    "starter",
+    "pro",
+    "enterprise",
+    "solo",
+    "collective",
+    "label",
+    "scale",
+    "network"
+  ]
+  for (const plan of plans)
+    it(`${plan} allows ${agents[plan]} agents`, () => assert.strictEqual(on(plan).agents, agents[plan]))
+
+  it("wants an active subscription", () => {
+    assert.isTrue(on("pro").mayProvision)
+    assert.isFalse(on("pro", "past_due").mayProvision)
+    assert.isFalse(on("pro", "canceled").mayProvision)
+    assert.isFalse(allowanceOf(false, Option.none()).mayProvision)
+  })
+  it("what is no longer paid for allows what is free", () => assert.strictEqual(on("enterprise", "canceled").agents, 1))
+  it("administrators need no subscription", () =>
+    assert.deepStrictEqual(allowanceOf(true, Option.none()), {
+      plan: "free",
+      mayProvision: true,
+      agents: 999,
+      memoryMb: 2048
+    }))
+})

@@ -1,0 +1,70 @@
+import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Either, FastCheck } from "effect"
+
+const seconds = { s: 1, m: 60, h: 3600, d: 86_400 }
+const space = FastCheck.constantFrom("", " ", "\n")
+
+const problem = (text: string) =>
+  Either.match(parseLimit(text), { onLeft: ({ reason }) => reason, onRight: () => "none" })
+
+describe("parseLimit", () => {
+  it.prop(
+    "reads count and window",
+    [
+      FastCheck.integer({ min: 1, max: 1_000_000_000 }),
+      FastCheck.integer({ min: 1, max: 366 }),
+      FastCheck.constantFrom("s" as const, "m" as const, "h" as const, "d" as const),
+      space
+    ],
+    ([count, length, unit, around]) => {
+      const limit = Either.getOrThrow(parseLimit(`${around}${count}/${length}${unit}${around}`))
+      assert.strictEqual(limit.count, count)
+      assert.strictEqual(Duration.toSeconds(limit.window), length * seconds[unit])
+    }
+  )
+
+  it.prop("answers any text, and what it takes is a usable limit", [FastCheck.string()], ([text]) => {
+    const limit = parseLimit(text)
+    if (Either.isLeft(limit)) return assert.strictEqual(limit.left.text, text)
+    assert.isAtLeast(limit.right.count, 1)
+    assert.isAtLeast(Duration.toSeconds(limit.right.window), 1)
+  })
+
+  it("says what is wrong", () => {
+    const form = "must be count/window, for example 10/1h"
+    assert.strictEqual(problem("10"), form)
+    assert.strictEqual(problem("10/1h/2"), form)
+    assert.strictEqual(problem(""), form)
+    const count = (given: string) => `the count must be a whole number from 1 to 1000000000, not "${given}"`
+    for (const given of ["0", "-1", "1.5", "1e3", "", "ten", "1000000001", " 5"])
+      assert.strictEqual(problem(`${given}/1h`), given === " 5" ? "none" : count(given))
+    for (const given of ["1", "1w", "h1", "", "1H"])
+      assert.strictEqual(problem(`10/${given}`), `the window must end in s, m, h or d, not "${given}"`)
+    for (const given of ["h", "0h", "1.5h", "-1h", "1 h"])
+      assert.strictEqual(
+        problem(`10/${given}`),
+        `the window must be a whole number of at least 1 and a unit, not "${given}"`
+      )
+    assert.strictEqual(problem("10/367d"), "the window must not be longer than 366d")
+  })
+
+  it("has defaults that could be written as settings", () => {
+    const written = Object.entries(defaultLimits).map(([name, { count, window }]) => [
+      name,
+      count,
+      Duration.toSeconds(window)
+    ])
+    assert.deepStrictEqual(written, [
+      ["register", 10, 3600],
+      ["sign-in", 10, 900],
+      ["sign-in-account", 10, 900],
+      ["forgot-password", 5, 3600],
+      ["forgot-password-account", 3, 3600],
+      ["reset-password", 10, 3600],
+      ["provision", 5, 3600],
+      ["wallet-create", 5, 3600],
+      ["gateway", 100, 60]
+    ])
+  })
+})

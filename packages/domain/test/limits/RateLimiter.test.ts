@@ -1,0 +1,72 @@
+import { addressKey } from "@berth/domain/limits/RateLimiter"
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+
+const byte = FastCheck.integer({ min: 0, max: 255 })
+const ipv4 = FastCheck.tuple(byte, byte, byte, byte)
+const group = FastCheck.oneof(
+  { weight: 2, arbitrary: FastCheck.integer({ min: 0, max: 0xffff }) },
+  { weight: 1, arbitrary: FastCheck.constant(0) }
+)
+const groups = (length: number) => FastCheck.array(group, { minLength: length, maxLength: length })
+
+/** One of the ways to write the groups: padded or not, upper or lower case, the run of zeros at `from` left out or not. */
+const written = (all: ReadonlyArray<number>, style: { padded: boolean; upper: boolean; from: number }): string => {
+  const hex = all.map((value) => value.toString(16).padStart(style.padded ? 4 : 1, "0"))
+  const run = all.slice(style.from).findIndex((value) => value !== 0)
+  const end = run === -1 ? 8 : style.from + run
+  const text = end > style.from ? `${hex.slice(0, style.from).join(":")}::${hex.slice(end).join(":")}` : hex.join(":")
+  return style.upper ? text.toUpperCase() : text
+}
+const style = FastCheck.record({
+  padded: FastCheck.boolean(),
+  upper: FastCheck.boolean(),
+  from: FastCheck.integer({ min: 0, max: 7 })
+})
+
+const isMapped = (all: ReadonlyArray<number>) => all.slice(0, 5).every((value) => value === 0) && all[5] === 0xffff
+
+describe("addressKey", () => {
+  it.prop("is an IPv4 address itself, however it is mapped into IPv6", [ipv4, style], ([bytes, how]) => {
+    const [a, b, c, d] = bytes
+    const dotted = bytes.join(".")
+    assert.strictEqual(addressKey(dotted), dotted)
+    assert.strictEqual(addressKey(`::ffff:${dotted}`), dotted)
+    assert.strictEqual(addressKey(`::FFFF:${dotted}`), dotted)
+    assert.strictEqual(addressKey(`0:0:0:0:0:ffff:${dotted}`), dotted)
+    assert.strictEqual(addressKey(written([0, 0, 0, 0, 0, 0xffff, a * 256 + b, c * 256 + d], how)), dotted)
+  })
+
+  it.prop(
+    "is one for a /64, however its addresses are written",
+    [groups(4), groups(4), groups(4), style, style],
+    (given) => {
+      const [network, host, otherHost, how, otherHow] = given
+      const address = [...network, ...host]
+      const neighbour = [...network, ...otherHost]
+      FastCheck.pre(!isMapped(address) && !isMapped(neighbour))
+      assert.strictEqual(addressKey(written(address, how)), addressKey(written(neighbour, otherHow)))
+      assert.strictEqual(addressKey(`${written(address, how)}%eth0`), addressKey(written(address, how)))
+    }
+  )
+
+  it.prop("is another for another /64", [groups(4), groups(4), groups(4), style], ([network, other, host, how]) => {
+    FastCheck.pre(network.join() !== other.join())
+    const [one, two] = [
+      [...network, ...host],
+      [...other, ...host]
+    ]
+    FastCheck.pre(!isMapped(one) && !isMapped(two))
+    assert.notStrictEqual(addressKey(written(one, how)), addressKey(written(two, how)))
+  })
+
+  it("keeps the loopback addresses, the unspecified one and embedded IPv4 apart", () => {
+    const keys = ["127.0.0.1", "::1", "64:ff9b::10.0.0.1", "1.2.3.4", "2001:db8::"].map(addressKey)
+    assert.strictEqual(new Set(keys).size, keys.length)
+    assert.strictEqual(addressKey("2001:0DB8::1"), "2001:db8:0:0::/64")
+  })
+
+  it.prop("takes whatever it is given", [FastCheck.string()], ([text]) => {
+    assert.isString(addressKey(text))
+  })
+})
