@@ -1,0 +1,21 @@
+import { HttpApi, OpenApi } from "@effect/platform"
+import { AiApi } from "./ai/AiApi.ts"
+import { CellModelApi } from "./cell/CellModelApi.ts"
+import { requestErrors } from "./http/RequestErrors.ts"
+import { AgentManagerApi } from "./instances/AgentManagerApi.ts"
+
+/** The private listener: the AI layer, the agent manager, and what cells ask for. */
+export class BackendApi extends HttpApi.make("backend")
+  .add(AiApi)
+  .add(AgentManagerApi)
+  .add(CellModelApi)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Berth backend",
+      version: "1.0.0",
+      description: "The AI layer, and the agent manager that owns the cells.",
+      license: { name: "MIT" }
+    })
+  ) {
+  static override readonly errorSchema = requestErrors
+}

@@ -1,0 +1,31 @@
+import { HttpApi, OpenApi } from "@effect/platform"
+import { AccountsApi } from "./accounts/AccountsApi.ts"
+import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
+import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
+import { AgentsApi } from "./agents/AgentsApi.ts"
+import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
+import { requestErrors } from "./http/RequestErrors.ts"
+import { InstancesApi } from "./instances/InstancesApi.ts"
+import { InteractionApi } from "./interaction/InteractionApi.ts"
+import { SignInApi } from "./signin/SignInApi.ts"
+
+/** The public listener. */
+export class WebApi extends HttpApi.make("web")
+  .add(AccountsApi)
+  .add(SignInApi)
+  .add(AgentsApi)
+  .add(AgentConfigApi)
+  .add(AgentRecordsApi)
+  .add(InstancesApi)
+  .add(InteractionApi)
+  .add(DeprecatedApi)
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Berth",
+      version: "1.0.0",
+      description: "Sign up, provision an AI agent that runs in a cell of its own, and talk to it.",
+      license: { name: "MIT" }
+    })
+  ) {
+  static override readonly errorSchema = requestErrors
+}

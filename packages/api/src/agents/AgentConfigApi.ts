@@ -1,0 +1,47 @@
+import { AgentConfig, AgentId } from "@berth/domain/agents/Agent"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { ModelName } from "../http/Payload.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { agentConfigFields } from "./AgentConfigFields.ts"
+import {
+  AgentIsUnknownBody,
+  ConfigurationIsNotAppliedBody,
+  CustomModelIsMissingBody,
+  ModelIsNotAllowedBody
+} from "./AgentErrorBodies.ts"
+import { AgentOwner } from "./OwnedAgent.ts"
+
+const path = Schema.Struct({ id: AgentId })
+
+export const AgentConfigView = Schema.Struct({
+  model: Schema.String,
+  customModel: Schema.NullOr(Schema.String),
+  ...AgentConfig.fields
+}).annotations({ identifier: "AgentConfigView" })
+
+/** GET /api/agents/:id/config */
+const read = HttpApiEndpoint.get("read", "/api/agents/:id/config")
+  .setPath(path)
+  .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("ok") }))
+
+/** PUT /api/agents/:id/config: what is absent stays; a member that is not known is refused. */
+const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")
+  .setPath(path)
+  .setPayload(
+    Schema.Struct({ model: Schema.optionalWith(ModelName, { exact: true }), ...agentConfigFields }).annotations({
+      identifier: "AgentConfigChange",
+      parseOptions: { onExcessProperty: "error", errors: "all" }
+    })
+  )
+  .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("updated") }))
+  .addError(ModelIsNotAllowedBody)
+  .addError(CustomModelIsMissingBody)
+  .addError(AgentIsUnknownBody)
+  .addError(ConfigurationIsNotAppliedBody)
+
+export class AgentConfigApi extends HttpApiGroup.make("agentConfig")
+  .add(read)
+  .add(change)
+  .middlewareEndpoints(AgentOwner)
+  .addError(InternalFailureBody) {}

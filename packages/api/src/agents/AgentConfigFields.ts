@@ -1,0 +1,39 @@
+import { Channel } from "@berth/domain/agents/Agent"
+import { Cron, Either, Option, Schema } from "effect"
+import { ModelName } from "../http/Payload.ts"
+
+const isTimezone = (text: string) =>
+  Option.isSome(Option.liftThrowable(() => new Intl.DateTimeFormat("en", { timeZone: text }))())
+
+/** May be absent, but is not `undefined` when it is there. */
+const exactly = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
+
+/** The members of an agent's configuration as its owner may set them. */
+export const agentConfigFields = {
+  customModel: exactly(Schema.NullOr(ModelName)),
+  channels: exactly(Schema.Array(Channel).pipe(Schema.maxItems(Channel.literals.length))),
+  skills: exactly(Schema.Array(Schema.String.pipe(Schema.maxLength(64))).pipe(Schema.maxItems(64))),
+  systemPrompt: exactly(Schema.NullOr(Schema.String.pipe(Schema.maxLength(20_000)))),
+  temperature: exactly(Schema.NullOr(Schema.Number.pipe(Schema.between(0, 2)))),
+  maxTokens: exactly(Schema.NullOr(Schema.Int.pipe(Schema.between(1, 1_000_000)))),
+  timezone: exactly(
+    Schema.String.pipe(
+      Schema.filter(isTimezone, { message: () => "must be an IANA time zone, for example Europe/London" })
+    )
+  ),
+  heartbeat: exactly(
+    Schema.NullOr(
+      Schema.String.pipe(
+        Schema.filter((text) => text.length <= 100 && Either.isRight(Cron.parse(text)), {
+          message: () => "must be a cron expression or null"
+        })
+      )
+    )
+  )
+}
+
+/** A configuration: a member that is not one of these is refused. */
+export const AgentConfigInput = Schema.Struct(agentConfigFields).annotations({
+  identifier: "AgentConfigInput",
+  parseOptions: { onExcessProperty: "error", errors: "all" }
+})

@@ -1,0 +1,90 @@
+import {
+  AgentIsUnknown,
+  AgentNameIsInvalid,
+  PlanLimitIsReached,
+  SubscriptionIsRequired
+} from "@berth/domain/agents/AgentErrors"
+import { CustomModelIsMissing, ModelIsNotAllowed } from "@berth/domain/agents/AgentModel"
+import { HttpApiSchema } from "@effect/platform"
+import { Data, Schema } from "effect"
+import { classOf, errorBody, errorFields } from "../http/ErrorBody.ts"
+
+export const AgentIsUnknownBody = errorBody(AgentIsUnknown, {
+  status: 404,
+  code: "agent_not_found",
+  error: "Agent not found",
+  message: "You have no agent with this id.",
+  read: () => new AgentIsUnknown()
+})
+export const AgentNameIsInvalidBody = errorBody(AgentNameIsInvalid, {
+  status: 400,
+  code: "invalid_agent_name",
+  error: "Invalid agent name",
+  message: ({ reason }) => `name: ${reason}`,
+  read: (message) => new AgentNameIsInvalid({ reason: message.replace(/^name: /, "") })
+})
+export const ModelIsNotAllowedBody = Schema.transform(
+  Schema.Struct({
+    ...errorFields("model_not_allowed"),
+    model: Schema.String,
+    allowed: Schema.Array(Schema.String)
+  }).annotations({ identifier: "ModelNotAllowed" }),
+  classOf(ModelIsNotAllowed),
+  {
+    strict: true,
+    decode: ({ allowed, model }) => new ModelIsNotAllowed({ model, allowed }),
+    encode: ({ allowed, model }) => ({
+      error: "Model not allowed",
+      message: `model: must be one of ${allowed.join(", ")}.`,
+      code: "model_not_allowed" as const,
+      model,
+      allowed
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 400, description: "Model not allowed" }))
+export const CustomModelIsMissingBody = errorBody(CustomModelIsMissing, {
+  status: 400,
+  code: "custom_model_missing",
+  error: "Custom model missing",
+  message: "config.customModel: the model custom needs the provider/model id of a model here.",
+  read: () => new CustomModelIsMissing()
+})
+export const SubscriptionIsRequiredBody = errorBody(SubscriptionIsRequired, {
+  status: 402,
+  code: "subscription_required",
+  error: "Subscription required",
+  message: "Provisioning an agent needs an active subscription; choose a plan at /pricing.",
+  read: () => new SubscriptionIsRequired()
+})
+export const PlanLimitIsReachedBody = Schema.transform(
+  Schema.Struct({
+    ...errorFields("plan_limit_reached"),
+    current: Schema.Number,
+    limit: Schema.Number
+  }).annotations({ identifier: "PlanLimitReached" }),
+  classOf(PlanLimitIsReached),
+  {
+    strict: true,
+    decode: ({ current, limit }) => new PlanLimitIsReached({ current, limit }),
+    encode: ({ current, limit }) => ({
+      error: "Agent limit reached",
+      message: `Your plan allows ${limit} agents and you have ${current}. Delete one or choose a larger plan.`,
+      code: "plan_limit_reached" as const,
+      current,
+      limit
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 429, description: "Agent limit of the plan reached" }))
+
+/** The configuration is stored, but the running agent could not be told. */
+export class ConfigurationIsNotApplied extends Data.TaggedError("ConfigurationIsNotApplied")<{
+  readonly reason: string
+}> {}
+export const ConfigurationIsNotAppliedBody = errorBody(ConfigurationIsNotApplied, {
+  status: 500,
+  code: "configuration_not_applied",
+  error: "Configuration not applied",
+  message: ({ reason }) =>
+    `The configuration is stored and applies at the next start; the running agent has not heard of it: ${reason}`,
+  read: (message) => new ConfigurationIsNotApplied({ reason: message })
+})

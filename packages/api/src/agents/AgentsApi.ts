@@ -1,0 +1,88 @@
+import { AgentId } from "@berth/domain/agents/Agent"
+import { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { PlanId } from "@berth/domain/billing/Plan"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { ModelName, payload } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { IdempotencyErrors } from "../limits/Idempotency.ts"
+import { OptionalSessionAuth, SessionAuth } from "../sessions/SessionAuth.ts"
+import { AgentConfigInput } from "./AgentConfigFields.ts"
+import {
+  AgentNameIsInvalidBody,
+  CustomModelIsMissingBody,
+  ModelIsNotAllowedBody,
+  PlanLimitIsReachedBody,
+  SubscriptionIsRequiredBody
+} from "./AgentErrorBodies.ts"
+import { AgentOwner } from "./OwnedAgent.ts"
+
+const agentFields = {
+  id: AgentId,
+  name: Schema.String,
+  model: Schema.String,
+  status: AgentStatus,
+  websocketUrl: Schema.String,
+  createdAt: Timestamp
+}
+export const AgentListItem = Schema.Struct({ ...agentFields, updatedAt: Timestamp }).annotations({
+  identifier: "AgentListItem"
+})
+export const ProvisionedAgent = Schema.Struct(agentFields).annotations({ identifier: "ProvisionedAgent" })
+
+export const AgentDetail = Schema.Struct({
+  id: AgentId,
+  status: AgentStatus,
+  startedAt: Schema.NullOr(Timestamp),
+  plan: PlanId,
+  subdomain: Schema.String,
+  url: Schema.String,
+  runtimeVersion: Schema.NullOr(Schema.String),
+  verified: Schema.Boolean,
+  verificationType: Schema.NullOr(Schema.Literal("eas", "coinbase", "ens", "webauthn")),
+  attestationUid: Schema.NullOr(Schema.String),
+  verifiedAt: Schema.NullOr(Timestamp)
+}).annotations({ identifier: "AgentDetail" })
+
+/** GET /api/agents: an empty list without a session. */
+const list = HttpApiEndpoint.get("list", "/api/agents")
+  .addSuccess(Schema.Struct({ agents: Schema.Array(AgentListItem), count: Schema.Int, status: Schema.Literal("ok") }))
+  .middleware(OptionalSessionAuth)
+
+/** GET /api/agents/:id */
+const detail = HttpApiEndpoint.get("detail", "/api/agents/:id")
+  .setPath(Schema.Struct({ id: AgentId }))
+  .addSuccess(Schema.Struct({ agent: AgentDetail, status: Schema.Literal("ok") }))
+  .middleware(AgentOwner)
+
+/** POST /api/agents/provision */
+const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
+  .setPayload(
+    payload({
+      name: Schema.String,
+      model: Schema.optionalWith(ModelName, { nullable: true }),
+      config: Schema.optionalWith(AgentConfigInput, { nullable: true }),
+      tier: Schema.optionalWith(Schema.Literal("starter", "pro", "enterprise"), { nullable: true })
+    })
+  )
+  .addSuccess(Schema.Struct({ success: Schema.Boolean, agent: ProvisionedAgent }), { status: 201 })
+  .addError(AgentNameIsInvalidBody)
+  .addError(ModelIsNotAllowedBody)
+  .addError(CustomModelIsMissingBody)
+  .addError(SubscriptionIsRequiredBody)
+  .addError(PlanLimitIsReachedBody)
+  .addError(IdempotencyErrors)
+  .middleware(SessionAuth)
+
+/** GET /api/agents/provision */
+const provisioned = HttpApiEndpoint.get("provisioned", "/api/agents/provision")
+  .addSuccess(Schema.Struct({ success: Schema.Boolean, agents: Schema.Array(AgentListItem), count: Schema.Int }))
+  .middleware(SessionAuth)
+
+export class AgentsApi extends HttpApiGroup.make("agents")
+  .add(list)
+  .add(provision)
+  .add(provisioned)
+  .add(detail)
+  .addError(InternalFailureBody) {}

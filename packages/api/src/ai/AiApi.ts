@@ -1,0 +1,129 @@
+import { Model, ProviderName, TaskType } from "@berth/domain/ai/Model"
+import { ChatMessage } from "@berth/domain/ai/ModelChat"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { ModelName, optionalText, payload } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import {
+  AiAccess,
+  AiIsUnavailableBody,
+  MessagesAreMissingBody,
+  ModelIsUnknownBody,
+  NoModelsAvailableBody,
+  ProviderFailedBody,
+  ProviderIsUnknownBody,
+  TokenCountIsInvalidBody
+} from "./AiErrorBodies.ts"
+
+const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
+
+export const AiHealthAnswer = Schema.Struct({
+  status: Schema.Literal("healthy", "degraded"),
+  providers: Schema.Record({ key: Schema.String, value: Schema.Boolean }),
+  timestamp: Timestamp
+}).annotations({ identifier: "AiHealth" })
+
+/** GET /api/ai/health */
+const health = HttpApiEndpoint.get("health", "/api/ai/health").addSuccess(AiHealthAnswer).addError(AiIsUnavailableBody)
+
+export const ModelsAnswer = Schema.Struct({
+  models: Schema.Array(Model),
+  count: Schema.Int,
+  providers: Schema.Record({ key: Schema.String, value: Schema.Int }).annotations({
+    description: "How many models of each provider there are"
+  }),
+  timestamp: Timestamp
+}).annotations({ identifier: "Models" })
+
+/** GET /api/ai/models */
+const models = HttpApiEndpoint.get("models", "/api/ai/models").addSuccess(ModelsAnswer)
+
+export const ProviderModelsAnswer = Schema.Struct({
+  provider: ProviderName,
+  models: Schema.Array(Model),
+  count: Schema.Int,
+  timestamp: Timestamp
+}).annotations({ identifier: "ProviderModels" })
+
+/** GET /api/ai/models/:provider */
+const modelsOfProvider = HttpApiEndpoint.get("modelsOfProvider", "/api/ai/models/:provider")
+  .setPath(Schema.Struct({ provider: Schema.String }))
+  .addSuccess(ProviderModelsAnswer)
+  .addError(ProviderIsUnknownBody)
+
+export const SelectedModel = Schema.Struct({
+  model: Schema.Struct({ id: Schema.String, provider: ProviderName }),
+  taskType: TaskType,
+  timestamp: Timestamp
+}).annotations({ identifier: "SelectedModel" })
+
+/** POST /api/ai/models/select: an unknown task type is general, and so is no body. */
+const selectModel = HttpApiEndpoint.post("selectModel", "/api/ai/models/select")
+  .setPayload(payload({ taskType: optionalText }))
+  .addSuccess(SelectedModel)
+  .addError(NoModelsAvailableBody)
+
+export const ChatPayload = payload({
+  messages: Schema.NonEmptyArray(ChatMessage),
+  model: optional(ModelName),
+  taskType: optionalText,
+  temperature: optional(Schema.Number.pipe(Schema.between(0, 2))),
+  top_p: optional(Schema.Number.pipe(Schema.between(0, 1))),
+  max_tokens: optional(Schema.Int.pipe(Schema.positive())),
+  stream: optional(Schema.Boolean).annotations({
+    description: "Answer with server-sent events: delta, then done or error"
+  })
+}).annotations({ identifier: "AiChat" })
+
+export const TokenUsage = Schema.Struct({
+  promptTokens: Schema.Int,
+  completionTokens: Schema.Int,
+  totalTokens: Schema.Int
+}).annotations({ identifier: "TokenUsage" })
+
+export const ChatAnswer = Schema.Struct({
+  id: Schema.String,
+  model: Schema.String,
+  provider: ProviderName,
+  message: Schema.Struct({ role: Schema.Literal("assistant"), content: Schema.String }),
+  usage: TokenUsage,
+  timestamp: Timestamp
+}).annotations({ identifier: "AiChatAnswer" })
+
+/** POST /api/ai/chat */
+const chat = HttpApiEndpoint.post("chat", "/api/ai/chat")
+  .setPayload(ChatPayload)
+  .addSuccess(ChatAnswer)
+  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addError(MessagesAreMissingBody)
+  .addError(ModelIsUnknownBody)
+  .addError(NoModelsAvailableBody)
+  .addError(ProviderFailedBody)
+
+export const CostAnswer = Schema.Struct({
+  model: Schema.String,
+  inputTokens: Schema.Number,
+  outputTokens: Schema.Number,
+  estimatedCost: Schema.Number.annotations({ description: "US dollars" }),
+  currency: Schema.Literal("USD"),
+  timestamp: Timestamp
+}).annotations({ identifier: "CostEstimate" })
+
+/** POST /api/ai/estimate-cost */
+const estimateCost = HttpApiEndpoint.post("estimateCost", "/api/ai/estimate-cost")
+  .setPayload(payload({ model: ModelName, inputTokens: Schema.Number, outputTokens: Schema.Number }))
+  .addSuccess(CostAnswer)
+  .addError(ModelIsUnknownBody)
+  .addError(TokenCountIsInvalidBody)
+
+/** The AI layer, on the private listener. */
+export class AiApi extends HttpApiGroup.make("ai")
+  .add(health)
+  .add(models)
+  .add(modelsOfProvider)
+  .add(selectModel)
+  .add(chat)
+  .add(estimateCost)
+  .middlewareEndpoints(AiAccess)
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,16 @@
+import { Schema } from "effect"
+
+/** A number of a page as a client asks for it: what is no number is refused, what is out of range is brought into it. */
+export const pageNumber = (options: { readonly least: number; readonly most: number; readonly usual: number }) =>
+  Schema.optionalWith(
+    Schema.transform(Schema.NumberFromString.pipe(Schema.finite()), Schema.Int, {
+      strict: true,
+      decode: (asked) => Math.min(options.most, Math.max(options.least, Math.trunc(asked))),
+      encode: (number) => number
+    }),
+    { default: () => options.usual }
+  )
+
+/** Logs and messages: 50 at a time, 100 at most. */
+export const pageLimit = pageNumber({ least: 1, most: 100, usual: 50 })
+export const pageOffset = pageNumber({ least: 0, most: Number.MAX_SAFE_INTEGER, usual: 0 })

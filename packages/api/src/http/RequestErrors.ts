@@ -1,0 +1,64 @@
+import { HttpApiError, HttpApiSchema, HttpServerError } from "@effect/platform"
+import { ParseResult, Schema } from "effect"
+import { classOf, errorFields } from "./ErrorBody.ts"
+import { summarise } from "./Issues.ts"
+
+/** A field of the request and what is wrong with it. */
+const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({ identifier: "Issue" })
+
+/** A request that does not match the contract: 400, naming each field. */
+export const InvalidRequestBody = Schema.transform(
+  Schema.Struct({ ...errorFields("invalid_request"), issues: Schema.Array(Issue) }).annotations({
+    identifier: "InvalidRequest"
+  }),
+  Schema.typeSchema(HttpApiError.HttpApiDecodeError),
+  {
+    strict: true,
+    encode: ({ issues }) => {
+      const named = namedIssues(issues)
+      return {
+        error: "Invalid request",
+        message: named.map(({ message, path }) => (path === "" ? message : `${path}: ${message}`)).join("; "),
+        code: "invalid_request" as const,
+        issues: named
+      }
+    },
+    decode: ({ issues, message }) =>
+      new HttpApiError.HttpApiDecodeError({
+        message,
+        issues: issues.map((issue) => ({ _tag: "Type" as const, path: issue.path.split("."), message: issue.message }))
+      })
+  }
+).annotations(HttpApiSchema.annotations({ status: 400, description: "The request does not match the contract" }))
+
+/** An answer names so many fields and quotes so much of each, however much was wrong with the request. */
+const maximumIssues = 20
+const maximumQuote = 200
+
+const cut = (text: string) => (text.length > maximumQuote ? `${text.slice(0, maximumQuote).toWellFormed()}…` : text)
+
+const namedIssues = (issues: HttpApiError.HttpApiDecodeError["issues"]) =>
+  summarise(issues.map(({ message, path }) => ({ path: path.join("."), message })))
+    .slice(0, maximumIssues)
+    .map(({ message, path }) => ({ path: cut(path), message: cut(message) }))
+
+/** A body that cannot be read: 400. Only ever encoded. */
+export const MalformedBodyBody = Schema.transformOrFail(
+  Schema.Struct(errorFields("malformed_body")).annotations({ identifier: "MalformedBody" }),
+  classOf(HttpServerError.RequestError),
+  {
+    strict: true,
+    encode: () =>
+      ParseResult.succeed({
+        error: "Malformed body",
+        message: "The request body could not be read as JSON.",
+        code: "malformed_body" as const
+      }),
+    decode: (body, _options, ast) => ParseResult.fail(new ParseResult.Forbidden(ast, body, "This body is only sent"))
+  }
+).annotations(HttpApiSchema.annotations({ status: 400, description: "The body could not be read" }))
+
+/** The errors that any endpoint can answer before its handler runs: for the static `errorSchema` of an API. */
+export const requestErrors = Schema.make<HttpApiError.HttpApiDecodeError, unknown, never>(
+  HttpApiSchema.UnionUnify(InvalidRequestBody, MalformedBodyBody).ast
+)

@@ -1,0 +1,102 @@
+import { UserId } from "@berth/domain/accounts/User"
+import { AgentId } from "@berth/domain/agents/Agent"
+import { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { InternalAuth } from "../http/InternalAuth.ts"
+import { BackendIsUnavailableBody, CellIsUnavailableBody, InstanceIsUnknownBody } from "./LifecycleErrorBodies.ts"
+
+/*
+ * The agent manager on the private listener, for the web API and the worker. Ownership is settled before a call comes here.
+ */
+
+const agent = Schema.Struct({ agentId: AgentId })
+const owner = Schema.Struct({ userId: UserId })
+
+const deploy = HttpApiEndpoint.post("deploy", "/internal/agents/:agentId/deploy")
+  .setPath(agent)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(CellIsUnavailableBody)
+  .addError(BackendIsUnavailableBody)
+
+const giveUp = HttpApiEndpoint.post("giveUp", "/internal/agents/:agentId/give-up")
+  .setPath(agent)
+  .setPayload(Schema.Struct({ reason: Schema.String }))
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(BackendIsUnavailableBody)
+
+const start = HttpApiEndpoint.post("start", "/internal/instances/:userId/start")
+  .setPath(owner)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(InstanceIsUnknownBody)
+  .addError(CellIsUnavailableBody)
+  .addError(BackendIsUnavailableBody)
+
+const stop = HttpApiEndpoint.post("stop", "/internal/instances/:userId/stop")
+  .setPath(owner)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(InstanceIsUnknownBody)
+  .addError(BackendIsUnavailableBody)
+
+const restart = HttpApiEndpoint.post("restart", "/internal/instances/:userId/restart")
+  .setPath(owner)
+  .addSuccess(
+    Schema.Struct({
+      runtimeVersion: Schema.String,
+      healings: Schema.Array(Schema.Struct({ from: Schema.String, to: Schema.String }))
+    })
+  )
+  .addError(InstanceIsUnknownBody)
+  .addError(CellIsUnavailableBody)
+  .addError(BackendIsUnavailableBody)
+
+const update = HttpApiEndpoint.post("update", "/internal/instances/:userId/update")
+  .setPath(owner)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(InstanceIsUnknownBody)
+  .addError(CellIsUnavailableBody)
+  .addError(BackendIsUnavailableBody)
+
+const repair = HttpApiEndpoint.post("repair", "/internal/instances/:userId/repair")
+  .setPath(owner)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(InstanceIsUnknownBody)
+  .addError(CellIsUnavailableBody)
+  .addError(BackendIsUnavailableBody)
+
+const reconfigure = HttpApiEndpoint.post("reconfigure", "/internal/instances/:userId/reconfigure")
+  .setPath(owner)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(CellIsUnavailableBody)
+  .addError(BackendIsUnavailableBody)
+
+/** A turn's events on this wire; a stream that ends with neither `done` nor `error` was cut. */
+export const ManagedTurnEvent = Schema.Union(
+  ...TurnEvent.members,
+  Schema.Struct({
+    type: Schema.Literal("error"),
+    /** Whether the cell was not there, or the turn itself failed. */
+    kind: Schema.Literal("cell", "turn"),
+    reason: Schema.String
+  })
+)
+export type ManagedTurnEvent = typeof ManagedTurnEvent.Type
+
+/** Answers with server-sent `ManagedTurnEvent`s. */
+const chat = HttpApiEndpoint.post("chat", "/internal/instances/:userId/turns")
+  .setPath(owner)
+  .setPayload(Turn)
+  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addError(CellIsUnavailableBody)
+
+export class AgentManagerApi extends HttpApiGroup.make("agentManager")
+  .add(deploy)
+  .add(giveUp)
+  .add(start)
+  .add(stop)
+  .add(restart)
+  .add(update)
+  .add(repair)
+  .add(reconfigure)
+  .add(chat)
+  .middlewareEndpoints(InternalAuth) {}

@@ -1,0 +1,149 @@
+import { AgentId } from "@berth/domain/agents/Agent"
+import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { AgentIsUnknownBody } from "../agents/AgentErrorBodies.ts"
+import { optionalText, payload } from "../http/Payload.ts"
+import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { SessionAuth } from "../sessions/SessionAuth.ts"
+import {
+  ChatFailedBody,
+  ChatSessionIsUnknownBody,
+  MessageIsInvalidBody,
+  MessageWasNotAnsweredBody,
+  NoAgentIsRunningBody,
+  UnitsAreExhaustedBody
+} from "./InteractionErrorBodies.ts"
+
+export const interactionApiVersion = "1.0.0"
+
+const summaryFields = {
+  id: ChatSessionId,
+  status: Schema.Literal("active"),
+  messageCount: Schema.Int,
+  createdAt: EpochMillis,
+  lastActivity: EpochMillis
+}
+export const SessionSummary = Schema.Struct(summaryFields).annotations({ identifier: "SessionSummary" })
+
+const role = Schema.Literal("user", "assistant")
+export const SessionMessage = Schema.Struct({
+  id: MessageId,
+  role,
+  content: Schema.String,
+  timestamp: EpochMillis,
+  status: MessageState.annotations({ description: "Whether the message was answered; a failed one cost nothing" })
+}).annotations({ identifier: "SessionMessage" })
+export const FullSession = Schema.Struct({
+  ...summaryFields,
+  messages: Schema.Array(SessionMessage)
+}).annotations({ identifier: "FullSession" })
+
+export const MemoryItem = Schema.Struct({ role, content: Schema.String }).annotations({
+  identifier: "MemoryItem",
+  description: "content is cut to 100 characters"
+})
+
+export const InteractionIndex = Schema.Struct({
+  apiVersion: Schema.String,
+  serviceVersion: Schema.String,
+  endpoints: Schema.Record({ key: Schema.String, value: Schema.String })
+}).annotations({ identifier: "InteractionIndex" })
+
+const readActions = ["sessions", "session", "memory"] as const
+
+/** GET /api/agent, with `action` one of sessions, session, memory, or the index without it. */
+const read = HttpApiEndpoint.get("read", "/api/agent")
+  .setUrlParams(
+    payload({
+      action: Schema.optional(Schema.Literal(...readActions)),
+      sessionId: Schema.optional(ChatSessionId),
+      agentId: Schema.optional(AgentId)
+    })
+  )
+  .addSuccess(
+    Schema.Union(
+      Schema.Struct({ sessions: Schema.Array(SessionSummary) }),
+      Schema.Struct({ session: FullSession }),
+      Schema.Struct({ memory: Schema.Array(MemoryItem) }),
+      InteractionIndex
+    )
+  )
+  .addError(ChatSessionIsUnknownBody)
+  .addError(AgentIsUnknownBody)
+  .addError(MessageIsInvalidBody)
+  .middleware(SessionAuth)
+
+const actions = ["chat", "create-session"] as const
+
+/** POST /api/agent: `action` is chat when omitted. With `Accept: text/event-stream` a chat is answered piece by piece. */
+const act = HttpApiEndpoint.post("act", "/api/agent")
+  .setPayload(
+    payload({
+      action: Schema.optionalWith(Schema.Literal(...actions), {
+        default: () => "chat" as const,
+        nullable: true
+      }),
+      message: optionalText,
+      sessionId: Schema.optionalWith(ChatSessionId, { nullable: true }),
+      agentId: Schema.optionalWith(AgentId, { nullable: true })
+    })
+  )
+  .addSuccess(
+    Schema.Union(
+      Schema.Struct({ sessionId: ChatSessionId, reply: Schema.String, timestamp: EpochMillis }),
+      Schema.Struct({ sessionId: ChatSessionId, status: Schema.Literal("active") })
+    )
+  )
+  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addError(MessageIsInvalidBody)
+  .addError(AgentIsUnknownBody)
+  .addError(NoAgentIsRunningBody)
+  .addError(ChatSessionIsUnknownBody)
+  .addError(UnitsAreExhaustedBody)
+  .addError(MessageWasNotAnsweredBody)
+  .middleware(SessionAuth)
+
+export const ChatRecord = Schema.Struct({
+  id: MessageId,
+  sender: Schema.Literal("user", "agent"),
+  message: Schema.String,
+  topic: Schema.NullOr(Schema.String),
+  timestamp: Timestamp
+}).annotations({ identifier: "ChatRecord" })
+
+/** POST /api/chat */
+const chat = HttpApiEndpoint.post("chat", "/api/chat")
+  .setPayload(
+    payload({
+      message: Schema.String,
+      topic: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(200)), { nullable: true })
+    })
+  )
+  .addSuccess(
+    Schema.Struct({
+      id: MessageId,
+      message: Schema.String,
+      topic: Schema.NullOr(Schema.String),
+      status: Schema.Literal("sent"),
+      timestamp: Timestamp,
+      reply: Schema.String
+    })
+  )
+  .addError(MessageIsInvalidBody)
+  .addError(UnitsAreExhaustedBody)
+  .addError(ChatFailedBody)
+  .middleware(SessionAuth)
+
+/** GET /api/chat: newest first. */
+const history = HttpApiEndpoint.get("history", "/api/chat")
+  .addSuccess(Schema.Struct({ messages: Schema.Array(ChatRecord), count: Schema.Int }))
+  .middleware(SessionAuth)
+
+export class InteractionApi extends HttpApiGroup.make("interaction")
+  .add(read)
+  .add(act)
+  .add(chat)
+  .add(history)
+  .addError(InternalFailureBody) {}

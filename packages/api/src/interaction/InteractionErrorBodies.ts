@@ -1,0 +1,72 @@
+import { UnitsAreExhausted } from "@berth/domain/billing/Charging"
+import {
+  ChatSessionIsUnknown,
+  MessageIsInvalid,
+  MessageWasNotAnswered,
+  NoAgentIsRunning
+} from "@berth/domain/interaction/ConversationErrors"
+import { HttpApiSchema } from "@effect/platform"
+import { Data, Schema } from "effect"
+import { classOf, errorBody, errorFields } from "../http/ErrorBody.ts"
+
+export const ChatSessionIsUnknownBody = errorBody(ChatSessionIsUnknown, {
+  status: 404,
+  code: "session_not_found",
+  error: "Session not found",
+  message: "You have no conversation with this id.",
+  read: () => new ChatSessionIsUnknown()
+})
+export const MessageIsInvalidBody = errorBody(MessageIsInvalid, {
+  status: 400,
+  code: "invalid_message",
+  error: "Invalid message",
+  message: ({ reason }) => `message: ${reason}`,
+  read: (message) => new MessageIsInvalid({ reason: message.replace(/^message: /, "") })
+})
+export const NoAgentIsRunningBody = errorBody(NoAgentIsRunning, {
+  status: 404,
+  code: "no_running_agent",
+  error: "No running agent",
+  message: "You have no agent that is up. Provision one, or start your instance.",
+  read: () => new NoAgentIsRunning()
+})
+export const MessageWasNotAnsweredBody = errorBody(MessageWasNotAnswered, {
+  status: 500,
+  code: "not_answered",
+  error: "The agent did not answer",
+  message: ({ reason }) => `Your message is kept and cost nothing, but no answer came: ${reason}`,
+  read: (message) =>
+    new MessageWasNotAnswered({
+      reason: message.replace(/^Your message is kept and cost nothing, but no answer came: /, "")
+    })
+})
+export const UnitsAreExhaustedBody = Schema.transform(
+  Schema.Struct({
+    ...errorFields("units_exhausted"),
+    units: Schema.Number,
+    remaining: Schema.Number
+  }).annotations({ identifier: "UnitsExhausted" }),
+  classOf(UnitsAreExhausted),
+  {
+    strict: true,
+    decode: ({ remaining, units }) => new UnitsAreExhausted({ units, remaining }),
+    encode: ({ remaining, units }) => ({
+      error: "payment_required",
+      message:
+        "Today's units are used up and there are no credits. Units come back at midnight UTC; credits can be bought.",
+      code: "units_exhausted" as const,
+      units,
+      remaining
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 402, description: "Neither units nor credits are left" }))
+
+/** POST /api/chat has one answer for whatever kept the message from being answered. */
+export class ChatFailed extends Data.TaggedError("ChatFailed")<{ readonly reason: string }> {}
+export const ChatFailedBody = errorBody(ChatFailed, {
+  status: 500,
+  code: "failed_to_send",
+  error: "failed to send",
+  message: ({ reason }) => `The message could not be answered: ${reason}`,
+  read: (message) => new ChatFailed({ reason: message.replace(/^The message could not be answered: /, "") })
+})

@@ -1,0 +1,60 @@
+import { UserId } from "@berth/domain/accounts/User"
+import { CredentialsAreWrong } from "@berth/domain/accounts/Credentials"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { errorBody } from "../http/ErrorBody.ts"
+import { optionalText, payload, SecretText } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { SignInLimit, TooManyRequestsBody } from "../limits/RateLimits.ts"
+
+export const CredentialsAreWrongBody = errorBody(CredentialsAreWrong, {
+  status: 401,
+  code: "invalid_credentials",
+  error: "Invalid credentials",
+  message: "E-mail or password is wrong.",
+  read: () => new CredentialsAreWrong()
+})
+
+const credentialFields = { email: Schema.String, password: SecretText }
+
+export const SignedIn = Schema.Struct({
+  user: Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }),
+  url: Schema.String.annotations({ description: "Where to go next, on this service" })
+}).annotations({ identifier: "SignedIn" })
+
+/** POST /api/auth/callback/credentials: JSON answers JSON, a form is answered by a redirect. Both set the session cookie. */
+const credentials = HttpApiEndpoint.post("credentials", "/api/auth/callback/credentials")
+  .setPayload(
+    Schema.Union(
+      payload({ ...credentialFields, callbackUrl: optionalText }),
+      payload({ ...credentialFields, callbackUrl: Schema.optional(Schema.String) }).pipe(
+        HttpApiSchema.withEncoding({ kind: "UrlParams", contentType: "application/x-www-form-urlencoded" })
+      )
+    )
+  )
+  .addSuccess(SignedIn)
+  .addSuccess(Schema.Void, { status: 302 })
+  .addError(CredentialsAreWrongBody)
+  .addError(TooManyRequestsBody)
+  .middleware(SignInLimit)
+
+/** POST /api/auth/signout: ends the session, if there is one. */
+const signOut = HttpApiEndpoint.post("signOut", "/api/auth/signout").addSuccess(
+  Schema.Struct({ success: Schema.Boolean })
+)
+
+/** Who is signed in here and until when; null for nobody. */
+export const CurrentSession = Schema.Struct({
+  user: Schema.NullOr(Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String })),
+  expiresAt: Schema.NullOr(Timestamp)
+}).annotations({ identifier: "CurrentSession" })
+
+/** GET /api/auth/session */
+const current = HttpApiEndpoint.get("current", "/api/auth/session").addSuccess(CurrentSession)
+
+export class SignInApi extends HttpApiGroup.make("signin")
+  .add(credentials)
+  .add(signOut)
+  .add(current)
+  .addError(InternalFailureBody) {}
