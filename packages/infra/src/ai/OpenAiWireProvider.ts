@@ -1,0 +1,55 @@
+import type { ModelProvider } from "@berth/domain/ai/ModelChat"
+import type { HttpClient } from "@effect/platform"
+import { Array, Effect, type Redacted, Stream } from "effect"
+import { readListed } from "./catalogue/ListedModels.ts"
+import { completionRequest, type OpenAiWireName } from "./openai-wire/CompletionRequest.ts"
+import { kindOfRefusal } from "./openai-wire/KindOfRefusal.ts"
+import { makeOpenAiWire } from "./openai-wire/OpenAiWire.ts"
+import { readAnswer } from "./openai-wire/ReadAnswer.ts"
+import { healthOf } from "./wire/Health.ts"
+import { readFailure } from "./wire/ReadFailure.ts"
+
+export interface OpenAiWireOptions {
+  readonly name: OpenAiWireName
+  readonly apiKey: Redacted.Redacted
+  /** With the version: https://api.openai.com/v1. */
+  readonly baseUrl: string
+}
+
+/** Where each is unless configuration says otherwise. */
+export const openAiWireUrls: { readonly [name in OpenAiWireName]: string } = {
+  openrouter: "https://openrouter.ai/api/v1",
+  openai: "https://api.openai.com/v1",
+  groq: "https://api.groq.com/openai/v1"
+}
+
+/** OpenRouter, OpenAI, Groq or whatever speaks like them as a provider of models. */
+export const makeOpenAiWireProvider = ({
+  apiKey,
+  baseUrl,
+  name
+}: OpenAiWireOptions): Effect.Effect<ModelProvider, never, HttpClient.HttpClient> =>
+  Effect.map(makeOpenAiWire({ baseUrl, apiKey }), (wire) => {
+    const failure = readFailure({ provider: name, apiKey, kindOf: kindOfRefusal })
+    // OpenRouter's list of models is public, so it says nothing of the key.
+    const cheapest =
+      name === "openrouter"
+        ? Effect.catchIf(
+            wire.ask("/key"),
+            (refusal) => refusal._tag === "VendorRefused" && refusal.status === 404,
+            () => wire.ask("/models")
+          )
+        : wire.ask("/models")
+    return {
+      name,
+      chat: (modelId, messages, options) =>
+        readAnswer(wire.chat(completionRequest(name, modelId, messages, options))).pipe(Stream.mapError(failure)),
+      models: wire.models.pipe(
+        Effect.mapBoth({
+          onFailure: failure,
+          onSuccess: Array.filterMap((entry) => readListed(name, entry))
+        })
+      ),
+      healthy: healthOf(name, cheapest, failure)
+    }
+  })

@@ -1,0 +1,153 @@
+import type { Model, ProviderName } from "@berth/domain/ai/Model"
+import { ModelCatalogue, ModelProviders } from "@berth/domain/ai/ModelChat"
+import { FetchHttpClient } from "@effect/platform"
+import { Array, Clock, Deferred, Duration, Effect, Either, Layer, Match, Ref } from "effect"
+import { vendorOf } from "@berth/domain/ai/ModelRoutes"
+import { makeOpenAiWire } from "../openai-wire/OpenAiWire.ts"
+import type { WireFailure } from "../wire/WireFailure.ts"
+import {
+  assembleCatalogue,
+  type KnownModels,
+  providersWithOwnModels,
+  vendorsOfSharedModels
+} from "./AssembleCatalogue.ts"
+import type { ModelFacts } from "./Facts.ts"
+import { readOpenRouterModel } from "./OpenRouterModel.ts"
+import { shippedModels } from "./Snapshot.ts"
+
+export interface ModelCatalogueOptions {
+  /** OpenRouter's address, whose list of models is public; null to live on the shipped list. */
+  readonly openRouterUrl: string | null
+  /** How long a list counts as fresh. */
+  readonly freshFor?: Duration.DurationInput | undefined
+  /** How long to leave a list alone that could not be loaded. */
+  readonly retryAfter?: Duration.DurationInput | undefined
+  /** How long loading may take. */
+  readonly patience?: Duration.DurationInput | undefined
+}
+
+interface State extends KnownModels {
+  readonly isLive: boolean | null
+  /** Epoch milliseconds from which on it is worth loading again. */
+  readonly staleAt: number
+}
+
+/**
+ * The catalogue from OpenRouter's list, from the shipped one until and unless that is there. Loading starts with the
+ * layer; whoever asks while it first runs waits for it, for `patience` at most, and nobody ever waits after that: a
+ * stale list is answered and renewed behind it.
+ */
+export const layer = (options: ModelCatalogueOptions): Layer.Layer<ModelCatalogue, never, ModelProviders> =>
+  Layer.scoped(
+    ModelCatalogue,
+    Effect.gen(function* () {
+      const { all: providers } = yield* ModelProviders
+      const configured = new Set(providers.map(({ name }) => name))
+      const scope = yield* Effect.scope
+      const freshFor = Duration.decode(options.freshFor ?? "10 minutes")
+      const retryAfter = Duration.decode(options.retryAfter ?? "1 minute")
+      const patience = Duration.decode(options.patience ?? "3 seconds")
+      const state = yield* Ref.make<State>({
+        facts: shippedModels,
+        own: new Map(),
+        vendors: new Map(),
+        isLive: null,
+        staleAt: 0
+      })
+      const firstLoad = yield* Deferred.make<void>()
+      const oneAtATime = yield* Effect.makeSemaphore(1)
+
+      const openRouter =
+        options.openRouterUrl === null ? null : yield* makeOpenAiWire({ baseUrl: options.openRouterUrl, apiKey: null })
+
+      /** The public list, or why it is not there. */
+      const publicList: Effect.Effect<Either.Either<ReadonlyArray<ModelFacts>, string>> =
+        openRouter === null
+          ? Effect.succeed(Either.left("it is not asked"))
+          : openRouter.models.pipe(
+              Effect.mapError(reasonOf),
+              Effect.map(Array.filterMap(readOpenRouterModel)),
+              Effect.filterOrFail(Array.isNonEmptyArray, () => "it lists nothing"),
+              Effect.timeoutFail({ duration: patience, onTimeout: () => "it takes too long" }),
+              Effect.either
+            )
+
+      const listsOf = (names: ReadonlySet<ProviderName>) =>
+        Effect.forEach(
+          providers.filter(({ name }) => names.has(name)),
+          (provider) =>
+            provider.models.pipe(
+              Effect.timeoutOption(patience),
+              Effect.map((models) => (models._tag === "Some" ? ([[provider.name, models.value]] as const) : [])),
+              Effect.catchAll(({ kind, reason }) =>
+                Effect.logDebug("A provider did not list its models").pipe(
+                  Effect.annotateLogs({ provider: provider.name, kind, reason }),
+                  Effect.as([])
+                )
+              )
+            ),
+          { concurrency: "unbounded" }
+        ).pipe(Effect.map((lists) => new Map<ProviderName, ReadonlyArray<Model>>(lists.flat())))
+
+      const tell = (wasLive: boolean | null, list: Either.Either<ReadonlyArray<unknown>, string>) => {
+        const isLive = Either.isRight(list)
+        if (isLive === wasLive || openRouter === null) return Effect.void
+        return Either.match(list, {
+          onLeft: (reason) =>
+            Effect.logInfo("The model catalogue is the shipped one: OpenRouter's list cannot be had").pipe(
+              Effect.annotateLogs({ reason })
+            ),
+          onRight: (models) =>
+            Effect.logInfo("The model catalogue is OpenRouter's list").pipe(
+              Effect.annotateLogs({ models: models.length })
+            )
+        })
+      }
+
+      const load = Effect.gen(function* () {
+        const [list, own, vendors] = yield* Effect.all(
+          [publicList, listsOf(providersWithOwnModels), listsOf(vendorsOfSharedModels)],
+          { concurrency: "unbounded" }
+        )
+        const now = yield* Clock.currentTimeMillis
+        const before = yield* Ref.getAndUpdate(state, (known) => ({
+          // A list that was there once is better than the shipped one, old as it is.
+          facts: Either.match(list, {
+            onLeft: () => known.facts,
+            onRight: (facts) => [...facts, ...shippedOfGroq]
+          }),
+          own: new Map([...known.own, ...own]),
+          vendors: new Map([...known.vendors, ...vendors]),
+          isLive: Either.isRight(list),
+          staleAt: now + Duration.toMillis(Either.isRight(list) || openRouter === null ? freshFor : retryAfter)
+        }))
+        yield* tell(before.isLive, list)
+      }).pipe(Effect.withSpan("ModelCatalogue.load"))
+
+      yield* Effect.forkIn(Effect.ensuring(load, Deferred.succeed(firstLoad, undefined)), scope)
+
+      const renew = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        if (now < (yield* Ref.get(state)).staleAt) return
+        yield* Effect.forkIn(oneAtATime.withPermitsIfAvailable(1)(load), scope)
+      })
+
+      return ModelCatalogue.of({
+        all: Deferred.await(firstLoad).pipe(
+          Effect.zipRight(renew),
+          Effect.zipRight(Ref.get(state)),
+          Effect.map((known) => assembleCatalogue(known, configured))
+        )
+      })
+    })
+  ).pipe(Layer.provide(FetchHttpClient.layer))
+
+// OpenRouter does not list what Groq runs itself; this stands until Groq has said so.
+const shippedOfGroq = shippedModels.filter(({ id }) => vendorOf(id) === "groq")
+
+const reasonOf = (failure: WireFailure): string =>
+  Match.valueTags(failure, {
+    WireIsBroken: ({ reason }) => reason,
+    AnswerIsNonsense: ({ reason }) => reason,
+    VendorRefused: ({ status }) => `answered ${status ?? "with an error"}`
+  })

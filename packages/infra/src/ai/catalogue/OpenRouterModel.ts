@@ -1,0 +1,73 @@
+import { BigDecimal, Option, Schema } from "effect"
+import { catalogueId } from "../openai-wire/CompletionRequest.ts"
+import type { ModelFacts } from "./Facts.ts"
+import { tagsOf } from "./TagModel.ts"
+
+/** One entry of OpenRouter's GET /models; prices are decimal strings of US dollars per token. */
+const OpenRouterModel = Schema.Struct({
+  id: Schema.NonEmptyString,
+  name: Schema.optional(Schema.NullOr(Schema.String)),
+  description: Schema.optional(Schema.NullOr(Schema.String)),
+  context_length: Schema.Int.pipe(Schema.positive()),
+  pricing: Schema.Struct({ prompt: Schema.String, completion: Schema.String }),
+  architecture: Schema.optional(
+    Schema.NullOr(
+      Schema.Struct({
+        input_modalities: Schema.optional(Schema.NullOr(Schema.Array(Schema.String))),
+        output_modalities: Schema.optional(Schema.NullOr(Schema.Array(Schema.String)))
+      })
+    )
+  ),
+  supported_parameters: Schema.optional(Schema.NullOr(Schema.Array(Schema.String)))
+})
+
+const million = BigDecimal.fromBigInt(1_000_000n)
+
+// A minus means that the price depends.
+const isPrice = (text: string) => /^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)
+
+/** US dollars per million tokens of a decimal of US dollars per token; to nine places, since some leave their rounding in. */
+export const perMillion = (perToken: string): Option.Option<number> =>
+  Option.liftPredicate(perToken.trim(), isPrice).pipe(
+    Option.flatMap(BigDecimal.fromString),
+    Option.map((price) =>
+      BigDecimal.unsafeToNumber(BigDecimal.round(BigDecimal.multiply(price, million), { scale: 9 }))
+    )
+  )
+
+const longestDescription = 300
+
+const shorten = (text: string) =>
+  text.length <= longestDescription ? text : `${text.slice(0, longestDescription).replace(/\s+\S*$/, "")}…`
+
+/** "Anthropic: Claude Opus 4.6" without the vendor, which the id has. */
+const withoutVendor = (name: string) => name.replace(/^[^:]{1,40}: /, "")
+
+const isLatestAlias = (id: string) => id.startsWith("~")
+
+/** The facts in an entry; none of a model that writes no plain text, has no fixed price, or is only another's alias. */
+export const readOpenRouterModel = (entry: unknown): Option.Option<ModelFacts> =>
+  Option.gen(function* () {
+    const model = yield* Schema.decodeUnknownOption(OpenRouterModel)(entry)
+    const inputs = model.architecture?.input_modalities ?? ["text"]
+    const outputs = model.architecture?.output_modalities ?? ["text"]
+    if (isLatestAlias(model.id) || !inputs.includes("text") || outputs.some((kind) => kind !== "text")) {
+      return yield* Option.none()
+    }
+    const facts = {
+      id: catalogueId(model.id),
+      name: withoutVendor(model.name ?? model.id),
+      description: shorten(model.description ?? ""),
+      inputCost: yield* perMillion(model.pricing.prompt),
+      outputCost: yield* perMillion(model.pricing.completion),
+      contextWindow: model.context_length
+    }
+    return {
+      ...facts,
+      tags: tagsOf({
+        ...facts,
+        seesImages: inputs.includes("image"),
+        reasons: model.supported_parameters?.includes("reasoning") ?? false
+      })
+    }
+  })

@@ -1,0 +1,43 @@
+import type { Headers } from "@effect/platform"
+import { Array, Duration, Option, Schema } from "effect"
+import { retryAfterOf } from "../wire/RetryAfter.ts"
+import { VendorRefused } from "../wire/WireFailure.ts"
+import { ErrorBody, ErrorDetail, type WireError } from "./WireBodies.ts"
+
+const secondsOf = (text: string): Duration.Duration | undefined => {
+  const seconds = /^(\d+(?:\.\d+)?)s$/.exec(text)?.[1]
+  return seconds === undefined ? undefined : Duration.seconds(Number(seconds))
+}
+
+/**
+ * An error object, with the status of its answer where that was not 200. Its code here is the word in its details, and
+ * its type the word for its status. When to come back is in the details too, a header or not.
+ */
+export const refusalOf = (
+  error: WireError,
+  status: number | null,
+  retryAfter: Duration.Duration | undefined
+): VendorRefused => {
+  const details = Array.filterMap(error.details ?? [], (detail) => Schema.decodeUnknownOption(ErrorDetail)(detail))
+  const delay = details.find(({ retryDelay }) => typeof retryDelay === "string")?.retryDelay
+  const { code } = error
+  const isStatus = typeof code === "number" && code >= 400 && code < 600
+  return new VendorRefused({
+    status: status ?? (isStatus ? code : null),
+    code: details.find(({ reason }) => typeof reason === "string")?.reason ?? null,
+    type: error.status ?? null,
+    message: error.message ?? null,
+    retryAfter: retryAfter ?? secondsOf(delay ?? "")
+  })
+}
+
+/** An answer whose status says that it failed; a body that is not the vendor's (a proxy's page) is left out. */
+export const refusalOfBody = (body: string, status: number, headers: Headers.Headers, now: number): VendorRefused =>
+  refusalOf(
+    Option.match(Schema.decodeUnknownOption(ErrorBody)(body), {
+      onNone: () => ({}),
+      onSome: ({ error }) => error
+    }),
+    status,
+    retryAfterOf(headers, now)
+  )

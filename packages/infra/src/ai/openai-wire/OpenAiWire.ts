@@ -1,0 +1,83 @@
+import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
+import { Effect, Option, type Redacted, Schema, Stream } from "effect"
+import { endAfterLast } from "../wire/EndAfterLast.ts"
+import { readEvents } from "../wire/EventStream.ts"
+import { entriesIn } from "../wire/ModelList.ts"
+import { bytesOf, makeVendorClient, textOf, typeOf, unexpectedType } from "../wire/VendorClient.ts"
+import type { WireEvent } from "../wire/WireEvent.ts"
+import { AnswerIsNonsense, type WireFailure } from "../wire/WireFailure.ts"
+import { Completion, type CompletionBody, type CompletionChunk, StreamEvent } from "./WireBodies.ts"
+import { refusalOf, refusalOfBody } from "./WireRefusals.ts"
+
+type OpenAiEvent = WireEvent<CompletionChunk>
+
+export interface OpenAiWire {
+  /** POST /chat/completions. Ends after `done`, or when the bytes end. */
+  readonly chat: (body: CompletionBody) => Stream.Stream<OpenAiEvent, WireFailure>
+  /** The entries of GET /models. */
+  readonly models: Effect.Effect<ReadonlyArray<unknown>, WireFailure>
+  /** GET of a path, for its status alone. */
+  readonly ask: (path: string) => Effect.Effect<void, WireFailure>
+}
+
+const readEvent = (data: string): Effect.Effect<OpenAiEvent, WireFailure> => {
+  if (data.trim() === "[DONE]") return Effect.succeed({ type: "done" })
+  const event = Schema.decodeUnknownOption(StreamEvent)(data)
+  if (Option.isNone(event)) return Effect.fail(new AnswerIsNonsense({ reason: "an event that cannot be read" }))
+  return "error" in event.value
+    ? Effect.fail(refusalOf(event.value.error, null, undefined))
+    : Effect.succeed({ type: "chunk", chunk: event.value })
+}
+
+/** A whole answer in the words of a streamed one. */
+const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>, WireFailure> => {
+  const completion = Schema.decodeUnknownOption(Completion)(body)
+  if (Option.isNone(completion)) return Effect.fail(new AnswerIsNonsense({ reason: "an answer that cannot be read" }))
+  if ("error" in completion.value) return Effect.fail(refusalOf(completion.value.error, null, undefined))
+  const { choices, usage } = completion.value
+  const chunk = {
+    choices: choices.map(({ finish_reason, message }) => ({ delta: message, finish_reason: finish_reason ?? "stop" })),
+    usage
+  }
+  return Effect.succeed([{ type: "chunk", chunk }, { type: "done" }])
+}
+
+const readAnswer = (response: HttpClientResponse.HttpClientResponse): Stream.Stream<OpenAiEvent, WireFailure> => {
+  switch (typeOf(response)) {
+    case "text/event-stream":
+      return bytesOf(response).pipe(
+        readEvents,
+        Stream.mapEffect((heard) => (heard.type === "event" ? readEvent(heard.data) : Effect.succeed(heard))),
+        endAfterLast(({ type }) => type === "done")
+      )
+    case "application/json":
+      return Stream.fromIterableEffect(Effect.flatMap(textOf(response), readCompletion))
+    default:
+      return Stream.fail(unexpectedType(response))
+  }
+}
+
+/** The wire that OpenAI, OpenRouter and Groq speak, in their words. Without a key only what needs none is answered. */
+export const makeOpenAiWire = (options: {
+  readonly baseUrl: string
+  readonly apiKey: Redacted.Redacted | null
+}): Effect.Effect<OpenAiWire, never, HttpClient.HttpClient> =>
+  Effect.map(
+    makeVendorClient({ ...options, keyHeader: "authorization", readRefusal: refusalOfBody }),
+    ({ ask, read, send }) => ({
+      chat: (body) =>
+        HttpClientRequest.post("/chat/completions").pipe(
+          HttpClientRequest.accept("text/event-stream"),
+          HttpClientRequest.bodyUnsafeJson(body),
+          send,
+          Effect.map(readAnswer),
+          Stream.unwrapScoped
+        ),
+      models: HttpClientRequest.get("/models").pipe(
+        HttpClientRequest.acceptJson,
+        read,
+        Effect.flatMap(entriesIn("data"))
+      ),
+      ask: (path) => HttpClientRequest.get(path).pipe(HttpClientRequest.acceptJson, ask)
+    })
+  )

@@ -1,0 +1,64 @@
+import { type Effect, Either, Stream } from "effect"
+import { AnswerIsNonsense } from "./WireFailure.ts"
+
+/** The data of one server-sent event, or bytes that ended none: a comment, or a part of an event. */
+export type Heard = { readonly type: "event"; readonly data: string } | { readonly type: "sign-of-life" }
+
+/** What of the stream has not become an event yet. */
+export interface Unfinished {
+  readonly line: string
+  readonly data: ReadonlyArray<string>
+  /** The text so far ends in a carriage return, and a line feed next would be part of it. */
+  readonly endsInReturn: boolean
+}
+
+export const nothingUnfinished: Unfinished = { line: "", data: [], endsInReturn: false }
+
+// In characters; an answer's pieces are a few dozen.
+const largestEvent = 1024 * 1024
+
+const sizeOf = ({ data, line }: Unfinished) => data.reduce((size, part) => size + part.length, line.length)
+
+/** The events that some more text brings to their end, and what is left over. Of an event only its data counts here. */
+export const hearText = (
+  before: Unfinished,
+  text: string
+): Either.Either<readonly [Unfinished, ReadonlyArray<string>], AnswerIsNonsense> => {
+  if (text === "") return Either.right([before, []])
+  const fresh = before.endsInReturn && text.startsWith("\n") ? text.slice(1) : text
+  const [first = "", ...others] = fresh.split(/\r\n|\n|\r/)
+  const lines = [before.line + first, ...others]
+  const line = lines.pop() ?? ""
+  const events: Array<string> = []
+  let data: Array<string> = [...before.data]
+  for (const whole of lines) {
+    if (whole === "") {
+      if (data.length > 0) events.push(data.join("\n"))
+      data = []
+    } else if (whole === "data" || whole.startsWith("data:")) {
+      data.push(whole.slice(5).replace(/^ /, ""))
+    }
+  }
+  const after = { line, data, endsInReturn: text.endsWith("\r") }
+  return sizeOf(after) > largestEvent
+    ? Either.left(new AnswerIsNonsense({ reason: "an event without an end" }))
+    : Either.right([after, events])
+}
+
+/** Server-sent events as their text comes in. What is left over at its end is no event. */
+export const hearEvents = <E, R>(texts: Stream.Stream<string, E, R>): Stream.Stream<Heard, E | AnswerIsNonsense, R> =>
+  texts.pipe(
+    Stream.mapAccumEffect(
+      nothingUnfinished,
+      (before, text): Effect.Effect<readonly [Unfinished, ReadonlyArray<string>], AnswerIsNonsense> =>
+        hearText(before, text)
+    ),
+    Stream.mapConcat((events): ReadonlyArray<Heard> =>
+      events.length === 0 ? [{ type: "sign-of-life" }] : events.map((data) => ({ type: "event", data }))
+    )
+  )
+
+/** Server-sent events as their bytes come in. */
+export const readEvents = <E, R>(
+  bytes: Stream.Stream<Uint8Array, E, R>
+): Stream.Stream<Heard, E | AnswerIsNonsense, R> => hearEvents(Stream.decodeText(bytes))

@@ -1,0 +1,31 @@
+import { cellAddressFile } from "@berth/api/cell/CellContract"
+import type { UserId } from "@berth/domain/accounts/User"
+import { Option } from "effect"
+import { join } from "node:path"
+
+/** An owner's part of the file system. */
+export interface CellPlace {
+  /** The driver's: record and logs, out of the cell's reach. */
+  readonly directory: string
+  /** The cell's own directory, the only one it can use. */
+  readonly home: string
+  readonly address: string
+  readonly record: string
+  readonly log: string
+  readonly oldLog: string
+}
+
+/** None for an id that cannot be the name of a directory. */
+export const cellPlace = (root: string, owner: UserId): Option.Option<CellPlace> => {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(owner)) return Option.none()
+  const directory = join(root, owner)
+  const home = join(directory, "home")
+  return Option.some({
+    directory,
+    home,
+    address: join(home, cellAddressFile),
+    record: join(directory, "record.json"),
+    log: join(directory, "cell.log"),
+    oldLog: join(directory, "cell.log.1")
+  })
+}

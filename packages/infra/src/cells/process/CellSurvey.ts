@@ -1,0 +1,77 @@
+import type { CellAddress, CellHealth } from "@berth/api/cell/CellContract"
+import type { UserId } from "@berth/domain/accounts/User"
+import type { Cell } from "@berth/domain/instances/InstanceDriver"
+import { DateTime, Effect, Option, Redacted } from "effect"
+import type { CellClient } from "../../runtime/CellClient.ts"
+import type { CellFindings, HealthFinding, ProcessFinding } from "./CellFate.ts"
+import type { CellPlace } from "./CellPlace.ts"
+import * as CellRecord from "./CellRecord.ts"
+import type { FileTrouble } from "./HostFiles.ts"
+import * as HostProcess from "./HostProcess.ts"
+import { writeFlag } from "./NodeFlags.ts"
+
+export interface CellSurvey extends CellFindings {
+  /** The process, unless it is gone or a stranger's. */
+  readonly pid: Option.Option<number>
+  /** Where it says that it listens. */
+  readonly address: Option.Option<CellAddress>
+}
+
+export const endpointOf = ({ port }: Pick<CellAddress, "port">): string => `http://127.0.0.1:${port}`
+
+export const toCell = (
+  owner: UserId,
+  address: Pick<CellAddress, "port">,
+  { runtimeVersion, startedAt }: Pick<CellHealth, "runtimeVersion" | "startedAt">
+): Cell => ({ owner, endpoint: endpointOf(address), startedAt: DateTime.unsafeMake(startedAt), runtimeVersion })
+
+/** Without a record, as after a crash between spawning and noting, the process that the address names must show our directory. */
+const findUnrecorded = (place: CellPlace, { pid }: CellAddress): Effect.Effect<ProcessFinding> =>
+  HostProcess.isAlive(pid)
+    ? Effect.map(HostProcess.commandLine(pid), (line) => (line.includes(writeFlag(place.home)) ? "ours" : "strange"))
+    : Effect.succeed("gone")
+
+const ask = (client: CellClient, address: CellAddress, token: Redacted.Redacted): Effect.Effect<HealthFinding> =>
+  client.health({ endpoint: endpointOf(address), token }).pipe(
+    Effect.match({
+      onSuccess: () => "healthy",
+      onFailure: (error) => (error._tag === "CellRefused" && error.status === 401 ? "refuses" : "silent")
+    })
+  )
+
+/** What is there of an owner's cell, whoever started it. Without a token a living cell "refuses", which tells that it lives. */
+export const survey = (
+  client: CellClient,
+  place: CellPlace,
+  token: Option.Option<Redacted.Redacted>
+): Effect.Effect<CellSurvey, FileTrouble> =>
+  Effect.gen(function* () {
+    const record = yield* CellRecord.read(place)
+    const said = yield* CellRecord.readAddress(place)
+    const process = yield* Option.match(record, {
+      onSome: ({ began, pid }) => HostProcess.find(pid, Option.fromNullable(began)),
+      onNone: () =>
+        Option.match(said, {
+          onNone: () => Effect.succeed<ProcessFinding>("gone"),
+          onSome: (address) => findUnrecorded(place, address)
+        })
+    })
+    if (process === "gone" || process === "strange")
+      return { process, health: "silent", startedWith: Option.none(), pid: Option.none(), address: Option.none() }
+
+    const pid = Option.orElse(
+      Option.map(record, (it) => it.pid),
+      () => Option.map(said, (it) => it.pid)
+    )
+    const address = Option.filter(said, (it) => Option.contains(pid, it.pid))
+    const health = yield* Option.match(address, {
+      onNone: () => Effect.succeed<HealthFinding>("silent"),
+      onSome: (at) =>
+        ask(
+          client,
+          at,
+          Option.getOrElse(token, () => Redacted.make("none"))
+        )
+    })
+    return { process, health, startedWith: record, pid, address }
+  })

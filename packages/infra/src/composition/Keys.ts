@@ -1,0 +1,54 @@
+import { Effect, Option, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { join, resolve } from "node:path"
+import type { Settings } from "../configuration/Settings.ts"
+import { ensureSecret, type KeyFileIsUnusable } from "../crypto/GeneratedKeys.ts"
+import { generateKeyEncryptionKeys, parseKeyEncryptionKeys } from "../crypto/SecretBox.ts"
+import { CannotRun } from "../process/RunProgram.ts"
+
+/*
+ * Secrets that production must be given and development makes for itself, once, under DATA_DIR/keys.
+ */
+
+const directoryOf = (settings: Settings) => join(resolve(settings.dataDir), "keys")
+
+const givenOrMade = (
+  settings: Settings,
+  given: Option.Option<Redacted.Redacted>,
+  name: string,
+  make: () => Redacted.Redacted
+) =>
+  (Option.isSome(given) ? Effect.succeed(given.value) : ensureSecret(directoryOf(settings), name, make)).pipe(
+    Effect.mapError(({ message }: KeyFileIsUnusable) => new CannotRun({ reason: message }))
+  )
+
+/** Which database; `npm start` sets it to the embedded one. */
+export const databaseUrlOf = (settings: Settings) =>
+  Effect.mapError(
+    settings.databaseUrl,
+    () => new CannotRun({ reason: "DATABASE_URL is missing. `npm start` brings an embedded database." })
+  )
+
+/** What web, backend and worker show each other. */
+export const internalApiKeyOf = (settings: Settings) =>
+  givenOrMade(settings, settings.internalApiKey, "internal-api-key", () =>
+    Redacted.make(randomBytes(32).toString("base64url"))
+  )
+
+export const keyEncryptionKeysOf = (settings: Settings) =>
+  givenOrMade(settings, settings.secretsKeys, "secrets-keys", generateKeyEncryptionKeys).pipe(
+    Effect.flatMap((text) =>
+      Effect.mapError(
+        parseKeyEncryptionKeys(text),
+        ({ reason }) => new CannotRun({ reason: `SECRETS_KEYS: ${reason}` })
+      )
+    )
+  )
+
+const loopback = new Set(["127.0.0.1", "::1", "localhost"])
+
+/** `ADMIN_EMAILS`; a development service that only this machine reaches has an owner to begin with. */
+export const adminEmailsOf = (settings: Settings): ReadonlyArray<string> =>
+  Option.getOrElse(settings.adminEmails, () =>
+    settings.environment === "development" && loopback.has(settings.addresses.host) ? ["owner@berth.local"] : []
+  )

@@ -1,0 +1,78 @@
+import { adminRule, Admins } from "@berth/domain/accounts/Admins"
+import { Effect, Layer, type Redacted } from "effect"
+import type { Settings } from "../configuration/Settings.ts"
+import type { KeyEncryptionKeys } from "../crypto/SecretBox.ts"
+import * as IdGenerator from "../crypto/IdGenerator.ts"
+import * as SecretBox from "../crypto/SecretBox.ts"
+import * as Tokens from "../crypto/Tokens.ts"
+import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
+import * as AgentRepository from "../postgres/AgentRepository.ts"
+import * as Charging from "../postgres/Charging.ts"
+import * as ConversationRepository from "../postgres/ConversationRepository.ts"
+import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
+import * as InstanceRepository from "../postgres/InstanceRepository.ts"
+import * as Migrations from "../postgres/Migrations.ts"
+import * as ModelUsage from "../postgres/ModelUsage.ts"
+import * as Outbox from "../postgres/Outbox.ts"
+import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
+import * as SessionRepository from "../postgres/SessionRepository.ts"
+import * as SubscriptionRepository from "../postgres/SubscriptionRepository.ts"
+import * as UserRepository from "../postgres/UserRepository.ts"
+
+export interface ProcessOptions {
+  readonly maxConnections: number
+  /** As the database's own views show it. */
+  readonly applicationName: string
+}
+
+export interface StorageOptions extends ProcessOptions {
+  readonly databaseUrl: Redacted.Redacted
+  readonly keys: KeyEncryptionKeys
+  readonly adminEmails: ReadonlyArray<string>
+  /** In production only a verified address makes an administrator. */
+  readonly verifiedAdminsOnly: boolean
+}
+
+/** Everything that is kept in PostgreSQL, on one pool, migrated; and what sealing and naming it takes. */
+export const layer = (options: StorageOptions) =>
+  Layer.mergeAll(
+    PostgresTransaction.layer,
+    UserRepository.layer,
+    SessionRepository.layer,
+    SubscriptionRepository.layer,
+    AgentRepository.layer,
+    InstanceRepository.layer,
+    ConversationRepository.layer,
+    Charging.layer,
+    Outbox.layer,
+    IdempotencyKeys.layer,
+    ModelUsage.layer
+  ).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        IdGenerator.layer,
+        Tokens.layer,
+        SecretBox.layer({ keys: options.keys }),
+        Layer.succeed(Admins, adminRule({ emails: options.adminEmails, verifiedOnly: options.verifiedAdminsOnly })),
+        Migrations.layerMigrated({
+          url: options.databaseUrl,
+          maxConnections: options.maxConnections,
+          applicationName: options.applicationName
+        })
+      )
+    )
+  )
+
+/** The same for a process with these settings. */
+export const fromSettings = (settings: Settings, process: ProcessOptions) =>
+  Layer.unwrapEffect(
+    Effect.map(Effect.all([databaseUrlOf(settings), keyEncryptionKeysOf(settings)]), ([databaseUrl, keys]) =>
+      layer({
+        ...process,
+        databaseUrl,
+        keys,
+        adminEmails: adminEmailsOf(settings),
+        verifiedAdminsOnly: settings.environment === "production"
+      })
+    )
+  )

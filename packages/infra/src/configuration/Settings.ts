@@ -1,0 +1,170 @@
+import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/RateLimiter"
+import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
+import { Config, ConfigError, Either, type Option, type Redacted } from "effect"
+import { isIP } from "node:net"
+import { logLevelSetting } from "./LogLevelSetting.ts"
+
+/*
+ * Every setting of the service with its name and default, read once at start. What is optional here and has no default is
+ * made up in development (`GeneratedKeys`) and required in production (`productionFaults`).
+ */
+
+const optionalSecret = (name: string) => Config.option(Config.redacted(name))
+const text = (name: string, fallback: string) => Config.withDefault(Config.string(name), fallback)
+const flag = (name: string) =>
+  Config.string(name).pipe(
+    Config.mapOrFail((value) => {
+      const lower = value.toLowerCase()
+      if (["1", "true", "yes", "on"].includes(lower)) return Either.right(true)
+      if (["0", "false", "no", "off"].includes(lower)) return Either.right(false)
+      return Either.left(ConfigError.InvalidData([], "must be yes or no"))
+    })
+  )
+const port = (name: string, fallback: number) => Config.withDefault(Config.port(name), fallback)
+const seconds = (name: string, fallback: number) =>
+  Config.integer(name).pipe(
+    Config.validate({ message: "must not be negative", validation: (value) => value >= 0 }),
+    Config.withDefault(fallback)
+  )
+const positive = (name: string, fallback: number) =>
+  Config.integer(name).pipe(
+    Config.validate({ message: "must be at least 1", validation: (value) => value >= 1 }),
+    Config.withDefault(fallback)
+  )
+const webAddress = (name: string) =>
+  Config.url(name).pipe(
+    Config.validate({
+      message: "must be an http or https URL",
+      validation: ({ protocol }) => protocol === "http:" || protocol === "https:"
+    })
+  )
+
+const isAddressOrRange = (entry: string) => {
+  const [address = "", prefix, ...rest] = entry.split("/")
+  const bits = isIP(address) === 6 ? 128 : 32
+  return (
+    isIP(address) !== 0 &&
+    rest.length === 0 &&
+    (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
+  )
+}
+
+const limitVariables: Record<LimitName, string> = {
+  register: "LIMIT_REGISTER",
+  "sign-in": "LIMIT_SIGN_IN",
+  "sign-in-account": "LIMIT_SIGN_IN_ACCOUNT",
+  "forgot-password": "LIMIT_FORGOT_PASSWORD",
+  "forgot-password-account": "LIMIT_FORGOT_PASSWORD_ACCOUNT",
+  "reset-password": "LIMIT_RESET_PASSWORD",
+  provision: "LIMIT_PROVISION",
+  "wallet-create": "LIMIT_WALLET_CREATE",
+  gateway: "LIMIT_GATEWAY"
+}
+const limit = (name: LimitName): Config.Config<LimitValue> =>
+  Config.string(limitVariables[name]).pipe(
+    Config.mapOrFail((value) => Either.mapLeft(parseLimit(value), ({ reason }) => ConfigError.InvalidData([], reason))),
+    Config.withDefault(defaultLimits[name])
+  )
+
+const provider = (prefix: string, baseUrl: string) =>
+  Config.all({ apiKey: optionalSecret(`${prefix}_API_KEY`), baseUrl: text(`${prefix}_BASE_URL`, baseUrl) })
+
+export interface ProviderSettings {
+  readonly apiKey: Option.Option<Redacted.Redacted>
+  readonly baseUrl: string
+}
+
+const readLegacyModel = (entry: string) => {
+  const [retired = "", successor = ""] = entry.split("=")
+  return [retired.trim(), successor.trim()] as const
+}
+
+const environment = Config.withDefault(Config.literal("development", "production")("BERTH_ENV"), "development")
+
+const addresses = Config.all({
+  host: text("HOST", "127.0.0.1"),
+  port: port("PORT", 3000),
+  appUrl: Config.option(webAddress("APP_URL")),
+  backendHost: text("BACKEND_HOST", "127.0.0.1"),
+  backendPort: port("BACKEND_PORT", 4000),
+  backendUrl: Config.option(webAddress("BACKEND_URL"))
+}).pipe(
+  Config.map((given) => ({
+    ...given,
+    appUrlIsSet: given.appUrl._tag === "Some",
+    appUrl: orElseUrl(given.appUrl, `http://localhost:${given.port}`),
+    backendUrl: orElseUrl(given.backendUrl, `http://localhost:${given.backendPort}`)
+  }))
+)
+
+const orElseUrl = (url: Option.Option<URL>, fallback: string) => (url._tag === "Some" ? url.value : new URL(fallback))
+
+export const Settings = Config.all({
+  environment,
+  environmentIsSet: Config.map(Config.option(Config.string("BERTH_ENV")), ({ _tag }) => _tag === "Some"),
+  addresses,
+  role: Config.withDefault(Config.literal("web", "backend", "all")("SERVER_ROLE"), "all"),
+  internalApiKey: optionalSecret("INTERNAL_API_KEY"),
+  trustedProxies: Config.array(Config.string(), "TRUSTED_PROXIES").pipe(
+    // A list knows its name only inside, so a rule around it has to say it.
+    Config.mapOrFail((entries) =>
+      entries.every(isAddressOrRange)
+        ? Either.right(entries)
+        : Either.left(ConfigError.InvalidData(["TRUSTED_PROXIES"], "must be addresses or CIDR ranges, comma-separated"))
+    ),
+    Config.withDefault([])
+  ),
+  drainSeconds: seconds("DRAIN_SECONDS", 30),
+  dataDir: text("DATA_DIR", ".data"),
+  databaseUrl: optionalSecret("DATABASE_URL"),
+  redisUrl: optionalSecret("REDIS_URL"),
+  secretsKeys: optionalSecret("SECRETS_KEYS"),
+  adminEmails: Config.option(Config.array(Config.string(), "ADMIN_EMAILS")),
+  referralCredits: Config.withDefault(Config.number("REFERRAL_CREDITS"), 1),
+  limits: Config.all({
+    register: limit("register"),
+    "sign-in": limit("sign-in"),
+    "sign-in-account": limit("sign-in-account"),
+    "forgot-password": limit("forgot-password"),
+    "forgot-password-account": limit("forgot-password-account"),
+    "reset-password": limit("reset-password"),
+    provision: limit("provision"),
+    "wallet-create": limit("wallet-create"),
+    gateway: limit("gateway")
+  }),
+  providers: Config.all({
+    openrouter: provider("OPENROUTER", "https://openrouter.ai/api/v1"),
+    openai: provider("OPENAI", "https://api.openai.com/v1"),
+    anthropic: provider("ANTHROPIC", "https://api.anthropic.com/v1"),
+    google: provider("GOOGLE", "https://generativelanguage.googleapis.com/v1beta"),
+    groq: provider("GROQ", "https://api.groq.com/openai/v1")
+  }),
+  sandboxModel: Config.option(flag("SANDBOX_MODEL")),
+  agentModels: Config.withDefault(Config.array(Config.string(), "AGENT_MODELS"), ["claude-opus-4-6", "gpt-4"]),
+  legacyModels: Config.array(Config.string(), "LEGACY_MODELS").pipe(
+    Config.mapOrFail((entries) =>
+      entries.every((entry) => /^[^=]+=[^=]+$/.test(entry))
+        ? Either.right(new Map(entries.map(readLegacyModel)))
+        : Either.left(ConfigError.InvalidData(["LEGACY_MODELS"], "must be retired=successor, comma-separated"))
+    ),
+    Config.withDefault(new Map([["openrouter/google/gemini-2.0-flash-exp:free", "openrouter/openai/gpt-4o-mini"]]))
+  ),
+  agentRuntime: Config.withDefault(Config.literal("process", "docker", "kubernetes")("AGENT_RUNTIME"), "process"),
+  allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
+  agentsDomain: text("AGENTS_DOMAIN", "agents.localhost"),
+  worker: Config.all({
+    healthPort: Config.option(Config.port("WORKER_HEALTH_PORT")),
+    tasksConcurrency: positive("WORKER_TASKS_CONCURRENCY", 5),
+    provisionConcurrency: positive("WORKER_PROVISION_CONCURRENCY", 2),
+    drainSeconds: seconds("WORKER_DRAIN_SECONDS", 300)
+  }),
+  log: Config.all({
+    level: logLevelSetting,
+    format: Config.option(Config.literal("json", "pretty")("LOG_FORMAT"))
+  }),
+  otlpEndpoint: Config.option(Config.string("OTEL_EXPORTER_OTLP_ENDPOINT")),
+  serviceName: Config.option(Config.string("OTEL_SERVICE_NAME")),
+  /** Set by the supervisor for what it starts: cells end with the server instead of waiting for the next one. */
+  supervised: Config.withDefault(flag("BERTH_SUPERVISED"), false)
+})
+export type Settings = Config.Config.Success<typeof Settings>

@@ -1,0 +1,37 @@
+import type { Settings } from "./Settings.ts"
+
+const loopback = new Set(["127.0.0.1", "::1", "localhost"])
+
+/** What may not be so, in the words of the variable at fault: in production, or when an exposed service was not told which it is. */
+export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
+  const { addresses, environment, environmentIsSet } = settings
+  const isExposed = !loopback.has(addresses.host) || addresses.appUrl.protocol === "https:"
+  const general = [
+    fault(isExposed && !environmentIsSet, "BERTH_ENV must be set when HOST is not loopback or APP_URL is https"),
+    fault(settings.agentRuntime !== "process", "AGENT_RUNTIME: only process is built so far")
+  ]
+  const production =
+    environment === "production"
+      ? [
+          fault(settings.internalApiKey._tag === "None", "INTERNAL_API_KEY is required in production"),
+          fault(settings.secretsKeys._tag === "None", "SECRETS_KEYS is required in production"),
+          fault(settings.databaseUrl._tag === "None", "DATABASE_URL is required in production"),
+          fault(!addresses.appUrlIsSet, "APP_URL is required in production"),
+          fault(
+            addresses.appUrl.protocol !== "https:" && !loopback.has(addresses.appUrl.hostname),
+            "APP_URL must be https in production, or sessions travel in an insecure cookie"
+          ),
+          fault(
+            settings.sandboxModel._tag === "Some" && settings.sandboxModel.value,
+            "SANDBOX_MODEL is refused in production"
+          ),
+          fault(
+            settings.agentRuntime === "process" && !settings.allowProcessRuntime,
+            "AGENT_RUNTIME=process needs ALLOW_PROCESS_RUNTIME=yes in production: only containers isolate fully"
+          )
+        ]
+      : []
+  return [...general, ...production].flat()
+}
+
+const fault = (isSo: boolean, sentence: string): ReadonlyArray<string> => (isSo ? [sentence] : [])

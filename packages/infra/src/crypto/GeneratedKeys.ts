@@ -1,0 +1,60 @@
+import { Data, Effect, Redacted } from "effect"
+import { link, mkdir, open, readFile, rm } from "node:fs/promises"
+import { randomUUID } from "node:crypto"
+import { join } from "node:path"
+
+/** A generated key can neither be read nor written. */
+export class KeyFileIsUnusable extends Data.TaggedError("KeyFileIsUnusable")<{
+  readonly path: string
+  readonly cause: unknown
+}> {
+  override get message() {
+    return `The generated key ${this.path} cannot be read or made: ${String(this.cause)}`
+  }
+}
+
+const hasCode = (cause: unknown, code: string) => cause instanceof Error && "code" in cause && cause.code === code
+
+const readOrMake = async (path: string, make: () => Redacted.Redacted): Promise<string> => {
+  try {
+    return await readFile(path, "utf8")
+  } catch (cause) {
+    if (!hasCode(cause, "ENOENT")) throw cause
+  }
+  // Whole under another name first, then in place unless another process was first: no reader sees half a key, and all agree.
+  const draft = `${path}.${randomUUID()}`
+  try {
+    const file = await open(draft, "wx", 0o600)
+    try {
+      await file.writeFile(Redacted.value(make()))
+      // Secrets sealed with a key must not outlive it: it is on the disk before it is in place.
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await link(draft, path).catch((cause: unknown) => {
+      if (!hasCode(cause, "EEXIST")) throw cause
+    })
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return readFile(path, "utf8")
+}
+
+/** A secret of this installation, made on first need and then the same, in a file that only its owner reads. */
+export const ensureSecret = (
+  directory: string,
+  name: string,
+  make: () => Redacted.Redacted
+): Effect.Effect<Redacted.Redacted, KeyFileIsUnusable> => {
+  const path = join(directory, name)
+  return Effect.tryPromise({
+    try: async () => {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      const secret = (await readOrMake(path, make)).trim()
+      if (secret === "") throw new Error("the file is empty")
+      return Redacted.make(secret)
+    },
+    catch: (cause) => new KeyFileIsUnusable({ path, cause })
+  })
+}

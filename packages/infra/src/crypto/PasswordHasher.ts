@@ -1,0 +1,31 @@
+import { PasswordHasher } from "@berth/domain/accounts/Password"
+import { hash, verify } from "@node-rs/argon2"
+import { Effect, Layer, Redacted } from "effect"
+import { makeWorkTurns } from "./WorkTurns.ts"
+
+/** OWASP's for argon2id, which is the library's default algorithm: 19 MiB, two passes, one lane. */
+const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+
+/** argon2id on the thread pool, `maxConcurrent` at once; the rest wait in line. */
+export const layer = (options: { readonly maxConcurrent: number }): Layer.Layer<PasswordHasher> =>
+  Layer.effect(
+    PasswordHasher,
+    Effect.gen(function* () {
+      const inTurn = yield* makeWorkTurns(options.maxConcurrent)
+      // What nobody's password can be compared with; it only has to take as long.
+      const nobody = yield* inTurn(() => hash("nobody's password", parameters))
+
+      return PasswordHasher.of({
+        hash: Effect.fn("PasswordHasher.hash")((password) => inTurn(() => hash(Redacted.value(password), parameters))),
+        verify: Effect.fn("PasswordHasher.verify")((password, hashed) =>
+          inTurn(() => verify(hashed, Redacted.value(password)))
+        ),
+        verifyNothing: Effect.fn("PasswordHasher.verifyNothing")((password) =>
+          Effect.as(
+            inTurn(() => verify(nobody, Redacted.value(password))),
+            false as const
+          )
+        )
+      })
+    })
+  )

@@ -1,0 +1,257 @@
+import { Deferred, Duration, Effect, Option, Redacted, type Scope } from "effect"
+import { spawn } from "node:child_process"
+import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { EmbeddedPostgresDidNotStart, step } from "./EmbeddedPostgresDidNotStart.ts"
+import { bindable } from "../net/FreePort.ts"
+import { isAlive } from "../process/RunningProcess.ts"
+import * as PostgresAccount from "./PostgresAccount.ts"
+import * as PostgresBinaries from "./PostgresBinaries.ts"
+import * as PostgresHome from "./PostgresHome.ts"
+import * as PostgresInstallation from "./PostgresInstallation.ts"
+import * as Postmaster from "./Postmaster.ts"
+import { type StartFailure, startFailure } from "./StartFailure.ts"
+
+export interface EmbeddedPostgresOptions {
+  /** Directory of this server's own; made when it is missing. Only one caller at a time may start a server on it. */
+  readonly directory: string
+  /** A port to insist on. Without it: the port of the last time if that is free, else any free one. */
+  readonly port?: number
+  /** Server settings, for example `{ fsync: "off" }`. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** `immediate` stops without a checkpoint: for data that nobody will read again. */
+  readonly stop?: "fast" | "immediate"
+  /** Told before an empty database is made, which takes about a second. */
+  readonly onInitialise?: Effect.Effect<void>
+}
+
+export interface RunningPostgres {
+  /** Of the database "postgres", as superuser. Holds the password. */
+  readonly url: Redacted.Redacted
+  readonly port: number
+  readonly pid: number
+  /** For example "18.4". */
+  readonly version: string
+  /** It was running already, left behind by a process that was killed. */
+  readonly adopted: boolean
+  /** Completes when the server process is gone, however it ended. */
+  readonly exited: Effect.Effect<void>
+}
+
+interface Server {
+  readonly pid: number
+  readonly port: number
+  readonly adopted: boolean
+  readonly exited: Effect.Effect<void>
+}
+
+const largestLog = 4 * 1024 * 1024
+const startLimit = Duration.minutes(5)
+const stopLimit = Duration.seconds(60)
+
+/** Repeats `check` until it holds or the limit has passed; true when it held. Also works in a finalizer, where timeouts do not. */
+const eventually = (
+  check: Effect.Effect<boolean>,
+  every: Duration.Duration,
+  limit: Duration.Duration
+): Effect.Effect<boolean> =>
+  Effect.suspend(() => {
+    const rounds = Math.ceil(Duration.toMillis(limit) / Duration.toMillis(every))
+    const round = (left: number): Effect.Effect<boolean> =>
+      Effect.flatMap(check, (holds) =>
+        holds || left <= 0 ? Effect.succeed(holds) : Effect.zipRight(Effect.sleep(every), round(left - 1))
+      )
+    return round(rounds)
+  })
+
+const isGone = (pid: number) => Effect.sync(() => !isAlive(pid))
+
+const signal = (pid: number, name: NodeJS.Signals) =>
+  Effect.try(() => process.kill(pid, name)).pipe(
+    Effect.catchAll(() => Effect.logDebug(`PostgreSQL (${pid}) was gone before ${name}`)),
+    Effect.asVoid
+  )
+
+/** Ends the server, harder each time it does not listen. */
+const stop = Effect.fn("EmbeddedPostgres.stop")(function* (pid: number, mode: "fast" | "immediate") {
+  const every = Duration.millis(15)
+  if (mode === "fast") {
+    yield* signal(pid, "SIGINT")
+    if (yield* eventually(isGone(pid), every, stopLimit)) return
+    yield* Effect.logWarning("PostgreSQL did not stop in time and is ended at once; it will recover at its next start")
+  }
+  yield* signal(pid, "SIGQUIT")
+  if (yield* eventually(isGone(pid), every, Duration.seconds(10))) return
+  yield* signal(pid, "SIGKILL")
+})
+
+const onLoopback = (port: number) => bindable(port, "127.0.0.1")
+
+const choosePort = (home: PostgresHome.PostgresHome, fixed: number | undefined) =>
+  fixed !== undefined
+    ? Effect.succeed(fixed)
+    : PostgresHome.rememberedPort(home).pipe(
+        Effect.flatMap(Option.match({ onNone: () => Effect.succeedNone, onSome: onLoopback })),
+        Effect.flatMap(Option.match({ onNone: () => onLoopback(0), onSome: Effect.succeedSome })),
+        Effect.flatten,
+        Effect.mapError(() => new EmbeddedPostgresDidNotStart({ reason: "no port is free on 127.0.0.1" }))
+      )
+
+/** The log goes to a file and not through a pipe, so that a server that outlives us can still write. */
+const openLog = (home: PostgresHome.PostgresHome) =>
+  Effect.try({
+    try: () => {
+      const size = statSync(home.log, { throwIfNoEntry: false })?.size ?? 0
+      if (size > largestLog) renameSync(home.log, `${home.log}.old`)
+      return { file: openSync(home.log, "a", 0o600), from: size > largestLog ? 0 : size }
+    },
+    catch: step(`opening ${home.log}`)
+  })
+
+const logSince = (home: PostgresHome.PostgresHome, from: number) =>
+  Effect.try({
+    try: () => readFileSync(home.log).subarray(from).toString("utf8").trim(),
+    catch: step(`reading ${home.log}`)
+  })
+
+const postgresArguments = (cluster: string, port: number, settings: Readonly<Record<string, string>>) => [
+  "-D",
+  cluster,
+  "-p",
+  String(port),
+  ...Object.entries({
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    // The details of a failed statement quote rows, which are not the log's business.
+    log_error_verbosity: "terse",
+    log_min_error_statement: "panic",
+    ...settings
+  }).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+]
+
+/** One attempt to bring a server up. */
+const launch = Effect.fn("EmbeddedPostgres.launch")(function* (
+  home: PostgresHome.PostgresHome,
+  installation: PostgresInstallation.PostgresInstallation,
+  cluster: string,
+  port: number,
+  settings: Readonly<Record<string, string>>
+) {
+  const log = yield* openLog(home)
+  const exited = yield* Deferred.make<void>()
+  const call = PostgresAccount.invocation(
+    installation.account,
+    join(installation.native, "bin", "postgres"),
+    postgresArguments(cluster, port, settings)
+  )
+  const child = yield* Effect.try({
+    // Detached: its own session, so that Ctrl-C at the terminal does not take the database from those who still drain.
+    try: () =>
+      spawn(call.command, call.args, {
+        ...call.ids,
+        cwd: "/",
+        env: PostgresAccount.environment,
+        detached: true,
+        stdio: ["ignore", log.file, log.file]
+      }),
+    catch: step("running postgres")
+  }).pipe(Effect.ensuring(Effect.sync(() => closeSync(log.file))))
+  child.once("error", () => Deferred.unsafeDone(exited, Effect.void))
+  child.once("exit", () => Deferred.unsafeDone(exited, Effect.void))
+  child.unref()
+  const pid = child.pid ?? 0
+  const isReady = Effect.map(
+    Postmaster.read(cluster),
+    Option.exists((postmaster) => postmaster.pid === pid && postmaster.ready)
+  )
+  yield* eventually(
+    Effect.zipWith(isReady, Deferred.isDone(exited), (ready, gone) => ready || gone),
+    Duration.millis(10),
+    startLimit
+  )
+  if ((yield* isReady) && !(yield* Deferred.isDone(exited))) {
+    return { pid, port, adopted: false, exited: Deferred.await(exited) } satisfies Server
+  }
+  if (!(yield* Deferred.isDone(exited))) yield* stop(pid, "immediate")
+  return startFailure(yield* logSince(home, log.from))
+})
+
+/** Tries again while an earlier server still lets go of the data or the port; with a port of our choice, takes another. */
+const launchPatiently = (
+  home: PostgresHome.PostgresHome,
+  installation: PostgresInstallation.PostgresInstallation,
+  cluster: string,
+  options: EmbeddedPostgresOptions
+) => {
+  const attempt = (left: number): Effect.Effect<Server, EmbeddedPostgresDidNotStart> =>
+    Effect.gen(function* () {
+      const port = yield* choosePort(home, options.port)
+      const outcome: Server | StartFailure = yield* launch(home, installation, cluster, port, options.settings ?? {})
+      if (!("_tag" in outcome)) return outcome
+      if (outcome._tag === "Other" || left <= 0) {
+        return yield* new EmbeddedPostgresDidNotStart({ reason: `${outcome.said} (its log is ${home.log})` })
+      }
+      yield* Effect.logDebug(`PostgreSQL is tried again: ${outcome.said}`)
+      return yield* Effect.delay(attempt(left - 1), Duration.millis(250))
+    })
+  return attempt(80)
+}
+
+/** A server that runs on the data directory already. It is ours: whoever started it was killed. */
+const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string, port: number | undefined) {
+  const found = yield* Postmaster.read(cluster)
+  if (Option.isNone(found)) return Option.none<Server>()
+  const { pid } = found.value
+  if (!(yield* Postmaster.serves(pid, cluster))) return Option.none<Server>()
+  const settled = Effect.zipWith(
+    Postmaster.read(cluster),
+    isGone(pid),
+    (now, gone) => gone || Option.exists(now, (it) => it.ready)
+  )
+  yield* eventually(settled, Duration.millis(25), startLimit)
+  const now = Option.filter(yield* Postmaster.read(cluster), (it) => it.pid === pid && it.ready)
+  if (Option.isNone(now) || (yield* isGone(pid))) return Option.none<Server>()
+  if (port !== undefined && now.value.port !== port) {
+    yield* stop(pid, "fast")
+    return Option.none<Server>()
+  }
+  const exited = Effect.repeat(Effect.delay(isGone(pid), Duration.millis(250)), { until: (gone) => gone })
+  return Option.some<Server>({ pid, port: now.value.port, adopted: true, exited: Effect.asVoid(exited) })
+})
+
+const bringUp = Effect.fn("EmbeddedPostgres.bringUp")(function* (
+  home: PostgresHome.PostgresHome,
+  binaries: PostgresBinaries.PostgresBinaries,
+  options: EmbeddedPostgresOptions
+) {
+  const found = yield* PostgresHome.findCluster(home)
+  const running = Option.isSome(found) ? yield* adopt(found.value, options.port) : Option.none<Server>()
+  if (Option.isSome(running)) return running.value
+  const installation = yield* PostgresInstallation.choose(binaries, home.directory, found)
+  const cluster = yield* PostgresHome.prepareCluster(home, installation, options.onInitialise ?? Effect.void)
+  return yield* launchPatiently(home, installation, cluster, options)
+})
+
+/**
+ * Brings up PostgreSQL on a directory and stops it when the scope closes. The first start makes an empty database with a
+ * password of its own; a server left behind on the directory is taken over.
+ */
+export const start = (
+  options: EmbeddedPostgresOptions
+): Effect.Effect<RunningPostgres, EmbeddedPostgresDidNotStart, Scope.Scope> =>
+  Effect.gen(function* () {
+    const home = yield* PostgresHome.make(resolve(options.directory))
+    const binaries = yield* PostgresBinaries.locate
+    const server = yield* Effect.acquireRelease(bringUp(home, binaries, options), ({ pid }) =>
+      stop(pid, options.stop ?? "fast")
+    )
+    const password = yield* PostgresHome.readPassword(home)
+    yield* PostgresHome.rememberPort(home, server.port)
+    return {
+      ...server,
+      version: binaries.version,
+      url: Redacted.make(`postgres://postgres:${password}@127.0.0.1:${server.port}/postgres`)
+    }
+  }).pipe(Effect.withSpan("EmbeddedPostgres.start"))

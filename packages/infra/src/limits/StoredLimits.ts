@@ -1,0 +1,97 @@
+import { type Limit, type LimitName, RateLimiter, TooManyRequests } from "@berth/domain/limits/RateLimiter"
+import { Data, Duration, Effect, Record } from "effect"
+import { createHash } from "node:crypto"
+import { RateLimiterRes, type RateLimiterStoreAbstract } from "rate-limiter-flexible"
+import { makeTroubles } from "../queue/Troubles.ts"
+
+export class LimitsAreUnavailable extends Data.TaggedError("LimitsAreUnavailable")<{ readonly cause: unknown }> {
+  override get message() {
+    return `The store of the rate limits does not answer: ${String(this.cause)}`
+  }
+}
+
+/**
+ * What becomes of a request that cannot be counted. Limits that stand between a stranger and a password, a mailbox or something
+ * that costs us are kept by refusing; the gateway lets pass, since each of its calls is paid for.
+ */
+const withoutStore: Record<LimitName, "refuse" | "let pass"> = {
+  register: "refuse",
+  "sign-in": "refuse",
+  "sign-in-account": "refuse",
+  "forgot-password": "refuse",
+  "forgot-password-account": "refuse",
+  "reset-password": "refuse",
+  provision: "refuse",
+  "wallet-create": "refuse",
+  gateway: "let pass"
+}
+
+const tryAgainWithoutStore = Duration.seconds(5)
+const patience = Duration.seconds(2)
+
+/** What the library is told of a limit. Its windows are whole seconds. */
+export const windowOf = (limit: Limit) => ({
+  points: limit.count,
+  duration: Math.max(1, Math.ceil(Duration.toSeconds(limit.window)))
+})
+
+/** Keys come from requests: hashed, they are short whatever was sent, and no address or e-mail lies in the store. */
+const storedKey = (key: string): string => createHash("sha256").update(key).digest("base64url")
+
+/** The port over one of the library's limiters per limit. */
+export const makeRateLimiter = (
+  limiters: Record<LimitName, RateLimiterStoreAbstract>
+): Effect.Effect<typeof RateLimiter.Service> =>
+  Effect.gen(function* () {
+    const troubles = yield* Effect.all(
+      Record.map(withoutStore, (consequence, limit) =>
+        makeTroubles("A rate limit cannot count: its store does not answer", { limit, consequence })
+      )
+    )
+
+    /** A full window is rejected with its state, anything else that is rejected is the store's failure. */
+    const ask = <A>(question: () => Promise<A>) =>
+      Effect.tryPromise({
+        try: question,
+        catch: (rejected) =>
+          rejected instanceof RateLimiterRes ? rejected : new LimitsAreUnavailable({ cause: rejected })
+      }).pipe(
+        Effect.timeoutFail({
+          duration: patience,
+          onTimeout: () => new LimitsAreUnavailable({ cause: new Error("no answer in time") })
+        })
+      )
+
+    const report = (limit: LimitName, { cause }: LimitsAreUnavailable) =>
+      Effect.sync(() => troubles[limit](cause instanceof Error ? cause : new Error(String(cause))))
+
+    const take = Effect.fn("RateLimiter.take")(function* (limit: LimitName, key: string) {
+      yield* Effect.annotateCurrentSpan({ limit })
+      yield* ask(() => limiters[limit].consume(storedKey(key))).pipe(
+        Effect.catchAll((rejected) => {
+          if (rejected instanceof RateLimiterRes)
+            return new TooManyRequests({ limit, retryAfter: Duration.millis(Math.max(1, rejected.msBeforeNext)) })
+          const consequence =
+            withoutStore[limit] === "refuse"
+              ? new TooManyRequests({ limit, retryAfter: tryAgainWithoutStore })
+              : Effect.void
+          return Effect.zipRight(report(limit, rejected), consequence)
+        })
+      )
+    })
+
+    const giveBack = Effect.fn("RateLimiter.giveBack")(function* (limit: LimitName, key: string) {
+      yield* Effect.annotateCurrentSpan({ limit })
+      const limiter = limiters[limit]
+      const stored = storedKey(key)
+      yield* ask(async () => {
+        // The window may have ended since the take: nothing is owed to the next one.
+        const { consumedPoints } = await limiter.reward(stored)
+        if (consumedPoints < 0) await limiter.penalty(stored, -consumedPoints)
+      }).pipe(
+        Effect.catchAll((rejected) => (rejected instanceof RateLimiterRes ? Effect.void : report(limit, rejected)))
+      )
+    })
+
+    return RateLimiter.of({ take, giveBack })
+  })

@@ -1,0 +1,103 @@
+import type { UserId } from "@berth/domain/accounts/User"
+import { Agent, type AgentId } from "@berth/domain/agents/Agent"
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { affected, all, first, single } from "./Rows.ts"
+import { storableJson, storableText } from "./Storable.ts"
+
+const AgentRow = Schema.Struct({
+  ...Agent.fields,
+  createdAt: Schema.DateTimeUtcFromDate,
+  updatedAt: Schema.DateTimeUtcFromDate
+})
+const toAgent = (row: typeof AgentRow.Type) => new Agent(row)
+
+const Count = Schema.Struct({ count: Schema.Int })
+
+export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effect(
+  AgentRepository,
+  Effect.map(SqlClient, (sql) =>
+    AgentRepository.of({
+      // Not the user's row: provisioning and charging would wait for each other, and a user without a row has no lock.
+      lockOwner: Effect.fn("AgentRepository.lockOwner")(function* (ownerId: UserId) {
+        yield* sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${ownerId}`}, 0))`.pipe(Effect.orDie)
+      }),
+      countTowardsLimit: Effect.fn("AgentRepository.countTowardsLimit")(function* (ownerId: UserId) {
+        const { count } = yield* sql`
+          select count(*)::int as count from agents where owner_id = ${ownerId} and status <> 'error'`.pipe(
+          single(Count),
+          Effect.orDie
+        )
+        return count
+      }),
+      insert: Effect.fn("AgentRepository.insert")(function* (agent: Agent) {
+        yield* sql`insert into agents ${sql.insert({
+          id: agent.id,
+          ownerId: agent.ownerId,
+          name: storableText(agent.name),
+          model: storableText(agent.model),
+          customModel: agent.customModel === null ? null : storableText(agent.customModel),
+          status: agent.status,
+          config: storableJson(agent.config),
+          createdAt: DateTime.toDate(agent.createdAt),
+          updatedAt: DateTime.toDate(agent.updatedAt)
+        })}`.pipe(Effect.orDie)
+      }),
+      find: Effect.fn("AgentRepository.find")(function* (id: AgentId) {
+        const row = yield* sql`select * from agents where id = ${storableText(id)}`.pipe(first(AgentRow), Effect.orDie)
+        return Option.map(row, toAgent)
+      }),
+      findOwned: Effect.fn("AgentRepository.findOwned")(function* (ownerId: UserId, id: AgentId) {
+        const row = yield* sql`
+          select * from agents where id = ${storableText(id)} and owner_id = ${ownerId}`.pipe(
+          first(AgentRow),
+          Effect.orDie
+        )
+        return Option.map(row, toAgent)
+      }),
+      listOwned: Effect.fn("AgentRepository.listOwned")(function* (ownerId: UserId) {
+        const rows = yield* sql`
+          select * from agents where owner_id = ${ownerId} order by created_at desc, id desc`.pipe(
+          all(AgentRow),
+          Effect.orDie
+        )
+        return Array.map(rows, toAgent)
+      }),
+      reconfigure: Effect.fn("AgentRepository.reconfigure")(function* (
+        id: AgentId,
+        { config, customModel, model }: Pick<Agent, "model" | "customModel" | "config">
+      ) {
+        const now = yield* DateTime.now
+        const row = yield* sql`
+          update agents
+          set model = ${storableText(model)}, custom_model = ${customModel === null ? null : storableText(customModel)},
+            config = ${storableJson(config)}, updated_at = ${DateTime.toDate(now)}
+          where id = ${id}
+          returning *`.pipe(first(AgentRow), Effect.orDie)
+        return Option.map(row, toAgent)
+      }),
+      remove: Effect.fn("AgentRepository.remove")(function* (id: AgentId) {
+        return (yield* affected(sql`delete from agents where id = ${id}`).pipe(Effect.orDie)) === 1
+      }),
+      changeStatus: Effect.fn("AgentRepository.changeStatus")(function* (
+        id: AgentId,
+        from: AgentStatus,
+        to: AgentStatus
+      ) {
+        const now = yield* DateTime.now
+        const changed = yield* affected(sql`
+          update agents set status = ${to}, updated_at = ${DateTime.toDate(now)}
+          where id = ${id} and status = ${from}`).pipe(Effect.orDie)
+        return changed === 1
+      }),
+      listStuck: Effect.fn("AgentRepository.listStuck")(function* (before: DateTime.Utc) {
+        const rows = yield* sql`
+          select * from agents where status = 'provisioning' and updated_at < ${DateTime.toDate(before)}
+          order by updated_at`.pipe(all(AgentRow), Effect.orDie)
+        return Array.map(rows, toAgent)
+      })
+    })
+  )
+)

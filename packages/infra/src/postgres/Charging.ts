@@ -1,0 +1,188 @@
+import { Admins } from "@berth/domain/accounts/Admins"
+import { type User, UserId } from "@berth/domain/accounts/User"
+import { Charging, ReservationId } from "@berth/domain/billing/Charging"
+import { entitlementsOf, PlanId } from "@berth/domain/billing/Plan"
+import { settleUnits, takeUnits, type UnitSplit, usageOf } from "@berth/domain/billing/UnitSplit"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import { Array, DateTime, type Duration, Effect, Either, Layer, Option, Schema } from "effect"
+import { makeLedger } from "./Ledger.ts"
+import { all, first, single } from "./Rows.ts"
+import { storableText } from "./Storable.ts"
+
+const Units = Schema.NumberFromString
+const ReservationKey = Schema.Struct({ id: ReservationId })
+const Payer = Schema.Struct({ used: Units, plan: PlanId, creditUnits: Units })
+const Credits = Schema.Struct({ creditUnits: Units })
+const Open = Schema.Struct({
+  userId: UserId,
+  day: Schema.String,
+  cause: Schema.String,
+  dailyUnits: Units,
+  creditUnits: Units
+})
+const UsedUnits = Schema.Struct({ used: Units })
+
+const releaseBatch = 100
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const admins = yield* Admins
+  const ids = yield* IdGenerator
+  const ledger = makeLedger(sql, ids)
+
+  const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
+
+  // Every method takes its rows in one order, reservation, day, user, so that no two of them wait for each other.
+
+  const insertReservation = (userId: UserId, day: string, cause: string) =>
+    Effect.gen(function* () {
+      const createdAt = DateTime.toDate(yield* DateTime.now)
+      return yield* sql`
+        insert into reservations ${sql.insert({
+          id: yield* ids.next("rsv"),
+          userId,
+          cause,
+          day,
+          state: "reserved",
+          dailyUnits: 0,
+          creditUnits: 0,
+          createdAt
+        })}
+        on conflict (user_id, cause) where state <> 'released' do nothing
+        returning id`.pipe(first(ReservationKey))
+    })
+
+  const findReservation = (userId: UserId, cause: string) =>
+    sql`
+      select id from reservations
+      where user_id = ${userId} and cause = ${cause} and state <> 'released'`.pipe(first(ReservationKey))
+
+  /** Locks the day's row: what is left of the day stays true until commit. */
+  const lockDay = (userId: UserId, day: string) =>
+    sql`
+      with today as (
+        insert into unit_days (user_id, day, used) values (${userId}, ${day}, 0)
+        on conflict (user_id, day) do update set used = unit_days.used
+        returning used
+      )
+      select today.used, users.plan, users.credit_units from today, users where users.id = ${userId}`.pipe(
+      single(Payer)
+    )
+
+  const lockCredits = (userId: UserId) =>
+    sql`select credit_units from users where id = ${userId} for no key update`.pipe(single(Credits))
+
+  /** How much of the day and of the credits `units` take. The user's row is locked only when credits have to pay. */
+  const split = (userId: UserId, day: string, units: number) =>
+    Effect.gen(function* () {
+      const payer = yield* lockDay(userId, day)
+      const daily = usageOf(entitlementsOf(payer.plan).dailyUnits, payer.used).remaining
+      const ofTheDay = takeUnits({ daily, credit: 0 }, units)
+      if (Either.isRight(ofTheDay)) return ofTheDay.right
+      const { creditUnits } = yield* lockCredits(userId)
+      return yield* takeUnits({ daily, credit: creditUnits }, units)
+    })
+
+  const hold = (id: ReservationId, userId: UserId, day: string, taken: UnitSplit) =>
+    sql`
+      with of_the_day as (
+        update unit_days set used = used + ${taken.daily}
+        where user_id = ${userId} and day = ${day} and ${taken.daily}::bigint > 0
+      ), of_the_user as (
+        update users set credit_units = credit_units - ${taken.credit}
+        where id = ${userId} and ${taken.credit}::bigint > 0
+      )
+      update reservations set daily_units = ${taken.daily}, credit_units = ${taken.credit} where id = ${id}`
+
+  const reserveOnce = (userId: UserId, units: number, cause: string) =>
+    sql.withTransaction(
+      Effect.gen(function* () {
+        const day = yield* today
+        const made = yield* insertReservation(userId, day, cause)
+        // The same cause has reserved already; none when that reservation was released just now.
+        if (Option.isNone(made)) return yield* findReservation(userId, cause)
+        yield* hold(made.value.id, userId, day, yield* split(userId, day, units))
+        return made
+      })
+    )
+
+  const reserve = Effect.fn("Charging.reserve")(function* (user: User, units: number, cause: string) {
+    if (admins.includes(user)) return Option.none<ReservationId>()
+    const reservation = yield* reserveOnce(user.id, units, storableText(cause)).pipe(
+      Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error))),
+      Effect.repeat({ until: Option.isSome })
+    )
+    return Option.map(reservation, ({ id }) => id)
+  })
+
+  /** Books what was used and gives back the rest; false when the reservation was closed before. */
+  const close = (id: ReservationId, state: "settled" | "released", units: number) =>
+    sql
+      .withTransaction(
+        Effect.gen(function* () {
+          const open = yield* sql`
+            select user_id, day::text as day, cause, daily_units, credit_units from reservations
+            where id = ${storableText(id)} and state = 'reserved' for update`.pipe(first(Open))
+          if (Option.isNone(open)) return false
+          const { userId, day, cause, dailyUnits, creditUnits } = open.value
+          const { booked, returned } = settleUnits({ daily: dailyUnits, credit: creditUnits }, units)
+          yield* sql`
+            update reservations
+            set state = ${state}, booked_daily_units = ${booked.daily}, booked_credit_units = ${booked.credit}
+            where id = ${id}`
+          if (returned.daily > 0)
+            yield* sql`
+              update unit_days set used = used - ${returned.daily} where user_id = ${userId} and day = ${day}::date`
+          if (returned.credit > 0)
+            yield* sql`update users set credit_units = credit_units + ${returned.credit} where id = ${userId}`
+          const usage = { userId, to: "usage", cause, transaction: id } as const
+          yield* ledger.move({ ...usage, from: "allowance", units: booked.daily })
+          yield* ledger.move({ ...usage, from: "credits", units: booked.credit })
+          return true
+        })
+      )
+      .pipe(Effect.orDie)
+
+  return Charging.of({
+    reserve,
+    settle: Effect.fn("Charging.settle")(function* (id: ReservationId, units: number) {
+      yield* close(id, "settled", units)
+    }),
+    release: Effect.fn("Charging.release")(function* (id: ReservationId) {
+      yield* close(id, "released", 0)
+    }),
+    usage: Effect.fn("Charging.usage")(function* (userId: UserId, dailyUnits: number) {
+      const row = yield* sql`
+        select used from unit_days where user_id = ${userId} and day = ${yield* today}::date`.pipe(
+        first(UsedUnits),
+        Effect.orDie
+      )
+      return usageOf(dailyUnits, Option.match(row, { onNone: () => 0, onSome: ({ used }) => used }))
+    }),
+    releaseStale: Effect.fn("Charging.releaseStale")(function* (age: Duration.Duration, now: DateTime.Utc) {
+      const before = DateTime.toDate(DateTime.subtractDuration(now, age))
+      const batch = Effect.gen(function* () {
+        const stale = yield* sql`
+          select id from reservations
+          where state = 'reserved' and created_at < ${before}
+            and not exists (
+              select from messages where messages.reservation_id = reservations.id and messages.state = 'pending'
+            )
+          order by created_at limit ${releaseBatch}`.pipe(all(ReservationKey), Effect.orDie)
+        const released = yield* Effect.forEach(stale, ({ id }) => close(id, "released", 0))
+        return { released: Array.filter(released, Boolean).length, more: stale.length === releaseBatch }
+      })
+      let total = 0
+      for (let more = true; more;) {
+        const outcome = yield* batch
+        total += outcome.released
+        more = outcome.more
+      }
+      return total
+    })
+  })
+})
+
+export const layer: Layer.Layer<Charging, never, SqlClient | Admins | IdGenerator> = Layer.effect(Charging, make)

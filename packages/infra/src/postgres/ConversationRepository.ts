@@ -1,0 +1,175 @@
+import type { UserId } from "@berth/domain/accounts/User"
+import type { AgentId } from "@berth/domain/agents/Agent"
+import { ReservationId } from "@berth/domain/billing/Charging"
+import { ChatSession, type ChatSessionId, Message, MessageId } from "@berth/domain/interaction/Conversation"
+import { ConversationRepository, type NewMessage } from "@berth/domain/interaction/ConversationRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { affected, all, first, single } from "./Rows.ts"
+import { storableText } from "./Storable.ts"
+
+const ChatSessionRow = Schema.Struct({
+  ...ChatSession.fields,
+  createdAt: Schema.DateTimeUtcFromDate,
+  lastActivity: Schema.DateTimeUtcFromDate
+})
+const MessageRow = Schema.Struct({ ...Message.fields, createdAt: Schema.DateTimeUtcFromDate })
+const Abandoned = Schema.Struct({ id: MessageId, reservationId: Schema.NullOr(ReservationId) })
+const IsNext = Schema.Struct({ isNext: Schema.Boolean })
+const Count = Schema.Struct({ count: Schema.Int })
+
+export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Layer.effect(
+  ConversationRepository,
+  Effect.map(SqlClient, (sql) =>
+    ConversationRepository.of({
+      insertSession: Effect.fn("ConversationRepository.insertSession")(function* (session: ChatSession) {
+        yield* sql`insert into chat_sessions ${sql.insert({
+          id: session.id,
+          userId: session.userId,
+          agentId: session.agentId,
+          status: session.status,
+          messageCount: session.messageCount,
+          createdAt: DateTime.toDate(session.createdAt),
+          lastActivity: DateTime.toDate(session.lastActivity)
+        })}`.pipe(Effect.orDie)
+      }),
+      findSession: Effect.fn("ConversationRepository.findSession")(function* (userId: UserId, id: ChatSessionId) {
+        return yield* sql`select * from chat_sessions where id = ${storableText(id)} and user_id = ${userId}`.pipe(
+          first(ChatSessionRow),
+          Effect.orDie
+        )
+      }),
+      findActiveSession: Effect.fn("ConversationRepository.findActiveSession")(function* (
+        userId: UserId,
+        agentId: AgentId
+      ) {
+        return yield* sql`
+          select * from chat_sessions where user_id = ${userId} and agent_id = ${storableText(agentId)}
+          order by last_activity desc, id desc limit 1`.pipe(first(ChatSessionRow), Effect.orDie)
+      }),
+      listSessions: Effect.fn("ConversationRepository.listSessions")(function* (userId: UserId, limit: number) {
+        return yield* sql`
+          select * from chat_sessions where user_id = ${userId}
+          order by last_activity desc, id desc limit ${limit}`.pipe(all(ChatSessionRow), Effect.orDie)
+      }),
+      // A message takes two places, its own and its reply's: while two messages wait, each reply still stands after its message.
+      appendUserMessage: Effect.fn("ConversationRepository.appendUserMessage")(function* (
+        message: NewMessage,
+        leaseUntil: DateTime.Utc,
+        reservation: Option.Option<ReservationId>
+      ) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        return yield* sql`
+          with session as (
+            update chat_sessions
+            set last_seq = last_seq + 2, message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
+            where id = ${message.sessionId}
+            returning id, user_id, agent_id, last_seq
+          )
+          insert into messages
+            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, lease_until, reservation_id, created_at)
+          select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${storableText(message.content)},
+            ${message.topic === null ? null : storableText(message.topic)}, ${storableText(message.platform)},
+            'pending', ${DateTime.toDate(leaseUntil)}, ${Option.getOrNull(reservation)}, ${now}
+          from session
+          returning *`.pipe(single(MessageRow), Effect.orDie)
+      }),
+      isNext: Effect.fn("ConversationRepository.isNext")(function* (message: Message) {
+        const { isNext } = yield* sql`
+          select not exists (
+            select from messages
+            where session_id = ${message.sessionId} and seq < ${message.seq} and state = 'pending'
+          ) as is_next`.pipe(single(IsNext), Effect.orDie)
+        return isNext
+      }),
+      renewLease: Effect.fn("ConversationRepository.renewLease")(function* (id: MessageId, leaseUntil: DateTime.Utc) {
+        yield* sql`
+          update messages set lease_until = ${DateTime.toDate(leaseUntil)}
+          where id = ${id} and state = 'pending'`.pipe(Effect.orDie)
+      }),
+      answer: Effect.fn("ConversationRepository.answer")(function* (
+        message: Message,
+        reply: { readonly id: MessageId; readonly content: string }
+      ) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        return yield* sql`
+          with answered as (
+            update messages set state = 'answered', lease_until = null
+            where id = ${message.id} and state = 'pending'
+            returning session_id, user_id, agent_id, seq, topic, platform
+          ), session as (
+            update chat_sessions
+            set message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
+            from answered where chat_sessions.id = answered.session_id
+          )
+          insert into messages
+            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, created_at)
+          select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${storableText(reply.content)},
+            topic, platform, 'answered', ${now}
+          from answered
+          returning *`.pipe(first(MessageRow), Effect.orDie)
+      }),
+      fail: Effect.fn("ConversationRepository.fail")(function* (id: MessageId) {
+        const failed = yield* affected(sql`
+          update messages set state = 'failed', lease_until = null
+          where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
+        return failed === 1
+      }),
+      failAbandoned: Effect.fn("ConversationRepository.failAbandoned")(function* (now: DateTime.Utc) {
+        const rows = yield* sql`
+          update messages set state = 'failed', lease_until = null
+          where id in (
+            select id from messages where state = 'pending' and lease_until < ${DateTime.toDate(now)}
+            order by lease_until for update skip locked
+          )
+          returning id, reservation_id`.pipe(all(Abandoned), Effect.orDie)
+        return Array.map(rows, ({ id, reservationId }) => ({ id, reservation: Option.fromNullable(reservationId) }))
+      }),
+      transcript: Effect.fn("ConversationRepository.transcript")(function* (
+        sessionId: ChatSessionId,
+        options: { readonly beforeSeq?: number; readonly limit: number }
+      ) {
+        const before = options.beforeSeq === undefined ? [] : [sql`seq < ${options.beforeSeq}`]
+        const newestFirst = yield* sql`
+          select * from messages
+          where ${sql.and([sql`session_id = ${storableText(sessionId)}`, sql`state <> 'failed'`, ...before])}
+          order by seq desc limit ${options.limit}`.pipe(all(MessageRow), Effect.orDie)
+        return Array.reverse(newestFirst)
+      }),
+      record: Effect.fn("ConversationRepository.record")(function* (sessionId: ChatSessionId, limit: number) {
+        const newestFirst = yield* sql`
+          select * from messages where session_id = ${storableText(sessionId)}
+          order by seq desc limit ${limit}`.pipe(all(MessageRow), Effect.orDie)
+        return Array.reverse(newestFirst)
+      }),
+      listOfAgent: Effect.fn("ConversationRepository.listOfAgent")(function* (
+        agentId: AgentId,
+        { limit, offset }: { readonly limit: number; readonly offset: number }
+      ) {
+        const messages = yield* sql`
+          select * from messages where agent_id = ${agentId}
+          order by created_at desc, seq desc limit ${limit} offset ${offset}`.pipe(all(MessageRow), Effect.orDie)
+        const { count } = yield* sql`select count(*)::int as count from messages where agent_id = ${agentId}`.pipe(
+          single(Count),
+          Effect.orDie
+        )
+        return { messages, total: count }
+      }),
+      removeSessions: Effect.fn("ConversationRepository.removeSessions")(function* (userId: UserId) {
+        return yield* affected(sql`delete from chat_sessions where user_id = ${userId}`).pipe(Effect.orDie)
+      }),
+      listOfUser: Effect.fn("ConversationRepository.listOfUser")(function* (userId: UserId, limit: number) {
+        return yield* sql`
+          select * from messages where user_id = ${userId}
+          order by created_at desc, seq desc limit ${limit}`.pipe(all(MessageRow), Effect.orDie)
+      }),
+      countOfUser: Effect.fn("ConversationRepository.countOfUser")(function* (userId: UserId) {
+        const { count } = yield* sql`select count(*)::int as count from messages where user_id = ${userId}`.pipe(
+          single(Count),
+          Effect.orDie
+        )
+        return count
+      })
+    })
+  )
+)

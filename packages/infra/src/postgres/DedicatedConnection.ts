@@ -1,0 +1,78 @@
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { Data, Deferred, Effect, Redacted, type Scope } from "effect"
+import { Socket } from "node:net"
+import { Client } from "pg"
+
+/** A connection outside the pool ended or could not be made. */
+export class ConnectionWasLost extends Data.TaggedError("ConnectionWasLost")<{
+  readonly purpose: string
+  readonly cause: unknown
+}> {}
+
+export interface DedicatedConnection {
+  readonly client: Client
+  /** Fails when the connection has ended, whoever ended it. */
+  readonly lost: Effect.Effect<never, ConnectionWasLost>
+  readonly isLost: Effect.Effect<boolean>
+  /** Ends it at once, for an owner who knows better than the socket; what still waits for an answer fails. */
+  readonly giveUp: (cause: unknown) => Effect.Effect<void>
+  /** One after the other. */
+  readonly query: (
+    text: string,
+    values?: ReadonlyArray<string>
+  ) => Effect.Effect<ReadonlyArray<unknown>, ConnectionWasLost>
+}
+
+/** A connection of one's own to the pool's database, for what belongs to a session: listening and session locks. A pooler in transaction mode in between breaks both. */
+export const connect = (
+  purpose: string
+): Effect.Effect<DedicatedConnection, ConnectionWasLost, PgClient | Scope.Scope> =>
+  Effect.gen(function* () {
+    const { config } = yield* PgClient
+    const failed = (cause: unknown) => new ConnectionWasLost({ purpose, cause })
+    const lost = yield* Deferred.make<never, ConnectionWasLost>()
+    const end = (cause: unknown) => Deferred.unsafeDone(lost, Effect.fail(failed(cause)))
+    const socket = new Socket()
+    const client = yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: async () => {
+          const made = new Client({
+            connectionString: config.url === undefined ? undefined : Redacted.value(config.url),
+            application_name: `${config.applicationName ?? "berth"} ${purpose}`,
+            connectionTimeoutMillis: 5000,
+            keepAlive: true,
+            stream: () => socket
+          })
+          made.on("error", end)
+          made.on("end", () => end("ended"))
+          await made.connect()
+          return made
+        },
+        catch: failed
+      }),
+      (made) =>
+        Effect.promise(() => made.end()).pipe(
+          Effect.interruptible,
+          Effect.timeoutOption("1 second"),
+          Effect.ensuring(Effect.sync(() => socket.destroy()))
+        )
+    )
+    const turn = yield* Effect.makeSemaphore(1)
+    return {
+      client,
+      lost: Deferred.await(lost),
+      isLost: Deferred.isDone(lost),
+      giveUp: (cause) =>
+        Effect.sync(() => {
+          end(cause)
+          socket.destroy()
+        }),
+      query: (text, values = []) =>
+        turn.withPermits(1)(
+          Effect.map(
+            Effect.tryPromise({ try: () => client.query<object>(text, [...values]), catch: failed }),
+            (result) => result.rows
+          )
+        )
+    }
+  })

@@ -1,0 +1,100 @@
+import { UserId } from "@berth/domain/accounts/User"
+import { type DesiredState, Instance } from "@berth/domain/instances/Instance"
+import { type InstanceChanges, InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { Tokens } from "@berth/domain/secrets/Tokens"
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, DateTime, Effect, Layer, Option, type Redacted, Schema } from "effect"
+import * as AdvisoryLocks from "./AdvisoryLocks.ts"
+import { all, first, single } from "./Rows.ts"
+import { storableText } from "./Storable.ts"
+
+const InstanceRow = Schema.Struct({
+  ...Instance.fields,
+  startedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  createdAt: Schema.DateTimeUtcFromDate
+})
+const toInstance = (row: typeof InstanceRow.Type) => new Instance(row)
+
+const Owner = Schema.Struct({ userId: UserId })
+const SealedToken = Schema.Struct({ sealed: Schema.NullOr(Schema.String) })
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const locks = yield* AdvisoryLocks.AdvisoryLocks
+  const box = yield* SecretBox
+  const tokens = yield* Tokens
+
+  const read = (userId: UserId) => sql`select * from instances where user_id = ${storableText(userId)}`
+
+  /** The token in `column`, made if there is none: the first to write one wins, and everybody reads that one. */
+  const token = (column: "cell_token_sealed" | "gateway_token_sealed", userId: UserId) =>
+    Effect.gen(function* () {
+      const context = `instances.${column}:${userId}`
+      const stored = sql`select ${sql(column)} as sealed from instances where user_id = ${userId}`.pipe(
+        single(SealedToken)
+      )
+      const { sealed } = yield* stored
+      if (sealed !== null) return yield* box.open(sealed, context)
+      const made = yield* tokens.make
+      const hash = column === "cell_token_sealed" ? [sql`cell_token_hash = ${tokens.hash(made)}`] : []
+      yield* sql`
+        update instances set ${sql.csv([sql`${sql(column)} = ${yield* box.seal(made, context)}`, ...hash])}
+        where user_id = ${userId} and ${sql(column)} is null`
+      const kept = yield* stored
+      return kept.sealed === null ? made : yield* box.open(kept.sealed, context)
+    }).pipe(Effect.orDie)
+
+  return InstanceRepository.of({
+    ensure: Effect.fn("InstanceRepository.ensure")(function* (userId: UserId, subdomain: string) {
+      const now = yield* DateTime.now
+      yield* sql`
+        insert into instances ${sql.insert({
+          userId,
+          subdomain,
+          desired: "down",
+          status: "provisioning",
+          createdAt: DateTime.toDate(now)
+        })}
+        on conflict (user_id) do nothing`.pipe(Effect.orDie)
+      return toInstance(yield* read(userId).pipe(single(InstanceRow), Effect.orDie))
+    }),
+    find: Effect.fn("InstanceRepository.find")(function* (userId: UserId) {
+      return Option.map(yield* read(userId).pipe(first(InstanceRow), Effect.orDie), toInstance)
+    }),
+    update: Effect.fn("InstanceRepository.update")(function* (userId: UserId, changes: InstanceChanges) {
+      const { startedAt, ...rest } = changes
+      const columns = {
+        ...rest,
+        ...(startedAt === undefined ? {} : { startedAt: startedAt === null ? null : DateTime.toDate(startedAt) })
+      }
+      if (Object.keys(columns).length === 0) return
+      yield* sql`update instances set ${sql.update(columns)} where user_id = ${userId}`.pipe(Effect.orDie)
+    }),
+    listDesired: Effect.fn("InstanceRepository.listDesired")(function* (desired: DesiredState) {
+      const rows = yield* sql`select * from instances where desired = ${desired} order by created_at`.pipe(
+        all(InstanceRow),
+        Effect.orDie
+      )
+      return Array.map(rows, toInstance)
+    }),
+    cellToken: Effect.fn("InstanceRepository.cellToken")((userId: UserId) => token("cell_token_sealed", userId)),
+    findByCellToken: Effect.fn("InstanceRepository.findByCellToken")(function* (shown: Redacted.Redacted) {
+      const owner = yield* sql`select user_id from instances where cell_token_hash = ${tokens.hash(shown)}`.pipe(
+        first(Owner),
+        Effect.orDie
+      )
+      return Option.map(owner, (row) => row.userId)
+    }),
+    gatewayToken: Effect.fn("InstanceRepository.gatewayToken")((userId: UserId) =>
+      token("gateway_token_sealed", userId)
+    ),
+    serialised: (userId, effect) => locks.withLock(`instance of ${userId}`, effect)
+  })
+})
+
+export const layer: Layer.Layer<InstanceRepository, never, PgClient | SqlClient | SecretBox | Tokens> = Layer.effect(
+  InstanceRepository,
+  make
+).pipe(Layer.provide(AdvisoryLocks.layer))

@@ -1,0 +1,59 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import { fromRecord, make, type MigrationError } from "@effect/sql/Migrator"
+import { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import { Effect, Layer } from "effect"
+import accounts from "./migrations/0001_accounts.ts"
+import agents from "./migrations/0002_agents.ts"
+import billing from "./migrations/0003_billing.ts"
+import conversations from "./migrations/0004_conversations.ts"
+import outbox from "./migrations/0005_outbox.ts"
+import idempotencyKeys from "./migrations/0006_idempotency_keys.ts"
+import modelUsage from "./migrations/0007_model_usage.ts"
+import pendingReservations from "./migrations/0008_pending_reservations.ts"
+import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
+
+/** Every file of `migrations/`, by its name. Numbers are dense: one below the last that ran would be skipped in silence. */
+export const migrations = {
+  "0001_accounts": accounts,
+  "0002_agents": agents,
+  "0003_billing": billing,
+  "0004_conversations": conversations,
+  "0005_outbox": outbox,
+  "0006_idempotency_keys": idempotencyKeys,
+  "0007_model_usage": modelUsage,
+  "0008_pending_reservations": pendingReservations
+}
+
+const run = make({})({ loader: fromRecord(migrations) })
+
+/**
+ * Brings the schema up to date, all or nothing. Any number of processes may do so at once: the first one works, the
+ * others wait for its transaction. The migrator makes its own table by a statement that fails inside a transaction
+ * once two of them race, so the table is there before it looks.
+ */
+export const migrate: Effect.Effect<void, MigrationError | SqlError, SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const ran = yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`set local statement_timeout = 0`
+      yield* sql`select pg_advisory_xact_lock(hashtextextended('berth.migrations', 0))`
+      yield* sql`create table if not exists effect_sql_migrations (
+        migration_id integer primary key,
+        created_at timestamptz not null default now(),
+        name text not null
+      )`
+      return yield* run
+    })
+  )
+  if (ran.length > 0)
+    yield* Effect.logInfo("The database schema is up to date").pipe(
+      Effect.annotateLogs({ migrations: ran.map(([, name]) => name).join(", ") })
+    )
+}).pipe(Effect.withSpan("Migrations.migrate"))
+
+/** The pool, given out only after the schema is up to date. */
+export const layerMigrated = (
+  options: PostgresOptions
+): Layer.Layer<PgClient | SqlClient, DatabaseIsUnreachable | MigrationError | SqlError> =>
+  Layer.provideMerge(Layer.effectDiscard(migrate), layer(options))

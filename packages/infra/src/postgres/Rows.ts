@@ -1,0 +1,51 @@
+import type { SqlError } from "@effect/sql/SqlError"
+import { Array, Data, Effect, Either, Option, ParseResult, Schema } from "effect"
+
+/** A row that its schema does not fit. Names the columns and never their values, which may be secret. */
+export class RowIsUnreadable extends Data.TaggedError("RowIsUnreadable")<{ readonly columns: ReadonlyArray<string> }> {}
+/** A statement that always answers a row answered none. */
+export class RowIsMissing extends Data.TaggedError("RowIsMissing")<object> {}
+
+type Statement = Effect.Effect<ReadonlyArray<unknown>, SqlError>
+
+const unreadable = (error: ParseResult.ParseError) =>
+  new RowIsUnreadable({
+    columns: ParseResult.ArrayFormatter.formatErrorSync(error).map((issue) => issue.path.join("."))
+  })
+
+/**
+ * Every row of a statement, decoded; a row that does not fit is a defect. Row by row: statements are written where they
+ * run, and the parser of a schema is kept only as long as the schema is the same, which an array made here would not be.
+ */
+export const all = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decodeRow = Schema.decodeUnknownEither(schema)
+  return (statement: Statement): Effect.Effect<ReadonlyArray<A>, SqlError> =>
+    Effect.flatMap(statement, (rows) =>
+      Effect.orDie(Either.mapLeft(Either.all(rows.map((row) => decodeRow(row))), unreadable))
+    )
+}
+
+export const first = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = all(schema)
+  return (statement: Statement): Effect.Effect<Option.Option<A>, SqlError> => Effect.map(decode(statement), Array.head)
+}
+
+export const single = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = first(schema)
+  return (statement: Statement): Effect.Effect<A, SqlError> =>
+    Effect.flatMap(
+      decode(statement),
+      Option.match({ onNone: () => Effect.die(new RowIsMissing()), onSome: Effect.succeed })
+    )
+}
+
+const Outcome = Schema.Struct({ rowCount: Schema.NullOr(Schema.Number) })
+
+/** How many rows a statement wrote. */
+export const affected = (statement: {
+  readonly raw: Effect.Effect<unknown, SqlError>
+}): Effect.Effect<number, SqlError> =>
+  statement.raw.pipe(
+    Effect.flatMap((result) => Effect.orDie(Schema.decodeUnknown(Outcome)(result))),
+    Effect.map((outcome) => outcome.rowCount ?? 0)
+  )

@@ -1,0 +1,67 @@
+import type { UserId } from "@berth/domain/accounts/User"
+import { Session, SessionId } from "@berth/domain/sessions/Session"
+import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { affected, first } from "./Rows.ts"
+import { storableText } from "./Storable.ts"
+import { toUser, UserRow } from "./UserRow.ts"
+
+const SessionWithUser = Schema.Struct({
+  ...UserRow.fields,
+  sessionId: SessionId,
+  startedAt: Schema.DateTimeUtcFromDate,
+  expiresAt: Schema.DateTimeUtcFromDate
+})
+
+export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
+  SessionRepository,
+  Effect.map(SqlClient, (sql) =>
+    SessionRepository.of({
+      insert: Effect.fn("SessionRepository.insert")(function* (session: Session, tokenHash: string) {
+        yield* sql`insert into sessions ${sql.insert({
+          id: session.id,
+          userId: session.userId,
+          tokenHash,
+          createdAt: DateTime.toDate(session.createdAt),
+          expiresAt: DateTime.toDate(session.expiresAt)
+        })}`.pipe(Effect.orDie)
+      }),
+      findByTokenHash: Effect.fn("SessionRepository.findByTokenHash")(function* (tokenHash: string, now: DateTime.Utc) {
+        const row = yield* sql`
+          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.expires_at
+          from sessions join users on users.id = sessions.user_id
+          where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
+          first(SessionWithUser),
+          Effect.orDie
+        )
+        return Option.map(row, (found) => ({
+          session: Session.make({
+            id: found.sessionId,
+            userId: found.id,
+            createdAt: found.startedAt,
+            expiresAt: found.expiresAt
+          }),
+          user: toUser(found)
+        }))
+      }),
+      renew: Effect.fn("SessionRepository.renew")(function* (id: SessionId, expiresAt: DateTime.Utc) {
+        yield* sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`.pipe(Effect.orDie)
+      }),
+      remove: Effect.fn("SessionRepository.remove")(function* (id: SessionId) {
+        yield* sql`delete from sessions where id = ${storableText(id)}`.pipe(Effect.orDie)
+      }),
+      removeByTokenHash: Effect.fn("SessionRepository.removeByTokenHash")(function* (tokenHash: string) {
+        yield* sql`delete from sessions where token_hash = ${tokenHash}`.pipe(Effect.orDie)
+      }),
+      removeAllOf: Effect.fn("SessionRepository.removeAllOf")(function* (userId: UserId, except?: SessionId) {
+        yield* sql`
+          delete from sessions
+          where user_id = ${userId} and id is distinct from ${except ?? null}`.pipe(Effect.orDie)
+      }),
+      removeExpired: Effect.fn("SessionRepository.removeExpired")(function* (now: DateTime.Utc) {
+        return yield* affected(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`).pipe(Effect.orDie)
+      })
+    })
+  )
+)

@@ -1,0 +1,35 @@
+import { JobQueue, type QueueIsUnavailable } from "@berth/domain/jobs/JobQueue"
+import { Queue, Worker } from "bullmq"
+import { Layer, Redacted } from "effect"
+import { makeJobQueue } from "./BullmqJobQueue.ts"
+import type { BullmqSettings } from "./BullmqStore.ts"
+
+export interface RedisJobQueueOptions extends BullmqSettings {
+  /** `redis://` or `rediss://`; the server must not evict keys (`maxmemory-policy noeviction`) and should keep an append-only file. */
+  readonly url: Redacted.Redacted
+  /** Before every key, so that several installations can share a server. */
+  readonly prefix: string
+}
+
+/** Jobs in Redis: two connections, and two more for each queue that is worked on. */
+export const layer = (options: RedisJobQueueOptions): Layer.Layer<JobQueue, QueueIsUnavailable> => {
+  const { prefix } = options
+  const connection = {
+    url: Redacted.value(options.url),
+    connectTimeout: 5000,
+    retryStrategy: (times: number) => Math.min(times * 100, 2000)
+  }
+  return Layer.scoped(
+    JobQueue,
+    makeJobQueue(
+      {
+        // A caller wants to hear that the store is down, a worker waits until it is back.
+        queue: (name, settings) =>
+          new Queue(name, { ...settings, prefix, connection: { ...connection, maxRetriesPerRequest: 2 } }),
+        worker: (name, process, settings) =>
+          new Worker(name, process, { ...settings, prefix, connection: { ...connection, maxRetriesPerRequest: null } })
+      },
+      options
+    )
+  )
+}

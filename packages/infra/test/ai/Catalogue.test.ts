@@ -1,0 +1,211 @@
+import { type Model, ProviderName } from "@berth/domain/ai/Model"
+import { resolveModel } from "@berth/domain/ai/ResolveModel"
+import { assembleCatalogue } from "@berth/infra/ai/catalogue/AssembleCatalogue"
+import { perMillion, readOpenRouterModel } from "@berth/infra/ai/catalogue/OpenRouterModel"
+import { shippedModel, shippedModels } from "@berth/infra/ai/catalogue/Snapshot"
+import { tagsOf } from "@berth/infra/ai/catalogue/TagModel"
+import { sandboxModel } from "@berth/infra/ai/SandboxProvider"
+import { describe, expect, it } from "@effect/vitest"
+import { Either, FastCheck, Option } from "effect"
+
+const entry = (changes: Record<string, unknown> = {}) => ({
+  id: "openai/gpt-4o",
+  name: "OpenAI: GPT-4o",
+  description: "A model.",
+  context_length: 128000,
+  pricing: { prompt: "0.0000025", completion: "0.00001", request: "0" },
+  architecture: { input_modalities: ["text", "image"], output_modalities: ["text"] },
+  supported_parameters: ["max_tokens", "temperature"],
+  ...changes
+})
+
+describe("prices per million tokens", () => {
+  it("are exact", () => {
+    const examples = {
+      "0.000005": 5,
+      "0.00000015": 0.15,
+      "0.000000019": 0.019,
+      "0.00003": 30,
+      "0.00000004815": 0.04815,
+      "1e-6": 1,
+      "0": 0,
+      // What a vendor's own arithmetic left behind.
+      "0.00000100000000000000015": 1
+    }
+    for (const [perToken, expected] of Object.entries(examples)) {
+      expect(perMillion(perToken)).toEqual(Option.some(expected))
+    }
+  })
+
+  it("are none where there is no price", () => {
+    for (const nothing of ["-1", "", "free", "NaN"]) expect(perMillion(nothing)).toEqual(Option.none())
+  })
+
+  it.prop("shift a decimal by six places", [FastCheck.nat({ max: 10_000_000 })], ([billionths]) => {
+    const perToken = `0.${String(billionths).padStart(12, "0")}`
+    expect(perMillion(perToken)).toEqual(Option.some(billionths / 1_000_000))
+  })
+})
+
+describe("an entry of OpenRouter's list", () => {
+  it("is read", () => {
+    expect(readOpenRouterModel(entry())).toEqual(
+      Option.some({
+        id: "openai/gpt-4o",
+        name: "GPT-4o",
+        description: "A model.",
+        inputCost: 2.5,
+        outputCost: 10,
+        contextWindow: 128000,
+        tags: ["general", "creative", "vision"]
+      })
+    )
+  })
+
+  it("gets Anthropic's own spelling", () => {
+    const opus = readOpenRouterModel(entry({ id: "anthropic/claude-opus-4.6" }))
+    expect(Option.map(opus, ({ id }) => id)).toEqual(Option.some("anthropic/claude-opus-4-6"))
+  })
+
+  it("is left out when it is no model to chat with at a fixed price", () => {
+    const others = [
+      entry({ pricing: { prompt: "-1", completion: "-1" } }),
+      entry({ architecture: { input_modalities: ["text"], output_modalities: ["text", "image"] } }),
+      entry({ architecture: { input_modalities: ["audio"], output_modalities: ["text"] } }),
+      entry({ id: "~openai/gpt-latest" }),
+      entry({ context_length: "many" }),
+      entry({ pricing: undefined }),
+      null,
+      "gpt-4o"
+    ]
+    for (const other of others) expect(readOpenRouterModel(other)).toEqual(Option.none())
+  })
+
+  it.prop("may be anything", [FastCheck.anything()], ([anything]) => {
+    expect(Option.isOption(readOpenRouterModel(anything))).toBe(true)
+  })
+})
+
+describe("the shipped models", () => {
+  it("are many, each once, with sane prices", () => {
+    expect(shippedModels.length).toBeGreaterThanOrEqual(60)
+    expect(new Set(shippedModels.map(({ id }) => id)).size).toBe(shippedModels.length)
+    for (const model of shippedModels) {
+      expect(model.inputCost, model.id).toBeGreaterThan(0)
+      expect(model.outputCost, model.id).toBeGreaterThanOrEqual(model.inputCost)
+      // Per token prices taken for ones per million, or the other way round, would be far outside.
+      expect(model.inputCost, model.id).toBeGreaterThan(0.01)
+      expect(model.outputCost, model.id).toBeLessThan(700)
+      expect(model.description.length, model.id).toBeGreaterThan(10)
+    }
+  })
+
+  it("hold the agents' models with their vendors' prices", () => {
+    const prices = (id: string) => Option.map(shippedModel(id), ({ inputCost, outputCost }) => [inputCost, outputCost])
+    expect(prices("anthropic/claude-opus-4-6")).toEqual(Option.some([5, 25]))
+    expect(prices("openai/gpt-4")).toEqual(Option.some([30, 60]))
+    expect(prices("openai/gpt-4o-mini")).toEqual(Option.some([0.15, 0.6]))
+  })
+
+  it("have something for every task", () => {
+    for (const tag of ["general", "coding", "analysis", "creative", "fast", "vision"]) {
+      expect(shippedModels.filter(({ tags }) => tags.includes(tag)).length, tag).toBeGreaterThan(5)
+    }
+  })
+})
+
+describe("tags", () => {
+  const tags = (id: string, inputCost: number, changes: Partial<Parameters<typeof tagsOf>[0]> = {}) =>
+    tagsOf({
+      id,
+      inputCost,
+      outputCost: inputCost * 4,
+      contextWindow: 200_000,
+      seesImages: false,
+      reasons: false,
+      ...changes
+    })
+
+  it("follow name, price and abilities", () => {
+    expect(tags("anthropic/claude-opus-4-6", 5, { reasons: true })).toEqual([
+      "general",
+      "coding",
+      "analysis",
+      "creative"
+    ])
+    expect(tags("openai/gpt-4o-mini", 0.15)).toEqual(["general", "fast"])
+    expect(tags("qwen/qwen3-coder", 0.3)).toEqual(["coding"])
+    expect(tags("meta-llama/llama-guard-4-12b", 0.1)).toEqual([])
+    expect(tags("google/gemma-4-31b-it:free", 0, { seesImages: true })).toEqual([])
+    expect(tags("acme/wonder", 1, { seesImages: true })).toEqual(["vision"])
+    expect(tags("groq/openai/gpt-oss-120b", 0.15, { reasons: true })).toEqual(["general", "analysis"])
+  })
+})
+
+const shippedOf = (ids: ReadonlyArray<string>): ReadonlyArray<Model> =>
+  shippedModels.filter(({ id }) => ids.includes(id)).map((facts) => ({ ...facts, provider: "openai", available: true }))
+
+describe("the assembled catalogue", () => {
+  const assemble = (...names: ReadonlyArray<ProviderName>) =>
+    assembleCatalogue(
+      {
+        facts: shippedModels,
+        own: new Map(names.includes("sandbox") ? [["sandbox", [sandboxModel]]] : []),
+        vendors: new Map()
+      },
+      new Set(names)
+    )
+
+  it("says of each model who runs it, and of none that it is available without a provider", () => {
+    const providers = (...names: ReadonlyArray<ProviderName>) =>
+      Object.fromEntries(
+        assemble(...names)
+          .filter(({ available }) => available)
+          .map(({ id, provider }) => [id, provider])
+      )
+    expect(providers()).toEqual({})
+    expect(providers("openrouter", "openai")["openai/gpt-4"]).toBe("openrouter")
+    expect(providers("openrouter")["groq/llama-3.1-8b-instant"]).toBeUndefined()
+    const openai = providers("openai")
+    expect(openai["openai/gpt-4"]).toBe("openai")
+    expect(Object.keys(openai).every((id) => id.startsWith("openai/"))).toBe(true)
+    expect(openai["openai/gpt-oss-120b"]).toBeUndefined()
+    expect(assemble().find(({ id }) => id === "anthropic/claude-opus-4-6")).toMatchObject({ provider: "anthropic" })
+  })
+
+  it("believes a vendor about its own models, unless it names none that are known", () => {
+    const available = (listed: ReadonlyArray<string>, ...names: ReadonlyArray<ProviderName>) =>
+      assembleCatalogue(
+        {
+          facts: shippedModels,
+          own: new Map(),
+          vendors: new Map([["openai", shippedOf(listed)]])
+        },
+        new Set(names)
+      ).filter((model) => model.available)
+    expect(available(["openai/gpt-4o-mini"], "openai").map(({ id }) => id)).toEqual(["openai/gpt-4o-mini"])
+    expect(available([], "openai").length).toBeGreaterThan(1)
+    const both = available(["openai/gpt-4o-mini"], "openrouter", "openai")
+    expect(both.find(({ id }) => id === "openai/gpt-4")).toMatchObject({ provider: "openrouter" })
+  })
+
+  it("lets the sandbox answer for the default model where nothing else is configured", () => {
+    const resolution = Either.getOrThrow(resolveModel(assemble("sandbox"), "claude-opus-4-6"))
+    expect(resolution).toMatchObject({ fellBack: true, model: { id: "sandbox/echo", provider: "sandbox" } })
+    const real = Either.getOrThrow(resolveModel(assemble("sandbox", "openai"), "claude-opus-4-6"))
+    expect(real.model.provider).toBe("openai")
+  })
+
+  it.prop(
+    "holds each model once, and believes what Groq says of itself",
+    [FastCheck.subarray([...ProviderName.literals])],
+    ([names]) => {
+      const facts = shippedModels
+      const own = new Map([["groq" as const, []]])
+      const models = assembleCatalogue({ facts, own, vendors: new Map() }, new Set(names))
+      expect(new Set(models.map(({ id }) => id)).size).toBe(models.length)
+      expect(models.some(({ id }) => id.startsWith("groq/"))).toBe(false)
+      for (const { available, provider } of models) if (available) expect(names).toContain(provider)
+    }
+  )
+})

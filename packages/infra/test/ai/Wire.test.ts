@@ -1,0 +1,146 @@
+import type { ChatMessage } from "@berth/domain/ai/ModelChat"
+import { endAfterLast } from "@berth/infra/ai/wire/EndAfterLast"
+import { readEvents } from "@berth/infra/ai/wire/EventStream"
+import { tidy } from "@berth/infra/ai/wire/ReadFailure"
+import { retryAfterOf } from "@berth/infra/ai/wire/RetryAfter"
+import { readTurns } from "@berth/infra/ai/wire/Turns"
+import { Headers } from "@effect/platform"
+import { describe, expect, it } from "@effect/vitest"
+import { Chunk, Duration, Effect, FastCheck, Fiber, Queue, Redacted, Stream, TestClock } from "effect"
+
+describe("events", () => {
+  const bytes = new TextEncoder().encode(
+    `: hello\n\ndata: {"a":"日本"}\r\n\r\nevent: x\r\ndata: two\r\ndata:lines\n\ndata\r\rdata: [DONE]\n\ndata: cut`
+  )
+
+  it.prop(
+    "are the same however the bytes are cut",
+    [FastCheck.array(FastCheck.nat({ max: bytes.length }))],
+    ([cuts]) => {
+      const at = [0, ...cuts.sort((a, b) => a - b), bytes.length]
+      const pieces = at.slice(1).map((to, index) => bytes.slice(at[index], to))
+      const heard = Effect.runSync(Stream.runCollect(readEvents(Stream.fromIterable(pieces))))
+      const events = Chunk.toReadonlyArray(heard).flatMap((one) => (one.type === "event" ? [one.data] : []))
+      expect(events).toEqual([`{"a":"日本"}`, "two\nlines", "", "[DONE]"])
+    }
+  )
+
+  it("are signs of life at least", () => {
+    const comment = Stream.make(new TextEncoder().encode(": OPENROUTER PROCESSING\n\n"))
+    expect(Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(readEvents(comment))))).toEqual([
+      { type: "sign-of-life" }
+    ])
+  })
+
+  it("do not grow without end", () => {
+    const endless = Stream.repeatValue(new TextEncoder().encode("x".repeat(100_000)))
+    expect(Effect.runSync(Effect.flip(Stream.runDrain(readEvents(endless))))).toMatchObject({
+      _tag: "AnswerIsNonsense"
+    })
+  })
+})
+
+describe("the end of a stream", () => {
+  const isLast = (event: number) => event === 3
+
+  it.effect("comes after the last event, with what came with that", () =>
+    Effect.gen(function* () {
+      const events = Stream.fromChunks(Chunk.make(1), Chunk.make(2, 3, 4), Chunk.make(5))
+      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(endAfterLast(isLast)(events)))).toEqual([1, 2, 3, 4, 5])
+    })
+  )
+
+  it.effect("is the end of the bytes where no event is the last", () =>
+    Effect.gen(function* () {
+      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(endAfterLast(isLast)(Stream.make(1, 2))))).toEqual([1, 2])
+    })
+  )
+
+  it.effect("is waited for a moment, and no longer", () =>
+    Effect.gen(function* () {
+      const queue = yield* Queue.unbounded<number>()
+      const heard = endAfterLast(isLast)(Stream.fromQueue(queue))
+      const fiber = yield* Effect.fork(Stream.runCollect(heard))
+      yield* queue.offerAll([1, 3])
+      yield* TestClock.adjust("100 millis")
+      yield* queue.offer(4)
+      yield* TestClock.adjust("200 millis")
+      yield* queue.offer(5)
+      expect(Chunk.toReadonlyArray(yield* Fiber.join(fiber))).toEqual([1, 3, 4])
+    })
+  )
+
+  it.effect("is no failure when the connection breaks behind the last event, but is before it", () =>
+    Effect.gen(function* () {
+      const cut = (...events: ReadonlyArray<number>) =>
+        Stream.runCollect(endAfterLast(isLast)(Stream.concat(Stream.make(...events), Stream.fail("cut"))))
+      expect(Chunk.toReadonlyArray(yield* cut(1, 3))).toEqual([1, 3])
+      expect(yield* Effect.flip(cut(1, 2))).toBe("cut")
+    })
+  )
+})
+
+describe("turns", () => {
+  const message: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+    role: FastCheck.constantFrom("user", "assistant", "system"),
+    content: FastCheck.oneof(FastCheck.constantFrom("", " \n", "Hello"), FastCheck.string())
+  })
+
+  it.prop("are the user's and the assistant's by turns, and lose nothing", [FastCheck.array(message)], ([messages]) => {
+    const { system, turns } = readTurns(messages)
+    turns.forEach(({ role, text }, index) => {
+      expect(role).toBe(index % 2 === 0 ? "user" : "assistant")
+      expect(text.trim()).not.toBe("")
+    })
+    expect(turns.length === 0 || turns.length % 2 === 1).toBe(true)
+    const all = [system, ...turns.map(({ text }) => text)].join("\n")
+    for (const { content } of messages) expect(all).toContain(content.trim())
+    if (turns.length === 0) expect(messages.every(({ content }) => content.trim() === "")).toBe(true)
+  })
+
+  it("are the conversation", () => {
+    expect(
+      readTurns([
+        { role: "system", content: "Be brief" },
+        { role: "user", content: "Hello" },
+        { role: "user", content: "World" },
+        { role: "system", content: "Be kind" },
+        { role: "assistant", content: "Yes?" },
+        { role: "user", content: "No" }
+      ])
+    ).toEqual({
+      system: "Be brief\n\nBe kind",
+      turns: [
+        { role: "user", text: "Hello\n\nWorld" },
+        { role: "assistant", text: "Yes?" },
+        { role: "user", text: "No" }
+      ]
+    })
+    expect(readTurns([{ role: "system", content: "Say hello" }])).toEqual({
+      system: null,
+      turns: [{ role: "user", text: "Say hello" }]
+    })
+  })
+})
+
+describe("a reason", () => {
+  const key = Redacted.make("sk-very-secret")
+
+  it.prop("never holds the key", [FastCheck.string(), FastCheck.string()], ([before, after]) => {
+    expect(tidy(`${before}sk-very-secret${after}`, key)).not.toContain("sk-very-secret")
+  })
+})
+
+describe("the time to come back", () => {
+  it("is told in any of three ways", () => {
+    const after = (headers: Record<string, string>) => {
+      const duration = retryAfterOf(Headers.fromInput(headers), Date.parse("Wed, 21 Oct 2026 07:28:00 GMT"))
+      return duration === undefined ? null : Duration.toMillis(duration)
+    }
+    expect(after({ "retry-after": "3" })).toBe(3_000)
+    expect(after({ "retry-after-ms": "250", "retry-after": "1" })).toBe(250)
+    expect(after({ "retry-after": "Wed, 21 Oct 2026 07:28:05 GMT" })).toBe(5_000)
+    expect(after({ "retry-after": "soon" })).toBe(null)
+    expect(after({})).toBe(null)
+  })
+})

@@ -1,0 +1,126 @@
+import { loadSettings } from "@berth/infra/configuration/LoadSettings"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Either } from "effect"
+import { readFileSync } from "node:fs"
+
+const faultsOf = (environment: Record<string, string>) =>
+  Effect.map(Effect.either(loadSettings(environment)), (loaded) =>
+    Either.match(loaded, { onLeft: ({ faults }) => faults, onRight: () => [] })
+  )
+
+const example = readFileSync(new URL("../../../../.env.example", import.meta.url), "utf8")
+const source = readFileSync(new URL("../../src/configuration/Settings.ts", import.meta.url), "utf8")
+
+const exampleNames = [...example.matchAll(/^#?([A-Z][A-Z0-9_]+)=/gm)].flatMap(([, name]) =>
+  name === undefined ? [] : [name]
+)
+
+const production = {
+  BERTH_ENV: "production",
+  APP_URL: "https://berth.example",
+  DATABASE_URL: "postgres://berth@db/berth",
+  INTERNAL_API_KEY: "k",
+  SECRETS_KEYS: "a:AAAA",
+  ALLOW_PROCESS_RUNTIME: "yes"
+}
+
+describe("settings", () => {
+  it.effect("need nothing in development", () =>
+    Effect.gen(function* () {
+      const settings = yield* loadSettings({})
+      assert.strictEqual(settings.addresses.appUrl.href, "http://localhost:3000/")
+      assert.strictEqual(settings.addresses.backendUrl.href, "http://localhost:4000/")
+      assert.deepStrictEqual(settings.agentModels, ["claude-opus-4-6", "gpt-4"])
+      assert.strictEqual(settings.limits.register.count, 10)
+    })
+  )
+
+  it.effect("addresses follow the ports", () =>
+    Effect.gen(function* () {
+      const { addresses } = yield* loadSettings({ PORT: "3100", BACKEND_PORT: "4100" })
+      assert.strictEqual(addresses.appUrl.href, "http://localhost:3100/")
+      assert.strictEqual(addresses.backendUrl.href, "http://localhost:4100/")
+    })
+  )
+
+  for (const level of ["warning", "WARN", "Info", "none"])
+    it.effect(`LOG_LEVEL takes ${level}`, () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* faultsOf({ LOG_LEVEL: level }), [])
+      })
+    )
+
+  it.effect("a variable set to nothing is not set", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* faultsOf({ DATABASE_URL: "", PORT: " ", LIMIT_REGISTER: "" }), [])
+    })
+  )
+
+  it.effect("every bad variable is named at once", () =>
+    Effect.gen(function* () {
+      const faults = yield* faultsOf({
+        PORT: "abc",
+        BERTH_ENV: "staging",
+        LIMIT_REGISTER: "many",
+        SANDBOX_MODEL: "maybe",
+        APP_URL: "ftp://x",
+        LOG_LEVEL: "loud",
+        TRUSTED_PROXIES: "10.0.0.0/8, proxy.example"
+      })
+      for (const name of [
+        "PORT",
+        "BERTH_ENV",
+        "LIMIT_REGISTER",
+        "SANDBOX_MODEL",
+        "APP_URL",
+        "LOG_LEVEL",
+        "TRUSTED_PROXIES"
+      ])
+        assert.isTrue(
+          faults.some((fault) => fault.includes(name)),
+          `${name} is not named in ${faults.join(" | ")}`
+        )
+    })
+  )
+
+  it.effect("production takes what it needs", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* faultsOf(production), [])
+    })
+  )
+
+  for (const name of ["APP_URL", "DATABASE_URL", "INTERNAL_API_KEY", "SECRETS_KEYS", "ALLOW_PROCESS_RUNTIME"])
+    it.effect(`production is not without ${name}`, () =>
+      Effect.gen(function* () {
+        const faults = yield* faultsOf({ ...production, [name]: "" })
+        assert.isTrue(faults.some((fault) => fault.includes(name)))
+      })
+    )
+
+  it.effect("production refuses the sandbox model and an insecure cookie", () =>
+    Effect.gen(function* () {
+      const faults = yield* faultsOf({ ...production, SANDBOX_MODEL: "on", APP_URL: "http://berth.example" })
+      assert.isTrue(faults.some((fault) => fault.includes("SANDBOX_MODEL")))
+      assert.isTrue(faults.some((fault) => fault.includes("APP_URL")))
+    })
+  )
+
+  it.effect("an exposed service must be told what it is", () =>
+    Effect.gen(function* () {
+      assert.isTrue((yield* faultsOf({ HOST: "0.0.0.0" })).some((fault) => fault.includes("BERTH_ENV")))
+      assert.deepStrictEqual(yield* faultsOf({ HOST: "0.0.0.0", BERTH_ENV: "development" }), [])
+    })
+  )
+
+  it(".env.example names exactly the variables that are read", () => {
+    const read = [...source.matchAll(/"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|HOST|PORT)"/g)].flatMap(([, name]) =>
+      name === undefined || name === "BERTH_SUPERVISED" ? [] : [name]
+    )
+    read.push("LOG_LEVEL")
+    const providers = ["OPENROUTER", "OPENAI", "ANTHROPIC", "GOOGLE", "GROQ"].flatMap((prefix) => [
+      `${prefix}_API_KEY`,
+      `${prefix}_BASE_URL`
+    ])
+    assert.deepStrictEqual([...new Set(exampleNames)].toSorted(), [...new Set([...read, ...providers])].toSorted())
+  })
+})

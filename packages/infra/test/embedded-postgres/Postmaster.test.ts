@@ -1,0 +1,29 @@
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck as fc, Option } from "effect"
+import { parse } from "../../src/embedded-postgres/Postmaster.ts"
+
+const number = fc.integer({ min: 1, max: 65_535 })
+const file = (pid: number, port: number, state: string) =>
+  `${pid}\n/data/cluster\n1763600000\n${port}\n\n127.0.0.1\n   123456         7\n${state}\n`
+
+describe("Postmaster.parse", () => {
+  it.prop("reads a server's number, port and state", [number, number], ([pid, port]) => {
+    expect(parse(file(pid, port, "ready   "))).toEqual(Option.some({ pid, port, ready: true }))
+    expect(parse(file(pid, port, "starting"))).toEqual(Option.some({ pid, port, ready: false }))
+    expect(parse(file(pid, port, "stopping"))).toEqual(Option.some({ pid, port, ready: false }))
+  })
+
+  it.prop(
+    "is never ready in a file that is still being written",
+    [number, number, fc.nat({ max: 30 })],
+    ([pid, port, cut]) => {
+      const half = file(pid, port, "").slice(0, -1 - cut)
+      expect(Option.exists(parse(half), (postmaster) => postmaster.ready)).toBe(false)
+    }
+  )
+
+  it.prop("survives any text", [fc.string()], ([text]) => {
+    const found = parse(text)
+    expect(Option.isNone(found) || (found.value.pid > 0 && found.value.port >= 0)).toBe(true)
+  })
+})

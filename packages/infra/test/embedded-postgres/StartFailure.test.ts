@@ -1,0 +1,25 @@
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck as fc } from "effect"
+import { startFailure } from "../../src/embedded-postgres/StartFailure.ts"
+
+const stamp = "2026-11-20 10:00:00.000 UTC [42] "
+
+describe("startFailure", () => {
+  it.each([
+    ["Locked", `${stamp}FATAL:  lock file "postmaster.pid" already exists`],
+    ["Locked", `${stamp}FATAL:  pre-existing shared memory block (key 1, ID 2) is still in use`],
+    [
+      "PortTaken",
+      `${stamp}LOG:  could not bind IPv4 address "127.0.0.1": Address already in use\n${stamp}FATAL:  could not create any TCP/IP sockets`
+    ],
+    ["Other", `${stamp}FATAL:  invalid value for parameter "max_connections": "many"`]
+  ])("%s: %s", (tag, log) => {
+    const failure = startFailure(log)
+    expect(failure._tag).toBe(tag)
+    expect(failure.said).toContain("FATAL")
+  })
+
+  it.prop("always has a word", [fc.string()], ([log]) => {
+    expect(startFailure(log).said.trim()).not.toBe("")
+  })
+})

@@ -1,0 +1,112 @@
+import { JobQueue, type JobToAdd } from "@berth/domain/jobs/JobQueue"
+import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { Client } from "pg"
+import { eventually } from "../../../../test/conformance/Eventually.ts"
+import { freshDatabase } from "../../../../test/support/Databases.ts"
+
+const job = (id: string): JobToAdd => ({ id, queue: "tasks", name: "test", payload: {}, trace: null })
+
+/** From outside of the database, so that it does not count as one of its connections. */
+const administer = (url: Redacted.Redacted, statement: string, parameters: ReadonlyArray<string> = []) =>
+  Effect.promise(async () => {
+    const elsewhere = new URL(Redacted.value(url))
+    elsewhere.pathname = "/postgres"
+    const client = new Client({ connectionString: elsewhere.href })
+    await client.connect()
+    try {
+      return (await client.query<Record<string, unknown>>(statement, [...parameters])).rows
+    } finally {
+      await client.end()
+    }
+  })
+
+const nameOf = (url: Redacted.Redacted) => new URL(Redacted.value(url)).pathname.slice(1)
+
+const connections = (url: Redacted.Redacted) =>
+  Effect.map(
+    administer(url, "select count(*)::int as open from pg_stat_activity where datname = $1", [nameOf(url)]),
+    ([row]) => Number(row?.["open"])
+  )
+
+describe("PostgresJobQueue", () => {
+  it.scopedLive("can be started by several processes at once on an empty database", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const opened = yield* Effect.all(
+        Array.from({ length: 4 }, () => Layer.build(Layer.fresh(PostgresJobQueue.layer({ url, schema: "queues" })))),
+        { concurrency: "unbounded" }
+      )
+      yield* Effect.forEach(opened, (context, n) =>
+        Effect.provide(
+          Effect.flatMap(JobQueue, ({ add }) => add(job(`job ${n}`))),
+          context
+        )
+      )
+      const [first] = opened
+      const counts = yield* first === undefined
+        ? Effect.dieMessage("nothing opened")
+        : Effect.provide(
+            Effect.flatMap(JobQueue, (queue) => queue.counts("tasks")),
+            first
+          )
+      assert.strictEqual(counts.waiting, 4)
+    })
+  )
+
+  it.scopedLive("takes two connections to add jobs, and three for each queue that is worked on", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      yield* Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const add = Effect.forEach(
+          Array.from({ length: 100 }, (_, n) => job(`job ${n}`)),
+          (one) => Effect.all([queue.add(one), queue.add({ ...one, queue: "provision" })], { concurrency: 2 }),
+          { concurrency: 50, discard: true }
+        )
+        yield* add
+        assert.strictEqual(yield* connections(url), 2)
+        for (const name of ["tasks", "provision"] as const)
+          yield* queue.work(name, { concurrency: 5, drain: "5 seconds" }, () => Effect.void)
+        let most = 0
+        for (const name of ["tasks", "provision"] as const)
+          yield* eventually(
+            Effect.zip(queue.counts(name), connections(url)).pipe(
+              Effect.tap(([, open]) => Effect.sync(() => (most = Math.max(most, open))))
+            ),
+            ([{ completed }]) => completed === 100
+          )
+        assert.isAtLeast(most, 4)
+        assert.isAtMost(most, 8)
+      }).pipe(Effect.scoped, Effect.provide(PostgresJobQueue.layer({ url, schema: "queues" })))
+      assert.strictEqual(yield* eventually(connections(url), (open) => open === 0), 0)
+    })
+  )
+
+  it.scopedLive("closes calmly although the database hangs up at the same time", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const name = nameOf(url)
+      const admin = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const elsewhere = new URL(Redacted.value(url))
+          elsewhere.pathname = "/postgres"
+          const client = new Client({ connectionString: elsewhere.href })
+          await client.connect()
+          return client
+        }),
+        (client) => Effect.promise(() => client.end())
+      )
+      const hangUp = yield* Effect.gen(function* () {
+        const queue = yield* JobQueue
+        yield* queue.work("tasks", { concurrency: 1, drain: "5 seconds" }, () => Effect.void)
+        const done = admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name])
+        // What the server says meanwhile is read only after the closing has begun.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+        return done
+      }).pipe(Effect.scoped, Effect.provide(PostgresJobQueue.layer({ url, schema: "queues" })))
+      assert.isAtLeast((yield* Effect.promise(() => hangUp)).rowCount ?? 0, 1)
+    })
+  )
+})

@@ -1,0 +1,63 @@
+import { structured } from "@berth/infra/telemetry/JsonLogger"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Logger, Redacted } from "effect"
+
+/** What an effect logs, a line each. */
+const linesOf = <A, E>(effect: Effect.Effect<A, E>) =>
+  Effect.gen(function* () {
+    const lines: Array<Readonly<Record<string, unknown>>> = []
+    const keeping = Logger.map(structured, (line) => {
+      lines.push(line)
+    })
+    yield* Effect.provide(effect, Logger.replace(Logger.defaultLogger, keeping))
+    return lines
+  })
+
+describe("structured", () => {
+  it.effect("is one object a line: the sentence, and what was annotated beside it", () =>
+    Effect.gen(function* () {
+      const [line] = yield* linesOf(
+        Effect.logWarning("A thing happened").pipe(Effect.annotateLogs({ agentId: "agt_1", attempt: 2 }))
+      )
+      assert.deepInclude(line, { level: "WARN", message: "A thing happened", agentId: "agt_1", attempt: 2 })
+      assert.match(String(line?.["timestamp"]), /^\d{4}-\d\d-\d\dT/)
+      assert.notProperty(line, "cause")
+      assert.notProperty(line, "trace_id")
+    })
+  )
+
+  it.effect("names the trace and the span that it belongs to", () =>
+    Effect.gen(function* () {
+      let ids: Readonly<Record<string, string>> = {}
+      const [line] = yield* linesOf(
+        Effect.gen(function* () {
+          const span = yield* Effect.currentSpan
+          ids = { trace_id: span.traceId, span_id: span.spanId }
+          yield* Effect.log("Within")
+        }).pipe(Effect.withSpan("test"))
+      )
+      assert.deepInclude(line, ids)
+      assert.match(ids["trace_id"] ?? "", /^[0-9a-f]{32}$/)
+    })
+  )
+
+  it.effect("says why", () =>
+    Effect.gen(function* () {
+      const [line] = yield* linesOf(Effect.logError("It broke", Cause.fail("the reason")))
+      assert.include(String(line?.["cause"]), "the reason")
+    })
+  )
+
+  it.effect("fits on one line as JSON, and shows no secret", () =>
+    Effect.gen(function* () {
+      const [line] = yield* linesOf(
+        Effect.log("Two\nlines", { password: Redacted.make("hunter2") }).pipe(
+          Effect.annotateLogs({ token: Redacted.make("hunter2") })
+        )
+      )
+      const text = JSON.stringify(line)
+      assert.notInclude(text, "\n")
+      assert.notInclude(text, "hunter2")
+    })
+  )
+})
