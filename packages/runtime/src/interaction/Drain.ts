@@ -1,0 +1,55 @@
+import { cellDrainSeconds } from "@berth/api/cell/CellContract"
+import { Context, Data, Deferred, Duration, Effect, Layer, Ref, type Scope } from "effect"
+
+/** The cell was asked to end. */
+export class CellIsEnding extends Data.TaggedError("CellIsEnding")<object> {}
+
+/** The end of a cell in good order: no new turns, and those in work get some time. */
+export class Drain extends Context.Tag("@berth/runtime/Drain")<
+  Drain,
+  {
+    /** A turn begins; it ends with the scope. */
+    readonly admit: Effect.Effect<void, CellIsEnding, Scope.Scope>
+    /** Fails when the time is up; never succeeds. */
+    readonly timeIsUp: Effect.Effect<never, CellIsEnding>
+    /** Refuses turns from now on and waits for those in work, for as long as they are given. */
+    readonly end: Effect.Effect<void>
+  }
+>() {}
+
+export const layer = Layer.effect(
+  Drain,
+  Effect.gen(function* () {
+    const state = yield* Ref.make({ ending: false, turns: 0 })
+    const idle = yield* Deferred.make<void>()
+    const over = yield* Deferred.make<never, CellIsEnding>()
+
+    const tellIdle = Effect.flatMap(Ref.get(state), ({ ending, turns }) =>
+      ending && turns === 0 ? Deferred.succeed(idle, undefined) : Effect.void
+    )
+    const begin = Effect.filterOrFail(
+      Ref.updateAndGet(state, (now) => (now.ending ? now : { ...now, turns: now.turns + 1 })),
+      ({ ending }) => !ending,
+      () => new CellIsEnding()
+    )
+    const leave = Effect.zipRight(
+      Ref.update(state, (now) => ({ ...now, turns: now.turns - 1 })),
+      tellIdle
+    )
+    return Drain.of({
+      admit: Effect.acquireRelease(begin, () => leave),
+      timeIsUp: Deferred.await(over),
+      end: Ref.update(state, (now) => ({ ...now, ending: true })).pipe(
+        Effect.zipRight(tellIdle),
+        // It runs in finalizers, which are uninterruptible, and a timeout needs something it can interrupt.
+        Effect.zipRight(
+          Effect.timeoutOption(Effect.interruptible(Deferred.await(idle)), Duration.seconds(cellDrainSeconds))
+        ),
+        Effect.zipRight(Deferred.fail(over, new CellIsEnding()))
+      )
+    })
+  })
+)
+
+/** Drains when it is closed: to be closed before the listener takes its handler away. */
+export const atEnd = Layer.scopedDiscard(Effect.flatMap(Drain, ({ end }) => Effect.addFinalizer(() => end)))

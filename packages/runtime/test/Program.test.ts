@@ -1,0 +1,208 @@
+import { CellAddress, CellEnvironment } from "@berth/api/cell/CellContract"
+import { type ModelBackend, modelBackend } from "../../../test/support/ModelBackend.ts"
+import { runtimeBundle } from "../../../test/support/RuntimeBundle.ts"
+import { temporaryDirectory } from "../../../test/support/Workplace.ts"
+import { beforeAll, describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Schedule, Schema } from "effect"
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { readFile, readdir } from "node:fs/promises"
+import { createServer } from "node:http"
+import { connect, type Socket } from "node:net"
+import { join } from "node:path"
+
+let program = ""
+
+const decodeAddress = Schema.decodeUnknownSync(Schema.parseJson(CellAddress))
+
+/** The program as a process, as whoever starts it sees it. */
+const start = (backend: ModelBackend, extra: Record<string, string> = {}) =>
+  Effect.gen(function* () {
+    const directory = yield* temporaryDirectory
+    const end = yield* Deferred.make<number | null>()
+    const said: Array<string> = []
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const env = {
+          [CellEnvironment.token]: "own",
+          [CellEnvironment.backendUrl]: backend.url,
+          [CellEnvironment.directory]: directory,
+          ...extra
+        }
+        const process_ = spawn(process.execPath, ["--max-semi-space-size=1", "--optimize-for-size", program], { env })
+        process_.stdout.on("data", (chunk) => said.push(String(chunk)))
+        process_.stderr.on("data", (chunk) => said.push(String(chunk)))
+        process_.once("exit", (code) => Deferred.unsafeDone(end, Effect.succeed(code)))
+        return process_
+      }),
+      (process_) => Effect.sync(() => process_.kill("SIGKILL"))
+    )
+    return { child, directory, end, log: () => said.join("") }
+  })
+
+const listening = (directory: string) =>
+  Effect.sync(() => existsSync(join(directory, "cell.json"))).pipe(
+    Effect.repeat({ until: (there) => there, schedule: Schedule.spaced("5 millis") }),
+    Effect.zipRight(Effect.promise(() => readFile(join(directory, "cell.json"), "utf8"))),
+    Effect.map(decodeAddress),
+    Effect.timeout("10 seconds")
+  )
+
+const ask = (port: number, method: string, path: string, body: unknown) =>
+  Effect.promise(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: {
+        authorization: "Bearer own",
+        "content-type": "application/json",
+        traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+      },
+      body: JSON.stringify(body)
+    })
+    return response.text()
+  })
+
+const agent = {
+  id: "agt_1",
+  name: "Ada",
+  model: "m",
+  systemPrompt: "a private prompt",
+  temperature: null,
+  maxTokens: null,
+  timezone: "UTC",
+  skills: []
+}
+const turn = { agentId: "agt_1", sessionId: "chs_1", messageId: "msg_1", history: [], message: "a private word" }
+
+/** A collector that keeps what it is sent. */
+const collector = Effect.acquireRelease(
+  Effect.async<{ readonly url: string; readonly received: Array<string>; readonly close: () => void }>((resume) => {
+    const received: Array<string> = []
+    const server = createServer((request, response) => {
+      let body = ""
+      request.on("data", (chunk) => (body += String(chunk)))
+      request.on("end", () => {
+        received.push(`${request.url ?? ""} ${body}`)
+        response.end("{}")
+      })
+    })
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      resume(
+        Effect.succeed({
+          url: `http://127.0.0.1:${port}`,
+          received,
+          close: () => {
+            server.close()
+            server.closeAllConnections()
+          }
+        })
+      )
+    })
+  }),
+  ({ close }) => Effect.sync(close)
+)
+
+describe("the cell's program", () => {
+  beforeAll(async () => {
+    program = await runtimeBundle()
+  })
+
+  it.scopedLive("is small, answers, keeps conversations out of its log, and ends with 0", () =>
+    Effect.gen(function* () {
+      const backend = yield* modelBackend
+      const { child, directory, end, log } = yield* start(backend)
+      const { pid, port } = yield* listening(directory)
+      expect(pid).toBe(child.pid)
+      expect(yield* Effect.promise(() => readdir(directory))).toStrictEqual(["cell.json"])
+      const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
+      // What is its own; pages of the program file are shared by all cells.
+      expect(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0)).toBeLessThan(50 * 1024)
+
+      yield* ask(port, "PUT", "/configuration", { agents: [agent] })
+      expect(yield* ask(port, "POST", "/turns", turn)).toContain("You said: a private word")
+      child.kill("SIGTERM")
+      expect(yield* Deferred.await(end)).toBe(0)
+      expect(existsSync(join(directory, "cell.json"))).toBe(false)
+
+      const lines = log()
+        .trim()
+        .split("\n")
+        .map((line) => Schema.decodeUnknownSync(Schema.parseJson(Schema.Unknown))(line))
+      expect(lines).toContainEqual(
+        expect.objectContaining({
+          level: "info",
+          message: "A turn was answered",
+          agentId: "agt_1",
+          sessionId: "chs_1",
+          trace_id: "0af7651916cd43dd8448eb211c80319c"
+        })
+      )
+      expect(log()).not.toContain("private")
+      expect(log()).not.toContain('own"')
+    })
+  )
+
+  it.scopedLive("sends its spans to a collector when it is told of one", () =>
+    Effect.gen(function* () {
+      const backend = yield* modelBackend
+      const { received, url } = yield* collector
+      const { child, directory, end } = yield* start(backend, { [CellEnvironment.otlpEndpoint]: `${url}/base/` })
+      const { port } = yield* listening(directory)
+      yield* ask(port, "PUT", "/configuration", { agents: [agent] })
+      yield* ask(port, "POST", "/turns", turn)
+      child.kill("SIGTERM")
+      expect(yield* Deferred.await(end)).toBe(0)
+      const all = received.join("\n")
+      expect(received.every((line) => line.startsWith("/base/v1/traces "))).toBe(true)
+      expect(all).toContain("berth-cell")
+      expect(all).toContain(`"name":"Turns.answer"`)
+      expect(all).toContain(`"name":"ModelCalls.answer"`)
+      // One trace, from the asker to the model.
+      const traces = new Set([...all.matchAll(/"traceId":"([0-9a-f]+)"/g)].map(([, id]) => id))
+      expect([...traces]).toStrictEqual(["0af7651916cd43dd8448eb211c80319c"])
+      expect(backend.calls[0]?.traceparent).toContain("0af7651916cd43dd8448eb211c80319c")
+      expect(all).not.toContain("private")
+      expect(all).not.toContain("Bearer own")
+    })
+  )
+
+  it.scopedLive("does not wait for a connection that nobody ends", () =>
+    Effect.gen(function* () {
+      const { child, directory, end } = yield* start(yield* modelBackend)
+      const { port } = yield* listening(directory)
+      yield* Effect.acquireRelease(
+        Effect.async<Socket>((resume) => {
+          const socket = connect(port, "127.0.0.1", () => {
+            socket.write("POST /turns HTTP/1.1\r\nhost: x\r\n", () => resume(Effect.succeed(socket)))
+          })
+          socket.on("error", () => socket.destroy())
+        }),
+        (socket) => Effect.sync(() => socket.destroy())
+      )
+      child.kill("SIGTERM")
+      expect(yield* Deferred.await(end).pipe(Effect.timeout("4 seconds"))).toBe(0)
+    })
+  )
+
+  it.scopedLive("ends itself when it holds more memory than it may", () =>
+    Effect.gen(function* () {
+      const { end, log } = yield* start(yield* modelBackend, { [CellEnvironment.memoryMb]: "10" })
+      expect(yield* Deferred.await(end).pipe(Effect.timeout("10 seconds"))).toBe(1)
+      expect(log()).toContain("more than the 10 MB it may")
+    })
+  )
+
+  it.scopedLive("names what is missing in its environment, and ends", () =>
+    Effect.gen(function* () {
+      const { end, log } = yield* start(yield* modelBackend, {
+        [CellEnvironment.backendUrl]: "nonsense",
+        [CellEnvironment.token]: ""
+      })
+      expect(yield* Deferred.await(end).pipe(Effect.timeout("10 seconds"))).toBe(1)
+      expect(log()).toContain(CellEnvironment.backendUrl)
+      expect(log()).toContain(CellEnvironment.token)
+    })
+  )
+})

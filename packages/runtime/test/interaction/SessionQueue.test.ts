@@ -1,0 +1,60 @@
+import * as SessionQueue from "@berth/runtime/interaction/SessionQueue"
+import { expect, it } from "@effect/vitest"
+import { Effect, Exit, FastCheck, Fiber, Scope } from "effect"
+
+/** A place that was taken: when its turn has come, and how it is given up. */
+const take = (queue: SessionQueue.SessionQueue, session: string) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const myTurn = yield* Scope.extend(queue.join(session), scope)
+    const waiting = yield* Effect.fork(myTurn)
+    return {
+      come: Effect.map(Fiber.poll(waiting), (exit) => exit._tag === "Some"),
+      giveUp: Effect.zipRight(Scope.close(scope, Exit.void), settle)
+    }
+  })
+
+/** Lets every fiber that can go on do so. */
+const settle = Effect.repeatN(Effect.yieldNow(), 20)
+
+it.effect.prop(
+  "lets one at a time through, in order, whoever gives up when",
+  [FastCheck.array(FastCheck.nat({ max: 9 }), { minLength: 1, maxLength: 10 })],
+  ([leavers]) =>
+    Effect.gen(function* () {
+      const queue = yield* SessionQueue.make({ places: 100 })
+      const places = yield* Effect.forEach(Array.from({ length: 10 }), () => take(queue, "s"))
+      const gone = new Set<number>()
+      for (const leaver of leavers) {
+        if (gone.has(leaver)) continue
+        gone.add(leaver)
+        yield* places[leaver]?.giveUp ?? Effect.void
+        const come = yield* Effect.forEach(places, (place) => place.come)
+        const first = come.findIndex((_, at) => !gone.has(at))
+        // Of those who are still there, the first one's turn has come and no other's.
+        expect(come.flatMap((its, at) => (its && !gone.has(at) ? [at] : []))).toStrictEqual(first === -1 ? [] : [first])
+      }
+    })
+)
+
+it.effect("keeps sessions apart", () =>
+  Effect.gen(function* () {
+    const queue = yield* SessionQueue.make({ places: 100 })
+    const one = yield* take(queue, "one")
+    const behind = yield* take(queue, "one")
+    const other = yield* take(queue, "other")
+    yield* settle
+    expect(yield* Effect.all([one.come, behind.come, other.come])).toStrictEqual([true, false, true])
+  })
+)
+
+it.effect("takes no more than it has places for, and takes again when one is free", () =>
+  Effect.gen(function* () {
+    const queue = yield* SessionQueue.make({ places: 2 })
+    const first = yield* take(queue, "a")
+    yield* take(queue, "b")
+    expect((yield* Effect.flip(take(queue, "c")))._tag).toBe("TooManyTurns")
+    yield* first.giveUp
+    yield* take(queue, "c")
+  })
+)
