@@ -1,0 +1,53 @@
+import { BackendApi } from "@berth/api/BackendApi"
+import { HttpLayerRouter } from "@effect/platform"
+import { Layer } from "effect"
+import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
+import * as AiHttp from "./ai/AiHttp.ts"
+import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
+import * as CellModelHttp from "./cell/CellModelHttp.ts"
+import * as Documentation from "./http/Documentation.ts"
+import * as HealthHttp from "./http/HealthHttp.ts"
+import { Idempotency } from "./http/Idempotency.ts"
+import * as InternalAuthHttp from "./http/InternalAuthHttp.ts"
+import * as Listener from "./http/Listener.ts"
+import * as MetricsHttp from "./http/MetricsHttp.ts"
+import { defaultBodyLimit } from "./http/RequestBody.ts"
+import { requestRules } from "./http/RequestRules.ts"
+import { routesOf } from "./http/RouteTable.ts"
+import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
+import * as SessionCookie from "./sessions/SessionCookie.ts"
+
+const groups = Layer.mergeAll(AiHttp.layer, AgentManagerHttp.layer, CellModelHttp.layer)
+
+const middlewares = Layer.mergeAll(InternalAuthHttp.layer, CellAuthHttp.layer, AiAccessHttp.layer)
+
+const table = [
+  ...routesOf(BackendApi),
+  ...HealthHttp.healthRoutes,
+  ...Documentation.documentationRoutes,
+  ...MetricsHttp.metricsRoutes
+]
+
+/** A turn carries its history, so the private paths take more than what a person sends. */
+const internalBodyLimit = 8 * 1024 * 1024
+const bodyLimit = (path: string) => (path.startsWith("/internal/") ? internalBodyLimit : defaultBodyLimit)
+
+const routes = Layer.mergeAll(
+  HttpLayerRouter.addHttpApi(BackendApi, { openapiPath: "/openapi.json" }).pipe(
+    Layer.provide(groups),
+    Layer.provide(middlewares)
+  ),
+  Documentation.layer(BackendApi),
+  HealthHttp.layer,
+  MetricsHttp.layer
+).pipe(Layer.provide(requestRules(table, { sameOrigin: false, bodyLimit })))
+
+/** The private listener: the AI layer, the agent manager, and what cells ask for. */
+export const layer = (options: Listener.ListenerOptions) =>
+  Layer.fresh(
+    HttpLayerRouter.serve(routes, {
+      disableLogger: true,
+      disableListenLog: true,
+      routerConfig: Listener.routerConfig
+    })
+  ).pipe(Layer.provide(Idempotency.Default), Layer.provide(SessionCookie.layer), Layer.provide(Listener.layer(options)))

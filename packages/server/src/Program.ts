@@ -1,0 +1,180 @@
+import { AccountRules } from "@berth/domain/accounts/AccountRules"
+import { AgentModels } from "@berth/domain/agents/AgentModels"
+import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { BackendAddress } from "@berth/domain/instances/BackendAddress"
+import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
+import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
+import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
+import { databaseUrlOf, internalApiKeyOf } from "@berth/infra/composition/Keys"
+import * as Storage from "@berth/infra/composition/Storage"
+import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
+import * as PasswordHasher from "@berth/infra/crypto/PasswordHasher"
+import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
+import * as RedisRateLimiter from "@berth/infra/limits/RedisRateLimiter"
+import * as Health from "@berth/infra/postgres/Health"
+import { CannotRun, serviceVersion } from "@berth/infra/process/RunProgram"
+import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
+import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
+import { FetchHttpClient } from "@effect/platform"
+import { SqlClient } from "@effect/sql"
+import { Duration, Effect, Layer, Option, type Redacted } from "effect"
+import { availableParallelism } from "node:os"
+import { join, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { AiLayerIsPrivate } from "./ai/AiAccessHttp.ts"
+import * as BackendListener from "./BackendListener.ts"
+import { proxyList } from "./http/ClientAddress.ts"
+import { Readiness } from "./http/HealthHttp.ts"
+import { InternalKey } from "./http/InternalAuthHttp.ts"
+import { MetricsText } from "./http/MetricsHttp.ts"
+import { WebSettings } from "./http/WebSettings.ts"
+import * as UseCases from "./UseCases.ts"
+import * as WebListener from "./WebListener.ts"
+
+const poolSize = 20
+const postgresSchema = "limits"
+
+const limits = (settings: Settings, databaseUrl: Redacted.Redacted) =>
+  Option.match(settings.redisUrl, {
+    onNone: () => PostgresRateLimiter.layer({ url: databaseUrl, limits: settings.limits, schema: postgresSchema }),
+    onSome: (url) => RedisRateLimiter.layer({ url, limits: settings.limits })
+  })
+
+const webSettings = (settings: Settings) =>
+  Layer.succeed(WebSettings, {
+    appUrl: settings.addresses.appUrl,
+    agentsDomain: settings.agentsDomain,
+    trustedProxies: proxyList(settings.trustedProxies),
+    serviceVersion
+  })
+
+/** What the operator sets about accounts and agents, and the hashing of passwords. */
+const webPorts = (settings: Settings) =>
+  Layer.mergeAll(
+    Layer.succeed(AgentModels, settings.agentModels),
+    Layer.succeed(AccountRules, {
+      referralCredits: settings.referralCredits,
+      walletEmailDomain: `wallet.${settings.addresses.appUrl.hostname}`
+    }),
+    // Half the threads hash at most, so that a sign-up storm leaves the rest to everybody else.
+    PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
+  )
+
+const access = ({ apiKey, baseUrl }: ProviderSettings) =>
+  Option.match(apiKey, { onNone: () => undefined, onSome: (key) => ({ apiKey: key, baseUrl }) })
+
+const models = (settings: Settings) => {
+  const { anthropic, google, groq, openai, openrouter } = settings.providers
+  const sandbox = Option.getOrElse(settings.sandboxModel, () => settings.environment === "development")
+  return ModelCatalogue.layer({ openRouterUrl: openrouter.baseUrl }).pipe(
+    Layer.provideMerge(
+      ModelProviders.layer({
+        openrouter: access(openrouter),
+        openai: access(openai),
+        anthropic: access(anthropic),
+        google: access(google),
+        groq: access(groq),
+        sandbox: sandbox ? {} : null
+      })
+    )
+  )
+}
+
+const wildcards = new Set(["0.0.0.0", "::"])
+const hostInUrl = (host: string) => (host.includes(":") ? `[${host}]` : host)
+
+/** The cells of this host, and the agent manager in this process. */
+const cells = (settings: Settings) => {
+  const { backendHost, backendPort } = settings.addresses
+  // Cells of this host reach the backend where it listens, whatever name others know it by.
+  const backendUrl = `http://${hostInUrl(wildcards.has(backendHost) ? "127.0.0.1" : backendHost)}:${backendPort}`
+  return UseCases.agentManager.pipe(
+    Layer.provide(
+      ProcessDriver.layer({
+        directory: join(resolve(settings.dataDir), "instances"),
+        bundle: fileURLToPath(new URL("./runtime.mjs", import.meta.url)),
+        onClose: settings.supervised ? "stop" : "leave",
+        ...Option.match(settings.otlpEndpoint, {
+          onNone: () => ({}),
+          onSome: (otlpEndpoint) => ({ otlpEndpoint })
+        })
+      })
+    ),
+    Layer.provide(BerthRuntime.layer),
+    Layer.provide(FetchHttpClient.layer),
+    Layer.provide(Layer.succeed(BackendAddress, backendUrl)),
+    Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels))
+  )
+}
+
+const readiness = Layer.effect(
+  Readiness,
+  Effect.map(SqlClient.SqlClient, (sql) => ({
+    checks: {
+      database: Health.ping.pipe(
+        Effect.provideService(SqlClient.SqlClient, sql),
+        Effect.tapError((error) => Effect.logWarning("The database does not answer", error)),
+        Effect.isSuccess
+      )
+    }
+  }))
+)
+
+/** One or both listeners over the same services, by role. */
+export const program = (settings: Settings) =>
+  Layer.unwrapEffect(
+    Effect.gen(function* () {
+      const databaseUrl = yield* databaseUrlOf(settings)
+      const internalApiKey = yield* internalApiKeyOf(settings)
+      const { backendHost, backendPort, backendUrl, host, port } = settings.addresses
+      const drain = Duration.seconds(settings.drainSeconds)
+      const privately = Layer.mergeAll(
+        Layer.succeed(InternalKey, internalApiKey),
+        Layer.succeed(AiLayerIsPrivate, settings.environment === "production"),
+        Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
+      )
+      const webListener = WebListener.layer({ host, port, drain }).pipe(
+        Layer.provide(UseCases.web),
+        Layer.provide(webPorts(settings))
+      )
+      const backendListener = BackendListener.layer({ host: backendHost, port: backendPort, drain }).pipe(
+        Layer.provide(privately),
+        Layer.provide(UseCases.backend),
+        Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels)),
+        Layer.provide(models(settings))
+      )
+      const remoteManager = AgentManagerClient.layer({ backendUrl: backendUrl.origin, internalApiKey }).pipe(
+        Layer.provide(FetchHttpClient.layer)
+      )
+      const announced = (name: string, address: string) =>
+        Layer.effectDiscard(Effect.logInfo(`The ${name} listens on ${address}`))
+      const webUp = Layer.provideMerge(announced("web API", `http://${hostInUrl(host)}:${port}`), webListener)
+      const backendUp = Layer.provideMerge(
+        announced("backend API", `http://${hostInUrl(backendHost)}:${backendPort}`),
+        backendListener
+      )
+      const listeners = {
+        // The web listener closes first: what it has in flight still needs the backend.
+        all: webUp.pipe(Layer.provide(backendUp), Layer.provide(cells(settings))),
+        web: webUp.pipe(Layer.provide(remoteManager)),
+        backend: backendUp.pipe(Layer.provide(cells(settings)))
+      }
+      return listeners[settings.role].pipe(
+        Layer.provide(readiness),
+        Layer.provide(UseCases.shared),
+        Layer.provide(webSettings(settings)),
+        Layer.provide(limits(settings, databaseUrl)),
+        Layer.provide(Storage.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-server" })),
+        Layer.mapError((error) => (error._tag === "ServeError" ? cannotListen(error.cause) : error))
+      )
+    })
+  )
+
+const cannotListen = (cause: unknown) =>
+  new CannotRun({
+    reason:
+      cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
+        ? `A port is taken (${cause.message}). Set PORT and BACKEND_PORT to free ones.`
+        : `The server cannot listen: ${String(cause)}`
+  })

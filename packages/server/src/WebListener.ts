@@ -1,0 +1,63 @@
+import { WebApi } from "@berth/api/WebApi"
+import { HttpLayerRouter } from "@effect/platform"
+import { Layer } from "effect"
+import * as AccountsHttp from "./accounts/AccountsHttp.ts"
+import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
+import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
+import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
+import * as AgentsHttp from "./agents/AgentsHttp.ts"
+import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
+import * as Documentation from "./http/Documentation.ts"
+import * as HealthHttp from "./http/HealthHttp.ts"
+import { Idempotency } from "./http/Idempotency.ts"
+import * as Listener from "./http/Listener.ts"
+import { defaultBodyLimit } from "./http/RequestBody.ts"
+import { requestRules } from "./http/RequestRules.ts"
+import { routesOf } from "./http/RouteTable.ts"
+import * as InstancesHttp from "./instances/InstancesHttp.ts"
+import * as OwnInstanceHttp from "./instances/OwnInstanceHttp.ts"
+import * as InteractionHttp from "./interaction/InteractionHttp.ts"
+import * as RateLimitsHttp from "./limits/RateLimitsHttp.ts"
+import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
+import * as SessionCookie from "./sessions/SessionCookie.ts"
+import * as SignInHttp from "./signin/SignInHttp.ts"
+
+const groups = Layer.mergeAll(
+  AccountsHttp.layer,
+  SignInHttp.layer,
+  AgentsHttp.layer,
+  AgentConfigHttp.layer,
+  AgentRecordsHttp.layer,
+  InstancesHttp.layer,
+  InteractionHttp.layer,
+  DeprecatedHttp.layer
+)
+
+const middlewares = Layer.mergeAll(
+  SessionAuthHttp.layer,
+  AgentOwnerHttp.layer,
+  OwnInstanceHttp.layer,
+  RateLimitsHttp.layer
+)
+
+const table = [...routesOf(WebApi), ...HealthHttp.healthRoutes, ...Documentation.documentationRoutes]
+
+const routes = Layer.mergeAll(
+  HttpLayerRouter.addHttpApi(WebApi, { openapiPath: "/openapi.json" }).pipe(
+    Layer.provide(groups),
+    Layer.provide(middlewares),
+    Layer.provide(SessionAuthHttp.RequestSession.Default)
+  ),
+  Documentation.layer(WebApi),
+  HealthHttp.layer
+).pipe(Layer.provide(requestRules(table, { sameOrigin: true, bodyLimit: () => defaultBodyLimit })))
+
+/** The public listener. */
+export const layer = (options: Listener.ListenerOptions) =>
+  Layer.fresh(
+    HttpLayerRouter.serve(routes, {
+      disableLogger: true,
+      disableListenLog: true,
+      routerConfig: Listener.routerConfig
+    })
+  ).pipe(Layer.provide(Idempotency.Default), Layer.provide(SessionCookie.layer), Layer.provide(Listener.layer(options)))

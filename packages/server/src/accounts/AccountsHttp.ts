@@ -1,0 +1,45 @@
+import { WebApi } from "@berth/api/WebApi"
+import { Accounts } from "@berth/domain/accounts/Accounts"
+import { Credentials } from "@berth/domain/accounts/Credentials"
+import type { User } from "@berth/domain/accounts/User"
+import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect } from "effect"
+import { tellRetryAfter } from "../limits/RateLimitsHttp.ts"
+
+const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) => ({
+  id,
+  email,
+  name,
+  plan,
+  credits,
+  twoFactorEnabled
+})
+
+export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
+  Effect.map(Effect.all([Accounts, Credentials]), ([accounts, credentials]) =>
+    handlers
+      .handle("register", ({ payload }) =>
+        Effect.map(accounts.register(payload), ({ email, id, name }) => ({ id, email, name }))
+      )
+      .handle("settings", () => Effect.map(CurrentUser, ({ user }) => settingsOf(user)))
+      .handle("changeSettings", ({ payload }) =>
+        Effect.flatMap(CurrentUser, ({ user }) => Effect.map(accounts.changeSettings(user.id, payload), settingsOf))
+      )
+      .handle("patchSettings", ({ payload: { name, notifications } }) =>
+        Effect.flatMap(CurrentUser, ({ user }) =>
+          Effect.map(accounts.changeSettings(user.id, { name, notifications }), (changed) => ({
+            ...settingsOf(changed),
+            notifications: changed.notifications
+          }))
+        )
+      )
+      .handle("changePassword", ({ payload: { currentPassword, newPassword } }) =>
+        Effect.flatMap(CurrentUser, (current) =>
+          credentials
+            .change(current, { current: currentPassword, next: newPassword })
+            .pipe(Effect.tapErrorTag("TooManyRequests", tellRetryAfter), Effect.as({ success: true }))
+        )
+      )
+  )
+)

@@ -1,0 +1,27 @@
+import { ConfigurationIsNotApplied } from "@berth/api/agents/AgentErrorBodies"
+import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
+import { WebApi } from "@berth/api/WebApi"
+import type { Agent } from "@berth/domain/agents/Agent"
+import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect } from "effect"
+
+const configOf = ({ config, customModel, model }: Agent) => ({ model, customModel, ...config })
+
+const notApplied = ({ reason }: { readonly reason: string }) => new ConfigurationIsNotApplied({ reason })
+
+export const layer = HttpApiBuilder.group(WebApi, "agentConfig", (handlers) =>
+  Effect.map(AgentConfiguration, (configuration) =>
+    handlers
+      .handle("read", () => Effect.map(OwnedAgent, ({ agent }) => ({ config: configOf(agent), status: "ok" as const })))
+      .handle("change", ({ payload: { customModel, model, ...config } }) =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          const changed = yield* configuration
+            .change(agent, { model, customModel, config })
+            .pipe(Effect.catchTags({ BackendIsUnavailable: notApplied, CellIsUnavailable: notApplied }))
+          return { config: configOf(changed), status: "updated" as const }
+        })
+      )
+  )
+)

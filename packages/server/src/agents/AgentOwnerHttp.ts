@@ -1,0 +1,23 @@
+import { AgentOwner } from "@berth/api/agents/OwnedAgent"
+import { AgentId } from "@berth/domain/agents/Agent"
+import { Agents } from "@berth/domain/agents/Agents"
+import { HttpRouter } from "@effect/platform"
+import { Effect, Layer } from "effect"
+import { RequestSession } from "../sessions/SessionAuthHttp.ts"
+
+/** Proves that the agent in the path is the caller's. */
+export const layer = Layer.effect(
+  AgentOwner,
+  Effect.gen(function* () {
+    const session = yield* RequestSession
+    const agents = yield* Agents
+    return AgentOwner.of({
+      session: () =>
+        Effect.gen(function* () {
+          const { user } = yield* session.require
+          const { params } = yield* HttpRouter.RouteContext
+          return { user, agent: yield* agents.find(user.id, AgentId.make(params["id"] ?? "")) }
+        })
+    })
+  })
+)

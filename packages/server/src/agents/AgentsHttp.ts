@@ -1,0 +1,81 @@
+import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
+import { MaybeUser } from "@berth/api/sessions/SessionAuth"
+import { WebApi } from "@berth/api/WebApi"
+import type { Agent } from "@berth/domain/agents/Agent"
+import { Agents } from "@berth/domain/agents/Agents"
+import { subdomainFor } from "@berth/domain/instances/Subdomain"
+import { Instances } from "@berth/domain/instances/Instances"
+import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect, Option } from "effect"
+import { WebSettings } from "../http/WebSettings.ts"
+import { agentWebsocketUrl, instanceUrl } from "../instances/InstanceAddress.ts"
+
+export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const instances = yield* Instances
+    const { agentsDomain, appUrl } = yield* WebSettings
+
+    const listItem = ({ createdAt, id, model, name, status, updatedAt }: Agent) => ({
+      id,
+      name,
+      model,
+      status,
+      websocketUrl: agentWebsocketUrl(id, appUrl),
+      createdAt,
+      updatedAt
+    })
+
+    return handlers
+      .handle("list", () =>
+        Effect.gen(function* () {
+          const user = yield* MaybeUser
+          const own = Option.isSome(user) ? yield* agents.list(user.value.id) : []
+          return { agents: own.map(listItem), count: own.length, status: "ok" as const }
+        })
+      )
+      .handle("provision", ({ payload: { config, model, name } }) =>
+        Effect.gen(function* () {
+          const { user } = yield* CurrentUser
+          const { customModel, ...settings } = config ?? {}
+          const agent = yield* agents.provision(user, { name, model, customModel, config: settings })
+          const { updatedAt: _, ...created } = listItem(agent)
+          return { success: true, agent: created }
+        })
+      )
+      .handle("provisioned", () =>
+        Effect.gen(function* () {
+          const { user } = yield* CurrentUser
+          const own = yield* agents.list(user.id)
+          return { success: true, agents: own.map(listItem), count: own.length }
+        })
+      )
+      .handle("detail", () =>
+        Effect.gen(function* () {
+          const { agent, user } = yield* OwnedAgent
+          const instance = yield* Effect.option(instances.find(user.id))
+          const subdomain = Option.match(instance, {
+            onNone: () => subdomainFor(user.id),
+            onSome: (found) => found.subdomain
+          })
+          return {
+            agent: {
+              id: agent.id,
+              status: agent.status,
+              startedAt: Option.getOrNull(Option.flatMapNullable(instance, (found) => found.startedAt)),
+              plan: user.plan,
+              subdomain,
+              url: instanceUrl(subdomain, agentsDomain, appUrl),
+              runtimeVersion: Option.getOrNull(Option.flatMapNullable(instance, (found) => found.runtimeVersion)),
+              verified: false,
+              verificationType: null,
+              attestationUid: null,
+              verifiedAt: null
+            },
+            status: "ok" as const
+          }
+        })
+      )
+  })
+)

@@ -1,0 +1,23 @@
+import { WebApi } from "@berth/api/WebApi"
+import { HttpApiBuilder, HttpApp, HttpServerResponse } from "@effect/platform"
+import { Effect } from "effect"
+
+const gone = (method: string, path: string) =>
+  HttpApp.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(HttpServerResponse.setHeader(response, "link", `<${path}>; rel="successor-version"`))
+  ).pipe(
+    Effect.as({
+      error: "Gone",
+      message: `This operation is gone. Use ${method} ${path} instead.`,
+      code: "deprecated" as const,
+      successor: `${method} ${path}`
+    })
+  )
+
+export const layer = HttpApiBuilder.group(WebApi, "deprecated", (handlers) =>
+  handlers
+    .handle("createAgent", () => gone("POST", "/api/agents/provision"))
+    .handle("updateAgent", ({ path }) => gone("PUT", `/api/agents/${encodeURIComponent(path.id)}/config`))
+    .handle("deleteAgent", ({ path }) => gone("DELETE", `/api/agents/provision/${encodeURIComponent(path.id)}`))
+    .handle("checkout", () => gone("GET", "/api/cardProcessor/checkout"))
+)

@@ -1,0 +1,24 @@
+import { HttpServerResponse } from "@effect/platform"
+import { Option, Schema } from "effect"
+
+const JsonObject = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+const decode = Schema.decodeUnknownOption(JsonObject)
+
+/** An error body with the members of its group, and with the trace's id in it, so that a report leads to the logs. */
+export const inEnvelope = (
+  response: HttpServerResponse.HttpServerResponse,
+  groupMembers: Readonly<Record<string, unknown>>,
+  traceId: Option.Option<string>
+): HttpServerResponse.HttpServerResponse => {
+  if (response.status < 400 || response.body._tag !== "Uint8Array") return response
+  const body = decode(new TextDecoder().decode(response.body.body))
+  const trace = Option.match(traceId, { onNone: () => ({}), onSome: (id) => ({ traceId: id }) })
+  return Option.match(body, {
+    onNone: () => response,
+    onSome: (members) =>
+      HttpServerResponse.setBody(
+        response,
+        HttpServerResponse.unsafeJson({ ...groupMembers, ...members, ...trace }).body
+      )
+  })
+}

@@ -1,0 +1,13 @@
+import { HttpApiSchema, HttpServerResponse } from "@effect/platform"
+import { Schema } from "effect"
+
+/** The response of an error that is answered outside an endpoint, from its body in the contract. */
+export const errorResponse = <A, I>(
+  body: Schema.Schema<A, I>,
+  error: A,
+  headers: Readonly<Record<string, string>> = {}
+): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.unsafeJson(Schema.encodeSync(body)(error), {
+    status: HttpApiSchema.getStatusError(body),
+    headers
+  })

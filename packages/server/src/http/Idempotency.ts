@@ -1,0 +1,133 @@
+import {
+  FirstRequestIsUnanswered,
+  FirstRequestIsUnansweredBody,
+  IdempotencyKeyIsInvalid,
+  IdempotencyKeyIsInvalidBody,
+  IdempotencyKeyIsReused,
+  IdempotencyKeyIsReusedBody,
+  maximumIdempotencyKeyLength
+} from "@berth/api/limits/Idempotency"
+import { type ClaimId, type IdempotencyKey, IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
+import { Tokens } from "@berth/domain/secrets/Tokens"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Duration, Effect, Option, Redacted, Schedule } from "effect"
+import { SessionCookie } from "../sessions/SessionCookie.ts"
+import { errorResponse } from "./ErrorResponse.ts"
+import type { KnownRoute } from "./RouteTable.ts"
+
+/** Routes that create or charge, and so honour `Idempotency-Key`. */
+const idempotentRoutes = new Set(["POST /api/agents/provision"])
+
+/** A second request with a key waits this long for the first one's answer, looking this often. */
+const patience = Duration.seconds(20)
+const looking = Duration.millis(50)
+const renewal = Duration.seconds(20)
+
+/**
+ * Repeated requests: the same key with the same body gets the first answer again, also while the first is in work. Only
+ * answers that did something are kept; after a refusal the key is free for a better request.
+ */
+export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempotency", {
+  effect: Effect.gen(function* () {
+    const keys = yield* IdempotencyKeys
+    const sessions = yield* Sessions
+    const tokens = yield* Tokens
+    const cookie = yield* SessionCookie
+
+    const principalOf = (request: HttpServerRequest.HttpServerRequest) =>
+      Option.match(cookie.read(request), {
+        onNone: () => Effect.succeedNone,
+        onSome: (token) =>
+          Effect.map(
+            sessions.authenticate(token),
+            Option.map(({ user }) => user.id)
+          )
+      })
+
+    const answerOnce = <E, R>(
+      key: IdempotencyKey,
+      claim: ClaimId,
+      app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+    ) =>
+      app.pipe(
+        Effect.tap((response) => {
+          const stored = storable(response)
+          return Option.isSome(stored) ? keys.complete(key, claim, stored.value) : keys.abandon(key, claim)
+        }),
+        Effect.onError(() => keys.abandon(key, claim)),
+        Effect.raceFirst(Effect.interruptible(keepClaim(key, claim)))
+      )
+
+    // A request runs uninterruptibly around its handler, and what only keeps it company must end with it.
+    const keepClaim = (key: IdempotencyKey, claim: ClaimId) =>
+      keys.renew(key, claim).pipe(Effect.delay(renewal), Effect.repeat(Schedule.forever), Effect.zipRight(Effect.never))
+
+    /** The claim as soon as it is more than "in progress", or that it still is when patience ends. */
+    const firstDecided = (key: IdempotencyKey, requestHash: string) =>
+      keys.claim(key, requestHash).pipe(
+        Effect.filterOrFail(
+          (claim) => claim._tag !== "InProgress",
+          (claim) => claim
+        ),
+        Effect.retry(Schedule.intersect(Schedule.spaced(looking), Schedule.upTo(Schedule.forever, patience))),
+        Effect.merge
+      )
+
+    const claimOrReplay = <E, R>(
+      key: IdempotencyKey,
+      requestHash: string,
+      app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+    ) =>
+      firstDecided(key, requestHash).pipe(
+        Effect.flatMap((claim): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
+          switch (claim._tag) {
+            case "Claimed":
+              return answerOnce(key, claim.id, app)
+            case "Replay":
+              return Effect.succeed(
+                HttpServerResponse.text(claim.response.body, {
+                  status: claim.response.status,
+                  headers: { ...claim.response.headers, "idempotent-replayed": "true" }
+                })
+              )
+            case "InProgress":
+              return Effect.succeed(errorResponse(FirstRequestIsUnansweredBody, new FirstRequestIsUnanswered()))
+            case "KeyReused":
+              return Effect.succeed(errorResponse(IdempotencyKeyIsReusedBody, new IdempotencyKeyIsReused()))
+          }
+        })
+      )
+
+    const apply = <E, R>(
+      request: HttpServerRequest.HttpServerRequest,
+      route: Option.Option<KnownRoute>,
+      app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+    ) =>
+      Effect.gen(function* () {
+        const key = request.headers["idempotency-key"]
+        const name = Option.match(route, { onNone: () => "", onSome: ({ method, path }) => `${method} ${path}` })
+        if (key === undefined || !idempotentRoutes.has(name)) return yield* app
+        const principal = yield* principalOf(request)
+        // Nobody is signed in: the endpoint says so.
+        if (Option.isNone(principal)) return yield* app
+        if (key === "" || key.length > maximumIdempotencyKeyLength)
+          return errorResponse(IdempotencyKeyIsInvalidBody, new IdempotencyKeyIsInvalid())
+        const body = yield* Effect.orDie(request.text)
+        const requestHash = tokens.hash(Redacted.make(body))
+        return yield* claimOrReplay({ principal: principal.value, route: name, key }, requestHash, app)
+      })
+
+    return { apply }
+  })
+}) {}
+
+/** What is kept of an answer that did something; its headers are those of the body. */
+const storable = (response: HttpServerResponse.HttpServerResponse) =>
+  response.status < 300 && response.body._tag === "Uint8Array"
+    ? Option.some({
+        status: response.status,
+        headers: { "content-type": response.body.contentType },
+        body: new TextDecoder().decode(response.body.body)
+      })
+    : Option.none()

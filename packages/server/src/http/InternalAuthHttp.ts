@@ -1,0 +1,28 @@
+import { InternalAuth, InternalKeyIsWrong } from "@berth/api/http/InternalAuth"
+import { Tokens } from "@berth/domain/secrets/Tokens"
+import { HttpServerRequest } from "@effect/platform"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+
+/** The key that the service's own processes show each other. */
+export class InternalKey extends Context.Tag("@berth/InternalKey")<InternalKey, Redacted.Redacted>() {}
+
+/** The token of `Authorization: Bearer <token>`; none for any other scheme. */
+export const bearerToken = Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
+  Option.fromNullable(/^Bearer +(\S+)$/i.exec(request.headers["authorization"] ?? "")?.[1]).pipe(
+    Option.map(Redacted.make)
+  )
+)
+
+export const layer = Layer.effect(
+  InternalAuth,
+  Effect.gen(function* () {
+    const key = yield* InternalKey
+    const tokens = yield* Tokens
+    return InternalAuth.of({
+      internal: () =>
+        Effect.flatMap(bearerToken, (token) =>
+          Option.exists(token, (shown) => tokens.equal(shown, key)) ? Effect.void : new InternalKeyIsWrong()
+        )
+    })
+  })
+)

@@ -1,0 +1,21 @@
+import { HttpLayerRouter, HttpServerResponse } from "@effect/platform"
+import { Context, Effect } from "effect"
+import { plainRoute } from "./RouteTable.ts"
+
+/** This process's metrics in the Prometheus text format. */
+export class MetricsText extends Context.Tag("@berth/MetricsText")<MetricsText, Effect.Effect<string>>() {}
+
+export const metricsRoutes = [plainRoute("GET", "/metrics")]
+
+/** `/metrics`, on the private listener only. */
+export const layer = HttpLayerRouter.use((router) =>
+  Effect.flatMap(MetricsText, (text) =>
+    router.add(
+      "GET",
+      "/metrics",
+      Effect.map(text, (body) =>
+        HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+      )
+    )
+  )
+)

@@ -1,0 +1,163 @@
+import { BodyIsMalformed, BodyIsTooLarge, MediaTypeIsUnsupported } from "@berth/api/http/TransportErrors"
+import { Headers, HttpServerError, type HttpServerRequest, UrlParams } from "@effect/platform"
+import { Effect, Either, Option } from "effect"
+import { Readable } from "node:stream"
+import type { KnownRoute } from "./RouteTable.ts"
+
+/** One MiB, as every JSON body may have. */
+export const defaultBodyLimit = 1024 * 1024
+
+export type BodyRefusal = BodyIsTooLarge | BodyIsMalformed | MediaTypeIsUnsupported
+
+export const isBodyRefusal = (value: unknown): value is BodyRefusal =>
+  value instanceof BodyIsTooLarge || value instanceof BodyIsMalformed || value instanceof MediaTypeIsUnsupported
+
+const methodsWithBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
+
+/** Reads a whole body and stops at `limit`: what comes after is thrown away, so that the answer still reaches the client. */
+const readAll = (source: Readable, limit: number) =>
+  Effect.async<Buffer, BodyIsTooLarge | BodyIsMalformed>((resume) => {
+    const chunks: Array<Buffer> = []
+    let size = 0
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= limit) {
+        chunks.push(chunk)
+        return
+      }
+      finish()
+      source.resume()
+      resume(new BodyIsTooLarge({ limit }))
+    }
+    const onEnd = () => {
+      finish()
+      resume(Effect.succeed(Buffer.concat(chunks)))
+    }
+    const onCut = () => {
+      finish()
+      resume(new BodyIsMalformed({ reason: "was cut off" }))
+    }
+    const finish = () => source.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut)
+    source.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut)
+    return Effect.sync(finish)
+  })
+
+const jsonType = "application/json"
+const formType = "application/x-www-form-urlencoded"
+
+const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()
+
+const isAccepted = (type: string, accepted: ReadonlyArray<string>) =>
+  accepted.includes(type) || (accepted.includes(jsonType) && /^application\/[\w.+-]+\+json$/.test(type))
+
+/*
+ * No request of ours comes near these. Of far deeper values whoever looks into them runs out of stack, and naming what is
+ * wrong with each of far more of them keeps everybody else waiting.
+ */
+const maximumDepth = 64
+const maximumValues = 10_000
+
+const isStorable = (text: string) => !text.includes("\u0000") && text.isWellFormed()
+
+/** What is wrong with a JSON value. PostgreSQL text holds neither U+0000 nor lone surrogates, so no text of ours does. */
+const faultOf = (whole: unknown): string | undefined => {
+  let values = 0
+  const fault = (value: unknown, depth: number): string | undefined => {
+    values += 1
+    if (values > maximumValues) return `has more than ${maximumValues} values`
+    if (typeof value === "string") return isStorable(value) ? undefined : "holds U+0000 or a lone surrogate"
+    if (typeof value !== "object" || value === null) return undefined
+    if (depth === maximumDepth) return `is nested deeper than ${maximumDepth} levels`
+    const parts: ReadonlyArray<unknown> = Array.isArray(value) ? value : Object.entries(value).flat()
+    for (const part of parts) {
+      const found = fault(part, depth + 1)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  return fault(whole, 0)
+}
+
+/** JSON as a value; an empty body is an empty object, so that a missing field is named rather than "no JSON". */
+export const parseJson = (bytes: Uint8Array): Either.Either<unknown, BodyIsMalformed> =>
+  Either.flatMap(
+    Either.try({
+      try: (): unknown => {
+        const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+        return text.trim() === "" ? {} : JSON.parse(text)
+      },
+      catch: () => new BodyIsMalformed({ reason: "is not well-formed JSON in UTF-8" })
+    }),
+    (value) => {
+      const reason = faultOf(value)
+      return reason === undefined ? Either.right(value) : Either.left(new BodyIsMalformed({ reason }))
+    }
+  )
+
+/**
+ * The request with its body read, checked for size and media type, and parsed: routes that take a body find it as the
+ * request's own `json`, `text`, `arrayBuffer` and `urlParamsBody`. A body of the wrong type, or one that is no JSON, is
+ * refused by a defect when the endpoint reads it: who calls, and what the path names, are looked at before that.
+ */
+export const withBody = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  route: Option.Option<KnownRoute>,
+  limit: number
+) {
+  const source = request.source
+  if (!methodsWithBody.has(request.method) || !(source instanceof Readable)) return request
+  const announced = Number(request.headers["content-length"] ?? 0)
+  if (announced > limit) {
+    source.resume()
+    return yield* new BodyIsTooLarge({ limit })
+  }
+  const bytes = yield* readAll(source, limit)
+  const accepted = Option.match(route, {
+    onNone: (): ReadonlyArray<string> => [],
+    onSome: ({ bodyTypes }) => bodyTypes
+  })
+  if (accepted.length === 0) return withMembers(request, textMembers(request, bytes))
+  const type = mediaTypeOf(request.headers["content-type"] ?? "")
+  if (type === formType && accepted.includes(formType)) return withMembers(request, textMembers(request, bytes))
+  if (bytes.length > 0 && !isAccepted(type, accepted))
+    return withMembers(request, refusing(new MediaTypeIsUnsupported({ supported: accepted })))
+  return Either.match(parseJson(bytes), {
+    onLeft: (refusal) => withMembers(request, refusing(refusal)),
+    onRight: (json) =>
+      withMembers(request, {
+        ...textMembers(request, bytes),
+        json: Effect.succeed(json),
+        // Whatever its subtype is called, or when there was nothing to name a type for.
+        headers: Headers.set(request.headers, "content-type", jsonType)
+      })
+  })
+})
+
+type RequestMembers = Partial<HttpServerRequest.HttpServerRequest>
+
+const withMembers = (
+  request: HttpServerRequest.HttpServerRequest,
+  members: RequestMembers
+): HttpServerRequest.HttpServerRequest =>
+  new Proxy(request, {
+    get: (target, key): unknown =>
+      Object.hasOwn(members, key) ? Reflect.get(members, key) : Reflect.get(target, key, target)
+  })
+
+const textMembers = (request: HttpServerRequest.HttpServerRequest, bytes: Buffer): RequestMembers => {
+  const text = Effect.sync(() => bytes.toString("utf8"))
+  return {
+    json: Effect.mapError(
+      Effect.suspend(() => parseJson(bytes)),
+      (cause) => new HttpServerError.RequestError({ request, reason: "Decode", cause })
+    ),
+    text,
+    arrayBuffer: Effect.sync(() => new Uint8Array(bytes).buffer),
+    urlParamsBody: Effect.map(text, (body) => UrlParams.fromInput(new URLSearchParams(body)))
+  }
+}
+
+const refusing = (refusal: BodyRefusal): RequestMembers => {
+  const refused = Effect.die(refusal)
+  return { json: refused, text: refused, arrayBuffer: refused, urlParamsBody: refused, multipart: refused }
+}

@@ -1,0 +1,37 @@
+import { BackendApi } from "@berth/api/BackendApi"
+import type { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect, Stream } from "effect"
+import { eventStream } from "../http/Sse.ts"
+
+export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers) =>
+  Effect.map(AgentManager, (manager) =>
+    handlers
+      .handle("deploy", ({ path }) => manager.deploy(path.agentId))
+      .handle("giveUp", ({ path, payload }) => manager.giveUp(path.agentId, payload.reason))
+      .handle("start", ({ path }) => manager.start(path.userId))
+      .handle("stop", ({ path }) => manager.stop(path.userId))
+      .handle("restart", ({ path }) => manager.restart(path.userId))
+      .handle("update", ({ path }) => manager.update(path.userId))
+      .handle("repair", ({ path }) => manager.repair(path.userId))
+      .handle("reconfigure", ({ path }) => manager.reconfigure(path.userId))
+      .handle("chat", ({ path, payload }) =>
+        Effect.succeed(
+          eventStream(
+            manager.chat(path.userId, payload).pipe(
+              Stream.map((event): ManagedTurnEvent => event),
+              Stream.catchAll(({ _tag, reason }) =>
+                Stream.make<[ManagedTurnEvent]>({
+                  type: "error",
+                  kind: _tag === "TurnFailed" ? "turn" : "cell",
+                  reason
+                })
+              ),
+              Stream.map((data) => ({ event: data.type, data }))
+            )
+          )
+        )
+      )
+  )
+)

@@ -1,0 +1,82 @@
+import { InstanceOwner } from "@berth/api/instances/InstancesApi"
+import { WebApi } from "@berth/api/WebApi"
+import { healMessage } from "@berth/domain/agents/LegacyModels"
+import { Instances } from "@berth/domain/instances/Instances"
+import { Conversations } from "@berth/domain/interaction/Conversations"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect, Redacted } from "effect"
+import { WebSettings } from "../http/WebSettings.ts"
+import { instanceUrl } from "./InstanceAddress.ts"
+
+export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
+  Effect.gen(function* () {
+    const instances = yield* Instances
+    const conversations = yield* Conversations
+    const { agentsDomain, appUrl } = yield* WebSettings
+
+    return handlers
+      .handle("find", () =>
+        Effect.gen(function* () {
+          const user = yield* InstanceOwner
+          const { runtimeVersion, startedAt, status, subdomain } = yield* instances.find(user.id)
+          return {
+            userId: user.id,
+            status,
+            startedAt,
+            subdomain,
+            url: instanceUrl(subdomain, agentsDomain, appUrl),
+            plan: user.plan,
+            runtimeVersion
+          }
+        })
+      )
+      .handle("token", () =>
+        Effect.gen(function* () {
+          const user = yield* InstanceOwner
+          return { token: Redacted.value(yield* instances.gatewayToken(user.id)) }
+        })
+      )
+      .handle("start", () =>
+        Effect.flatMap(InstanceOwner, ({ id }) =>
+          Effect.as(instances.start(id), { success: true, status: "active" as const })
+        )
+      )
+      .handle("stop", () =>
+        Effect.flatMap(InstanceOwner, ({ id }) =>
+          Effect.as(instances.stop(id), { success: true, status: "stopped" as const })
+        )
+      )
+      .handle("restart", () =>
+        Effect.flatMap(InstanceOwner, ({ id }) =>
+          Effect.map(instances.restart(id), ({ healings, runtimeVersion }) => ({
+            success: true,
+            status: "active" as const,
+            healedLegacyModel: healings.length > 0,
+            healMessage: healMessage(healings),
+            runtimeVersion
+          }))
+        )
+      )
+      .handle("update", () =>
+        Effect.flatMap(InstanceOwner, ({ id }) =>
+          Effect.as(instances.update(id), { success: true, status: "running" as const })
+        )
+      )
+      .handle("repair", () =>
+        Effect.flatMap(InstanceOwner, ({ id }) =>
+          Effect.as(instances.repair(id), {
+            success: true,
+            message: "The instance was rebuilt and runs again; its agents and conversations are as they were."
+          })
+        )
+      )
+      .handle("resetMemory", () =>
+        Effect.gen(function* () {
+          const { id } = yield* InstanceOwner
+          yield* instances.find(id)
+          const forgotten = yield* conversations.forget(id)
+          return { success: true, message: `${forgotten} conversations were forgotten.` }
+        })
+      )
+  })
+)

@@ -1,0 +1,28 @@
+import { RegisterLimit, retryAfterSeconds, SignInLimit } from "@berth/api/limits/RateLimits"
+import { addressKey, type LimitName, RateLimiter, type TooManyRequests } from "@berth/domain/limits/RateLimiter"
+import { HttpApp, HttpServerResponse } from "@effect/platform"
+import { Effect, Layer } from "effect"
+import { currentClientAddress } from "../http/ClientAddress.ts"
+import { WebSettings } from "../http/WebSettings.ts"
+
+/** Says `Retry-After` on the answer to a request that was one too many. */
+export const tellRetryAfter = (error: TooManyRequests) =>
+  HttpApp.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(retryAfterSeconds(error.retryAfter))))
+  )
+
+const perAddress = (limit: LimitName) =>
+  Effect.gen(function* () {
+    const limiter = yield* RateLimiter
+    const settings = yield* WebSettings
+    return currentClientAddress.pipe(
+      Effect.provideService(WebSettings, settings),
+      Effect.flatMap((address) => limiter.take(limit, addressKey(address))),
+      Effect.tapError(tellRetryAfter)
+    )
+  })
+
+export const layer = Layer.merge(
+  Layer.effect(RegisterLimit, Effect.map(perAddress("register"), RegisterLimit.of)),
+  Layer.effect(SignInLimit, Effect.map(perAddress("sign-in"), SignInLimit.of))
+)

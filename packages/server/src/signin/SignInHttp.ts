@@ -1,0 +1,60 @@
+import { SignedIn } from "@berth/api/signin/SignInApi"
+import { WebApi } from "@berth/api/WebApi"
+import { addressKey } from "@berth/domain/limits/RateLimiter"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { Effect, Option, Schema } from "effect"
+import { currentClientAddress } from "../http/ClientAddress.ts"
+import { WebSettings } from "../http/WebSettings.ts"
+import { tellRetryAfter } from "../limits/RateLimitsHttp.ts"
+import { RequestSession } from "../sessions/SessionAuthHttp.ts"
+import { SessionCookie } from "../sessions/SessionCookie.ts"
+import { callbackPath } from "./CallbackUrl.ts"
+
+const encodeSignedIn = Schema.encodeSync(SignedIn)
+
+export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
+  Effect.gen(function* () {
+    const signIn = yield* CredentialsSignIn
+    const sessions = yield* Sessions
+    const cookie = yield* SessionCookie
+    const session = yield* RequestSession
+    const settings = yield* WebSettings
+
+    return handlers
+      .handle("credentials", ({ payload, request }) =>
+        Effect.gen(function* () {
+          const address = addressKey(yield* Effect.provideService(currentClientAddress, WebSettings, settings))
+          const { token, user } = yield* signIn
+            .signIn({ email: payload.email, password: payload.password, address, current: cookie.read(request) })
+            .pipe(Effect.tapErrorTag("TooManyRequests", tellRetryAfter))
+          const url = callbackPath(payload.callbackUrl, settings.appUrl)
+          const isForm = (request.headers["content-type"] ?? "").includes("x-www-form-urlencoded")
+          const response = isForm
+            ? HttpServerResponse.redirect(url, { status: 302 })
+            : HttpServerResponse.unsafeJson(
+                encodeSignedIn({ user: { id: user.id, email: user.email, name: user.name }, url })
+              )
+          return cookie.set(response, token)
+        })
+      )
+      .handle("current", () =>
+        Effect.map(
+          session.find,
+          Option.match({
+            onNone: () => ({ user: null, expiresAt: null }),
+            onSome: ({ session: { expiresAt }, user: { email, id, name } }) => ({
+              user: { id, email, name },
+              expiresAt
+            })
+          })
+        )
+      )
+      .handle("signOut", ({ request }) =>
+        Option.match(cookie.read(request), { onNone: () => Effect.void, onSome: sessions.close }).pipe(
+          Effect.as(cookie.clear(HttpServerResponse.unsafeJson({ success: true })))
+        )
+      )
+  })
+)
