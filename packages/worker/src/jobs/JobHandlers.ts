@@ -1,0 +1,23 @@
+import type { AgentManager } from "@berth/domain/instances/AgentManager"
+import type { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { NewAgent, type QueueName } from "@berth/domain/jobs/Job"
+import { JobIsHopeless, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import type { Effect } from "effect"
+import { newAgent } from "../provisioning/NewAgentJob.ts"
+
+type Handler = (
+  job: RunningJob
+) => Effect.Effect<void, JobIsHopeless | BackendIsUnavailable | CellIsUnavailable, AgentManager>
+
+/** What is done for each kind of job. */
+const handlers: Record<QueueName, ReadonlyMap<string, Handler>> = {
+  tasks: new Map(),
+  provision: new Map([[NewAgent.name, newAgent]])
+}
+
+/** A job of a kind that this worker does not know goes to the dead letters, where a newer one can replay it from. */
+export const handlerOf =
+  (queue: QueueName): Handler =>
+  (job) =>
+    handlers[queue].get(job.name)?.(job) ??
+    new JobIsHopeless({ reason: `this worker knows no job "${job.name}" in the queue "${queue}"` })

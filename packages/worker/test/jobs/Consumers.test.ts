@@ -1,0 +1,57 @@
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { NewAgent } from "@berth/domain/jobs/Job"
+import { JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Layer, Ref, Scope } from "effect"
+import * as Consumers from "../../src/jobs/Consumers.ts"
+
+const job: RunningJob = {
+  id: "1",
+  name: NewAgent.name,
+  payload: { agentId: "agt_1" },
+  trace: null,
+  attempt: 1,
+  attempts: 5
+}
+
+const manager = Layer.mock(AgentManager, {
+  chat: () => {
+    throw new Error("nobody chats here")
+  },
+  deploy: () => Effect.void
+})
+
+describe("Consumers", () => {
+  it.scoped("work on both queues with their caps, and close both at the same time", () =>
+    Effect.gen(function* () {
+      const working = yield* Ref.make<Record<string, unknown>>({})
+      const bothClosing = { tasks: yield* Deferred.make<void>(), provision: yield* Deferred.make<void>() }
+      const queue = Layer.succeed(JobQueue, {
+        work: (name, options, handle) =>
+          Effect.gen(function* () {
+            const exit = yield* Effect.exit(handle(job))
+            yield* Ref.update(working, (so) => ({ ...so, [name]: { ...options, done: Exit.isSuccess(exit) } }))
+            yield* Effect.addFinalizer(() =>
+              // Each waits until the other closes as well.
+              Effect.zipRight(
+                Deferred.succeed(bothClosing[name], undefined),
+                Deferred.await(bothClosing[name === "tasks" ? "provision" : "tasks"])
+              )
+            )
+          }),
+        add: () => Effect.void,
+        counts: () => Effect.dieMessage("nobody counts here"),
+        deadLetters: () => Effect.succeed([]),
+        replay: () => Effect.succeed(false)
+      })
+      const scope = yield* Scope.make()
+      const consumers = Consumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
+      yield* Layer.buildWithScope(Layer.provide(consumers, [queue, manager]), scope)
+      assert.deepStrictEqual(yield* working, {
+        tasks: { concurrency: 5, drain: "5 minutes", done: false },
+        provision: { concurrency: 2, drain: "5 minutes", done: true }
+      })
+      yield* Scope.close(scope, Exit.void)
+    })
+  )
+})

@@ -1,0 +1,127 @@
+import type { JobToAdd } from "@berth/domain/jobs/JobQueue"
+import { JobQueue, QueueIsUnavailable } from "@berth/domain/jobs/JobQueue"
+import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Layer, Queue, Ref, TestClock } from "effect"
+import * as OutboxRelay from "../../src/jobs/OutboxRelay.ts"
+
+const entry = (n: number): OutboxEntry => ({
+  id: `job_${n}`,
+  queue: "provision",
+  name: "new-agent",
+  payload: { agentId: `agt_${n}` },
+  trace: null
+})
+
+/** An outbox in memory: entries stay until they were published. */
+const scene = Effect.gen(function* () {
+  const waiting = yield* Ref.make<ReadonlyArray<OutboxEntry>>([])
+  const added = yield* Queue.unbounded<JobToAdd>()
+  const trouble = yield* Ref.make<"none" | "queue" | "database">("none")
+  const rounds = yield* Ref.make(0)
+  const waits = yield* Ref.make(0)
+  const prunes = yield* Ref.make(0)
+  const appended = yield* Queue.unbounded<void>()
+
+  const outbox = Layer.mock(Outbox, {
+    append: () => Effect.dieMessage("nobody appends here"),
+    relay: (limit, publish) =>
+      Effect.gen(function* () {
+        yield* Ref.update(rounds, (n) => n + 1)
+        if ((yield* trouble) === "database") return yield* Effect.dieMessage("the database is gone")
+        const taken = (yield* waiting).slice(0, limit)
+        yield* Effect.forEach(taken, publish)
+        yield* Ref.update(waiting, (all) => all.slice(taken.length))
+        return taken.length
+      }),
+    awaitAppended: Effect.zipRight(
+      Ref.update(waits, (n) => n + 1),
+      Queue.take(appended)
+    ),
+    prune: Ref.updateAndGet(prunes, (n) => n + 1)
+  })
+  const queue = Layer.mock(JobQueue, {
+    work: () => Effect.dieMessage("nobody works here"),
+    add: (job) =>
+      Effect.flatMap(trouble, (what) =>
+        what === "queue" ? new QueueIsUnavailable({ operation: "add", cause: "down" }) : Queue.offer(added, job)
+      )
+  })
+  yield* Layer.build(OutboxRelay.layer.pipe(Layer.provide([outbox, queue])))
+  const append = (...entries: ReadonlyArray<OutboxEntry>) =>
+    Effect.zipRight(
+      Ref.update(waiting, (all) => [...all, ...entries]),
+      Queue.offer(appended, undefined)
+    )
+  return { added, append, prunes, rounds, trouble, waiting, waits }
+})
+
+describe("OutboxRelay", () => {
+  it.scoped("hands over what is appended, under its own id, and then waits", () =>
+    Effect.gen(function* () {
+      const { added, append, rounds, waits } = yield* scene
+      yield* append(entry(1))
+      assert.deepStrictEqual(yield* Queue.take(added), entry(1))
+      yield* append(entry(2))
+      assert.deepStrictEqual(yield* Queue.take(added), entry(2))
+      yield* TestClock.adjust("1 minute")
+      assert.isAtMost((yield* rounds) - (yield* waits), 1)
+    })
+  )
+
+  it.scoped("goes on without waiting as long as batches are full", () =>
+    Effect.gen(function* () {
+      const { added, append, waiting, waits } = yield* scene
+      const before = yield* waits
+      yield* append(...Array.from({ length: 120 }, (_, n) => entry(n)))
+      const handed = yield* Queue.takeN(added, 120)
+      assert.deepStrictEqual(
+        [...handed].map(({ id }) => id),
+        Array.from({ length: 120 }, (_, n) => `job_${n}`)
+      )
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(yield* waiting, [])
+      assert.isAtMost((yield* waits) - before, 2)
+    })
+  )
+
+  for (const what of ["queue", "database"] as const)
+    it.scoped(`outlives an outage of the ${what}, asking less and less often`, () =>
+      Effect.gen(function* () {
+        const { added, append, rounds, trouble } = yield* scene
+        yield* Ref.set(trouble, what)
+        yield* append(entry(1))
+        yield* TestClock.adjust("1 second")
+        const first = yield* rounds
+        assert.isAtLeast(first, 2)
+        yield* TestClock.adjust("1 minute")
+        const second = yield* rounds
+        yield* TestClock.adjust("1 minute")
+        const third = yield* rounds
+        // Every ten seconds at the slowest, give or take a fifth.
+        assert.isAtLeast(third - second, 4)
+        assert.isAtMost(third - second, 8)
+        assert.strictEqual(yield* Queue.size(added), 0)
+
+        yield* Ref.set(trouble, "none")
+        yield* TestClock.adjust("12 seconds")
+        assert.deepStrictEqual(yield* Queue.take(added), entry(1))
+
+        // The pause is short again.
+        yield* Ref.set(trouble, what)
+        yield* append(entry(2))
+        yield* TestClock.adjust(0)
+        yield* Ref.set(trouble, "none")
+        yield* TestClock.adjust(Duration.millis(300))
+        assert.deepStrictEqual(yield* Queue.take(added), entry(2))
+      })
+    )
+
+  it.scoped("deletes published entries every ten minutes", () =>
+    Effect.gen(function* () {
+      const { prunes } = yield* scene
+      yield* TestClock.adjust("35 minutes")
+      assert.strictEqual(yield* prunes, 4)
+    })
+  )
+})
