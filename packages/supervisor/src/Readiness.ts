@@ -1,0 +1,28 @@
+import { Effect, Schedule } from "effect"
+import { get } from "node:http"
+
+/** The address under which this machine itself reaches a listener. */
+export const localAddress = (host: string): string => {
+  if (host === "0.0.0.0") return "127.0.0.1"
+  if (host === "::") return "[::1]"
+  return host.includes(":") ? `[${host}]` : host
+}
+
+const answersOk = (url: string): Effect.Effect<boolean> =>
+  Effect.async((resume) => {
+    const request = get(url, { timeout: 2000, agent: false }, (response) => {
+      response.resume()
+      resume(Effect.succeed(response.statusCode === 200))
+    })
+    request.once("timeout", () => request.destroy())
+    request.once("error", () => resume(Effect.succeed(false)))
+    return Effect.sync(() => request.destroy())
+  })
+
+/** Waits until a program says that it is ready. */
+export const ready = (url: string): Effect.Effect<void> =>
+  answersOk(url).pipe(
+    Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("100 millis") }),
+    Effect.asVoid,
+    Effect.withSpan("Readiness.ready")
+  )

@@ -1,0 +1,34 @@
+import { Effect } from "effect"
+import { LiveProcesses } from "./programs/LiveProcesses.ts"
+
+/** The exit code of a process that was told to end at once. */
+const ended = 130
+
+/**
+ * The first request to end interrupts the program (that is the runtime's doing) and everything drains. The second means
+ * "now": every process is killed and so is this one. A closed terminal counts as a request.
+ */
+export const secondSignalEndsAtOnce = Effect.gen(function* () {
+  const processes = yield* LiveProcesses
+  const state = { requests: 0 }
+  const onRequest = () => {
+    state.requests += 1
+    if (state.requests === 1) return
+    processes.endAll()
+    process.exit(ended)
+  }
+  const onHangup = () => process.kill(process.pid, "SIGTERM")
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      process.on("SIGTERM", onRequest)
+      process.on("SIGINT", onRequest)
+      process.on("SIGHUP", onHangup)
+    }),
+    () =>
+      Effect.sync(() => {
+        process.removeListener("SIGTERM", onRequest)
+        process.removeListener("SIGINT", onRequest)
+        process.removeListener("SIGHUP", onHangup)
+      })
+  )
+})

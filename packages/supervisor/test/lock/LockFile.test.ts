@@ -1,0 +1,41 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { acquire } from "../../src/lock/LockFile.ts"
+
+const directory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "berth-lock-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+)
+
+describe("LockFile", () => {
+  it.scoped("lets one in, tells the other who holds it, and is free afterwards", () =>
+    Effect.gen(function* () {
+      const place = yield* directory
+      const file = join(place, "lock")
+      const scope = yield* Scope.make()
+      yield* Scope.extend(acquire(file, place), scope)
+      const refused = yield* Effect.flip(acquire(file, place))
+      expect(refused).toMatchObject({ _tag: "DataDirectoryIsTaken", pid: process.pid })
+      yield* Scope.close(scope, Exit.void)
+      expect(existsSync(file)).toBe(false)
+      yield* acquire(file, place)
+    })
+  )
+
+  it.scoped("breaks the lock of a process that is gone, or that has another's number", () =>
+    Effect.gen(function* () {
+      const place = yield* directory
+      const file = join(place, "lock")
+      const { pid: gone } = spawnSync(process.execPath, ["--version"])
+      for (const stale of [`${gone} 1\n`, `${process.pid} another-birth\n`, "", "rubbish"]) {
+        writeFileSync(file, stale)
+        yield* Effect.scoped(acquire(file, place))
+      }
+      expect(readdirSync(place)).toEqual([])
+    })
+  )
+})
