@@ -1,0 +1,124 @@
+import { Agent, AgentId } from "@berth/domain/agents/Agent"
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as PostgresAgentRepository from "@berth/infra/postgres/AgentRepository"
+import * as PostgresTransaction from "@berth/infra/postgres/PostgresTransaction"
+import * as PostgresUserRepository from "@berth/infra/postgres/UserRepository"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer, Option } from "effect"
+import * as MigratedDatabase from "../support/MigratedDatabase.ts"
+import { storedAgent, storedUser } from "../support/Samples.ts"
+import * as TestSecrets from "../support/TestSecrets.ts"
+
+const Live = Layer.mergeAll(
+  PostgresAgentRepository.layer,
+  PostgresUserRepository.layer,
+  PostgresTransaction.layer
+).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
+
+const minute = (n: number) => DateTime.unsafeMake(Date.UTC(2026, 2, 1, 12, n))
+
+layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
+  it.effect("gives back what was stored, keys and any text in the configuration included", () =>
+    Effect.gen(function* () {
+      const agents = yield* AgentRepository
+      const owner = yield* storedUser()
+      const agent = new Agent({
+        ...(yield* storedAgent(owner.id)),
+        id: AgentId.make(`agt_${owner.id}`),
+        name: "Zoë 🦊",
+        model: "custom",
+        customModel: "anthropic/claude",
+        config: {
+          channels: ["web", "platformA"],
+          skills: ["web_search"],
+          systemPrompt: "a 'quoted' \\ line\n",
+          temperature: 0.7,
+          maxTokens: 1000,
+          timezone: "Europe/London",
+          heartbeat: "*/5 * * * *"
+        }
+      })
+      yield* agents.insert(agent)
+      assert.deepStrictEqual(yield* agents.find(agent.id), Option.some(agent))
+      yield* agents.insert(
+        new Agent({
+          ...agent,
+          id: AgentId.make(`${agent.id}0`),
+          config: { ...agent.config, systemPrompt: "a\u0000b\ud800" }
+        })
+      )
+      const odd = Option.getOrThrow(yield* agents.find(AgentId.make(`${agent.id}0`)))
+      assert.strictEqual(odd.config.systemPrompt, "a\uFFFDb\uFFFD")
+    })
+  )
+
+  it.effect("shows an agent to its owner alone, newest first", () =>
+    Effect.gen(function* () {
+      const agents = yield* AgentRepository
+      const [owner, other] = yield* Effect.all([storedUser(), storedUser()])
+      const [first, third, second] = yield* Effect.all([
+        storedAgent(owner.id, { at: minute(1) }),
+        storedAgent(owner.id, { at: minute(3) }),
+        storedAgent(owner.id, { at: minute(2) })
+      ])
+      assert.deepStrictEqual(yield* agents.listOwned(owner.id), [third, second, first])
+      assert.deepStrictEqual(yield* agents.findOwned(owner.id, first.id), Option.some(first))
+      assert.deepStrictEqual(yield* agents.listOwned(other.id), [])
+      assert.deepStrictEqual(yield* agents.findOwned(other.id, first.id), Option.none())
+      assert.deepStrictEqual(yield* agents.findOwned(owner.id, AgentId.make("agt_\u0000")), Option.none())
+    })
+  )
+
+  it.effect("changes a status from the expected one only, once among many at a time", () =>
+    Effect.gen(function* () {
+      const agents = yield* AgentRepository
+      const owner = yield* storedUser()
+      const agent = yield* storedAgent(owner.id, { status: "provisioning", at: minute(1) })
+      const outcomes = yield* Effect.replicateEffect(agents.changeStatus(agent.id, "provisioning", "running"), 10, {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(outcomes.filter(Boolean), [true])
+      const changed = Option.getOrThrow(yield* agents.find(agent.id))
+      assert.strictEqual(changed.status, "running")
+      assert.isTrue(DateTime.greaterThan(changed.updatedAt, agent.updatedAt))
+      assert.isFalse(yield* agents.changeStatus(AgentId.make("agt_none"), "running", "error"))
+    })
+  )
+
+  it.effect("keeps a count true until commit: of twenty requests at once, three pass a limit of three", () =>
+    Effect.gen(function* () {
+      const agents = yield* AgentRepository
+      const { run } = yield* Transaction
+      const owner = yield* storedUser()
+      yield* storedAgent(owner.id, { status: "error" })
+      yield* Effect.replicateEffect(
+        run(
+          Effect.gen(function* () {
+            yield* agents.lockOwner(owner.id)
+            if ((yield* agents.countTowardsLimit(owner.id)) < 3) yield* storedAgent(owner.id)
+          })
+        ),
+        20,
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(yield* agents.countTowardsLimit(owner.id), 3)
+      assert.strictEqual((yield* agents.listOwned(owner.id)).length, 4)
+    })
+  )
+
+  it.effect("lists what is stuck in provisioning, oldest first", () =>
+    Effect.gen(function* () {
+      const agents = yield* AgentRepository
+      const owner = yield* storedUser()
+      const stuck = (n: number) => storedAgent(owner.id, { status: "provisioning", at: minute(n) })
+      const [second, first] = yield* Effect.all([stuck(12), stuck(11)])
+      yield* Effect.all([stuck(20), storedAgent(owner.id, { at: minute(11) })])
+      const listed = yield* agents.listStuck(minute(20))
+      assert.deepStrictEqual(
+        listed.filter(({ ownerId }) => ownerId === owner.id),
+        [first, second]
+      )
+    })
+  )
+})

@@ -1,0 +1,388 @@
+import { AgentId } from "@berth/domain/agents/Agent"
+import { UserId } from "@berth/domain/accounts/User"
+import { AgentRuntime, type CellAccess, type RuntimeAgent, type Turn } from "@berth/domain/instances/AgentRuntime"
+import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
+import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
+import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
+import { HttpClient } from "@effect/platform"
+import { NodeHttpClient } from "@effect/platform-node"
+import { beforeAll, describe, expect, it } from "@effect/vitest"
+import {
+  Cause,
+  Chunk,
+  Context,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Logger,
+  Redacted,
+  Schedule,
+  type Scope,
+  Stream
+} from "effect"
+import { type ModelBackend, modelBackend, type ModelCall } from "../support/ModelBackend.ts"
+import { runtimeBundle } from "../support/RuntimeBundle.ts"
+import { temporaryDirectory } from "../support/Workplace.ts"
+
+/** A runtime, and how a cell in which it runs comes up. */
+interface Speaker {
+  readonly name: string
+  /** `taken` is told whenever a cell has taken a request, which need not have been answered yet. */
+  readonly runtime: (taken: () => void) => Effect.Effect<AgentRuntime["Type"], never, Scope.Scope>
+  readonly cell: (
+    backend: ModelBackend
+  ) => Effect.Effect<CellAccess & { readonly stop: Effect.Effect<void> }, unknown, Scope.Scope>
+}
+
+const owner = UserId.make("usr_ada")
+const token = Redacted.make("the token of the cell")
+
+let program = ""
+
+const tapped = (taken: () => void) => (context: Context.Context<HttpClient.HttpClient>) =>
+  Context.make(
+    HttpClient.HttpClient,
+    HttpClient.tap(Context.get(context, HttpClient.HttpClient), () => Effect.sync(taken))
+  )
+
+const berth: Speaker = {
+  name: "Berth's own",
+  runtime: (taken) =>
+    BerthRuntime.layer.pipe(
+      Layer.provide(Layer.map(NodeHttpClient.layer, tapped(taken))),
+      Layer.build,
+      Effect.map(Context.get(AgentRuntime))
+    ),
+  cell: ({ url }) =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* ProcessDriver.layer({ directory, bundle: program, onClose: "stop" }).pipe(
+        Layer.provide(NodeHttpClient.layer),
+        Layer.build,
+        Effect.map(Context.get(InstanceDriver))
+      )
+      const cell = yield* driver.start({ owner, memoryMb: 256, token, backendUrl: url })
+      return { cell, token, stop: driver.stop(owner) }
+    })
+}
+
+const agent = (id: string, changes: Partial<RuntimeAgent> = {}): RuntimeAgent => ({
+  id: AgentId.make(id),
+  name: "Ada",
+  model: "sandbox/echo",
+  systemPrompt: "Speak like a sailor.",
+  temperature: 0.5,
+  maxTokens: 100,
+  timezone: "Europe/Paris",
+  skills: [],
+  ...changes
+})
+
+const turn = (message: string, changes: Partial<Turn> = {}): Turn => ({
+  agentId: AgentId.make("agt_1"),
+  sessionId: "chs_1",
+  messageId: `msg_${message}`,
+  history: [],
+  message,
+  ...changes
+})
+
+const eventually = (condition: () => boolean) =>
+  Effect.sync(condition).pipe(
+    Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("10 millis") }),
+    Effect.timeout("10 seconds"),
+    Effect.asVoid
+  )
+
+const finish = (call: ModelCall | undefined, text: string) =>
+  Effect.sync(() => {
+    call?.send({ type: "delta", text }, { type: "done", model: "m", provider: "p" })
+    call?.end()
+  })
+
+const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
+  it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+
+for (const speaker of [berth])
+  describe(`AgentRuntime: ${speaker.name}`, () => {
+    beforeAll(async () => {
+      program = await runtimeBundle()
+    })
+
+    const ready = Effect.gen(function* () {
+      const backend = yield* modelBackend
+      const access = yield* speaker.cell(backend)
+      const requests = { taken: 0 }
+      const runtime = yield* speaker.runtime(() => {
+        requests.taken += 1
+      })
+      yield* runtime.configure(access, [agent("agt_1")])
+      const ask = (message: string, changes: Partial<Turn> = {}) => runtime.chat(access, turn(message, changes))
+      /** A turn that runs on its own; here when the cell has taken it. */
+      const begin = (message: string, changes: Partial<Turn> = {}) =>
+        Effect.gen(function* () {
+          const before = requests.taken
+          const fiber = yield* Effect.fork(Stream.runCollect(ask(message, changes)))
+          yield* eventually(() => requests.taken > before)
+          return fiber
+        })
+      return { backend, access, runtime, ask, begin }
+    })
+
+    const failureOf = <A, E, R>(stream: Stream.Stream<A, E, R>) => Effect.flip(Stream.runDrain(stream))
+
+    test("streams an answer and ends with the whole of it", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        const events = yield* Stream.runCollect(
+          ask("ahoy ☺", {
+            history: [
+              { role: "user", content: "hello" },
+              { role: "assistant", content: "hi" }
+            ]
+          })
+        )
+        expect(Chunk.toReadonlyArray(events)).toStrictEqual([
+          { type: "delta", text: "You said: " },
+          { type: "delta", text: "ahoy ☺" },
+          { type: "done", reply: "You said: ahoy ☺", model: "sandbox/echo" }
+        ])
+        const [call] = backend.calls
+        expect(call?.token).toBe("the token of the cell")
+        expect(call?.request).toMatchObject({
+          agentId: "agt_1",
+          messageId: "msg_ahoy ☺",
+          model: "sandbox/echo",
+          temperature: 0.5,
+          maxTokens: 100
+        })
+        const [system, ...rest] = call?.request.messages ?? []
+        expect(system?.content).toContain("Ada")
+        expect(system?.content).toContain("Speak like a sailor.")
+        expect(system?.content).toContain("Europe/Paris")
+        expect(rest).toStrictEqual([
+          { role: "user", content: "hello" },
+          { role: "assistant", content: "hi" },
+          { role: "user", content: "ahoy ☺" }
+        ])
+      }))
+
+    test("passes pieces on as they come", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        backend.script((call) => {
+          call.send({ type: "delta", text: "first" })
+        })
+        const seen: Array<string> = []
+        const fiber = yield* Effect.fork(
+          Stream.runForEach(ask("hello"), (event) => Effect.sync(() => seen.push(event.type)))
+        )
+        yield* eventually(() => seen.length === 1)
+        expect(seen).toStrictEqual(["delta"])
+        yield* finish(backend.calls[0], "second")
+        yield* Fiber.join(fiber)
+        expect(seen).toStrictEqual(["delta", "delta", "done"])
+      }))
+
+    test("answers the turns of a session in order of arrival, and does not mix other sessions in", () =>
+      Effect.gen(function* () {
+        const { backend, begin } = yield* ready
+        backend.script(() => {})
+        const one = yield* begin("one")
+        const two = yield* begin("two")
+        const three = yield* begin("three")
+        const aside = yield* begin("aside", { sessionId: "chs_2" })
+        const asked = () => backend.calls.map(({ request }) => request.messages.at(-1)?.content)
+        yield* eventually(() => backend.calls.length === 2)
+        expect(asked()).toStrictEqual(["one", "aside"])
+
+        yield* finish(backend.calls[1], "aside")
+        yield* Fiber.join(aside)
+        yield* finish(backend.calls[0], "one")
+        yield* Fiber.join(one)
+        yield* eventually(() => backend.calls.length === 3)
+        yield* finish(backend.calls[2], "two")
+        yield* Fiber.join(two)
+        yield* eventually(() => backend.calls.length === 4)
+        yield* finish(backend.calls[3], "three")
+        yield* Fiber.join(three)
+        expect(asked()).toStrictEqual(["one", "aside", "two", "three"])
+      }))
+
+    test("does not let a turn that is given up disturb the order", () =>
+      Effect.gen(function* () {
+        const { backend, begin } = yield* ready
+        backend.script(() => {})
+        const one = yield* begin("one")
+        const two = yield* begin("two")
+        const three = yield* begin("three")
+        yield* Fiber.interrupt(two)
+        expect(backend.calls.length).toBe(1)
+        const late: Array<ModelCall> = []
+        backend.script((call) => late.push(call))
+        yield* finish(backend.calls[0], "one")
+        yield* Fiber.join(one)
+        const last = () => late.find(({ request }) => request.messageId === "msg_three")
+        yield* eventually(() => last() !== undefined)
+        yield* finish(last(), "three")
+        yield* Fiber.join(three)
+      }))
+
+    test("stops the model's call when the asker goes away", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        backend.script((call) => {
+          call.send({ type: "delta", text: "first" })
+        })
+        const fiber = yield* Effect.fork(Stream.runDrain(ask("hello")))
+        yield* eventually(() => backend.calls.length === 1)
+        yield* Fiber.interrupt(fiber)
+        yield* Effect.promise(() => backend.calls[0]?.left ?? Promise.reject(new Error("no call"))).pipe(
+          Effect.timeout("5 seconds")
+        )
+        backend.script((call) => Effect.runSync(finish(call, "again")))
+        expect(Chunk.size(yield* Stream.runCollect(ask("again")))).toBe(2)
+      }))
+
+    test("fails a turn with the model's own words", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        backend.script((call) => {
+          call.send({ type: "delta", text: "well" }, { type: "error", message: "the model is out of breath" })
+          call.end()
+        })
+        expect(yield* failureOf(ask("hello"))).toMatchObject({
+          _tag: "TurnFailed",
+          reason: "the model is out of breath"
+        })
+        backend.script((call) => {
+          call.refuse(402, { error: "payment_required", message: "No units are left." })
+        })
+        expect(yield* failureOf(ask("hello"))).toMatchObject({ _tag: "TurnFailed", reason: "No units are left." })
+        backend.script((call) => {
+          call.refuse(500, "?")
+        })
+        expect((yield* failureOf(ask("hello")))._tag).toBe("TurnFailed")
+      }))
+
+    test("fails a turn whose model answer is cut or makes no sense, and goes on with the next", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        const troubles: ReadonlyArray<(call: ModelCall) => void> = [
+          (call) => {
+            call.send({ type: "delta", text: "wel" })
+            setImmediate(() => call.cut())
+          },
+          (call) => {
+            call.send({ type: "delta", text: "wel" })
+            call.end()
+          },
+          (call) => {
+            call.refuse(200, { not: "a stream" })
+          }
+        ]
+        for (const trouble of troubles) {
+          backend.script(trouble)
+          expect((yield* failureOf(ask("hello")))._tag).toBe("TurnFailed")
+        }
+        backend.script((call) => Effect.runSync(finish(call, "fine")))
+        expect(Chunk.size(yield* Stream.runCollect(ask("again")))).toBe(2)
+      }))
+
+    test("asks once more when the backend hangs up before it answers, and not when it has begun", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        backend.script((call) => {
+          if (backend.calls.length === 1) call.cut()
+          else Effect.runSync(finish(call, "second try"))
+        })
+        expect(Chunk.toReadonlyArray(yield* Stream.runCollect(ask("hello"))).at(-1)).toMatchObject({
+          reply: "second try"
+        })
+        expect(backend.calls.length).toBe(2)
+        backend.script((call) => {
+          call.send({ type: "delta", text: "wel" })
+          setImmediate(() => call.cut())
+        })
+        yield* failureOf(ask("hello"))
+        expect(backend.calls.length).toBe(3)
+      }))
+
+    test("fails a turn when the backend cannot be reached, and stays up", () =>
+      Effect.gen(function* () {
+        const access = yield* Effect.scoped(Effect.map(modelBackend, ({ url }) => url)).pipe(
+          Effect.flatMap((url) => speaker.cell({ url, calls: [], script: () => {} }))
+        )
+        const runtime = yield* speaker.runtime(() => {})
+        yield* runtime.configure(access, [agent("agt_1")])
+        expect((yield* failureOf(runtime.chat(access, turn("hello"))))._tag).toBe("TurnFailed")
+        yield* runtime.configure(access, [agent("agt_1")])
+      }))
+
+    test("replaces the agents while a turn goes on", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        backend.script(() => {})
+        const fiber = yield* Effect.fork(Stream.runCollect(ask("hello")))
+        yield* eventually(() => backend.calls.length === 1)
+        yield* runtime.configure(access, [
+          agent("agt_2", { name: "Bob", systemPrompt: null, timezone: "Nowhere/None" })
+        ])
+        yield* finish(backend.calls[0], "fine")
+        expect(Chunk.size(yield* Fiber.join(fiber))).toBe(2)
+        expect((yield* failureOf(ask("hello")))._tag).toBe("TurnFailed")
+
+        backend.script((call) => Effect.runSync(finish(call, "fine")))
+        yield* Stream.runDrain(ask("hello", { agentId: AgentId.make("agt_2") }))
+        expect(backend.calls.at(-1)?.request.messages[0]?.content).toContain("Bob")
+      }))
+
+    test("tells an unreachable cell from a failed turn", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        expect(yield* Effect.flip(runtime.configure({ ...access, token: Redacted.make("another") }, []))).toMatchObject(
+          { _tag: "RuntimeIsUnreachable" }
+        )
+
+        backend.script((call) => {
+          call.send({ type: "delta", text: "wel" })
+        })
+        const cut = yield* Effect.fork(Effect.exit(Stream.runDrain(ask("hello"))))
+        yield* eventually(() => backend.calls.length === 1)
+        // The cell gives the turn its time, then says that it could not end it.
+        yield* access.stop
+        const exit = yield* Fiber.join(cut)
+        expect(Exit.isFailure(exit) && Cause.isFailType(exit.cause) ? exit.cause.error._tag : exit).toBe("TurnFailed")
+        expect((yield* failureOf(ask("hello")))._tag).toBe("RuntimeIsUnreachable")
+      }))
+
+    test("lets a turn in work end before the cell does, but takes no other", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, begin } = yield* ready
+        backend.script((call) => {
+          call.send({ type: "delta", text: "wel" })
+        })
+        const fiber = yield* begin("hello")
+        const stopping = yield* Effect.fork(access.stop)
+        // A turn for an agent that is not there is turned down in one way by a cell, in another by one that ends.
+        yield* failureOf(ask("?", { agentId: AgentId.make("agt_none") })).pipe(
+          Effect.repeat({
+            until: ({ _tag }) => _tag === "RuntimeIsUnreachable",
+            schedule: Schedule.spaced("10 millis")
+          })
+        )
+        yield* finish(backend.calls[0], "come")
+        expect(Chunk.toReadonlyArray(yield* Fiber.join(fiber)).at(-1)).toMatchObject({ reply: "welcome" })
+        yield* Fiber.join(stopping)
+      }))
+
+    test("carries the trace on to the model's call", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        const traceId = yield* Effect.flatMap(Effect.currentSpan, (span) =>
+          Effect.as(Stream.runDrain(ask("hello")), span.traceId)
+        ).pipe(Effect.withSpan("test"))
+        expect(backend.calls[0]?.traceparent?.split("-")[1]).toBe(traceId)
+      }))
+  })

@@ -1,0 +1,70 @@
+import { Session, SessionId } from "@berth/domain/sessions/Session"
+import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
+import type { UserId } from "@berth/domain/accounts/User"
+import * as PostgresSessionRepository from "@berth/infra/postgres/SessionRepository"
+import * as PostgresUserRepository from "@berth/infra/postgres/UserRepository"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer, Option } from "effect"
+import * as MigratedDatabase from "../support/MigratedDatabase.ts"
+import { storedUser, unique } from "../support/Samples.ts"
+import * as TestSecrets from "../support/TestSecrets.ts"
+
+const Live = Layer.merge(PostgresSessionRepository.layer, PostgresUserRepository.layer).pipe(
+  Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
+)
+
+const start = DateTime.unsafeMake("2026-03-01T12:00:00.123Z")
+const after = (hours: number) => DateTime.add(start, { hours })
+
+const storedSession = (userId: UserId, expiresAt = after(1)) =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionRepository
+    const name = yield* unique("ses")
+    const session = Session.make({ id: SessionId.make(name), userId, createdAt: start, expiresAt })
+    yield* sessions.insert(session, `hash of ${name}`)
+    return { session, hash: `hash of ${name}` }
+  })
+
+layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
+  it.effect("finds a session with its user by the token's hash until it expires, and renews it", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const user = yield* storedUser()
+      const { hash, session } = yield* storedSession(user.id)
+      assert.deepStrictEqual(yield* sessions.findByTokenHash(hash, start), Option.some({ session, user }))
+      assert.deepStrictEqual(yield* sessions.findByTokenHash(hash, after(1)), Option.none())
+      assert.deepStrictEqual(yield* sessions.findByTokenHash("another", start), Option.none())
+      yield* sessions.renew(session.id, after(2))
+      assert.deepStrictEqual(
+        yield* sessions.findByTokenHash(hash, after(1)),
+        Option.some({ session: { ...session, expiresAt: after(2) }, user })
+      )
+    })
+  )
+
+  it.effect("removes one, one by its token, all of a user but one, and those that have expired", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const [user, other] = yield* Effect.all([storedUser(), storedUser()])
+      const made = yield* Effect.all(Array.from({ length: 5 }, () => storedSession(user.id)))
+      const [a, b, c] = made
+      if (a === undefined || b === undefined || c === undefined) return assert.fail("five were made")
+      const foreign = yield* storedSession(other.id)
+      const left = Effect.filter([...made, foreign], ({ hash }) =>
+        Effect.map(sessions.findByTokenHash(hash, start), Option.isSome)
+      )
+
+      yield* sessions.remove(a.session.id)
+      yield* sessions.removeByTokenHash(b.hash)
+      assert.deepStrictEqual(yield* left, [...made.slice(2), foreign])
+      yield* sessions.removeAllOf(user.id, c.session.id)
+      assert.deepStrictEqual(yield* left, [c, foreign])
+      yield* sessions.removeAllOf(user.id)
+      assert.deepStrictEqual(yield* left, [foreign])
+
+      const lasting = yield* storedSession(other.id, after(3))
+      assert.strictEqual(yield* sessions.removeExpired(after(1)), 1)
+      assert.isTrue(Option.isSome(yield* sessions.findByTokenHash(lasting.hash, after(1))))
+    })
+  )
+})

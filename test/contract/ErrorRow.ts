@@ -1,0 +1,86 @@
+import { Email } from "@berth/domain/accounts/Email"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { Context, Effect, Layer } from "effect"
+import type { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import type { ScriptedModels } from "../support/ScriptedModels.ts"
+import { unique } from "../support/Samples.ts"
+import { type AppCall, newcomer, type SignedIn, signIn, WebApp } from "../support/WebApp.ts"
+import { type OwnerWithAgent, ownerWithAgent, useUpUnits } from "./Scene.ts"
+
+/** Who there is when the rows of the table are tried. No row changes anything. */
+export class Scene extends Context.Tag("@berth/test/Scene")<
+  Scene,
+  {
+    /** On pro: one running agent of three. */
+    readonly owner: OwnerWithAgent
+    readonly stranger: OwnerWithAgent
+    /** On starter, with the one agent that goes with it. */
+    readonly full: OwnerWithAgent
+    /** Without a subscription, and without anything else. */
+    readonly newcomer: SignedIn
+    /** Without a unit left today. */
+    readonly spent: OwnerWithAgent
+    /** Registered by e-mail and `registeredPassword`. */
+    readonly registered: SignedIn
+    /** The agent is stopped. */
+    readonly idle: OwnerWithAgent
+  }
+>() {}
+
+export const registeredPassword = "correct horse battery"
+
+const registered = Effect.gen(function* () {
+  const { web } = yield* WebApp
+  const email = `${yield* unique("registered")}@example.com`
+  yield* web({ method: "POST", path: "/api/register", json: { email, password: registeredPassword } })
+  const found = yield* Effect.flatten((yield* UserRepository).findByEmail(Email.make(email)))
+  return yield* signIn(found.user)
+})
+
+export const sceneLayer = Layer.effect(
+  Scene,
+  Effect.gen(function* () {
+    const spent = yield* ownerWithAgent("pro")
+    yield* useUpUnits(spent)
+    return {
+      owner: yield* ownerWithAgent("pro"),
+      stranger: yield* ownerWithAgent("pro"),
+      full: yield* ownerWithAgent("starter"),
+      newcomer: yield* newcomer(),
+      spent,
+      registered: yield* registered,
+      idle: yield* ownerWithAgent("pro", "stopped")
+    }
+  })
+)
+
+export type SceneOf = Context.Tag.Service<Scene>
+
+/** Circumstances in which a call is made. */
+export type Circumstances = <A, E, R>(
+  effect: Effect.Effect<A, E, R>
+) => Effect.Effect<A, E, R | ScriptedAgentManager | ScriptedModels | SqlClient>
+
+/** One row of the table of errors: what a call is answered with. */
+export interface ErrorRow {
+  readonly when: string
+  readonly listener: "web" | "backend"
+  /** As the contract declares it. */
+  readonly route: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} ${string}`
+  /** What is not given is a call by nobody, of the path as it is declared, without a body. */
+  readonly call?: (scene: SceneOf) => Partial<AppCall>
+  readonly during?: Circumstances
+  readonly status: number
+  readonly code: string
+  /** Members that the body must have besides the usual ones. */
+  readonly members?: Readonly<Record<string, unknown>>
+  /** Fields that the answer must name, and no others. */
+  readonly fields?: ReadonlyArray<string>
+}
+
+/** The call of a row. */
+export const callOf = (row: ErrorRow, scene: SceneOf): AppCall => {
+  const [method = "", path = ""] = row.route.split(" ")
+  return { method, path, ...row.call?.(scene) }
+}

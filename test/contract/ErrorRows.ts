@@ -1,0 +1,19 @@
+import type { ErrorRow } from "./ErrorRow.ts"
+import { accountRows } from "./rows/AccountRows.ts"
+import { agentDetailRows } from "./rows/AgentDetailRows.ts"
+import { agentRows } from "./rows/AgentRows.ts"
+import { aiRows } from "./rows/AiRows.ts"
+import { deprecatedRows } from "./rows/DeprecatedRows.ts"
+import { instanceRows } from "./rows/InstanceRows.ts"
+import { interactionRows } from "./rows/InteractionRows.ts"
+
+/** The specification's table of errors, for the routes that there are. */
+export const errorRows: ReadonlyArray<ErrorRow> = [
+  ...accountRows,
+  ...agentRows,
+  ...agentDetailRows,
+  ...instanceRows,
+  ...interactionRows,
+  ...deprecatedRows,
+  ...aiRows
+]

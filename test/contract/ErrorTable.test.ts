@@ -1,0 +1,37 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { callOf, type ErrorRow, Scene, sceneLayer } from "./ErrorRow.ts"
+import { errorRows } from "./ErrorRows.ts"
+
+const Issues = Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.NonEmptyString }))
+
+const assertRow = (row: ErrorRow) =>
+  Effect.gen(function* () {
+    const app = yield* App.WebApp
+    const call = callOf(row, yield* Scene)
+    const asked = app[row.listener](call)
+    const answer = yield* row.during === undefined ? asked : row.during(asked)
+    assertError(answer, row)
+    for (const [member, value] of Object.entries(row.members ?? {})) assert.deepStrictEqual(answer.body[member], value)
+    if (row.fields !== undefined) {
+      const issues = yield* Schema.decodeUnknown(Issues)(answer.body["issues"])
+      assert.deepStrictEqual(issues.map(({ path }) => path).toSorted(), [...row.fields].toSorted())
+    }
+  })
+
+const everyRow = (options: App.WebAppOptions, name: string, rows: ReadonlyArray<ErrorRow>) =>
+  layer(sceneLayer.pipe(Layer.provideMerge(App.layer(options))), { excludeTestServices: true })(name, (it) => {
+    for (const row of rows)
+      it.effect(`${row.route} is ${row.status} ${row.code} when ${row.when}`, () => assertRow(row))
+  })
+
+everyRow({}, "Every error of the table", errorRows)
+
+// A caller cannot tell whether the agent manager is in the web's process.
+everyRow(
+  { managerIs: "remote" },
+  "Every error that the agent manager names, over HTTP",
+  errorRows.filter(({ during, route }) => during !== undefined && /\/api\/(instance|agent$|chat)/.test(route))
+)

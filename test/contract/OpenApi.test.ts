@@ -1,0 +1,312 @@
+import { BackendApi } from "@berth/api/BackendApi"
+import { WebApi } from "@berth/api/WebApi"
+import { type KnownRoute, routesOf } from "@berth/server/http/RouteTable"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as App from "../support/WebApp.ts"
+import { errorRows } from "./ErrorRows.ts"
+
+const Operation = Schema.Struct({
+  operationId: Schema.NonEmptyString,
+  parameters: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      in: Schema.Literal("path", "query", "header", "cookie"),
+      required: Schema.Boolean,
+      schema: Schema.Object
+    })
+  ),
+  security: Schema.Array(Schema.Record({ key: Schema.String, value: Schema.Array(Schema.String) })),
+  requestBody: Schema.optional(
+    Schema.Struct({
+      required: Schema.Boolean,
+      content: Schema.Record({ key: Schema.String, value: Schema.Struct({ schema: Schema.Object }) })
+    })
+  ),
+  responses: Schema.Record({
+    key: Schema.String.pipe(Schema.pattern(/^[1-5]\d\d$/)),
+    value: Schema.Struct({
+      description: Schema.NonEmptyString,
+      content: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Struct({ schema: Schema.Unknown }) }))
+    })
+  })
+})
+type Operation = typeof Operation.Type
+
+/** What of OpenAPI 3.1 a document here must have. */
+const Document = Schema.Struct({
+  openapi: Schema.Literal("3.1.0"),
+  info: Schema.Struct({ title: Schema.NonEmptyString, version: Schema.NonEmptyString }),
+  paths: Schema.Record({
+    key: Schema.String.pipe(Schema.startsWith("/")),
+    value: Schema.Record({
+      key: Schema.String.pipe(Schema.pattern(/^(get|post|put|patch|delete|options|head)$/)),
+      value: Operation
+    })
+  }),
+  components: Schema.Struct({
+    schemas: Schema.Record({ key: Schema.String.pipe(Schema.pattern(/^[\w.-]+$/)), value: Schema.Object }),
+    securitySchemes: Schema.Record({
+      key: Schema.String,
+      value: Schema.Struct({ type: Schema.Literal("apiKey", "http") })
+    })
+  })
+})
+type Document = typeof Document.Type
+
+const apis = { web: routesOf(WebApi), backend: routesOf(BackendApi) } as const
+
+const documentOf = (listener: keyof typeof apis) =>
+  Effect.gen(function* () {
+    const app = yield* App.WebApp
+    const { headers, status, text } = yield* app[listener]({ method: "GET", path: "/openapi.json" })
+    assert.strictEqual(status, 200)
+    assert.match(headers["content-type"] ?? "", /^application\/json/)
+    return { text, document: yield* Schema.decode(Schema.parseJson(Document))(text) }
+  })
+
+const templateOf = (path: string) => path.replace(/:(\w+)/g, "{$1}")
+
+const operationOf = (document: Document, { method, path }: Pick<KnownRoute, "method" | "path">): Operation => {
+  const operation = Object.entries(document.paths[templateOf(path)] ?? {}).find(
+    ([name]) => name === method.toLowerCase()
+  )?.[1]
+  if (operation === undefined) assert.fail(`${method} ${path} is not in the document`)
+  return operation
+}
+
+/** Every value of every member of a name, at any depth, through the references. */
+const valuesOf = (
+  document: Document,
+  value: unknown,
+  name: string,
+  seen = new Set<unknown>()
+): ReadonlyArray<unknown> => {
+  if (typeof value !== "object" || value === null || seen.has(value)) return []
+  seen.add(value)
+  return Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
+    const target = key === "$ref" ? document.components.schemas[String(member).split("/").at(-1) ?? ""] : member
+    return [...(key === name ? [member] : []), ...valuesOf(document, target, name, seen)]
+  })
+}
+
+layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
+  for (const listener of ["web", "backend"] as const) {
+    it.effect(`of the ${listener} listener is an OpenAPI 3.1 document of all its routes`, () =>
+      Effect.gen(function* () {
+        const { document } = yield* documentOf(listener)
+        const operations = apis[listener].map((route) => ({ route, operation: operationOf(document, route) }))
+        assert.strictEqual(
+          Object.values(document.paths).flatMap((item) => Object.keys(item)).length,
+          operations.length,
+          "operations beside the routes"
+        )
+        const ids = operations.map(({ operation }) => operation.operationId)
+        assert.strictEqual(new Set(ids).size, ids.length, "an operationId twice")
+        for (const { operation, route } of operations) {
+          const name = `${route.method} ${route.path}`
+          assert.isTrue(
+            Object.keys(operation.responses).some((status) => /^[234]/.test(status)),
+            name
+          )
+          assert.deepStrictEqual(
+            operation.parameters.filter((one) => one.in === "path").map((one) => one.name),
+            [...route.path.matchAll(/:(\w+)/g)].map(([, parameter]) => parameter),
+            name
+          )
+          for (const scheme of operation.security.flatMap((one) => Object.keys(one)))
+            assert.property(document.components.securitySchemes, scheme, name)
+          for (const type of route.bodyTypes) assert.property(operation.requestBody?.content, type, name)
+        }
+      })
+    )
+
+    it.effect(`of the ${listener} listener refers to nothing that it does not hold`, () =>
+      Effect.gen(function* () {
+        const { document, text } = yield* documentOf(listener)
+        const references = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? "")
+        assert.isAbove(references.length, 0)
+        for (const reference of references) {
+          assert.match(reference, /^#\/components\/schemas\/[\w.-]+$/)
+          assert.property(document.components.schemas, reference.split("/").at(-1) ?? "")
+        }
+      })
+    )
+
+    it.effect(`of the ${listener} listener can be browsed at /docs`, () =>
+      Effect.gen(function* () {
+        const app = yield* App.WebApp
+        const page = yield* app[listener]({ method: "GET", path: "/docs" })
+        assert.strictEqual(page.status, 200)
+        assert.match(page.headers["content-type"] ?? "", /^text\/html/)
+        assert.include(page.text, "<html")
+        const front = yield* app[listener]({ method: "GET", path: "/" })
+        assert.deepStrictEqual([front.status, front.headers.location], [302, "/docs"])
+      })
+    )
+  }
+
+  it.effect("says every status and code of the table of errors at its route", () =>
+    Effect.gen(function* () {
+      const documents = {
+        web: (yield* documentOf("web")).document,
+        backend: (yield* documentOf("backend")).document
+      }
+      // Any path can answer these, so they stand at none.
+      const anywhere = new Set(["malformed_body"])
+      const missing = errorRows.flatMap(({ code, listener, route, status }) => {
+        const [method = "", path = ""] = route.split(" ")
+        const response = operationOf(documents[listener], { method, path }).responses[String(status)]
+        const codes = valuesOf(documents[listener], response, "code").flatMap((schema) =>
+          valuesOf(documents[listener], schema, "enum")
+        )
+        return codes.flat().includes(code) || anywhere.has(code) ? [] : [`${route}: ${status} ${code}`]
+      })
+      assert.deepStrictEqual([...new Set(missing)], [])
+    })
+  )
+
+  it.effect("says what the limits and the keys of repeated requests may answer", () =>
+    Effect.gen(function* () {
+      const { document } = yield* documentOf("web")
+      const statuses = (method: string, path: string) => Object.keys(operationOf(document, { method, path }).responses)
+      assert.includeMembers(statuses("POST", "/api/register"), ["200", "400", "409", "429", "500"])
+      assert.includeMembers(statuses("POST", "/api/auth/callback/credentials"), ["200", "302", "400", "401", "429"])
+      assert.includeMembers(statuses("POST", "/api/agents/provision"), ["201", "401", "402", "409", "422", "429"])
+    })
+  )
+})
+
+layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The private listener", (it) => {
+  const internal = apis.backend.filter(({ path }) => path.startsWith("/internal/"))
+  const ai = apis.backend.filter(({ path }) => path.startsWith("/api/ai/"))
+
+  it("has every route under one of its two paths", () => {
+    assert.strictEqual(internal.length + ai.length, apis.backend.length)
+    assert.isAbove(internal.length, 5)
+  })
+
+  for (const { method, path } of [...internal, ...ai])
+    it.effect(`lets nobody in at ${method} ${path} without the key`, () =>
+      Effect.gen(function* () {
+        const { backend, internalKey } = yield* App.WebApp
+        const call = {
+          method,
+          path: path.replace(/:\w+/g, "x"),
+          body: "{bad",
+          headers: { "content-type": "application/json" }
+        }
+        const wrong = [
+          undefined,
+          "",
+          internalKey,
+          "Bearer",
+          "Bearer wrong",
+          `Basic ${internalKey}`,
+          `XXXXXX ${internalKey}`,
+          `Bearer ${internalKey}x`,
+          `Bearer ${internalKey.slice(0, -1)}`
+        ]
+        for (const authorization of wrong) {
+          const headers = authorization === undefined ? {} : { authorization }
+          const answer = yield* backend({ ...call, headers: { ...call.headers, ...headers } })
+          assert.strictEqual(answer.status, 401, `${authorization}: ${answer.text}`)
+        }
+      })
+    )
+
+  it.effect("takes the key in any case of its scheme", () =>
+    Effect.gen(function* () {
+      const { backend, internalKey } = yield* App.WebApp
+      for (const scheme of ["Bearer", "bearer", "BEARER"]) {
+        const headers = { authorization: `${scheme} ${internalKey}` }
+        assert.strictEqual((yield* backend({ method: "GET", path: "/api/ai/models", headers })).status, 200)
+        const started = yield* backend({ method: "POST", path: "/internal/instances/usr_0/start", headers })
+        assert.strictEqual(started.status, 204, started.text)
+      }
+    })
+  )
+
+  it.effect("opens a cell's route to a cell's token alone", () =>
+    Effect.gen(function* () {
+      const { backend, internalKey } = yield* App.WebApp
+      const headers = { authorization: `Bearer ${internalKey}` }
+      const answer = yield* backend({ method: "POST", path: "/internal/cells/model", json: {}, headers })
+      assert.deepStrictEqual([answer.status, answer.body["code"]], [401, "cell_token_required"])
+    })
+  )
+
+  it.effect("has nothing of the public one, and the public one nothing of it", () =>
+    Effect.gen(function* () {
+      const { backend, internalKey, web } = yield* App.WebApp
+      const headers = { authorization: `Bearer ${internalKey}` }
+      for (const path of ["/api/settings", "/api/agents", "/api/chat"])
+        assert.strictEqual((yield* backend({ method: "GET", path, headers })).status, 404, path)
+      for (const path of ["/metrics", "/api/ai/models", "/api/ai/health", "/internal/instances/usr_0/start"])
+        assert.strictEqual((yield* web({ method: "GET", path, headers })).status, 404, path)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => {
+  it.effect("both listeners say that they live and are ready", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.WebApp
+      for (const ask of [web, backend]) {
+        const live = yield* ask({ method: "GET", path: "/health/live" })
+        const ready = yield* ask({ method: "GET", path: "/health/ready" })
+        assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])
+        assert.deepStrictEqual([ready.status, ready.body], [200, { status: "ok", checks: { database: true } }])
+      }
+    })
+  )
+
+  it.effect("neither is ready while the database does not answer, and both live", () =>
+    Effect.gen(function* () {
+      const { backend, setDatabaseUp, web } = yield* App.WebApp
+      yield* setDatabaseUp(false)
+      for (const ask of [web, backend]) {
+        const ready = yield* ask({ method: "GET", path: "/health/ready" })
+        assert.deepStrictEqual(
+          [ready.status, ready.body["status"], ready.body["checks"]],
+          [503, "unavailable", { database: false }]
+        )
+        assert.strictEqual((yield* ask({ method: "GET", path: "/health/live" })).status, 200)
+      }
+      yield* setDatabaseUp(true)
+    })
+  )
+
+  it.effect("requests are counted by the route they took, never by what it named", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.WebApp
+      yield* web({ method: "GET", path: "/api/agents/agt_very-own?secret=1" })
+      yield* web({ method: "GET", path: "/nowhere/very-own" })
+      const { headers, status, text } = yield* backend({ method: "GET", path: "/metrics" })
+      assert.strictEqual(status, 200)
+      assert.match(headers["content-type"] ?? "", /^text\/plain; version=0\.0\.4/)
+      assert.match(text, /^http_requests_total\{method="GET",route="\/api\/agents\/:id",status="401"\} \d+$/m)
+      assert.match(text, /^http_requests_total\{method="GET",route="none",status="404"\} \d+$/m)
+      assert.match(text, /^http_request_duration_seconds_bucket\{[^}]*le="\+Inf"\} \d+$/m)
+      assert.notInclude(text, "very-own")
+    })
+  )
+
+  it.effect("requests are logged without their query and without what they carry", () =>
+    Effect.gen(function* () {
+      const { logged, web } = yield* App.WebApp
+      yield* web({
+        method: "POST",
+        path: "/api/auth/callback/credentials?password=in-query",
+        json: { email: "logged@example.com", password: "in-body" },
+        headers: { cookie: "berth=in-cookie", "x-request-id": "the-one" }
+      })
+      const lines = (yield* logged).filter((line) => line.includes("the-one"))
+      assert.isTrue(lines.some((line) => line.includes("/api/auth/callback/credentials")))
+      for (const secret of ["in-query", "in-body", "in-cookie", "logged@example.com"])
+        assert.notInclude((yield* logged).join("\n"), secret)
+      yield* web({ method: "GET", path: "/health/live", headers: { "x-request-id": "silent-one" } })
+      assert.notInclude((yield* logged).join("\n"), "silent-one")
+    })
+  )
+})

@@ -1,0 +1,215 @@
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { AgentId } from "@berth/domain/agents/Agent"
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import type { PlanId } from "@berth/domain/billing/Plan"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { storedUser } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { lapse } from "./Scene.ts"
+
+const provision = (as: App.SignedIn, json: unknown = { name: "An agent" }, headers: Record<string, string> = {}) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/agents/provision", as, json, headers }))
+
+const decodeProvisioned = Schema.decodeUnknown(Schema.Struct({ agent: Schema.Struct({ id: AgentId }) }))
+const idOf = ({ body }: HttpAnswer) => Effect.map(Effect.orDie(decodeProvisioned(body)), ({ agent }) => agent.id)
+
+const agentsOf = (as: App.SignedIn) => Effect.flatMap(AgentRepository, ({ listOwned }) => listOwned(as.user.id))
+
+/** Many at once: how many were accepted, and that every other one was refused for the plan's limit. */
+const accepted = (as: App.SignedIn, requests: number, limit: number) =>
+  Effect.gen(function* () {
+    const answers = yield* Effect.replicateEffect(provision(as), requests, { concurrency: "unbounded" })
+    for (const answer of answers) {
+      if (answer.status === 201) continue
+      assertError(answer, { status: 429, code: "plan_limit_reached" })
+      assert.deepStrictEqual([answer.body["current"], answer.body["limit"]], [limit, limit])
+    }
+    return answers.filter(({ status }) => status === 201).length
+  })
+
+const administrator = Effect.gen(function* () {
+  const { id } = yield* storedUser("admin")
+  const sql = yield* SqlClient
+  yield* sql`update users set email = ${App.adminEmail.toUpperCase()} where id = ${id}`
+  return yield* App.signIn(yield* Effect.flatten((yield* UserRepository).find(id)))
+})
+
+layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
+  const plans: ReadonlyArray<readonly [PlanId, number]> = [
+    ["free", 1],
+    ["starter", 1],
+    ["solo", 1],
+    ["pro", 3],
+    ["collective", 3],
+    ["scale", 3],
+    ["label", 10],
+    ["enterprise", 100]
+  ]
+  for (const [plan, limit] of plans)
+    it.effect(`are ${limit} on ${plan}, exactly, however many ask at once`, () =>
+      Effect.gen(function* () {
+        const owner = yield* App.newcomer(plan)
+        assert.strictEqual(yield* accepted(owner, limit + 5, limit), limit)
+        assert.strictEqual((yield* agentsOf(owner)).length, limit)
+      })
+    )
+
+  it.effect("are unlimited on network", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("network")
+      assert.strictEqual(yield* accepted(owner, 110, Number.NaN), 110)
+    })
+  )
+
+  it.effect("do not count when they failed", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("starter")
+      const id = yield* idOf(yield* provision(owner))
+      assert.strictEqual(yield* accepted(owner, 1, 1), 0)
+      assert.isTrue(yield* (yield* AgentRepository).changeStatus(id, "provisioning", "error"))
+      assert.strictEqual(yield* accepted(owner, 3, 1), 1)
+    })
+  )
+
+  it.effect("need a subscription that is active", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("enterprise")
+      for (const status of ["past_due", "canceled"] as const) {
+        yield* lapse(owner, status)
+        assertError(yield* provision(owner), { status: 402, code: "subscription_required" })
+      }
+      assert.strictEqual((yield* agentsOf(owner)).length, 0)
+      yield* lapse(owner, "active")
+      assert.strictEqual((yield* provision(owner)).status, 201)
+    })
+  )
+
+  it.effect("are 999 for an administrator, who needs no subscription", () =>
+    Effect.gen(function* () {
+      const owner = yield* administrator
+      assert.strictEqual((yield* provision(owner)).status, 201)
+      const sql = yield* SqlClient
+      yield* sql`
+        insert into agents select 'agt_' || n, owner_id, name, model, custom_model, status, config, created_at, updated_at
+        from agents, generate_series(1, 997) n where owner_id = ${owner.user.id}`
+      assert.strictEqual(yield* accepted(owner, 5, 999), 1)
+    })
+  )
+
+  it.effect("of different owners do not wait for each other's", () =>
+    Effect.gen(function* () {
+      const owners = yield* Effect.replicateEffect(App.newcomer("starter"), 6)
+      const answers = yield* Effect.forEach(owners, (owner) => provision(owner), { concurrency: "unbounded" })
+      assert.isTrue(answers.every(({ status }) => status === 201))
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => {
+  const withKey = (as: App.SignedIn, key: string, json: unknown = { name: "Once" }) =>
+    provision(as, json, { "idempotency-key": key })
+
+  it.effect("gives the first answer again, word for word, to every session of its owner", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("pro")
+      const first = yield* withKey(owner, "key")
+      const again = yield* withKey(owner, "key")
+      const elsewhere = yield* withKey(yield* App.signIn(owner.user), "key")
+      assert.deepStrictEqual(
+        [first, again, elsewhere].map(({ status, text }) => [status, text]),
+        Array.from({ length: 3 }, () => [201, first.text])
+      )
+      assert.deepStrictEqual(
+        [first, again].map(({ headers }) => headers["idempotent-replayed"]),
+        [undefined, "true"]
+      )
+      assert.strictEqual(again.headers["content-type"], first.headers["content-type"])
+      assert.notStrictEqual(again.headers["x-request-id"], first.headers["x-request-id"])
+      assert.strictEqual((yield* agentsOf(owner)).length, 1)
+    })
+  )
+
+  it.effect("carries a request out once when many come at once", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("label")
+      const answers = yield* Effect.replicateEffect(withKey(owner, "key"), 8, { concurrency: "unbounded" })
+      assert.deepStrictEqual(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 1)
+      assert.strictEqual(answers[0]?.status, 201)
+      assert.strictEqual((yield* agentsOf(owner)).length, 1)
+    })
+  )
+
+  it.effect("is refused with another body", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("pro")
+      yield* withKey(owner, "key")
+      for (const json of [{ name: "Twice" }, { name: "Once", model: "gpt-4" }, {}])
+        assertError(yield* withKey(owner, "key", json), { status: 422, code: "idempotency_key_reused" })
+      assert.strictEqual((yield* agentsOf(owner)).length, 1)
+    })
+  )
+
+  it.effect("is its owner's own", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* App.newcomer("pro"), yield* App.newcomer("pro")]
+      const ids = [yield* idOf(yield* withKey(one, "key")), yield* idOf(yield* withKey(other, "key", { name: "Mine" }))]
+      assert.strictEqual(new Set(ids).size, 2)
+      assert.deepStrictEqual(
+        (yield* agentsOf(other)).map(({ name }) => name),
+        ["Mine"]
+      )
+    })
+  )
+
+  it.effect("is free again after a refusal", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* App.newcomer()
+      const headers = { "idempotency-key": "key", "content-type": "application/json" }
+      const malformed = yield* web({
+        method: "POST",
+        path: "/api/agents/provision",
+        as: owner,
+        body: "{bad",
+        headers
+      })
+      assertError(malformed, { status: 400, code: "malformed_body" })
+      assertError(yield* withKey(owner, "key", {}), { status: 400, code: "invalid_request" })
+      assertError(yield* withKey(owner, "key"), { status: 402, code: "subscription_required" })
+      const subscriber = yield* App.newcomer("starter")
+      yield* provision(subscriber)
+      assertError(yield* withKey(subscriber, "key"), { status: 429, code: "plan_limit_reached" })
+      const [agent] = yield* agentsOf(subscriber)
+      if (agent !== undefined) yield* (yield* AgentRepository).changeStatus(agent.id, "provisioning", "error")
+      assert.strictEqual((yield* withKey(subscriber, "key")).status, 201)
+    })
+  )
+
+  it.effect("has 1 to 255 characters", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("pro")
+      for (const key of ["", "k".repeat(256)])
+        assertError(yield* withKey(owner, key), { status: 400, code: "invalid_idempotency_key" })
+      assert.strictEqual((yield* withKey(owner, "k".repeat(255))).status, 201)
+    })
+  )
+
+  it.effect("changes nothing of who must sign in, and nothing where nothing is made", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const headers = { "idempotency-key": "key" }
+      assertError(yield* web({ method: "POST", path: "/api/agents/provision", json: { name: "a" }, headers }), {
+        status: 401,
+        code: "unauthorized"
+      })
+      const owner = yield* App.newcomer("pro")
+      const rename = (name: string) =>
+        web({ method: "POST", path: "/api/settings", as: owner, json: { name }, headers })
+      assert.deepStrictEqual([(yield* rename("One")).body["name"], (yield* rename("Two")).body["name"]], ["One", "Two"])
+    })
+  )
+})

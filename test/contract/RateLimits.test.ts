@@ -1,0 +1,133 @@
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { unique } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+
+const window = Duration.minutes(30)
+const limits = {
+  register: { count: 2, window },
+  "sign-in": { count: 4, window },
+  "sign-in-account": { count: 2, window }
+}
+
+const password = "correct horse battery"
+
+const assertRefused = (answer: HttpAnswer, limit: keyof typeof limits) => {
+  assertError(answer, { status: 429, code: "too_many_requests" })
+  assert.strictEqual(answer.body["limit"], limit)
+  const seconds = Number(answer.headers["retry-after"])
+  assert.strictEqual(seconds, answer.body["retryAfter"])
+  assert.isTrue(Number.isInteger(seconds) && seconds >= 1 && seconds <= Duration.toSeconds(window), String(seconds))
+}
+
+const register = (from: string, json: unknown = {}) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/register", json, from }))
+
+const signIn = (from: string, email: string, given: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given }, from })
+  )
+
+const account = Effect.gen(function* () {
+  const email = `${yield* unique("account")}@example.com`
+  const { web } = yield* App.WebApp
+  const answer = yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  assert.strictEqual(answer.status, 200)
+  return email
+})
+
+layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
+  it.effect("registrations are counted per address, whatever becomes of them", () =>
+    Effect.gen(function* () {
+      const email = `${yield* unique("first")}@example.com`
+      assert.strictEqual((yield* register("192.0.2.1", { email, password })).status, 200)
+      assert.strictEqual((yield* register("192.0.2.1", { email, password })).status, 409)
+      assertRefused(yield* register("192.0.2.1", { email, password }), "register")
+      assertRefused(yield* register("192.0.2.1"), "register")
+      assert.strictEqual((yield* register("192.0.2.2")).status, 400)
+    })
+  )
+
+  it.effect("a session is no way to try passwords, and a right one is not counted", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const email = `${yield* unique("changer")}@example.com`
+      assert.strictEqual((yield* register("192.0.2.9", { email, password })).status, 200)
+      const signedIn = yield* signIn("192.0.2.9", email, password)
+      const cookie = (signedIn.headers["set-cookie"] ?? []).map((set) => set.split(";")[0] ?? "").join("; ")
+      const change = (currentPassword: string) =>
+        web({
+          method: "POST",
+          path: "/api/settings/password",
+          headers: { cookie },
+          json: { currentPassword, newPassword: password }
+        })
+      for (const right of [password, password, password]) assert.strictEqual((yield* change(right)).status, 200)
+      for (const wrong of ["wrong horse", "wrong mule"]) assert.strictEqual((yield* change(wrong)).status, 401)
+      assertRefused(yield* change(password), "sign-in-account")
+    })
+  )
+
+  it.effect("one subscriber's IPv6 addresses are one, and an IPv4 address is one in either notation", () =>
+    Effect.gen(function* () {
+      for (const from of ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2"])
+        assert.strictEqual((yield* register(from)).status, 400)
+      assertRefused(yield* register("2001:db8:0:1::3"), "register")
+      assert.strictEqual((yield* register("2001:db8:0:2::1")).status, 400)
+      for (const from of ["192.0.2.3", "::ffff:192.0.2.3"]) assert.strictEqual((yield* register(from)).status, 400)
+      assertRefused(yield* register("192.0.2.3"), "register")
+    })
+  )
+
+  it.effect("what a client writes left of its own hop makes it nobody else", () =>
+    Effect.gen(function* () {
+      for (const forged of ["203.0.113.1", "203.0.113.2"])
+        assert.strictEqual((yield* register(`${forged}, 192.0.2.4`)).status, 400)
+      assertRefused(yield* register("203.0.113.3, 192.0.2.4"), "register")
+    })
+  )
+
+  it.effect("a limit is exact when all come at once", () =>
+    Effect.gen(function* () {
+      const answers = yield* Effect.replicateEffect(register("192.0.2.5"), 12, { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status).toSorted((a, b) => a - b),
+        [400, 400, ...Array.from({ length: 10 }, () => 429)]
+      )
+    })
+  )
+
+  it.effect("failed sign-ins are counted per address, over all accounts", () =>
+    Effect.gen(function* () {
+      for (let index = 0; index < limits["sign-in"].count; index++)
+        assert.strictEqual((yield* signIn("192.0.2.6", `nobody-${index}@example.com`, "wrong")).status, 401)
+      const email = yield* account
+      assertRefused(yield* signIn("192.0.2.6", email, password), "sign-in")
+      assert.strictEqual((yield* signIn("192.0.2.7", email, password)).status, 200)
+    })
+  )
+
+  it.effect("right sign-ins are not counted", () =>
+    Effect.gen(function* () {
+      const email = yield* account
+      for (let index = 0; index <= limits["sign-in"].count; index++)
+        assert.strictEqual((yield* signIn("192.0.2.8", email, password)).status, 200)
+      for (let index = 0; index < limits["sign-in-account"].count; index++)
+        assert.strictEqual((yield* signIn("192.0.2.8", email, "wrong")).status, 401)
+    })
+  )
+
+  it.effect("an account is limited together with the address, so that nobody locks another out", () =>
+    Effect.gen(function* () {
+      const email = yield* account
+      const other = yield* account
+      for (const spelling of [email, ` ${email.toUpperCase()} `])
+        assert.strictEqual((yield* signIn("192.0.2.9", spelling, "wrong")).status, 401)
+      assertRefused(yield* signIn("192.0.2.9", email, password), "sign-in-account")
+      assert.strictEqual((yield* signIn("192.0.2.9", other, password)).status, 200)
+      assert.strictEqual((yield* signIn("192.0.2.10", email, password)).status, 200)
+    })
+  )
+})

@@ -1,0 +1,70 @@
+import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { Charging } from "@berth/domain/billing/Charging"
+import { entitlementsOf, type PlanId } from "@berth/domain/billing/Plan"
+import { SubscriptionRepository, type SubscriptionStatus } from "@berth/domain/billing/Subscription"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { subdomainFor } from "@berth/domain/instances/Subdomain"
+import { ChatSessionId } from "@berth/domain/interaction/Conversation"
+import { ConversationRepository } from "@berth/domain/interaction/ConversationRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect } from "effect"
+import { storedAgent, unique } from "../support/Samples.ts"
+import { newcomer, type SignedIn } from "../support/WebApp.ts"
+
+/** A user with an instance, an agent, and a conversation with it that has no messages. */
+export const ownerWithAgent = (plan: PlanId = "pro", status: AgentStatus = "running") =>
+  Effect.gen(function* () {
+    const owner = yield* newcomer(plan)
+    yield* (yield* InstanceRepository).ensure(owner.user.id, subdomainFor(owner.user.id))
+    const agent = yield* storedAgent(owner.user.id, { status })
+    const now = yield* DateTime.now
+    const conversation = ChatSessionId.make(yield* (yield* IdGenerator).next("chs"))
+    yield* (yield* ConversationRepository).insertSession({
+      id: conversation,
+      userId: owner.user.id,
+      agentId: agent.id,
+      status: "active",
+      messageCount: 0,
+      createdAt: now,
+      lastActivity: now
+    })
+    return { ...owner, agent, conversation }
+  })
+export type OwnerWithAgent = Effect.Effect.Success<ReturnType<typeof ownerWithAgent>>
+
+/** Leaves a user no units today. */
+export const useUpUnits = ({ user }: SignedIn) =>
+  Effect.gen(function* () {
+    yield* (yield* Charging).reserve(user, entitlementsOf(user.plan).dailyUnits, yield* unique("all"))
+  })
+
+/** Runs an effect while a table cannot be found. */
+export const withoutTable =
+  (table: "agents" | "outbox" | "users") =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(SqlClient, (sql) =>
+      Effect.acquireUseRelease(
+        Effect.orDie(sql`alter table ${sql(table)} rename to hidden`),
+        () => effect,
+        () => Effect.orDie(sql`alter table hidden rename to ${sql(table)}`)
+      )
+    )
+
+/** Runs an effect while changes to users find no row, as if each had just been deleted. */
+export const whileUsersVanish = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.acquireUseRelease(
+      Effect.orDie(
+        sql`
+          create function vanish() returns trigger language plpgsql as 'begin return null; end';
+          create trigger vanish before update on users for each row execute function vanish();`
+      ),
+      () => effect,
+      () => Effect.orDie(sql`drop function vanish cascade`)
+    )
+  )
+
+/** What a user pays for is no longer paid. */
+export const lapse = ({ user }: SignedIn, status: SubscriptionStatus = "past_due") =>
+  Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status }))

@@ -1,0 +1,285 @@
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { unique } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError, withoutTrace } from "./Answers.ts"
+
+const password = "correct horse battery"
+const path = "/api/auth/callback/credentials"
+
+const account = Effect.gen(function* () {
+  const { web } = yield* App.WebApp
+  const email = `${yield* unique("member")}@example.com`
+  const { body } = yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  return { email, id: String(body["id"]) }
+})
+
+const signIn = (email: string, given = password, headers: Record<string, string> = {}) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json: { email, password: given }, headers }))
+
+const form = (fields: Record<string, string>) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({
+      method: "POST",
+      path,
+      body: new URLSearchParams(fields).toString(),
+      headers: { "content-type": "application/x-www-form-urlencoded" }
+    })
+  )
+
+const whoIs = (cookie: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
+      status === 200 ? body["id"] : status
+    )
+  )
+
+/** The one cookie that an answer sets: name, value and attributes. */
+const cookieOf = ({ headers }: HttpAnswer) => {
+  const [only = "", ...more] = headers["set-cookie"] ?? []
+  assert.deepStrictEqual(more, [])
+  const [pair = "", ...attributes] = only.split("; ")
+  const [name = "", value = ""] = pair.split("=")
+  return { pair, name, value, attributes: attributes.toSorted() }
+}
+
+const thirtyDays = 30 * 24 * 60 * 60
+
+layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) => {
+  it.effect("sets a cookie that only this host's pages send and no script reads", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const { email, id } = yield* account
+      const { attributes, name, pair, value } = cookieOf(yield* signIn(` ${email.toUpperCase()}`))
+      assert.strictEqual(name, `berth_session_${appUrl.port}`)
+      assert.match(value, /^[A-Za-z0-9_-]{43}$/)
+      assert.deepStrictEqual(attributes, ["HttpOnly", `Max-Age=${thirtyDays}`, "Path=/", "SameSite=Lax"])
+      assert.strictEqual(yield* whoIs(pair), id)
+    })
+  )
+
+  it.effect("keeps only the hash of the session's token", () =>
+    Effect.gen(function* () {
+      const { email, id } = yield* account
+      const { value } = cookieOf(yield* signIn(email))
+      const sql = yield* SqlClient
+      const rows = yield* sql`select * from sessions where user_id = ${id}`
+      assert.strictEqual(rows.length, 1)
+      assert.strictEqual(rows[0]?.["tokenHash"], createHash("sha256").update(value).digest("hex"))
+      assert.notInclude(JSON.stringify(rows), value)
+      const { logged } = yield* App.WebApp
+      assert.notInclude((yield* logged).join("\n"), value)
+    })
+  )
+
+  it.effect("ends the session that the client had, and no other", () =>
+    Effect.gen(function* () {
+      const { email, id } = yield* account
+      const elsewhere = cookieOf(yield* signIn(email))
+      const before = cookieOf(yield* signIn(email))
+      const after = cookieOf(yield* signIn(email, password, { cookie: before.pair }))
+      assert.notStrictEqual(after.value, before.value)
+      assert.deepStrictEqual(
+        [yield* whoIs(before.pair), yield* whoIs(after.pair), yield* whoIs(elsewhere.pair)],
+        [401, id, id]
+      )
+    })
+  )
+
+  it.effect("never takes over a token that the client brings", () =>
+    Effect.gen(function* () {
+      const { cookieName } = yield* App.WebApp
+      const { email } = yield* account
+      const planted = "p".repeat(43)
+      const { value } = cookieOf(yield* signIn(email, password, { cookie: `${cookieName}=${planted}` }))
+      assert.notStrictEqual(value, planted)
+      assert.strictEqual(yield* whoIs(`${cookieName}=${planted}`), 401)
+    })
+  )
+
+  it.effect("that fails says the same for every cause, sets no cookie and leaves the session", () =>
+    Effect.gen(function* () {
+      const { email, id } = yield* account
+      const { pair } = cookieOf(yield* signIn(email))
+      const withoutPassword = `${yield* unique("wallet")}@example.com`
+      const other = yield* account
+      const sql = yield* SqlClient
+      yield* sql`update users set email = ${withoutPassword}, password_hash = null where id = ${other.id}`
+      const failed = [
+        yield* signIn(email, "wrong password", { cookie: pair }),
+        yield* signIn("nobody@example.com"),
+        yield* signIn("no e-mail at all"),
+        yield* signIn(withoutPassword)
+      ]
+      for (const answer of failed) {
+        assertError(answer, { status: 401, code: "invalid_credentials" })
+        assert.notProperty(answer.headers, "set-cookie")
+      }
+      assert.strictEqual(new Set(failed.map(withoutTrace)).size, 1)
+      assert.strictEqual(yield* whoIs(pair), id)
+    })
+  )
+
+  it.effect("verifies one password, whether or not there is an account", () =>
+    Effect.gen(function* () {
+      const { hashing } = yield* App.WebApp
+      const { email } = yield* account
+      const asked = (work: Effect.Effect<unknown, never, App.WebApp>) =>
+        Effect.gen(function* () {
+          const before = (yield* hashing).length
+          yield* work
+          return (yield* hashing).slice(before)
+        })
+      assert.deepStrictEqual(yield* asked(signIn(email, "wrong")), ["verify"])
+      assert.deepStrictEqual(yield* asked(signIn(email)), ["verify"])
+      assert.deepStrictEqual(yield* asked(signIn("nobody@example.com")), ["verifyNothing"])
+      assert.deepStrictEqual(yield* asked(signIn("no e-mail at all")), ["verifyNothing"])
+    })
+  )
+
+  const callbacks: ReadonlyArray<readonly [string | undefined, string]> = [
+    [undefined, "/dashboard"],
+    ["", "/dashboard"],
+    ["/agents?x=1#y", "/agents?x=1#y"],
+    ["https://evil.example/", "/dashboard"],
+    ["//evil.example/", "/dashboard"],
+    ["/\\evil.example", "/dashboard"],
+    ["javascript:alert(1)", "/dashboard"],
+    ["/a\r\nset-cookie: x=y", "/aset-cookie:%20x=y"]
+  ]
+
+  it.effect("by a form leads on, and never away", () =>
+    Effect.gen(function* () {
+      const { email, id } = yield* account
+      for (const [callbackUrl, location] of callbacks) {
+        const fields = { email, password, ...(callbackUrl === undefined ? {} : { callbackUrl }) }
+        const answer = yield* form(fields)
+        assert.deepStrictEqual([answer.status, answer.headers.location, answer.text], [302, location, ""])
+        assert.strictEqual(yield* whoIs(cookieOf(answer).pair), id)
+      }
+    })
+  )
+
+  it.effect("by JSON says where to go next, and that is never away", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const { email } = yield* account
+      for (const [callbackUrl, url] of callbacks) {
+        const { body } = yield* web({ method: "POST", path, json: { email, password, callbackUrl } })
+        assert.strictEqual(body["url"], url)
+      }
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
+  it.effect("ends at sign-out, at once and for good; the others go on", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.WebApp
+      const me = yield* App.newcomer()
+      const elsewhere = yield* App.signIn(me.user)
+      const answer = yield* web({ method: "POST", path: "/api/auth/signout", as: me })
+      assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
+      const cleared = cookieOf(answer)
+      assert.deepStrictEqual(
+        [cleared.name, cleared.value, cleared.attributes],
+        [`berth_session_${appUrl.port}`, "", ["HttpOnly", "Max-Age=0", "Path=/", "SameSite=Lax"]]
+      )
+      assert.deepStrictEqual([yield* whoIs(me.cookie), yield* whoIs(elsewhere.cookie)], [401, me.user.id])
+    })
+  )
+
+  it.effect("need not be there to sign out", () =>
+    Effect.gen(function* () {
+      const { cookieName, web } = yield* App.WebApp
+      for (const headers of [{}, { cookie: `${cookieName}=junk` }])
+        assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/signout", headers })).status, 200)
+    })
+  )
+
+  it.effect("ends when its time is over, and its time slides with its use", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const me = yield* App.newcomer()
+      const left = (interval: string) =>
+        sql`update sessions set expires_at = now() + ${interval}::interval where user_id = ${me.user.id}`
+      yield* left("1 day")
+      assert.strictEqual(yield* whoIs(me.cookie), me.user.id)
+      const [row] = yield* sql`
+        select expires_at > now() + interval '29 days' as renewed from sessions where user_id = ${me.user.id}`
+      assert.strictEqual(row?.["renewed"], true)
+      yield* left("-1 second")
+      assert.strictEqual(yield* whoIs(me.cookie), 401)
+    })
+  )
+
+  it.effect("ends with its user", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const me = yield* App.newcomer()
+      yield* sql`delete from users where id = ${me.user.id}`
+      assert.strictEqual(yield* whoIs(me.cookie), 401)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => {
+  const change = (cookie: string, currentPassword: string, newPassword: string) =>
+    Effect.flatMap(App.WebApp, ({ web }) =>
+      web({
+        method: "POST",
+        path: "/api/settings/password",
+        json: { currentPassword, newPassword },
+        headers: { cookie }
+      })
+    )
+
+  it.effect("lets in from now on, and the old one no more; every other session ends", () =>
+    Effect.gen(function* () {
+      const { email, id } = yield* account
+      const here = cookieOf(yield* signIn(email)).pair
+      const elsewhere = cookieOf(yield* signIn(email)).pair
+      const answer = yield* change(here, password, "another battery")
+      assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
+      assert.deepStrictEqual([yield* whoIs(here), yield* whoIs(elsewhere)], [id, 401])
+      assert.strictEqual((yield* signIn(email)).status, 401)
+      assert.strictEqual((yield* signIn(email, "another battery")).status, 200)
+    })
+  )
+
+  it.effect("needs the current one, and without it nothing changes", () =>
+    Effect.gen(function* () {
+      const { email, id } = yield* account
+      const here = cookieOf(yield* signIn(email)).pair
+      const elsewhere = cookieOf(yield* signIn(email)).pair
+      assertError(yield* change(here, "wrong", "another battery"), { status: 401, code: "wrong_password" })
+      assertError(yield* change(here, password, "short"), { status: 400, code: "password_refused" })
+      assert.deepStrictEqual([yield* whoIs(here), yield* whoIs(elsewhere)], [id, id])
+      assert.strictEqual((yield* signIn(email)).status, 200)
+    })
+  )
+})
+
+layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
+  it.effect("the cookie is bound to the host and goes over TLS only", () =>
+    Effect.gen(function* () {
+      const { email, id } = yield* account
+      const { attributes, name, pair } = cookieOf(yield* signIn(email))
+      assert.strictEqual(name, "__Host-berth_session")
+      assert.deepStrictEqual(attributes, ["HttpOnly", `Max-Age=${thirtyDays}`, "Path=/", "SameSite=Lax", "Secure"])
+      assert.strictEqual(yield* whoIs(pair), id)
+    })
+  )
+
+  it.effect("only the service's own https origin counts", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      assert.strictEqual((yield* signIn(email, password, { origin: "https://berth.example" })).status, 200)
+      for (const origin of ["http://berth.example", "https://a.berth.example", "https://berth.example:8443"])
+        assertError(yield* signIn(email, password, { origin }), { status: 403, code: "foreign_origin" })
+    })
+  )
+})

@@ -1,0 +1,88 @@
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import { unique } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { Scene, sceneLayer } from "./ErrorRow.ts"
+import { successRows } from "./rows/SuccessRows.ts"
+import * as s from "./Shapes.ts"
+import { ownerWithAgent } from "./Scene.ts"
+
+const app = sceneLayer.pipe(Layer.provideMerge(App.layer()))
+
+layer(app, { excludeTestServices: true })("A success carries exactly its documented members", (it) => {
+  for (const row of successRows)
+    it.effect(row.what, () =>
+      Effect.gen(function* () {
+        const service = yield* App.WebApp
+        const answer = yield* service[row.listener ?? "web"](row.call(yield* Scene))
+        assert.strictEqual(answer.status, row.status ?? 200, answer.text)
+        assert.match(answer.headers["content-type"] ?? "", /^application\/json/)
+        s.assertShape(answer.body, row.shape)
+      })
+    )
+
+  it.effect("POST /api/register, and the sign-in that follows", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const json = { email: `${yield* unique("new")}@example.com`, password: "correct horse battery" }
+      const user = { id: s.id("usr"), email: s.is(json.email), name: s.is(json.email) }
+      const registered = yield* web({ method: "POST", path: "/api/register", json })
+      assert.strictEqual(registered.status, 200)
+      s.assertShape(registered.body, user)
+      const signedIn = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json })
+      assert.strictEqual(signedIn.status, 200)
+      s.assertShape(signedIn.body, { user, url: s.is("/dashboard") })
+    })
+  )
+
+  it.effect("GET /api/instance/:userId once its cell has been up", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const startedAt = yield* DateTime.now
+      const instances = yield* InstanceRepository
+      yield* instances.update(owner.user.id, { status: "active", startedAt, runtimeVersion: "3.2.1" })
+      const instance = yield* web({ method: "GET", path: `/api/instance/${owner.user.id}`, as: owner })
+      const detail = yield* web({ method: "GET", path: `/api/agents/${owner.agent.id}`, as: owner })
+      assert.deepInclude(instance.body, {
+        status: "active",
+        startedAt: DateTime.formatIso(startedAt),
+        runtimeVersion: "3.2.1"
+      })
+      assert.deepInclude(detail.body["agent"], {
+        startedAt: DateTime.formatIso(startedAt),
+        runtimeVersion: "3.2.1",
+        subdomain: instance.body["subdomain"],
+        url: instance.body["url"]
+      })
+    })
+  )
+
+  it.effect("GET /api/instance/:userId/token gives the same token every time", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const ask = web({ method: "GET", path: `/api/instance/${owner.user.id}/token`, as: owner })
+      const answers = yield* Effect.replicateEffect(ask, 4, { concurrency: "unbounded" })
+      assert.strictEqual(new Set(answers.map(({ body }) => body["token"])).size, 1)
+    })
+  )
+
+  it.effect("memory is the last ten messages, each cut to 100 characters", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      for (let index = 0; index < 6; index++)
+        yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: `${index}${"😀".repeat(200)}` } })
+      const { body } = yield* web({ method: "GET", path: "/api/agent?action=memory", as: owner })
+      assert.deepStrictEqual(
+        body["memory"],
+        [1, 2, 3, 4, 5].flatMap((index) => [
+          { role: "user", content: `${index}${"😀".repeat(99)}` },
+          { role: "assistant", content: `Echo: ${index}${"😀".repeat(93)}` }
+        ])
+      )
+    })
+  )
+})

@@ -1,0 +1,224 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import * as App from "../support/WebApp.ts"
+import { assertError, withoutTrace } from "./Answers.ts"
+import { ownerWithAgent } from "./Scene.ts"
+
+const oneMiB = 1024 * 1024
+
+const both = ["web", "backend"] as const
+
+layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint", (it) => {
+  for (const listener of both) {
+    it.effect(`an unknown path is 404 on the ${listener} listener, whatever the method`, () =>
+      Effect.gen(function* () {
+        const app = yield* App.WebApp
+        for (const method of ["GET", "POST", "DELETE", "OPTIONS", "TRACE"])
+          for (const path of ["/nowhere", "/api/nowhere", "/API/settings", "/api%2Fsettings", "/api/agents/a/b/c"])
+            assertError(yield* app[listener]({ method, path }), { status: 404, code: "route_not_found" })
+      })
+    )
+  }
+
+  it.effect("a path that is no text is 404, with a session and without", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      for (const path of ["/api/agents/%00", "/api/agents/%", "/api/agents/%zz", "/api/agents/%ed%a0%80", "/%c0%af"]) {
+        const missing = { status: 404, code: "route_not_found" }
+        assertError(yield* web({ method: "GET", path }), missing)
+        assertError(yield* web({ method: "GET", path, as: owner }), missing)
+      }
+    })
+  )
+
+  it.effect("a wrong method is 405 and says which are right", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.WebApp
+      const table = [
+        [yield* web({ method: "DELETE", path: "/api/settings" }), "GET, HEAD, POST, PATCH"],
+        [yield* web({ method: "GET", path: "/api/register" }), "POST"],
+        [yield* web({ method: "OPTIONS", path: "/api/instance/usr_0" }), "GET, HEAD"],
+        [yield* web({ method: "GET", path: "/api/instance/usr_0/start" }), "POST"],
+        [yield* web({ method: "TRACE", path: "/health/live" }), "GET, HEAD"],
+        [yield* backend({ method: "PUT", path: "/api/ai/chat" }), "POST"]
+      ] as const
+      for (const [answer, allow] of table) {
+        assertError(answer, { status: 405, code: "method_not_allowed" })
+        assert.strictEqual(answer.headers.allow, allow)
+      }
+    })
+  )
+
+  it.effect("errors at a lifecycle path have its shape, whoever tells them", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const path = "/api/instance/usr_0/start"
+      const foreign = { origin: "https://evil.example" }
+      const answers = [
+        yield* web({ method: "GET", path }),
+        yield* web({ method: "POST", path, headers: foreign }),
+        yield* web({ method: "POST", path: "/api/instance/%00/start" }),
+        yield* web({ method: "POST", path, body: "x".repeat(oneMiB + 1) })
+      ]
+      assert.deepStrictEqual(
+        answers.map(({ body, status }) => [status, body["success"], body["status"]]),
+        [405, 403, 404, 413].map((status) => [status, false, "error"])
+      )
+      const elsewhere = yield* web({ method: "DELETE", path: "/api/settings" })
+      assert.notProperty(elsewhere.body, "success")
+    })
+  )
+
+  it.effect("HEAD is GET without a body, and a trailing slash changes nothing", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const whole = yield* web({ method: "GET", path: "/api/settings", as: owner })
+      const head = yield* web({ method: "HEAD", path: "/api/settings", as: owner })
+      const slash = yield* web({ method: "GET", path: "/api/settings/", as: owner })
+      assert.deepStrictEqual([head.status, head.text], [200, ""])
+      assert.strictEqual(head.headers["content-length"], String(Buffer.byteLength(whole.text)))
+      assert.strictEqual(slash.text, whole.text)
+      const unknown = yield* web({ method: "HEAD", path: "/api/settings" })
+      assert.deepStrictEqual([unknown.status, unknown.text], [401, ""])
+    })
+  )
+
+  it.effect("a request id is kept when it is harmless, else made", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const idOf = (given?: string) =>
+        Effect.map(
+          web({ method: "GET", path: "/api/agents", headers: given === undefined ? {} : { "x-request-id": given } }),
+          ({ headers }) => String(headers["x-request-id"])
+        )
+      assert.strictEqual(yield* idOf("my-id.1:2_3"), "my-id.1:2_3")
+      for (const given of [undefined, "", "a b", 'x"y', "é", "a".repeat(129)])
+        assert.match(yield* idOf(given), /^req_[0-9a-f]{32}$/)
+    })
+  )
+
+  it.effect("a trace goes on", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const traceId = "4bf92f3577b34da6a3ce929d0e0e4736"
+      const answer = yield* web({
+        method: "GET",
+        path: "/api/settings",
+        headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
+      })
+      assert.strictEqual(answer.body["traceId"], traceId)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("The origin rule", (it) => {
+  const foreign = (appUrl: URL) => [
+    "https://evil.example",
+    "null",
+    "",
+    `http://agents.localhost:${appUrl.port}`,
+    `https://localhost:${appUrl.port}`,
+    `http://localhost:${Number(appUrl.port) + 1}`
+  ]
+
+  it.effect("refuses what a foreign page sends, sign-up and sign-in too, before anything else is looked at", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const calls = [
+        { method: "POST", path: "/api/register", body: "{bad" },
+        { method: "POST", path: "/api/auth/callback/credentials", json: {} },
+        { method: "POST", path: "/api/auth/signout", as: owner },
+        { method: "POST", path: "/api/settings", as: owner, json: { name: "Robbed" } },
+        { method: "PATCH", path: "/api/settings", as: owner, json: { name: "Robbed" } },
+        { method: "POST", path: "/api/agents/provision", as: owner, json: { name: "a" } },
+        { method: "POST", path: `/api/instance/${owner.user.id}/stop`, as: owner },
+        { method: "POST", path: "/api/agent", as: owner, json: { message: "hello" } },
+        { method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } }
+      ]
+      for (const origin of foreign(appUrl))
+        for (const call of calls)
+          assertError(yield* web({ ...call, headers: { origin } }), { status: 403, code: "foreign_origin" })
+      const settings = yield* web({ method: "GET", path: "/api/settings", as: owner })
+      assert.strictEqual(settings.body["name"], owner.user.name)
+    })
+  )
+
+  it.effect("lets its own pages by every name of the loopback address, and programs, and reading", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const change = (headers: Record<string, string>) =>
+        web({ method: "POST", path: "/api/settings", as: owner, json: { name: "New" }, headers })
+      for (const host of ["localhost", "127.0.0.1", "[::1]"])
+        assert.strictEqual((yield* change({ origin: `http://${host}:${appUrl.port}` })).status, 200, host)
+      assert.strictEqual((yield* change({})).status, 200)
+      const read = yield* web({
+        method: "GET",
+        path: "/api/settings",
+        as: owner,
+        headers: { origin: "https://evil.example" }
+      })
+      assert.strictEqual(read.status, 200)
+      assert.notProperty(read.headers, "access-control-allow-origin")
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("Cookies", (it) => {
+  it.effect("hostile ones are nobody's", () =>
+    Effect.gen(function* () {
+      const { cookieName, web } = yield* App.WebApp
+      const hostile = [
+        "=",
+        ";;;;",
+        `${cookieName}`,
+        `${cookieName}=`,
+        `${cookieName}=%`,
+        `${cookieName}=%00`,
+        `${cookieName}=%ed%a0%80`,
+        `${cookieName}="`,
+        `${cookieName}=' or 1=1 --`,
+        `${cookieName}=${"a".repeat(10_000)}`,
+        "__proto__=x; constructor=y; toString=z",
+        `${cookieName.toUpperCase()}=x`
+      ]
+      const nobody = yield* web({ method: "GET", path: "/api/settings" })
+      for (const cookie of hostile) {
+        const answer = yield* web({ method: "GET", path: "/api/settings", headers: { cookie } })
+        assert.deepStrictEqual([answer.status, withoutTrace(answer)], [401, withoutTrace(nobody)], cookie)
+      }
+    })
+  )
+
+  it.effect("of two with the session's name the first counts, however they are sent", () =>
+    Effect.gen(function* () {
+      const { cookieName, web } = yield* App.WebApp
+      const [me, other] = [yield* App.newcomer(), yield* App.newcomer()]
+      const who = (cookie: string | ReadonlyArray<string>) =>
+        Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
+          status === 200 ? body["id"] : status
+        )
+      assert.strictEqual(yield* who(`${me.cookie}; ${other.cookie}`), me.user.id)
+      assert.strictEqual(yield* who([me.cookie, other.cookie]), me.user.id)
+      assert.strictEqual(yield* who(`${cookieName}=junk; ${me.cookie}`), 401)
+      assert.strictEqual(yield* who(`a=b; c="d"; ;x; ${me.cookie}; e`), me.user.id)
+    })
+  )
+
+  it.effect("the session's token is taken from nowhere else", () =>
+    Effect.gen(function* () {
+      const { cookieName, web } = yield* App.WebApp
+      const me = yield* App.newcomer()
+      const token = me.cookie.slice(cookieName.length + 1)
+      const elsewhere = [
+        web({ method: "GET", path: `/api/settings?${me.cookie}` }),
+        web({ method: "GET", path: "/api/settings", headers: { authorization: `Bearer ${token}` } }),
+        web({ method: "GET", path: "/api/settings", headers: { cookie: `berth_session=${token}` } })
+      ]
+      for (const asked of elsewhere) assert.strictEqual((yield* asked).status, 401)
+    })
+  )
+})

@@ -1,0 +1,202 @@
+import { type ErrorRow, registeredPassword } from "../ErrorRow.ts"
+import { whileUsersVanish } from "../Scene.ts"
+
+const register = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "POST /api/register",
+  call: () => ({ json }),
+  status: 400,
+  code,
+  ...(fields === undefined ? {} : { fields })
+})
+
+const good = { email: "new@example.com", password: "correct horse battery" }
+
+const registerRows: ReadonlyArray<ErrorRow> = [
+  register("nothing is given", {}, "invalid_request", ["email", "password"]),
+  register("the e-mail is missing", { password: good.password }, "invalid_request", ["email"]),
+  register("the password is missing", { email: good.email }, "invalid_request", ["password"]),
+  register("the types are wrong", { email: 1, password: [], name: {}, referralCode: 5 }, "invalid_request", [
+    "email",
+    "password",
+    "name",
+    "referralCode"
+  ]),
+  register("the e-mail is null", { ...good, email: null }, "invalid_request", ["email"]),
+  register("the e-mail is none", { ...good, email: "nobody" }, "invalid_email"),
+  register("the e-mail is empty", { ...good, email: "" }, "invalid_email"),
+  register("the e-mail has no dot in its domain", { ...good, email: "a@b" }, "invalid_email"),
+  register("the e-mail is of the wallets' domain", { ...good, email: "0xabc@wallet.localhost" }, "invalid_email"),
+  register("the e-mail is too long", { ...good, email: `${"a".repeat(64)}@${"b.".repeat(150)}com` }, "invalid_email"),
+  register("the password has 7 characters", { ...good, password: "1234567" }, "password_refused"),
+  register(
+    "the password has 7 characters of two units each",
+    { ...good, password: "😀".repeat(7) },
+    "password_refused"
+  ),
+  register("the password has more than 1,024 bytes", { ...good, password: "é".repeat(513) }, "password_refused"),
+  register("the name has a line break", { ...good, name: "a\nb" }, "invalid_name"),
+  register("the name has 201 characters", { ...good, name: "n".repeat(201) }, "invalid_name"),
+  register("the referral code has a space", { ...good, referralCode: "no code" }, "invalid_referral_code"),
+  register("the referral code has 21 characters", { ...good, referralCode: "a".repeat(21) }, "invalid_referral_code"),
+  register("the referral code is nobody's", { ...good, referralCode: "nobodys-code" }, "invalid_referral_code"),
+  {
+    when: "the e-mail is taken",
+    listener: "web",
+    route: "POST /api/register",
+    call: ({ owner }) => ({ json: { ...good, email: owner.user.email } }),
+    status: 409,
+    code: "email_taken"
+  },
+  {
+    when: "the e-mail is taken in another spelling",
+    listener: "web",
+    route: "POST /api/register",
+    call: ({ owner }) => ({ json: { ...good, email: ` ${owner.user.email.toUpperCase()} ` } }),
+    status: 409,
+    code: "email_taken"
+  }
+]
+
+const credentials = (when: string, json: unknown, status: number, code: string, fields?: ReadonlyArray<string>) =>
+  ({
+    when,
+    listener: "web",
+    route: "POST /api/auth/callback/credentials",
+    call: () => ({ json }),
+    status,
+    code,
+    ...(fields === undefined ? {} : { fields })
+  }) satisfies ErrorRow
+
+const signInRows: ReadonlyArray<ErrorRow> = [
+  credentials("nothing is given", {}, 400, "invalid_request", ["email", "password"]),
+  credentials("the password is missing", { email: good.email }, 400, "invalid_request", ["password"]),
+  credentials("the types are wrong", { email: true, password: 12345678 }, 400, "invalid_request", [
+    "email",
+    "password"
+  ]),
+  credentials("nobody has the e-mail", { email: "nobody@example.com", password: "x" }, 401, "invalid_credentials"),
+  credentials("the e-mail is none", { email: "nobody", password: "x" }, 401, "invalid_credentials"),
+  credentials("the password is empty", { email: "nobody@example.com", password: "" }, 401, "invalid_credentials"),
+  {
+    when: "a form lacks its password",
+    listener: "web",
+    route: "POST /api/auth/callback/credentials",
+    call: () => ({ body: "email=a%40b.de", headers: { "content-type": "application/x-www-form-urlencoded" } }),
+    status: 400,
+    code: "invalid_request",
+    fields: ["password"]
+  },
+  {
+    when: "a form's password is wrong",
+    listener: "web",
+    route: "POST /api/auth/callback/credentials",
+    call: () => ({
+      body: "email=a%40b.de&password=x",
+      headers: { "content-type": "application/x-www-form-urlencoded" }
+    }),
+    status: 401,
+    code: "invalid_credentials"
+  }
+]
+
+const settings = (
+  method: "POST" | "PATCH",
+  when: string,
+  json: unknown,
+  status: number,
+  code: string,
+  more: Pick<ErrorRow, "during" | "fields"> = {}
+): ErrorRow => ({
+  when,
+  listener: "web",
+  route: `${method} /api/settings`,
+  call: ({ owner }) => ({ as: owner, json }),
+  status,
+  code,
+  ...more
+})
+
+const nobody = (route: ErrorRow["route"]): ErrorRow => ({
+  when: "nobody is signed in",
+  listener: "web",
+  route,
+  status: 401,
+  code: "unauthorized"
+})
+
+const settingsRows: ReadonlyArray<ErrorRow> = [
+  nobody("GET /api/settings"),
+  nobody("POST /api/settings"),
+  nobody("PATCH /api/settings"),
+  {
+    when: "the session is unknown",
+    listener: "web",
+    route: "GET /api/settings",
+    call: ({ owner }) => ({ headers: { cookie: `${owner.cookie}x` } }),
+    status: 401,
+    code: "unauthorized"
+  },
+  settings("POST", "the e-mail is none", { email: "nobody" }, 400, "invalid_email"),
+  settings("POST", "the name is blank", { name: " " }, 400, "invalid_name"),
+  settings("POST", "the types are wrong", { name: 1, email: 2 }, 400, "invalid_request", { fields: ["name", "email"] }),
+  settings("POST", "the user is gone", { name: "New" }, 404, "user_not_found", { during: whileUsersVanish }),
+  {
+    when: "the e-mail is another's",
+    listener: "web",
+    route: "POST /api/settings",
+    call: ({ owner, stranger }) => ({ as: owner, json: { email: stranger.user.email.toUpperCase() } }),
+    status: 409,
+    code: "email_taken"
+  },
+  settings("PATCH", "the name is blank", { name: "" }, 400, "invalid_name"),
+  settings("PATCH", "the types are wrong", { name: 1, notifications: { email: "yes" } }, 400, "invalid_request", {
+    fields: ["name", "notifications.email"]
+  }),
+  settings("PATCH", "the user is gone", { name: "New" }, 404, "user_not_found", { during: whileUsersVanish })
+]
+
+const change = (
+  when: string,
+  json: unknown,
+  status: number,
+  code: string,
+  fields?: ReadonlyArray<string>
+): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "POST /api/settings/password",
+  call: ({ registered }) => ({ as: registered, json }),
+  status,
+  code,
+  ...(fields === undefined ? {} : { fields })
+})
+
+const currentPassword = registeredPassword
+
+const passwordRows: ReadonlyArray<ErrorRow> = [
+  nobody("POST /api/settings/password"),
+  change("nothing is given", {}, 400, "invalid_request", ["currentPassword", "newPassword"]),
+  change("the new one is missing", { currentPassword }, 400, "invalid_request", ["newPassword"]),
+  change("the types are wrong", { currentPassword: 1, newPassword: null }, 400, "invalid_request", [
+    "currentPassword",
+    "newPassword"
+  ]),
+  change("the new one has 7 characters", { currentPassword, newPassword: "1234567" }, 400, "password_refused"),
+  change(
+    "the new one has more than 1,024 bytes",
+    { currentPassword, newPassword: "é".repeat(513) },
+    400,
+    "password_refused"
+  ),
+  change(
+    "the current one is wrong",
+    { currentPassword: "wrong", newPassword: "another battery" },
+    401,
+    "wrong_password"
+  )
+]
+
+export const accountRows: ReadonlyArray<ErrorRow> = [...registerRows, ...signInRows, ...settingsRows, ...passwordRows]

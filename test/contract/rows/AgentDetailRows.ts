@@ -1,0 +1,99 @@
+import { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { Effect } from "effect"
+import { ScriptedAgentManager } from "../../support/ScriptedAgentManager.ts"
+import type { AppCall } from "../../support/WebApp.ts"
+import type { Circumstances, ErrorRow } from "../ErrorRow.ts"
+import { withoutTable } from "../Scene.ts"
+
+/** What every route of one agent answers. */
+const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}): ReadonlyArray<ErrorRow> => {
+  const at = (id: string) => (route.split(" ")[1] ?? "").replace(":id", id)
+  return [
+    { when: "nobody is signed in", listener: "web", route, call: () => more, status: 401, code: "unauthorized" },
+    {
+      when: "there is no such agent",
+      listener: "web",
+      route,
+      call: ({ owner }) => ({ ...more, as: owner, path: at("agt_0") }),
+      status: 404,
+      code: "agent_not_found"
+    },
+    {
+      when: "the agent is another's",
+      listener: "web",
+      route,
+      call: ({ owner, stranger }) => ({ ...more, as: owner, path: at(stranger.agent.id) }),
+      status: 404,
+      code: "agent_not_found"
+    },
+    {
+      when: "the database fails",
+      listener: "web",
+      route,
+      call: ({ owner }) => ({ ...more, as: owner, path: at(owner.agent.id) }),
+      during: withoutTable("agents"),
+      status: 500,
+      code: "internal"
+    }
+  ]
+}
+
+const change = (
+  when: string,
+  json: unknown,
+  status: number,
+  code: string,
+  more: Pick<ErrorRow, "during" | "fields" | "members"> = {}
+): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "PUT /api/agents/:id/config",
+  call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/config`, json }),
+  status,
+  code,
+  ...more
+})
+
+const wrong = (when: string, json: unknown, ...fields: ReadonlyArray<string>) =>
+  change(when, json, 400, "invalid_request", { fields })
+
+const reconfiguring =
+  (outcome: Effect.Effect<never, BackendIsUnavailable | CellIsUnavailable>): Circumstances =>
+  (effect) =>
+    Effect.flatMap(ScriptedAgentManager, ({ during }) => during({ reconfigure: () => outcome })(effect))
+
+const page = (query: string, field: string): ErrorRow => ({
+  when: `the page is asked for by ${query}`,
+  listener: "web",
+  route: "GET /api/agents/:id/messages",
+  call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/messages?${query}` }),
+  status: 400,
+  code: "invalid_request",
+  fields: [field]
+})
+
+export const agentDetailRows: ReadonlyArray<ErrorRow> = [
+  ...ofOneAgent("GET /api/agents/:id"),
+  ...ofOneAgent("GET /api/agents/:id/config"),
+  ...ofOneAgent("PUT /api/agents/:id/config", { body: "{bad", headers: { "content-type": "application/json" } }).filter(
+    ({ status }) => status < 500
+  ),
+  wrong("a member is unknown", { colour: "red", size: 1 }, "colour", "size"),
+  wrong("the types are wrong", { model: 1, channels: "web", skills: [1] }, "model", "channels", "skills.0"),
+  wrong("the figures are out of range", { temperature: -0.1, maxTokens: 0 }, "temperature", "maxTokens"),
+  wrong("a member is null that has no null", { timezone: null, channels: null }, "timezone", "channels"),
+  change("the model is none of those allowed", { model: "gpt-2" }, 400, "model_not_allowed"),
+  change("a custom model is not named", { model: "custom" }, 400, "custom_model_missing"),
+  change("the agent cannot be told", { temperature: 1 }, 500, "configuration_not_applied", {
+    during: reconfiguring(new CellIsUnavailable({ reason: "it ended" }))
+  }),
+  change("the backend is gone", { temperature: 1 }, 500, "configuration_not_applied", {
+    during: reconfiguring(new BackendIsUnavailable({ reason: "it does not answer" }))
+  }),
+  ...ofOneAgent("GET /api/agents/:id/messages"),
+  page("limit=many", "limit"),
+  page("limit=", "limit"),
+  page("limit=Infinity", "limit"),
+  page("offset=first", "offset"),
+  ...ofOneAgent("DELETE /api/agents/provision/:id")
+]

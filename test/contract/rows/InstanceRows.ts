@@ -1,0 +1,112 @@
+import type { AgentManager } from "@berth/domain/instances/AgentManager"
+import { BackendIsUnavailable, CellIsUnavailable, InstanceIsUnknown } from "@berth/domain/instances/InstanceErrors"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { type Context, Effect } from "effect"
+import { ScriptedAgentManager } from "../../support/ScriptedAgentManager.ts"
+import type { Circumstances, ErrorRow, SceneOf } from "../ErrorRow.ts"
+
+type Manager = Context.Tag.Service<AgentManager>
+
+const lifecycle = { success: false, status: "error" }
+
+const pathsOfInstances = ["", "/token", "/start", "/stop", "/restart", "/update", "/repair", "/reset-memory"] as const
+type InstancePath = (typeof pathsOfInstances)[number]
+const routeOf = (path: InstancePath): ErrorRow["route"] =>
+  `${path === "" || path === "/token" ? "GET" : "POST"} /api/instance/:userId${path}`
+
+const row = (
+  path: InstancePath,
+  when: string,
+  call: (scene: SceneOf) => Pick<SceneOf["owner"], "user" | "cookie"> | undefined,
+  ofWhom: (scene: SceneOf) => string,
+  outcome: Pick<ErrorRow, "status" | "code" | "during">
+): ErrorRow => ({
+  when,
+  listener: "web",
+  route: routeOf(path),
+  call: (scene) => {
+    const as = call(scene)
+    return { path: `/api/instance/${ofWhom(scene)}${path}`, ...(as === undefined ? {} : { as }) }
+  },
+  members: lifecycle,
+  ...outcome
+})
+
+const ownersId = ({ owner }: SceneOf) => owner.user.id
+const byOwner = ({ owner }: SceneOf) => owner
+
+const doing =
+  (script: Partial<Manager>): Circumstances =>
+  (effect) =>
+    Effect.flatMap(ScriptedAgentManager, ({ during }) => during(script)(effect))
+
+const backendGone = new BackendIsUnavailable({ reason: "it does not answer" })
+const cellGone = new CellIsUnavailable({ reason: "it did not come up" })
+const broken = Effect.die(new Error("hunter2 at /internal/instances"))
+
+const managed = ["start", "stop", "restart", "update", "repair"] as const
+
+const failing = (method: (typeof managed)[number]): ReadonlyArray<ErrorRow> => {
+  const path = `/${method}` as const
+  const during = (outcome: Effect.Effect<never, BackendIsUnavailable | InstanceIsUnknown>) =>
+    doing({ [method]: () => outcome })
+  return [
+    row(path, "one has no instance", byOwner, ownersId, {
+      status: 404,
+      code: "instance_not_found",
+      during: during(Effect.fail(new InstanceIsUnknown()))
+    }),
+    row(path, "the backend does not answer", byOwner, ownersId, {
+      status: 502,
+      code: "backend_unavailable",
+      during: during(Effect.fail(backendGone))
+    }),
+    row(path, "something breaks", byOwner, ownersId, { status: 500, code: "internal", during: during(broken) })
+  ]
+}
+
+/** The owner's gateway token cannot be opened any more. */
+const withSpoiltToken: Circumstances = (effect) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.acquireUseRelease(
+      Effect.orDie(sql`update instances set gateway_token_sealed = 'v1.other.AAAA.AAAA'`),
+      () => effect,
+      () => Effect.orDie(sql`update instances set gateway_token_sealed = null`)
+    )
+  )
+
+export const instanceRows: ReadonlyArray<ErrorRow> = [
+  ...pathsOfInstances.flatMap((path) => [
+    row(path, "nobody is signed in", () => undefined, ownersId, { status: 401, code: "unauthorized" }),
+    row(path, "the instance is another's", ({ stranger }) => stranger, ownersId, { status: 403, code: "not_owner" }),
+    row(
+      path,
+      "there is no such instance",
+      ({ stranger }) => stranger,
+      () => "usr_0",
+      { status: 403, code: "not_owner" }
+    )
+  ]),
+  ...(["", "/token", "/reset-memory"] as const).map((path) =>
+    row(
+      path,
+      "one has no instance",
+      ({ newcomer }) => newcomer,
+      ({ newcomer }) => newcomer.user.id,
+      { status: 404, code: "instance_not_found" }
+    )
+  ),
+  ...managed.flatMap(failing),
+  ...(["start", "restart", "update", "repair"] as const).map((method) =>
+    row(`/${method}`, "the cell does not come up", byOwner, ownersId, {
+      status: 502,
+      code: "instance_unavailable",
+      during: doing({ [method]: () => cellGone })
+    })
+  ),
+  row("/token", "the token cannot be opened", byOwner, ownersId, {
+    status: 500,
+    code: "internal",
+    during: withSpoiltToken
+  })
+]

@@ -1,0 +1,125 @@
+import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
+import { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { Effect, Stream } from "effect"
+import { ScriptedAgentManager } from "../../support/ScriptedAgentManager.ts"
+import type { Circumstances, ErrorRow, SceneOf } from "../ErrorRow.ts"
+
+const answering =
+  (answer: Stream.Stream<never, BackendIsUnavailable | CellIsUnavailable | TurnFailed>): Circumstances =>
+  (effect) =>
+    Effect.flatMap(ScriptedAgentManager, ({ during }) => during({ chat: () => answer })(effect))
+
+const silent: ReadonlyArray<readonly [string, Circumstances]> = [
+  ["the backend is gone", answering(Stream.fail(new BackendIsUnavailable({ reason: "it does not answer" })))],
+  ["the cell is gone", answering(Stream.fail(new CellIsUnavailable({ reason: "it ended" })))],
+  ["the turn fails", answering(Stream.fail(new TurnFailed({ reason: "the model said no" })))],
+  ["the answer breaks off", answering(Stream.empty)],
+  ["something breaks", answering(Stream.die(new Error("hunter2 at /internal/turns")))]
+]
+
+const read = (when: string, query: (scene: SceneOf) => string, status: number, code: string): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "GET /api/agent",
+  call: (scene) => ({ as: scene.owner, path: `/api/agent?${query(scene)}` }),
+  status,
+  code
+})
+
+const post =
+  (route: "POST /api/agent" | "POST /api/chat") =>
+  (
+    when: string,
+    json: unknown,
+    status: number,
+    code: string,
+    more: Pick<ErrorRow, "during" | "fields"> & { readonly as?: (scene: SceneOf) => SceneOf["newcomer"] } = {}
+  ): ErrorRow => {
+    const { as = ({ owner }: SceneOf) => owner, ...rest } = more
+    return { when, listener: "web", route, call: (scene) => ({ as: as(scene), json }), status, code, ...rest }
+  }
+const act = post("POST /api/agent")
+const chat = post("POST /api/chat")
+
+const unauthorized = (route: ErrorRow["route"]): ErrorRow => ({
+  when: "nobody is signed in",
+  listener: "web",
+  route,
+  status: 401,
+  code: "unauthorized"
+})
+
+const tooLong = "m".repeat(100_001)
+
+export const interactionRows: ReadonlyArray<ErrorRow> = [
+  unauthorized("GET /api/agent"),
+  read("the action is unknown", () => "action=dance", 400, "invalid_request"),
+  read("the action is given twice", () => "action=sessions&action=memory", 400, "invalid_request"),
+  read("the session is not named", () => "action=session", 400, "invalid_message"),
+  read("there is no such session", () => "action=session&sessionId=chs_0", 404, "session_not_found"),
+  read(
+    "the session is another's",
+    ({ stranger }) => `action=session&sessionId=${stranger.conversation}`,
+    404,
+    "session_not_found"
+  ),
+  read(
+    "the agent is another's",
+    ({ stranger }) => `action=memory&agentId=${stranger.agent.id}`,
+    404,
+    "agent_not_found"
+  ),
+
+  unauthorized("POST /api/agent"),
+  act("the action is unknown", { action: "dance", message: "hello" }, 400, "invalid_request", { fields: ["action"] }),
+  act("the message is missing", {}, 400, "invalid_message"),
+  act("the message is null", { message: null }, 400, "invalid_message"),
+  act("the message is blank", { message: " \n" }, 400, "invalid_message"),
+  act("the message is too long", { message: tooLong }, 400, "invalid_message"),
+  act("the types are wrong", { message: 1, sessionId: 2, agentId: 3 }, 400, "invalid_request", {
+    fields: ["message", "sessionId", "agentId"]
+  }),
+  act("there is no such session", { message: "hello", sessionId: "chs_0" }, 404, "session_not_found"),
+  {
+    when: "the session is another's",
+    listener: "web",
+    route: "POST /api/agent",
+    call: ({ owner, stranger }) => ({ as: owner, json: { message: "hello", sessionId: stranger.conversation } }),
+    status: 404,
+    code: "session_not_found"
+  },
+  {
+    when: "the agent is another's",
+    listener: "web",
+    route: "POST /api/agent",
+    call: ({ owner, stranger }) => ({ as: owner, json: { message: "hello", agentId: stranger.agent.id } }),
+    status: 404,
+    code: "agent_not_found"
+  },
+  {
+    when: "a session is to be opened with another's agent",
+    listener: "web",
+    route: "POST /api/agent",
+    call: ({ owner, stranger }) => ({ as: owner, json: { action: "create-session", agentId: stranger.agent.id } }),
+    status: 404,
+    code: "agent_not_found"
+  },
+  act("there is no agent", { message: "hello" }, 404, "no_running_agent", { as: ({ newcomer }) => newcomer }),
+  act("the agent is stopped", { message: "hello" }, 404, "no_running_agent", { as: ({ idle }) => idle }),
+  act("there is no agent to open a session with", { action: "create-session" }, 404, "no_running_agent", {
+    as: ({ newcomer }) => newcomer
+  }),
+  act("the units are used up", { message: "hello" }, 402, "units_exhausted", { as: ({ spent }) => spent }),
+  ...silent.map(([when, during]) => act(when, { message: "hello" }, 500, "not_answered", { during })),
+
+  unauthorized("POST /api/chat"),
+  unauthorized("GET /api/chat"),
+  chat("the message is missing", {}, 400, "invalid_request", { fields: ["message"] }),
+  chat("the message is blank", { message: "" }, 400, "invalid_message"),
+  chat("the message is too long", { message: tooLong }, 400, "invalid_message"),
+  chat("the types are wrong", { message: {}, topic: 1 }, 400, "invalid_request", { fields: ["message", "topic"] }),
+  chat("there is no agent", { message: "hello" }, 500, "failed_to_send", { as: ({ newcomer }) => newcomer }),
+  chat("the agent is stopped", { message: "hello" }, 500, "failed_to_send", { as: ({ idle }) => idle }),
+  chat("the units are used up", { message: "hello" }, 402, "units_exhausted", { as: ({ spent }) => spent }),
+  ...silent.map(([when, during]) => chat(when, { message: "hello" }, 500, "failed_to_send", { during }))
+]

@@ -1,0 +1,388 @@
+import { UserId } from "@berth/domain/accounts/User"
+import { AgentId } from "@berth/domain/agents/Agent"
+import { isAlive } from "@berth/infra/process/RunningProcess"
+import { expect, layer } from "@effect/vitest"
+import { Array, Context, Effect, Exit, Fiber, Layer, Option, Redacted, Ref, Schedule, Stream } from "effect"
+import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
+import { allCells, cellPid, cellProcesses, environmentOf } from "./Cells.ts"
+import { member, text } from "./Journey.ts"
+import { type Berth, startBerth, until } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { type Newcomer, newcomer, type Told } from "./Visitor.ts"
+
+const model = "openai/gpt-4o-mini"
+
+class Service extends Context.Tag("@berth/test/ChaosService")<
+  Service,
+  { readonly berth: Berth; readonly upstream: OpenAiStandIn; readonly environment: Readonly<Record<string, string>> }
+>() {}
+
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const upstream = yield* openAiStandIn()
+    const environment = {
+      OPENAI_BASE_URL: upstream.baseUrl,
+      OPENAI_API_KEY: upstream.apiKey,
+      // Nothing listens there: no test asks the world for its models.
+      OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
+      LIMIT_REGISTER: "1000/1h",
+      LIMIT_SIGN_IN: "1000/1h",
+      DRAIN_SECONDS: "2"
+    }
+    const berth = yield* startBerth({ environment })
+    const { server } = yield* berth.pids
+    const [, databaseUrl = ""] = /(?:^|\0)DATABASE_URL=([^\0]+)/.exec(yield* environmentOf(server)) ?? []
+    return Layer.merge(
+      Layer.succeed(Service, { berth, upstream, environment }),
+      Records.layer(Redacted.make(databaseUrl))
+    )
+  })
+)
+
+const many = { concurrency: "unbounded" } as const
+
+const subscriber = Effect.gen(function* () {
+  const { berth } = yield* Service
+  const person = yield* newcomer(berth.webUrl)
+  yield* Records.subscribe(person.userId, "pro")
+  return person
+})
+
+/** Someone whose agent is up. */
+const settled = Effect.gen(function* () {
+  const person = yield* subscriber
+  const { id } = yield* person.provision("Ada", model)
+  yield* person.untilRunning(id)
+  return { ...person, agentId: id }
+})
+
+const pidOf = (userId: UserId) =>
+  Effect.flatMap(Service, ({ berth }) => Effect.flatMap(cellPid(berth.place.dataDirectory, userId), Effect.orDie))
+
+const kill = (pid: number) => Effect.sync(() => process.kill(pid, "SIGKILL"))
+
+/** Kills programs of the supervisor and waits until others are in their place, but not until those are ready. */
+const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
+  Effect.gen(function* () {
+    const { berth } = yield* Service
+    const before = yield* berth.pids
+    yield* Effect.forEach(names, (name) => kill(before[name]))
+    yield* until(
+      Effect.map(berth.pids, (now) => names.every((name) => now[name] !== before[name] && isAlive(now[name])))
+    )
+  })
+
+/** Starts a chat whose answer stops in the middle; it comes back when as much of it as there will be has arrived. */
+const beginChat = (person: Newcomer, message: string, pieces: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const { upstream } = yield* Service
+    const before = upstream.received.length
+    upstream.next(pieces.length === 0 ? { type: "hang" } : { type: "break-off", pieces, by: "hanging" })
+    const told: Array<Told> = []
+    const fiber = yield* Effect.fork(
+      Effect.exit(
+        Stream.runForEach(person.events("/api/agent", { message }), (event) => Effect.sync(() => told.push(event)))
+      )
+    )
+    yield* until(Effect.sync(() => upstream.received.length > before && told.length >= pieces.length))
+    return { told, end: Fiber.join(fiber) }
+  })
+
+/** What the upstream was asked last in each of its calls. */
+const askedUpstream = Effect.map(Service, ({ upstream }) =>
+  upstream.received.flatMap(({ body }) => {
+    const messages = member(body, "messages")
+    return Array.isArray(messages) ? [text(member(messages.at(-1), "content"))] : []
+  })
+)
+
+/** Every message has its one answer or has failed, and what it cost is exactly the answers. */
+const expectInOrder = (person: Newcomer, expected: { readonly answered: number; readonly failed: number }) =>
+  Effect.gen(function* () {
+    const { answered, failed } = expected
+    const costs = { used: answered, booked: answered, ledger: answered, open: 0 }
+    expect(yield* Records.accountOf(person.userId)).toEqual({ ...expected, ...costs, replies: answered, pending: 0 })
+    const { body } = yield* person.raw("GET", "/api/chat")
+    expect(member(body, "count")).toBe(2 * answered + failed)
+  })
+
+const sessionOf = (person: Newcomer, sessionId: string) =>
+  Effect.map(person.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`), ({ body }) => {
+    const messages = member(body, "session", "messages")
+    return Array.isArray(messages) ? messages.map((message) => text(member(message, "content"))) : []
+  })
+
+/** Owners whose agents were asked for so many milliseconds before now. */
+const provisionedSince = (...ages: ReadonlyArray<number>) =>
+  Effect.gen(function* () {
+    const people = yield* Effect.forEach(ages, () => subscriber, { concurrency: 2 })
+    const longest = Math.max(...ages)
+    return yield* Effect.forEach(
+      Array.zip(people, ages),
+      ([person, age]) =>
+        Effect.map(Effect.delay(person.provision("Ada", model), longest - age), ({ id }) => ({
+          ...person,
+          agentId: id
+        })),
+      many
+    )
+  })
+
+/** Up, talking, and in one cell. */
+const expectWell = (person: Newcomer & { readonly agentId: AgentId }) =>
+  Effect.gen(function* () {
+    yield* person.untilRunning(person.agentId)
+    expect((yield* person.chat("How are you?")).reply).toBe("You said: How are you?")
+    expect(yield* cellProcesses(person.userId)).toEqual([yield* pidOf(person.userId)])
+  })
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a kill -9", (it) => {
+  it.effect(
+    "of a cell in the middle of an answer, the message has failed, and the next one is answered by another cell",
+    Effect.fn(function* () {
+      const { upstream } = yield* Service
+      const person = yield* settled
+      yield* person.chat("First")
+      const pid = yield* pidOf(person.userId)
+      const left = upstream.left()
+
+      const { end, told } = yield* beginChat(person, "Second", ["Half ", "an "])
+      yield* kill(pid)
+      expect(Exit.isSuccess(yield* end)).toBe(true)
+      expect(told.map(({ event }) => event)).toEqual(["delta", "delta", "error"])
+      expect(told.at(-1)?.data).toMatchObject({ code: "not_answered" })
+      // Nobody pays for an answer that nobody will read.
+      yield* until(Effect.sync(() => upstream.left() > left))
+      yield* expectInOrder(person, { answered: 1, failed: 1 })
+
+      const { reply, sessionId } = yield* person.chat("Third")
+      expect(reply).toBe("You said: Third")
+      const next = yield* pidOf(person.userId)
+      expect(next).not.toBe(pid)
+      yield* kill(next)
+      expect((yield* person.chat("Fourth")).sessionId).toBe(sessionId)
+      yield* expectInOrder(person, { answered: 3, failed: 1 })
+      expect(yield* askedUpstream).toEqual(expect.arrayContaining(["First", "Second", "Third", "Fourth"]))
+      yield* expectWell(person)
+    })
+  )
+
+  it.effect(
+    "of a cell while its agent is provisioned, the agent runs in another one",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const people = yield* provisionedSince(0, 0, 0)
+      // Just born, while it starts, and about when it is ready.
+      const moments = [0, 120, 300]
+      yield* Effect.forEach(
+        Array.zip(people, moments),
+        ([person, moment]) =>
+          Effect.gen(function* () {
+            const born = cellPid(berth.place.dataDirectory, person.userId)
+            yield* until(Effect.map(born, Option.isSome))
+            yield* Effect.sleep(moment)
+            yield* kill(Option.getOrThrow(yield* born))
+          }),
+        many
+      )
+      yield* Effect.forEach(people, expectWell, many)
+    })
+  )
+
+  it.effect(
+    "of a cell again and again, its agents have failed, until their owner starts them",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const person = yield* settled
+      const killWhatIsThere = Effect.flatMap(
+        cellProcesses(person.userId),
+        Effect.forEach((pid) => Effect.ignore(kill(pid)))
+      )
+      yield* until(
+        Effect.zipRight(
+          killWhatIsThere,
+          Effect.map(person.statusOf(person.agentId), (status) => status === "error")
+        ),
+        "30 seconds"
+      )
+      const { userId } = person
+      expect(yield* person.api.instances.find({ path: { userId } })).toMatchObject({ status: "error" })
+      expect(yield* person.raw("POST", "/api/agent", { body: { message: "Anyone?" } })).toMatchObject({ status: 404 })
+      expect(yield* berth.logs).toContain("A cell is gone for good")
+      expect(yield* person.raw("POST", `/api/instance/${userId}/start`)).toMatchObject({ status: 200 })
+      yield* expectWell(person)
+      yield* expectInOrder(person, { answered: 1, failed: 0 })
+    })
+  )
+
+  it.effect(
+    "of the server while agents are provisioned, all of them run, and a cell that was up is kept",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const bystander = yield* settled
+      const pid = yield* pidOf(bystander.userId)
+      const people = yield* provisionedSince(900, 600, 300, 0)
+      yield* killPrograms("server")
+      yield* berth.ready
+      yield* expectWell(bystander)
+      expect(yield* pidOf(bystander.userId)).toBe(pid)
+      yield* Effect.forEach(people, expectWell, many)
+    })
+  )
+
+  it.effect(
+    "of the worker while agents are provisioned, all of them run",
+    Effect.fn(function* () {
+      const people = yield* provisionedSince(900, 600, 300, 0)
+      yield* killPrograms("worker")
+      yield* Effect.forEach(people, expectWell, many)
+    })
+  )
+
+  it.effect(
+    "of the server in the middle of a stop and of a start, no cell is left that should not be there",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const [stopped, started] = yield* Effect.all([settled, settled], many)
+      const act = (person: Newcomer, verb: string) => person.raw("POST", `/api/instance/${person.userId}/${verb}`)
+      yield* act(started, "stop")
+      // A cell with a turn in work takes its time to end.
+      yield* beginChat(stopped, "Never answered", [])
+      yield* Effect.fork(Effect.exit(act(stopped, "stop")))
+      yield* until(Effect.map(Records.desiredOf(stopped.userId), (desired) => desired === "down"))
+      yield* Effect.fork(Effect.exit(act(started, "start")))
+      yield* until(Effect.map(cellProcesses(started.userId), (cells) => cells.length === 1))
+      yield* killPrograms("server")
+
+      yield* berth.ready
+      const { userId } = stopped
+      yield* until(
+        Effect.map(
+          Effect.all([
+            stopped.statusOf(stopped.agentId),
+            stopped.api.instances.find({ path: { userId } }),
+            cellProcesses(userId)
+          ]),
+          ([agent, instance, cells]) => agent === "stopped" && instance.status === "stopped" && cells.length === 0
+        ),
+        "20 seconds"
+      )
+      yield* until(
+        Effect.map(
+          Effect.all([started.statusOf(started.agentId), cellProcesses(started.userId)]),
+          ([agent, cells]) => (agent === "active" ? 1 : 0) === cells.length
+        ),
+        "20 seconds"
+      )
+      yield* Effect.all([act(stopped, "start"), act(started, "start")], many)
+      // The conversation that was cut off waits until its message is given up; another one need not.
+      yield* stopped.raw("POST", "/api/agent", { body: { action: "create-session" } })
+      yield* Effect.forEach([stopped, started], expectWell, many)
+    })
+  )
+
+  it.effect(
+    "of server and worker in the middle of everything, all of it comes to its end",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const [silent, half, through] = yield* Effect.all([settled, settled, settled], many)
+      const pids = yield* Effect.forEach([silent, half, through], ({ userId }) => pidOf(userId))
+      const { sessionId } = yield* half.chat("Before")
+      const first = yield* beginChat(silent, "Never begun", [])
+      const second = yield* beginChat(half, "Half answered", ["Half ", "of "])
+      yield* through.chat("Answered")
+      const people = yield* provisionedSince(600, 300, 0)
+      yield* killPrograms("server", "worker")
+      yield* Effect.all([first.end, second.end])
+
+      yield* berth.ready
+      expect(yield* Effect.forEach([silent, half, through], ({ userId }) => pidOf(userId))).toEqual(pids)
+      // A conversation that was cut off goes on by itself, and others need not wait for that.
+      yield* through.chat("At once").pipe(Effect.timeout("10 seconds"))
+      // Leases of turns and locks of jobs end soon after who held them has died.
+      yield* Effect.all(
+        [half.chat("After"), silent.chat("After all"), Effect.forEach(people, expectWell, many)],
+        many
+      ).pipe(Effect.timeout("45 seconds"))
+
+      yield* expectInOrder(silent, { answered: 1, failed: 1 })
+      yield* expectInOrder(half, { answered: 2, failed: 1 })
+      yield* expectInOrder(through, { answered: 2, failed: 0 })
+      expect(yield* sessionOf(half, sessionId)).toEqual(
+        expect.arrayContaining(["Before", "You said: Before", "After", "You said: After"])
+      )
+      const { body } = yield* half.raw("GET", "/api/chat")
+      expect(JSON.stringify(body)).toContain("Half answered")
+      const asked = yield* askedUpstream
+      for (const message of ["Never begun", "Half answered", "Before", "Answered", "At once", "After", "After all"])
+        expect(asked.filter((one) => one === message)).toEqual([message])
+    })
+  )
+
+  it.effect(
+    "of the database, what was accepted is answered or has failed, and everything goes on",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const talkers = yield* Effect.all([settled, settled, settled], many)
+      const late = yield* subscriber
+      const before = Option.getOrThrow((yield* berth.pids).postgres)
+      const talking = yield* Ref.make(true)
+      const talk = (person: Newcomer) => {
+        const statuses: Array<number> = []
+        const say = person.raw("POST", "/api/agent", { body: { message: "Still there?" } })
+        return Effect.map(say, ({ status }) => statuses.push(status)).pipe(
+          Effect.repeat({ while: () => Ref.get(talking) }),
+          Effect.as(statuses),
+          Effect.fork
+        )
+      }
+      const fibers = yield* Effect.forEach(talkers, talk)
+      yield* Effect.sleep("300 millis")
+      yield* kill(before)
+      const provisioned = yield* late.raw("POST", "/api/agents/provision", { body: { name: "Ada" } }).pipe(
+        Effect.filterOrFail(({ status }) => status === 201),
+        Effect.retry(Schedule.spaced("200 millis")),
+        Effect.map(({ body }) => AgentId.make(text(member(body, "agent", "id"))))
+      )
+      yield* berth.ready
+      yield* Effect.sleep("300 millis")
+      yield* Ref.set(talking, false)
+      const statuses = yield* Effect.forEach(fibers, Fiber.join)
+      for (const own of statuses) expect(own.at(-1)).toBe(200)
+      yield* late.untilRunning(provisioned)
+      for (const [person, own] of Array.zip(talkers, statuses)) {
+        yield* until(
+          Effect.map(Records.accountOf(person.userId), ({ pending }) => pending === 0),
+          "25 seconds"
+        )
+        const { answered, failed } = yield* Records.accountOf(person.userId)
+        expect(answered).toBeGreaterThanOrEqual(own.filter((status) => status === 200).length)
+        yield* expectInOrder(person, { answered, failed })
+      }
+    })
+  )
+
+  it.scoped(
+    "no more, but on SIGTERM, everything ends, and the next start goes on with it",
+    Effect.fn(function* () {
+      const { berth, environment } = yield* Service
+      const [person, cutOff] = yield* Effect.all([settled, settled], many)
+      const { sessionId } = yield* person.chat("Before")
+      const { end } = yield* beginChat(cutOff, "Never answered", ["Half "])
+      yield* berth.signal("SIGTERM")
+      expect(yield* berth.ended).toEqual({ code: 0, signal: null })
+      yield* end
+      const cells = yield* allCells(berth.place.dataDirectory)
+      expect(yield* Effect.forEach(cells, ({ owner }) => cellProcesses(UserId.make(owner)))).toEqual(
+        cells.map(() => [])
+      )
+
+      yield* startBerth({ environment, place: berth.place })
+      expect(yield* person.chat("After")).toMatchObject({ sessionId, reply: "You said: After" })
+      expect(yield* sessionOf(person, sessionId)).toEqual(["Before", "You said: Before", "After", "You said: After"])
+      yield* expectInOrder(person, { answered: 2, failed: 0 })
+      yield* expectInOrder(cutOff, { answered: 0, failed: 1 })
+      yield* expectWell(cutOff)
+    })
+  )
+})

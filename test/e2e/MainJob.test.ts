@@ -1,0 +1,351 @@
+import { expect, layer } from "@effect/vitest"
+import { UserId } from "@berth/domain/accounts/User"
+import { AgentId } from "@berth/domain/agents/Agent"
+import { Cookies } from "@effect/platform"
+import { Array, Chunk, Context, Effect, Layer, Option, Redacted, Schedule, Stream } from "effect"
+import { randomBytes } from "node:crypto"
+import { freshDatabase } from "../support/Databases.ts"
+import { allCells, cellProcesses, environmentOf } from "./Cells.ts"
+import { type Collector, collector } from "./Collector.ts"
+import { keysOf, mainJob, member, text } from "./Journey.ts"
+import { type Berth, startBerth, until } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { type Account, type Newcomer, newcomer, visit } from "./Visitor.ts"
+
+const owner: Account = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
+
+/** What the platform was given and nobody else may ever see. */
+const secretKey = randomBytes(32).toString("base64")
+const secrets = {
+  INTERNAL_API_KEY: `internal-${randomBytes(12).toString("hex")}`,
+  SECRETS_KEYS: `current:${secretKey}`
+}
+
+class Service extends Context.Tag("@berth/test/MainJobService")<
+  Service,
+  { readonly berth: Berth; readonly collector: Collector; readonly databaseUrl: Redacted.Redacted }
+>() {}
+
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const databaseUrl = yield* freshDatabase
+    const spans = yield* collector
+    const berth = yield* startBerth({
+      databaseUrl,
+      environment: {
+        ...secrets,
+        OTEL_EXPORTER_OTLP_ENDPOINT: spans.url,
+        LOG_LEVEL: "debug",
+        LIMIT_REGISTER: "1000/1h",
+        // Nothing listens there: no test asks the world for its models.
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
+        LIMIT_SIGN_IN: "1000/1h"
+      }
+    })
+    return Layer.merge(Layer.succeed(Service, { berth, collector: spans, databaseUrl }), Records.layer(databaseUrl))
+  })
+)
+
+const webUrl = Effect.map(Service, ({ berth }) => berth.webUrl)
+
+/** A new user on a plan. */
+const subscriber = (plan: "starter" | "pro") =>
+  Effect.gen(function* () {
+    const person = yield* newcomer(yield* webUrl, plan)
+    yield* Records.subscribe(person.userId, plan)
+    return person
+  })
+
+const many = { concurrency: "unbounded" } as const
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main job", (it) => {
+  it.effect(
+    "works for the owner from the first step to the last",
+    Effect.fn(function* () {
+      const visitor = yield* visit(yield* webUrl)
+      const registered = yield* visitor.raw("POST", "/api/register", { body: owner })
+      expect(registered).toMatchObject({ status: 200, body: { email: owner.email, name: owner.email } })
+      expect(keysOf(registered.body)).toEqual(["email", "id", "name"])
+      expect(yield* visitor.raw("POST", "/api/register", { body: owner })).toMatchObject({ status: 409 })
+      expect(yield* visitor.raw("GET", "/api/settings")).toMatchObject({ status: 401 })
+      const signedIn = yield* visitor.raw("POST", "/api/auth/callback/credentials", { body: owner })
+      expect(signedIn).toMatchObject({ status: 200, body: { user: { email: owner.email }, url: "/dashboard" } })
+      expect(keysOf(signedIn.body)).toEqual(["url", "user"])
+      const userId = UserId.make(text(member(registered.body, "id")))
+      yield* mainJob({ ...visitor, account: owner, userId })
+      // Administrators pay no units.
+      expect(yield* Records.accountOf(userId)).toMatchObject({ answered: 5, replies: 5, pending: 0, used: 0, open: 0 })
+    })
+  )
+
+  it.effect(
+    "asks for a subscription, and keeps tenants apart",
+    Effect.fn(function* () {
+      const url = yield* webUrl
+      const [one, other] = yield* Effect.all([newcomer(url, "one"), newcomer(url, "other")], many)
+      expect(yield* one.raw("POST", "/api/agents/provision", { body: { name: "Ada" } })).toMatchObject({
+        status: 402,
+        body: { code: "subscription_required" }
+      })
+      yield* Records.subscribe(one.userId, "starter")
+      const agent = yield* one.provision("Ada")
+      yield* one.untilRunning(agent.id)
+      const { sessionId } = yield* one.chat("A secret of mine")
+
+      expect(yield* other.raw("GET", `/api/agents/${agent.id}`)).toMatchObject({ status: 404 })
+      expect(yield* other.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`)).toMatchObject({ status: 404 })
+      const message = { message: "Let me in", sessionId }
+      expect(yield* other.raw("POST", "/api/agent", { body: message })).toMatchObject({ status: 404 })
+      const byAgent = { message: "Let me in", agentId: agent.id }
+      expect(yield* other.raw("POST", "/api/agent", { body: byAgent })).toMatchObject({ status: 404 })
+      expect(yield* other.raw("GET", "/api/agents")).toMatchObject({ body: { agents: [], count: 0 } })
+      expect(yield* other.raw("GET", "/api/chat")).toMatchObject({ body: { messages: [], count: 0 } })
+      for (const [method, verb] of [
+        ["GET", ""],
+        ["GET", "/token"],
+        ["POST", "/start"],
+        ["POST", "/stop"],
+        ["POST", "/restart"]
+      ] as const)
+        expect(yield* other.raw(method, `/api/instance/${one.userId}${verb}`)).toMatchObject({
+          status: 403,
+          body: { success: false, status: "error" }
+        })
+      expect((yield* one.chat("Still here?")).sessionId).toBe(sessionId)
+    })
+  )
+
+  it.effect(
+    "keeps to the plan's limit and makes one agent of one key, however many ask at once",
+    Effect.fn(function* () {
+      const [starter, pro, keyed] = yield* Effect.all(
+        [subscriber("starter"), subscriber("pro"), subscriber("pro")],
+        many
+      )
+      const ask = (person: Newcomer, headers = {}) =>
+        person.raw("POST", "/api/agents/provision", { body: { name: "Ada" }, headers })
+      for (const [person, limit] of [
+        [starter, 1],
+        [pro, 3]
+      ] as const) {
+        const answers = yield* Effect.all(
+          Array.makeBy(20, () => ask(person)),
+          many
+        )
+        expect(answers.filter(({ status }) => status === 201)).toHaveLength(limit)
+        for (const { body, status } of answers)
+          if (status !== 201) {
+            expect(status).toBe(429)
+            expect(body).toMatchObject({ code: "plan_limit_reached", current: limit, limit })
+          }
+        expect((yield* person.api.agents.list()).count).toBe(limit)
+      }
+      const repeated = yield* Effect.all(
+        Array.makeBy(10, () => ask(keyed, { "idempotency-key": "only-once" })),
+        many
+      )
+      expect(repeated.map(({ status }) => status)).toEqual(repeated.map(() => 201))
+      expect(new Set(repeated.map(({ body }) => member(body, "agent", "id"))).size).toBe(1)
+      expect((yield* keyed.api.agents.list()).count).toBe(1)
+      for (const person of [starter, pro, keyed])
+        for (const { id } of (yield* person.api.agents.list()).agents) yield* person.untilRunning(id)
+    })
+  )
+
+  it.effect(
+    "answers until the day's units are used up, and loses nothing then",
+    Effect.fn(function* () {
+      const person = yield* subscriber("starter")
+      yield* Records.useUnits(person.userId, 47)
+      const agent = yield* person.provision("Ada")
+      yield* person.untilRunning(agent.id)
+      // Three are left of fifty, and five are asked for at once.
+      const answers = yield* Effect.all(
+        Array.makeBy(5, (n) => person.raw("POST", "/api/agent", { body: { message: `Message ${n}` } })),
+        many
+      )
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 402, 402])
+      const refused = yield* person.raw("POST", "/api/chat", { body: { message: "One more" } })
+      expect(refused).toMatchObject({
+        status: 402,
+        body: { error: "payment_required", code: "units_exhausted", units: 1, remaining: 0 }
+      })
+      expect(yield* person.raw("GET", "/api/chat")).toMatchObject({ body: { count: 6 } })
+      expect(yield* Records.accountOf(person.userId)).toEqual({
+        answered: 3,
+        pending: 0,
+        failed: 0,
+        replies: 3,
+        used: 50,
+        booked: 3,
+        open: 0,
+        ledger: 3
+      })
+    })
+  )
+
+  it.effect(
+    "answers also when nobody waits any longer",
+    Effect.fn(function* () {
+      const person = yield* subscriber("starter")
+      const { id } = yield* person.provision("Ada")
+      yield* person.untilRunning(id)
+      const [first] = Chunk.toReadonlyArray(
+        yield* Stream.runCollect(Stream.take(person.events("/api/agent", { message: "I am off" }), 1))
+      )
+      expect(first).toMatchObject({ event: "delta" })
+      yield* until(Effect.map(Records.accountOf(person.userId), ({ answered, used }) => answered === 1 && used === 1))
+      expect(yield* person.raw("GET", "/api/chat")).toMatchObject({ body: { count: 2 } })
+    })
+  )
+
+  it.effect(
+    "ends where the last of many orders leaves it",
+    Effect.fn(function* () {
+      const person = yield* subscriber("pro")
+      const act = (verb: string) => person.raw("POST", `/api/instance/${person.userId}/${verb}`)
+      const { id } = yield* person.provision("Ada")
+      expect(yield* act("stop")).toMatchObject({ status: 200 })
+      const { id: second } = yield* person.provision("Grace")
+      yield* person.untilRunning(second)
+      expect([yield* person.statusOf(id), yield* person.statusOf(second)]).toEqual(["stopped", "running"])
+
+      const orders = Array.makeBy(12, (n) => ["start", "stop", "restart"][n % 3] ?? "start")
+      const [answers] = yield* Effect.all(
+        [
+          Effect.forEach(orders, act, many),
+          Effect.forEach(Array.makeBy(6, String), (message) => person.raw("POST", "/api/agent", { body: { message } }))
+        ],
+        many
+      )
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+      const { status } = yield* person.api.instances.find({ path: { userId: person.userId } })
+      expect([yield* person.statusOf(id), yield* person.statusOf(second)]).toEqual([status, status])
+      expect(yield* cellProcesses(person.userId)).toHaveLength(status === "stopped" ? 0 : 1)
+      expect(yield* act("start")).toMatchObject({ status: 200 })
+      expect((yield* person.chat("All well?")).reply).toContain("All well?")
+      expect(yield* cellProcesses(person.userId)).toHaveLength(1)
+      const { answered, used, open, pending } = yield* Records.accountOf(person.userId)
+      expect({ used, open, pending }).toEqual({ used: answered, open: 0, pending: 0 })
+    })
+  )
+
+  it.effect(
+    "tells one trace from the request to the cell",
+    Effect.fn(function* () {
+      const { berth, collector } = yield* Service
+      const person = yield* subscriber("starter")
+      const traceId = randomBytes(16).toString("hex")
+      const headers = {
+        traceparent: `00-${traceId}-${randomBytes(8).toString("hex")}-01`,
+        "x-request-id": `asked-${traceId}`
+      }
+      const asked = yield* person.raw("POST", "/api/agents/provision", { body: { name: "Ada" }, headers })
+      expect(asked.headers["x-request-id"]).toBe(`asked-${traceId}`)
+      const agentId = AgentId.make(text(member(asked.body, "agent", "id")))
+      yield* person.untilRunning(agentId)
+      const namesOf = (id: string) =>
+        new Set(
+          collector
+            .spans()
+            .filter((span) => span.traceId === id)
+            .map(({ name, service }) => `${service} ${name}`)
+        )
+      /** Exporters send every few seconds. */
+      const contains = (id: string, names: ReadonlyArray<string>) =>
+        Effect.sync(() => names.every((name) => namesOf(id).has(name))).pipe(
+          Effect.repeat({ until: (all) => all, schedule: Schedule.spaced("50 millis") }),
+          Effect.timeoutOption("12 seconds"),
+          Effect.tap(() => Effect.sync(() => expect([...namesOf(id)]).toEqual(expect.arrayContaining([...names]))))
+        )
+      const chatId = randomBytes(16).toString("hex")
+      yield* person.raw("POST", "/api/agent", {
+        body: { message: "Hello" },
+        headers: { traceparent: `00-${chatId}-${randomBytes(8).toString("hex")}-01` }
+      })
+      yield* contains(traceId, [
+        "berth-server http.server POST",
+        "berth-server Agents.provision",
+        "berth-worker job new-agent",
+        "berth-worker NewAgentJob",
+        "berth-server CellKeeper.deploy",
+        "berth-server InstanceDriver.start",
+        "berth-server AgentRuntime.configure",
+        "berth-cell http.server PUT"
+      ])
+
+      yield* contains(chatId, [
+        "berth-server Conversations.answer",
+        "berth-server CellKeeper.chat",
+        "berth-cell Turns.answer",
+        "berth-cell ModelCalls.answer",
+        "berth-server AiLayer.open"
+      ])
+
+      const logs = yield* berth.logs
+      const lines = logs.split("\n")
+      expect(lines.some((line) => line.includes(`asked-${traceId}`) && line.includes(traceId))).toBe(true)
+      const missing = yield* person.raw("GET", "/api/agents/agt_none", { headers: { "x-request-id": "bad id\u00e9" } })
+      expect(missing.status).toBe(404)
+      expect(missing.headers["x-request-id"]).toMatch(/^req_/)
+      expect(member(missing.body, "traceId")).toMatch(/^[0-9a-f]{32}$/)
+    })
+  )
+
+  it.effect(
+    "brings up twenty owners at once",
+    Effect.fn(function* () {
+      const people = yield* Effect.all(
+        Array.makeBy(20, () => subscriber("starter")),
+        { concurrency: 4 }
+      )
+      yield* Effect.forEach(
+        people,
+        (person) => Effect.flatMap(person.provision("Ada"), ({ id }) => person.untilRunning(id)),
+        many
+      ).pipe(Effect.timeout("90 seconds"))
+      const replies = yield* Effect.forEach(people, (person, n) => person.chat(`I am number ${n}`), many)
+      replies.forEach(({ reply }, n) => expect(reply).toContain(`I am number ${n}`))
+      yield* Effect.forEach(people, (person) => person.raw("POST", `/api/instance/${person.userId}/stop`), many)
+    }),
+    { timeout: 120_000 }
+  )
+
+  it.effect(
+    "gives no secret of the platform to a cell, a log or a collector",
+    Effect.fn(function* () {
+      const { berth, collector, databaseUrl } = yield* Service
+      const person = yield* subscriber("starter")
+      const { id } = yield* person.provision("Ada")
+      yield* person.untilRunning(id)
+      yield* person.chat("Hello")
+      const { token } = yield* person.api.instances.token({ path: { userId: person.userId } })
+
+      const platform = [
+        Redacted.value(databaseUrl),
+        new URL(Redacted.value(databaseUrl)).password,
+        ...Object.values(secrets),
+        secretKey
+      ].filter((secret) => secret !== "")
+      const cookies = Object.values(Cookies.toRecord(yield* person.cookies))
+      expect(cookies).toHaveLength(1)
+      const cells = yield* allCells(berth.place.dataDirectory)
+      const environments = yield* Effect.forEach(cells, ({ owner, pid }) =>
+        Effect.map(Option.isSome(pid) ? environmentOf(pid.value) : Effect.succeed(""), (text) => ({ owner, text }))
+      )
+      const running = environments.filter(({ text }) => text !== "")
+      expect(running.length).toBeGreaterThan(0)
+      for (const { text } of running) for (const secret of platform) expect(text).not.toContain(secret)
+      const own = running.find(({ owner }) => owner === person.userId)
+      const cellToken = /BERTH_CELL_TOKEN=([^\0]+)/.exec(own?.text ?? "")?.[1] ?? ""
+      expect(cellToken).toMatch(/.{32,}/)
+
+      const written = [yield* berth.logs, cells.map(({ log }) => log).join(""), collector.bodies()]
+      const everySecret = [...platform, ...cookies, token, cellToken, owner.password, person.account.password]
+      for (const where of written) {
+        expect(where.length).toBeGreaterThan(100)
+        for (const secret of everySecret) expect(where.includes(secret)).toBe(false)
+      }
+    })
+  )
+})

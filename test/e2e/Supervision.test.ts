@@ -1,0 +1,115 @@
+import { isAlive } from "@berth/infra/process/RunningProcess"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { freshDatabase } from "../support/Databases.ts"
+import { freePort } from "../support/FreePort.ts"
+import { type Berth, type BerthPids, launchBerth, startBerth, until } from "./Programs.ts"
+
+const all = ({ postgres, server, supervisor, worker }: BerthPids) => [
+  supervisor,
+  server,
+  worker,
+  ...Option.toArray(postgres)
+]
+
+const living = (pids: BerthPids) => all(pids).filter(isAlive)
+
+/** Waits until the supervisor has put another process in the place of one that was killed. */
+const replaced = (berth: Berth, name: "server" | "worker", old: number) =>
+  until(Effect.map(berth.pids, (pids) => pids[name] !== old && isAlive(pids[name])))
+
+describe("npm start", { timeout: 180_000 }, () => {
+  it.scopedLive("brings everything up on an empty directory, and on Ctrl-C ends it in order", () =>
+    Effect.gen(function* () {
+      const berth = yield* startBerth({ through: "npm" })
+      const pids = yield* berth.pids
+      expect(living(pids)).toHaveLength(4)
+      yield* until(Effect.map(berth.logs, (logs) => logs.includes(`http://localhost:${berth.place.port}/api/register`)))
+
+      yield* berth.signalGroup("SIGINT")
+      yield* berth.ended
+      expect(living(pids)).toEqual([])
+      expect(yield* berth.logs).toContain("Berth has ended")
+    })
+  )
+
+  it.scopedLive("starts again whatever is killed, and refuses a second start on its data", () =>
+    Effect.gen(function* () {
+      const berth = yield* startBerth()
+      const before = yield* berth.pids
+
+      process.kill(before.worker, "SIGKILL")
+      yield* replaced(berth, "worker", before.worker)
+      process.kill(before.server, "SIGKILL")
+      yield* replaced(berth, "server", before.server)
+      yield* berth.ready
+
+      const postgres = Option.getOrThrow(before.postgres)
+      process.kill(postgres, "SIGKILL")
+      yield* until(
+        Effect.map(berth.pids, (pids) => Option.exists(pids.postgres, (pid) => pid !== postgres && isAlive(pid)))
+      )
+      yield* berth.ready
+
+      const elsewhere = { port: yield* freePort, backendPort: yield* freePort }
+      const second = yield* launchBerth({ place: { ...berth.place, ...elsewhere } })
+      expect((yield* second.ended).code).toBe(1)
+      expect(yield* second.logs).toContain(`(process ${before.supervisor})`)
+
+      const after = yield* berth.pids
+      expect(after.supervisor).toBe(before.supervisor)
+      expect(living(after)).toHaveLength(4)
+      yield* berth.signal("SIGTERM")
+      expect(yield* berth.ended).toEqual({ code: 0, signal: null })
+      expect(living(after)).toEqual([])
+    })
+  )
+
+  it.scopedLive("takes over after its supervisor was killed, and leaves nothing of the earlier start", () =>
+    Effect.gen(function* () {
+      const first = yield* startBerth()
+      const before = yield* first.pids
+      // A stopped program does not notice its supervisor's death.
+      process.kill(before.worker, "SIGSTOP")
+      process.kill(before.supervisor, "SIGKILL")
+      yield* first.ended
+
+      const second = yield* startBerth({ place: first.place })
+      const after = yield* second.pids
+      expect(living(after)).toHaveLength(4)
+      expect(after.postgres).toEqual(before.postgres)
+      expect([before.supervisor, before.server, before.worker].filter(isAlive)).toEqual([])
+
+      yield* second.signal("SIGTERM")
+      expect(yield* second.ended).toEqual({ code: 0, signal: null })
+      expect(living(after)).toEqual([])
+    })
+  )
+
+  it.scopedLive("ends at once on a second Ctrl-C, and uses a database that it is given", () =>
+    Effect.gen(function* () {
+      const berth = yield* startBerth({ databaseUrl: yield* freshDatabase })
+      const pids = yield* berth.pids
+      expect(pids.postgres).toEqual(Option.none())
+      // A stopped program cannot drain, so only the second request can end everything before the drain limit.
+      process.kill(pids.worker, "SIGSTOP")
+      yield* berth.signal("SIGINT")
+      yield* until(Effect.sync(() => !isAlive(pids.server)))
+      // The first moment after a signal is taken for its echo.
+      yield* Effect.sleep("1100 millis")
+      yield* berth.signal("SIGINT")
+      yield* berth.ended
+      expect(living(pids)).toEqual([])
+    })
+  )
+
+  it.scopedLive("says which settings cannot work, and ends", () =>
+    Effect.gen(function* () {
+      const berth = yield* launchBerth({ environment: { PORT: "a hundred", DRAIN_SECONDS: "soon" } })
+      expect((yield* berth.ended).code).toBe(1)
+      const logs = yield* berth.logs
+      expect(logs).toContain("PORT: Expected")
+      expect(logs).toContain("DRAIN_SECONDS: Expected")
+    })
+  )
+})

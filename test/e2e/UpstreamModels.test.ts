@@ -1,0 +1,229 @@
+import { LLMock } from "@copilotkit/aimock"
+import { expect, layer } from "@effect/vitest"
+import { Chunk, Context, Effect, Exit, Fiber, Layer, Option, Scope, Stream } from "effect"
+import { freshDatabase } from "../support/Databases.ts"
+import { type Behaviour, type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
+import { allCells, environmentOf } from "./Cells.ts"
+import { member, text } from "./Journey.ts"
+import { type Berth, startBerth } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { newcomer } from "./Visitor.ts"
+
+const model = "openai/gpt-4o-mini"
+
+class Service extends Context.Tag("@berth/test/UpstreamService")<
+  Service,
+  {
+    readonly berth: Berth
+    readonly upstream: OpenAiStandIn
+    /** Ends the stand-in, so that another server can take its address. */
+    readonly endUpstream: Effect.Effect<void>
+  }
+>() {}
+
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const databaseUrl = yield* freshDatabase
+    const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
+    const upstream = yield* Scope.extend(openAiStandIn(), scope)
+    const berth = yield* startBerth({
+      databaseUrl,
+      environment: {
+        OPENAI_BASE_URL: upstream.baseUrl,
+        OPENAI_API_KEY: upstream.apiKey,
+        LIMIT_REGISTER: "1000/1h",
+        // Nothing listens there: no test asks the world for its models.
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
+      }
+    })
+    return Layer.merge(
+      Layer.succeed(Service, { berth, upstream, endUpstream: Scope.close(scope, Exit.void) }),
+      Records.layer(databaseUrl)
+    )
+  })
+)
+
+/** Someone whose agent answers with the upstream's model. */
+const settled = Effect.gen(function* () {
+  const { berth } = yield* Service
+  const person = yield* newcomer(berth.webUrl)
+  yield* Records.subscribe(person.userId, "starter")
+  const { id } = yield* person.provision("Ada", model)
+  yield* person.untilRunning(id)
+  return person
+})
+
+const times = (count: number, behaviour: Behaviour): ReadonlyArray<Behaviour> =>
+  Array.from({ length: count }, () => behaviour)
+
+const page = "<html><body><h1>Bad gateway</h1></body></html>"
+
+/** What goes wrong upstream, as often as it is asked again, and the words in which that is told. */
+const troubles = (apiKey: string): ReadonlyArray<readonly [string, ReadonlyArray<Behaviour>, RegExp]> => [
+  [
+    "a refused key",
+    times(1, { type: "refuse", status: 401, error: { message: `Incorrect API key provided: ${apiKey}.` } }),
+    /openai: answered 401: .*key/
+  ],
+  [
+    "a rate limit that lasts",
+    times(1, { type: "refuse", status: 429, error: { message: "Slow down" }, headers: { "retry-after": "3600" } }),
+    /openai: answered 429: Slow down/
+  ],
+  [
+    "an error that stays",
+    times(3, { type: "refuse", status: 500, error: { message: "Oh no" } }),
+    /openai: answered 500: Oh no/
+  ],
+  [
+    "a proxy's page that stays",
+    times(3, { type: "raw", status: 502, contentType: "text/html", body: page }),
+    /openai: answered 502/
+  ],
+  [
+    "a page in place of an answer",
+    times(1, { type: "raw", contentType: "text/html", body: page }),
+    /openai: cannot be understood/
+  ],
+  [
+    "an answer that is cut",
+    times(1, { type: "break-off", pieces: ["Half ", "an "], by: "cutting" }),
+    /openai: cannot be reached/
+  ],
+  [
+    "an answer without an end",
+    times(1, { type: "break-off", pieces: ["Half "], by: "ending" }),
+    /openai: cannot be understood/
+  ]
+]
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstream's model", (it) => {
+  it.effect(
+    "answers the agent's owner, piece by piece too",
+    Effect.fn(function* () {
+      const { upstream } = yield* Service
+      const person = yield* settled
+      upstream.next({ type: "answer", pieces: ["Grüß ", "Gott"] }, { type: "answer", pieces: ["日", "本", " 🚢"] })
+      const { sessionId } = yield* person.chat("Good morning")
+      const told = yield* Stream.runCollect(person.events("/api/agent", { message: "And in Japan?" }))
+      const events = Chunk.toReadonlyArray(told).map(({ data, event }) => [
+        event,
+        member(data, "text"),
+        member(data, "reply")
+      ])
+      expect(events).toEqual([
+        ["delta", "日", undefined],
+        ["delta", "本", undefined],
+        ["delta", " 🚢", undefined],
+        ["done", undefined, "日本 🚢"]
+      ])
+      const { body } = upstream.received.at(-1) ?? { body: undefined }
+      expect(member(body, "model")).toBe("gpt-4o-mini")
+      const messages = member(body, "messages")
+      expect(Array.isArray(messages) ? messages.slice(1) : []).toEqual([
+        { role: "user", content: "Good morning" },
+        { role: "assistant", content: "Grüß Gott" },
+        { role: "user", content: "And in Japan?" }
+      ])
+      expect(yield* person.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`)).toMatchObject({
+        body: { session: { messageCount: 4 } }
+      })
+    })
+  )
+
+  it.effect(
+    "that fails costs nothing, and everybody who has to know is told why",
+    Effect.fn(function* () {
+      const { berth, upstream } = yield* Service
+      const person = yield* settled
+      let answered = 0
+      let failed = 0
+      // A success between two failures, or the circuit breaker leaves the model alone.
+      const works = Effect.gen(function* () {
+        expect((yield* person.chat("Well?")).reply).toBe("You said: Well?")
+        answered += 1
+      })
+      const silent = yield* settled
+      const before = upstream.received.length
+      upstream.next({ type: "hang" })
+      const hanging = yield* Effect.fork(silent.raw("POST", "/api/agent", { body: { message: "Hello?" } }))
+      while (upstream.received.length === before) yield* Effect.sleep("10 millis")
+
+      for (const [name, behaviours, words] of troubles(upstream.apiKey)) {
+        yield* works
+        upstream.next(...behaviours)
+        const said = yield* person.raw("POST", "/api/agent", { body: { message: `This meets ${name}` } })
+        expect([name, said]).toMatchObject([name, { status: 500, body: { code: "not_answered" } }])
+        expect([name, text(member(said.body, "message"))]).toEqual([name, expect.stringMatching(words)])
+
+        yield* works
+        upstream.next(...behaviours)
+        const sent = yield* person.raw("POST", "/api/chat", { body: { message: `This meets ${name} too` } })
+        expect([name, sent]).toMatchObject([name, { status: 500, body: { error: "failed to send" } }])
+        expect([name, text(member(sent.body, "message"))]).toEqual([name, expect.stringMatching(words)])
+
+        yield* works
+        upstream.next(...behaviours)
+        const told = Chunk.toReadonlyArray(
+          yield* Stream.runCollect(person.events("/api/agent", { message: `This meets ${name} as a stream` }))
+        )
+        expect([name, told.at(-1)]).toMatchObject([name, { event: "error", data: { code: "not_answered" } }])
+        failed += 3
+
+        const shown = JSON.stringify([said.body, sent.body, told])
+        expect(shown).not.toContain(upstream.apiKey)
+        expect(shown).not.toContain("<h1>")
+        const line = (yield* berth.logs)
+          .split("\n")
+          .find((one) => one.includes("A message was not answered") && one.includes(text(member(said.body, "traceId"))))
+        expect([name, line]).toEqual([name, expect.stringMatching(words)])
+      }
+      const inOrder = { replies: answered, used: answered, booked: answered, ledger: answered, pending: 0, open: 0 }
+      expect(yield* Records.accountOf(person.userId)).toEqual({ answered, failed, ...inOrder })
+
+      expect(yield* Fiber.join(hanging)).toMatchObject({ status: 500, body: { code: "not_answered" } })
+      expect(yield* Records.accountOf(silent.userId)).toMatchObject({ answered: 0, failed: 1, used: 0, open: 0 })
+      expect((yield* silent.chat("Hello again")).reply).toBe("You said: Hello again")
+    }),
+    { timeout: 90_000 }
+  )
+
+  it.effect(
+    "has a key that no cell and no log gets to see",
+    Effect.fn(function* () {
+      const { berth, upstream } = yield* Service
+      yield* (yield* settled).chat("Hello")
+      const cells = yield* allCells(berth.place.dataDirectory)
+      const environments = yield* Effect.forEach(
+        cells.flatMap(({ pid }) => Option.toArray(pid)),
+        environmentOf
+      )
+      expect(environments.filter((found) => found.includes("BERTH_CELL_TOKEN=")).length).toBeGreaterThan(0)
+      const everywhere = [...environments, ...cells.map(({ log }) => log), yield* berth.logs].join("\n")
+      expect(everywhere.includes(upstream.apiKey)).toBe(false)
+    })
+  )
+
+  it.effect(
+    "may as well be a mock that others have written",
+    Effect.fn(function* () {
+      const { endUpstream, upstream } = yield* Service
+      yield* endUpstream
+      const mock = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const server = new LLMock({ port: Number(new URL(upstream.baseUrl).port), logLevel: "silent" })
+          await server.start()
+          return server
+        }),
+        (server) => Effect.promise(() => server.stop())
+      )
+      mock.on({ model: "gpt-4o-mini", userMessage: "What are you?" }, { content: "I am a mock, and proud of it." })
+      const person = yield* settled
+      expect((yield* person.chat("What are you?")).reply).toBe("I am a mock, and proud of it.")
+      const told = yield* Stream.runCollect(person.events("/api/agent", { message: "What are you?" }))
+      const deltas = Chunk.toReadonlyArray(told).filter(({ event }) => event === "delta")
+      expect(deltas.map(({ data }) => text(member(data, "text"))).join("")).toBe("I am a mock, and proud of it.")
+      expect(Chunk.toReadonlyArray(told).at(-1)).toMatchObject({ event: "done" })
+    }, Effect.scoped)
+  )
+})

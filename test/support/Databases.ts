@@ -1,0 +1,85 @@
+import { Effect, Redacted, Schedule, type Scope } from "effect"
+import { randomBytes } from "node:crypto"
+import { Client, DatabaseError } from "pg"
+import { inject } from "vitest"
+
+/** Runs statements one after the other on one connection. */
+const execute = (url: string, statements: ReadonlyArray<string>) =>
+  Effect.tryPromise(async () => {
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    try {
+      for (const statement of statements) await client.query(statement)
+    } finally {
+      await client.end()
+    }
+  })
+
+const admin = (...statements: ReadonlyArray<string>) => Effect.suspend(() => execute(inject("databaseUrl"), statements))
+
+const urlOf = (database: string) => {
+  const url = new URL(inject("databaseUrl"))
+  url.pathname = `/${database}`
+  return Redacted.make(url.href)
+}
+
+const drop = (database: string) => Effect.orDie(admin(`drop database if exists "${database}" with (force)`))
+
+const isInUse = (error: { readonly error: unknown }) =>
+  error.error instanceof DatabaseError && error.error.code === "55006"
+
+const database = (from: string) =>
+  Effect.acquireRelease(
+    Effect.suspend(() => {
+      const name = `test_${randomBytes(8).toString("hex")}`
+      return admin(`create database "${name}" ${from}`).pipe(
+        // A template cannot be copied while somebody's connection to it is still closing.
+        Effect.retry({ while: isInUse, times: 100, schedule: Schedule.spaced("50 millis") }),
+        Effect.orDie,
+        Effect.as(name)
+      )
+    }),
+    drop
+  ).pipe(Effect.map(urlOf))
+
+/** The URL of an empty database that only this scope has; it is dropped, whoever is still connected, when the scope closes. */
+export const freshDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = database("")
+
+/** A prepared database that others are copied from. */
+export interface Template<E> {
+  /** Letters, digits and underscores; the same name means the same content for the whole run. */
+  readonly name: string
+  /** Fills the empty database, and leaves no connection open. */
+  readonly prepare: (url: Redacted.Redacted) => Effect.Effect<void, E>
+}
+
+/** Only one test file of the run prepares a template, the others wait for it: an advisory lock is held meanwhile. */
+const prepared = <E>(template: Template<E>) =>
+  Effect.acquireUseRelease(
+    Effect.promise(async () => {
+      const client = new Client({ connectionString: inject("databaseUrl") })
+      await client.connect()
+      await client.query("select pg_advisory_lock(hashtext($1))", [template.name])
+      return client
+    }),
+    (client) =>
+      Effect.gen(function* () {
+        const name = `template_${template.name}`
+        const found = yield* Effect.promise(() => client.query("select from pg_database where datname = $1", [name]))
+        if (found.rowCount !== 0) return name
+        const draft = `draft_${template.name}`
+        yield* Effect.promise(() => client.query(`drop database if exists "${draft}" with (force)`))
+        yield* Effect.promise(() => client.query(`create database "${draft}"`))
+        yield* template.prepare(urlOf(draft))
+        yield* Effect.tryPromise(() => client.query(`alter database "${draft}" rename to "${name}"`)).pipe(
+          Effect.retry({ while: isInUse, times: 100, schedule: Schedule.spaced("50 millis") }),
+          Effect.orDie
+        )
+        return name
+      }),
+    (client) => Effect.promise(() => client.end())
+  )
+
+/** Like `freshDatabase`, but with the content of a template, which is prepared once in a run and then copied in a moment. */
+export const databaseFromTemplate = <E>(template: Template<E>): Effect.Effect<Redacted.Redacted, E, Scope.Scope> =>
+  Effect.flatMap(prepared(template), (name) => database(`template "${name}" strategy file_copy`))

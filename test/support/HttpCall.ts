@@ -1,0 +1,88 @@
+import { Effect, Option, Schema } from "effect"
+import { type IncomingHttpHeaders, request } from "node:http"
+
+/** A request as it goes over the wire: nothing of it is checked or completed, so that it can be as wrong as it likes. */
+export interface HttpCall {
+  readonly method: string
+  /** As it stands in the request line, the query with it. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string | ReadonlyArray<string>>>
+  /** Sent as application/json, unless `headers` say something else. */
+  readonly json?: unknown
+  /** Sent as it is; in several pieces, without a length. */
+  readonly body?: string | Uint8Array | ReadonlyArray<Uint8Array>
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** The members of a JSON object; none for anything else. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+const Members = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+const membersOf = (text: string) => Option.getOrElse(Schema.decodeOption(Members)(text), () => ({}))
+
+const timeLimit = "20 seconds"
+
+const piecesOf = (call: HttpCall): ReadonlyArray<string | Uint8Array> => {
+  if (call.json !== undefined) return [JSON.stringify(call.json)]
+  if (call.body === undefined) return []
+  return typeof call.body === "string" || call.body instanceof Uint8Array ? [call.body] : call.body
+}
+
+const headersOf = (call: HttpCall, pieces: ReadonlyArray<string | Uint8Array>) => {
+  const [only, ...more] = pieces
+  return {
+    ...(call.json === undefined ? {} : { "content-type": "application/json" }),
+    ...(only === undefined || more.length > 0 ? {} : { "content-length": String(Buffer.byteLength(only)) }),
+    ...Object.fromEntries(
+      Object.entries(call.headers ?? {}).map(([name, value]) => [name, typeof value === "string" ? value : [...value]])
+    )
+  }
+}
+
+/** Sends a call on a connection of its own and reads the whole answer, within 20 seconds. */
+export const send = (baseUrl: string, call: HttpCall): Effect.Effect<HttpAnswer> =>
+  Effect.async<HttpAnswer, Error>((resume) => {
+    const { hostname, port } = new URL(baseUrl)
+    const pieces = piecesOf(call)
+    const outgoing = request({
+      hostname,
+      port,
+      method: call.method,
+      path: call.path,
+      headers: headersOf(call, pieces),
+      agent: false
+    })
+    outgoing.once("response", (response) => {
+      // What breaks while the rest of a refused body is still on its way takes nothing from the answer.
+      outgoing.removeAllListeners("error").on("error", () => undefined)
+      const chunks: Array<Buffer> = []
+      response.on("data", (chunk: Buffer) => chunks.push(chunk))
+      response.once("error", (error) => resume(Effect.fail(error)))
+      response.once("end", () => {
+        const text = Buffer.concat(chunks).toString("utf8")
+        resume(
+          Effect.succeed({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            body: membersOf(text)
+          })
+        )
+        outgoing.destroy()
+      })
+    })
+    outgoing.once("error", (error) => resume(Effect.fail(error)))
+    for (const piece of pieces) outgoing.write(piece)
+    outgoing.end()
+    return Effect.sync(() => outgoing.destroy())
+  }).pipe(
+    Effect.timeoutFail({
+      duration: timeLimit,
+      onTimeout: () => new Error(`${call.method} ${call.path} was not answered within ${timeLimit}`)
+    }),
+    Effect.orDie
+  )

@@ -1,0 +1,41 @@
+import { build } from "esbuild"
+import { createHash } from "node:crypto"
+import { access, mkdir, rename, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const place = join(root, "node_modules", ".cache", "berth-test")
+
+/** Packs a program into one file under a name made from its content, so that test files running side by side share it. */
+export const bundle = async (entry: string): Promise<string> => {
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    platform: "node",
+    target: "node20",
+    format: "esm",
+    minify: true,
+    logLevel: "error",
+    banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` }
+  })
+  const [output] = outputFiles
+  if (output === undefined) throw new Error(`${entry} was not bundled`)
+  const hash = createHash("sha256").update(output.contents).digest("hex").slice(0, 16)
+  const file = join(place, hash, "runtime.mjs")
+  const there = await access(file).then(
+    () => true,
+    () => false
+  )
+  if (!there) {
+    await mkdir(join(place, hash), { recursive: true })
+    const unfinished = `${file}.${process.pid}`
+    await writeFile(unfinished, output.contents)
+    await rename(unfinished, file)
+  }
+  return file
+}
+
+/** The cell's program, built from the sources as they are. Absolute path of one self-contained file. */
+export const runtimeBundle = (): Promise<string> => bundle(join(root, "packages/runtime/src/main.ts"))

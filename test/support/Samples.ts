@@ -1,0 +1,50 @@
+import { Email } from "@berth/domain/accounts/Email"
+import { UserId } from "@berth/domain/accounts/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { DateTime, Effect } from "effect"
+
+const newId = Effect.flatMap(IdGenerator, (ids) => ids.next("usr"))
+
+/** What nobody else in this run is called. */
+export const unique = (prefix: string) => Effect.map(newId, (id) => `${prefix}-${id.slice(-12)}`)
+
+/** A new user on the free plan without credits; `name` also begins his e-mail. */
+export const storedUser = (name = "user") =>
+  Effect.gen(function* () {
+    const users = yield* UserRepository
+    const local = yield* unique(name)
+    return yield* users.insert({
+      id: UserId.make(yield* newId),
+      email: Email.make(`${local}@example.com`),
+      name,
+      passwordHash: "$argon2id$test",
+      referralCode: local
+    })
+  })
+
+export const storedAgent = (
+  ownerId: UserId,
+  changes: { readonly name?: string; readonly status?: AgentStatus; readonly at?: DateTime.Utc } = {}
+) =>
+  Effect.gen(function* () {
+    const agents = yield* AgentRepository
+    const { next } = yield* IdGenerator
+    const at = changes.at ?? (yield* DateTime.now)
+    const agent = new Agent({
+      id: AgentId.make(yield* next("agt")),
+      ownerId,
+      name: changes.name ?? "agent",
+      model: "claude-opus-4-6",
+      customModel: null,
+      status: changes.status ?? "running",
+      config: defaultAgentConfig,
+      createdAt: at,
+      updatedAt: at
+    })
+    yield* agents.insert(agent)
+    return agent
+  })

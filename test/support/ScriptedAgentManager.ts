@@ -1,0 +1,80 @@
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { Context, Effect, Layer, Ref, Stream } from "effect"
+
+type Manager = Context.Tag.Service<AgentManager>
+
+export interface ManagerCall {
+  readonly method: keyof Manager
+  /** The agent's id for deploy and giveUp, the owner's for the rest. */
+  readonly target: string
+  readonly turn?: Turn
+}
+
+/** What a test says an agent manager does, and what was asked of it. */
+export class ScriptedAgentManager extends Context.Tag("@berth/test/ScriptedAgentManager")<
+  ScriptedAgentManager,
+  {
+    /** Everything that was asked so far, in order. */
+    readonly calls: Effect.Effect<ReadonlyArray<ManagerCall>>
+    /** Runs an effect while these methods do what is given; without a script all goes well, and an agent echoes. */
+    readonly during: (script: Partial<Manager>) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  }
+>() {}
+
+export const runtimeVersion = "9.9.9-test"
+
+const allWell: Manager = {
+  deploy: () => Effect.void,
+  giveUp: () => Effect.void,
+  start: () => Effect.void,
+  stop: () => Effect.void,
+  restart: () => Effect.succeed({ runtimeVersion, healings: [] }),
+  update: () => Effect.void,
+  repair: () => Effect.void,
+  reconfigure: () => Effect.void,
+  chat: (_userId, turn) =>
+    Stream.make<[TurnEvent, TurnEvent, TurnEvent]>(
+      { type: "delta", text: "Echo: " },
+      { type: "delta", text: turn.message },
+      { type: "done", reply: `Echo: ${turn.message}`, model: turn.agentId }
+    )
+}
+
+/** The agent manager of a test: no cells, only the script. */
+export const layer: Layer.Layer<AgentManager | ScriptedAgentManager> = Layer.effectContext(
+  Effect.gen(function* () {
+    const calls = yield* Ref.make<ReadonlyArray<ManagerCall>>([])
+    const script = yield* Ref.make<Partial<Manager>>({})
+    const asked = (call: ManagerCall) =>
+      Effect.zipRight(
+        Ref.update(calls, (before) => [...before, call]),
+        Effect.map(script, (given): Manager => ({ ...allWell, ...given }))
+      )
+
+    const manager = AgentManager.of({
+      deploy: (id) => Effect.flatMap(asked({ method: "deploy", target: id }), ({ deploy }) => deploy(id)),
+      giveUp: (id, reason) =>
+        Effect.flatMap(asked({ method: "giveUp", target: id }), ({ giveUp }) => giveUp(id, reason)),
+      start: (id) => Effect.flatMap(asked({ method: "start", target: id }), ({ start }) => start(id)),
+      stop: (id) => Effect.flatMap(asked({ method: "stop", target: id }), ({ stop }) => stop(id)),
+      restart: (id) => Effect.flatMap(asked({ method: "restart", target: id }), ({ restart }) => restart(id)),
+      update: (id) => Effect.flatMap(asked({ method: "update", target: id }), ({ update }) => update(id)),
+      repair: (id) => Effect.flatMap(asked({ method: "repair", target: id }), ({ repair }) => repair(id)),
+      reconfigure: (id) =>
+        Effect.flatMap(asked({ method: "reconfigure", target: id }), ({ reconfigure }) => reconfigure(id)),
+      chat: (id, turn) =>
+        Stream.unwrap(Effect.map(asked({ method: "chat", target: id, turn }), ({ chat }) => chat(id, turn)))
+    })
+    const scripted = ScriptedAgentManager.of({
+      calls,
+      during: (given) => (effect) =>
+        Effect.acquireUseRelease(
+          Ref.getAndSet(script, given),
+          () => effect,
+          (before) => Ref.set(script, before)
+        )
+    })
+    return Context.make(AgentManager, manager).pipe(Context.add(ScriptedAgentManager, scripted))
+  })
+)

@@ -1,0 +1,206 @@
+import { AccountRules } from "@berth/domain/accounts/AccountRules"
+import { PasswordHasher } from "@berth/domain/accounts/Password"
+import type { User } from "@berth/domain/accounts/User"
+import { AgentModels } from "@berth/domain/agents/AgentModels"
+import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import type { PlanId } from "@berth/domain/billing/Plan"
+import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { defaultLimits } from "@berth/domain/limits/Limit"
+import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import * as Storage from "@berth/infra/composition/Storage"
+import * as Argon2 from "@berth/infra/crypto/PasswordHasher"
+import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
+import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
+import { AiLayerIsPrivate } from "@berth/server/ai/AiAccessHttp"
+import * as BackendListener from "@berth/server/BackendListener"
+import { proxyList } from "@berth/server/http/ClientAddress"
+import { Readiness } from "@berth/server/http/HealthHttp"
+import { InternalKey } from "@berth/server/http/InternalAuthHttp"
+import { MetricsText } from "@berth/server/http/MetricsHttp"
+import { WebSettings } from "@berth/server/http/WebSettings"
+import { sessionCookieName } from "@berth/server/sessions/SessionCookie"
+import * as UseCases from "@berth/server/UseCases"
+import * as WebListener from "@berth/server/WebListener"
+import { FetchHttpClient } from "@effect/platform"
+import { Context, Duration, Effect, Layer, Logger, Redacted, Ref } from "effect"
+import { randomBytes } from "node:crypto"
+import { freePort } from "./FreePort.ts"
+import { type HttpAnswer, type HttpCall, send } from "./HttpCall.ts"
+import { migratedDatabase } from "./MigratedDatabase.ts"
+import { storedUser } from "./Samples.ts"
+import * as ScriptedAgentManager from "./ScriptedAgentManager.ts"
+import * as ScriptedModels from "./ScriptedModels.ts"
+
+export interface WebAppOptions {
+  /** Where the service believes that people reach it; by default where the web listener is. */
+  readonly appUrl?: string
+  /** What is not given is as in production. Calls come from a new address each, unless they say from which. */
+  readonly limits?: Partial<Record<LimitName, Limit>>
+  /** Whether the web listener calls the agent manager in its process, or over HTTP at the backend listener. */
+  readonly managerIs?: "in process" | "remote"
+  readonly aiLayerIsPrivate?: boolean
+}
+
+/** A call with who makes it. */
+export interface AppCall extends HttpCall {
+  readonly as?: SignedIn
+  /** The client's address. */
+  readonly from?: string
+}
+
+export interface SignedIn {
+  readonly user: User
+  /** The value of the header `Cookie`. */
+  readonly cookie: string
+}
+
+/** Both listeners, as they are served, over a database of their own and a scripted agent manager and models. */
+export class WebApp extends Context.Tag("@berth/test/WebApp")<
+  WebApp,
+  {
+    readonly appUrl: URL
+    readonly cookieName: string
+    readonly internalKey: string
+    readonly web: (call: AppCall) => Effect.Effect<HttpAnswer>
+    readonly backend: (call: AppCall) => Effect.Effect<HttpAnswer>
+    /** What the check of the database says from now on; it is up to begin with. */
+    readonly setDatabaseUp: (up: boolean) => Effect.Effect<void>
+    /** What the password hasher was asked for so far, in order. */
+    readonly hashing: Effect.Effect<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>
+    /** Everything logged so far, a JSON text each. */
+    readonly logged: Effect.Effect<ReadonlyArray<string>>
+  }
+>() {}
+
+/** The administrator's address in every such service. */
+export const adminEmail = "admin@example.com"
+
+export const referralCredits = 3
+
+let callers = 0
+/** An address that nobody in this process has called from. */
+const newAddress = () => {
+  callers += 1
+  return `10.${(callers >> 16) & 255}.${(callers >> 8) & 255}.${callers & 255}`
+}
+
+const fill = ({ as, from, ...call }: AppCall): HttpCall => ({
+  ...call,
+  headers: {
+    "x-forwarded-for": from ?? newAddress(),
+    ...(as === undefined ? {} : { cookie: as.cookie }),
+    ...call.headers
+  }
+})
+
+/** The real hasher, which says what it was asked for. */
+const hasher = (asked: Ref.Ref<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>) =>
+  Layer.map(Argon2.layer({ maxConcurrent: 2 }), (context) => {
+    const real = Context.get(context, PasswordHasher)
+    const note = (method: keyof typeof real) => Ref.update(asked, (before) => [...before, method])
+    return Context.make(PasswordHasher, {
+      hash: (password) => Effect.zipRight(note("hash"), real.hash(password)),
+      verify: (password, hash) => Effect.zipRight(note("verify"), real.verify(password, hash)),
+      verifyNothing: (password) => Effect.zipRight(note("verifyNothing"), real.verifyNothing(password))
+    })
+  })
+
+const make = (options: WebAppOptions) =>
+  Effect.gen(function* () {
+    const databaseUrl = yield* migratedDatabase
+    const webPort = yield* freePort
+    const backendPort = yield* Effect.repeat(freePort, { until: (port) => port !== webPort })
+    const [webUrl, backendUrl] = [`http://127.0.0.1:${webPort}`, `http://127.0.0.1:${backendPort}`]
+    const appUrl = new URL(options.appUrl ?? `http://localhost:${webPort}`)
+    const internalKey = Redacted.make(randomBytes(32).toString("base64url"))
+    const hashed = yield* Ref.make<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>([])
+    const databaseUp = yield* Ref.make(true)
+    const lines: Array<string> = []
+    const logger = Logger.replace(
+      Logger.defaultLogger,
+      Logger.make((line) => {
+        lines.push(JSON.stringify(Logger.structuredLogger.log(line)))
+      })
+    )
+
+    const storage = Storage.layer({
+      databaseUrl,
+      maxConnections: 10,
+      applicationName: "test-server",
+      keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
+      adminEmails: [adminEmail],
+      verifiedAdminsOnly: false
+    })
+    const around = Layer.mergeAll(
+      Layer.succeed(WebSettings, {
+        appUrl,
+        agentsDomain: "agents.localhost",
+        trustedProxies: proxyList(["127.0.0.1"]),
+        serviceVersion: "1.2.3-test"
+      }),
+      Layer.succeed(Readiness, { checks: { database: Ref.get(databaseUp) } }),
+      PostgresRateLimiter.layer({ url: databaseUrl, limits: { ...defaultLimits, ...options.limits } })
+    )
+    const rules = Layer.mergeAll(
+      Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
+      Layer.succeed(AccountRules, { referralCredits, walletEmailDomain: `wallet.${appUrl.hostname}` }),
+      hasher(hashed)
+    )
+    const privately = Layer.mergeAll(
+      Layer.succeed(InternalKey, internalKey),
+      Layer.succeed(AiLayerIsPrivate, options.aiLayerIsPrivate ?? false),
+      Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
+    )
+    const listening = (port: number) => ({ host: "127.0.0.1", port, drain: Duration.seconds(1) })
+    const remoteManager = AgentManagerClient.layer({ backendUrl, internalApiKey: internalKey }).pipe(
+      Layer.provide(FetchHttpClient.layer)
+    )
+    const web = WebListener.layer(listening(webPort)).pipe(Layer.provide(UseCases.web), Layer.provide(rules))
+    const backend = BackendListener.layer(listening(backendPort)).pipe(
+      Layer.provide(privately),
+      Layer.provide(UseCases.backend),
+      Layer.provide(Layer.succeed(LegacyModels, new Map()))
+    )
+    const app = Layer.succeed(WebApp, {
+      appUrl,
+      cookieName: sessionCookieName(appUrl),
+      internalKey: Redacted.value(internalKey),
+      web: (call) => send(webUrl, fill(call)),
+      backend: (call) => send(backendUrl, fill(call)),
+      setDatabaseUp: (up) => Ref.set(databaseUp, up),
+      hashing: hashed,
+      logged: Effect.sync(() => [...lines])
+    })
+    return app.pipe(
+      Layer.provideMerge(options.managerIs === "remote" ? Layer.provide(web, remoteManager) : web),
+      Layer.provideMerge(backend),
+      Layer.provideMerge(Layer.merge(ScriptedAgentManager.layer, ScriptedModels.layer)),
+      Layer.provideMerge(UseCases.shared),
+      Layer.provideMerge(around),
+      Layer.provideMerge(storage),
+      Layer.provide(logger),
+      Layer.orDie
+    )
+  })
+
+export const layer = (options: WebAppOptions = {}) => Layer.unwrapScoped(make(options))
+
+/** A session for a user who is there. */
+export const signIn = (user: User) =>
+  Effect.gen(function* () {
+    const { cookieName } = yield* WebApp
+    const { token } = yield* (yield* Sessions).open(user.id)
+    return { user, cookie: `${cookieName}=${Redacted.value(token)}` } satisfies SignedIn
+  })
+
+/** A new user with a session, and with a subscription when a plan is named. */
+export const newcomer = (plan?: PlanId) =>
+  Effect.gen(function* () {
+    const { id } = yield* storedUser("guest")
+    if (plan !== undefined) yield* (yield* SubscriptionRepository).save({ userId: id, plan, status: "active" })
+    const user = yield* Effect.flatten((yield* UserRepository).find(id))
+    return yield* signIn(user)
+  })

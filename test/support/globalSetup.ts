@@ -1,0 +1,58 @@
+import { start } from "@berth/infra/embedded-postgres/EmbeddedPostgres"
+import { Effect, Exit, Option, Redacted, Scope } from "effect"
+import { join } from "node:path"
+import type { TestProject } from "vitest/node"
+import { startRedis } from "./Redis.ts"
+import { endAtOnce, sweep, temporaryDirectory } from "./Workplace.ts"
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** A database of the run's PostgreSQL server, by a role that may make others. */
+    readonly databaseUrl: string
+    /** The run's Redis; empty when none is given and redis-server is not on the PATH. */
+    readonly redisUrl: string
+  }
+}
+
+/** Nobody reads this data after a crash, so the server need not wait for the disk. */
+const settings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "300" }
+
+const given = (name: string) => Option.filter(Option.fromNullable(process.env[name]), (value) => value.trim() !== "")
+
+/** `DATABASE_URL`, whose role must be allowed to make databases, or a server of this run's own. */
+const postgres = (directory: string) =>
+  Option.match(given("DATABASE_URL"), {
+    onSome: Effect.succeed,
+    onNone: () =>
+      Effect.map(start({ directory: join(directory, "postgres"), settings, stop: "immediate" }), ({ url }) =>
+        Redacted.value(url)
+      )
+  })
+
+const redis = (directory: string) =>
+  Option.match(given("REDIS_URL"), { onSome: Effect.succeed, onNone: () => startRedis(directory) })
+
+const services = Effect.gen(function* () {
+  yield* sweep
+  const directory = yield* temporaryDirectory
+  const [databaseUrl, redisUrl] = yield* Effect.all([postgres(directory), redis(directory)], {
+    concurrency: "unbounded"
+  })
+  return { databaseUrl, redisUrl }
+})
+
+/** A run that is cut off, by Ctrl-C for example, gets no teardown. First in the list, because vitest's own listener is the last to run. */
+const endWithRun = () => process.prependOnceListener("exit", endAtOnce)
+
+/** One real PostgreSQL and, where it is installed, one real Redis for the whole run. */
+export default async function setup(project: TestProject) {
+  const scope = Effect.runSync(Scope.make())
+  const { databaseUrl, redisUrl } = await Effect.runPromise(Scope.extend(services, scope)).catch(async (cause) => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    throw cause
+  })
+  endWithRun()
+  project.provide("databaseUrl", databaseUrl)
+  project.provide("redisUrl", redisUrl)
+  return () => Effect.runPromise(Scope.close(scope, Exit.void))
+}

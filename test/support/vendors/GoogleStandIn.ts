@@ -1,0 +1,151 @@
+import { type Effect, Predicate, type Scope } from "effect"
+import { type Received, type Reply, type Vendor, vendorStandIn, type VendorStandIn } from "./VendorStandIn.ts"
+
+const apiKey = "AIza-stand-in-5f2c9e"
+
+const chatModels = ["gemini-2.5-pro", "gemini-2.5-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash"]
+
+const models = [
+  ...chatModels.map((name) => ({
+    name: `models/${name}`,
+    supportedGenerationMethods: ["generateContent", "countTokens"]
+  })),
+  { name: "models/gemini-2.5-flash-lite", supportedGenerationMethods: ["embedContent"] }
+]
+
+interface Content {
+  readonly role: string | undefined
+  readonly text: string
+}
+
+interface Chat {
+  readonly contents: ReadonlyArray<Content>
+  readonly streams: boolean
+}
+
+const refusal = (code: number, status: string, message: string, details: ReadonlyArray<unknown> = []): Reply => ({
+  status: code,
+  body: { error: { code, message, status, details } }
+})
+
+const invalid = (message: string) => refusal(400, "INVALID_ARGUMENT", message)
+
+const badKey = refusal(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", [
+  {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    reason: "API_KEY_INVALID",
+    domain: "googleapis.com",
+    metadata: { service: "generativelanguage.googleapis.com" }
+  },
+  { "@type": "type.googleapis.com/google.rpc.LocalizedMessage", locale: "en-US", message: "API key not valid." }
+])
+
+const unknownIn = (value: object, fields: ReadonlyArray<string>) =>
+  Object.keys(value).find((field) => !fields.includes(field))
+
+const readContent = (value: unknown): Content | null => {
+  if (!Predicate.isRecord(value) || unknownIn(value, ["role", "parts"]) !== undefined) return null
+  const { parts, role } = value
+  if (role !== undefined && typeof role !== "string") return null
+  if (!Array.isArray(parts) || parts.length === 0) return null
+  const texts = parts.map((part: unknown) => (Predicate.hasProperty(part, "text") ? part.text : null))
+  return texts.every(Predicate.isString) ? { role, text: texts.join("") } : null
+}
+
+const inRange = (value: unknown, from: number, to: number) =>
+  value === undefined || (typeof value === "number" && value >= from && value <= to)
+
+const wrongConfig = (config: unknown): string | null => {
+  if (config === undefined) return null
+  if (!Predicate.isRecord(config)) return "Invalid value at 'generation_config'"
+  const { maxOutputTokens, temperature, topP } = config
+  const unknown = unknownIn(config, ["temperature", "topP", "maxOutputTokens"])
+  if (unknown !== undefined) return `Unknown name "${unknown}" at 'generation_config': Cannot find field.`
+  if (!inRange(temperature, 0, 2)) return "temperature must be in the range [0.0, 2.0]."
+  if (!inRange(topP, 0, 1)) return "top_p must be in the range [0.0, 1.0]."
+  return inRange(maxOutputTokens, 1, 65_536) ? null : "max_output_tokens must be in the range [1, 65537)."
+}
+
+/** Reads a chat as the vendor does, refusing what it refuses. */
+const readChat = (body: unknown, streams: boolean): { readonly chat: Chat } | Reply => {
+  if (!Predicate.isRecord(body)) return invalid("Invalid JSON payload received.")
+  const unknown = unknownIn(body, ["contents", "systemInstruction", "generationConfig"])
+  if (unknown !== undefined) {
+    return invalid(`Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`)
+  }
+  const { contents, generationConfig, systemInstruction } = body
+  if (!Array.isArray(contents) || contents.length === 0) {
+    return invalid("* GenerateContentRequest.contents: contents is not specified")
+  }
+  const said = contents.flatMap((content: unknown) => readContent(content) ?? [])
+  if (said.length < contents.length || (systemInstruction !== undefined && readContent(systemInstruction) === null)) {
+    return invalid("* GenerateContentRequest.contents.parts: contents.parts must not be empty.")
+  }
+  if (said.some(({ role }) => role !== undefined && role !== "user" && role !== "model")) {
+    return invalid("Please use a valid role: user, model.")
+  }
+  if (said.at(-1)?.role === "model") {
+    return invalid("Please ensure that multiturn requests end with a user role or the role field is empty.")
+  }
+  const wrong = wrongConfig(generationConfig)
+  return wrong === null ? { chat: { contents: said, streams } } : invalid(wrong)
+}
+
+const read = ({ body, headers, method, path }: Received): { readonly chat: Chat } | Reply => {
+  const [route = "", query = ""] = path.split("?")
+  const asked = new URLSearchParams(query)
+  const key = headers["x-goog-api-key"] ?? asked.get("key")
+  if (key === null) {
+    return refusal(403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers. Please use API Key.")
+  }
+  if (key !== apiKey) return badKey
+  if (method === "GET" && route === "/v1beta/models") {
+    return { status: 200, body: { models: models.slice(0, Number(asked.get("pageSize") ?? 50)) } }
+  }
+  const called = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/.exec(route)
+  if (method !== "POST" || called === null) return refusal(404, "NOT_FOUND", "Requested entity was not found.")
+  const [, name = "", action] = called
+  return chatModels.includes(name)
+    ? readChat(body, action === "streamGenerateContent" && asked.get("alt") === "sse")
+    : refusal(
+        404,
+        "NOT_FOUND",
+        `models/${name} is not found for API version v1beta, or is not supported for generateContent.`
+      )
+}
+
+const usageOf = (chat: Chat, pieces: ReadonlyArray<string>) => ({
+  promptTokenCount: 7 * chat.contents.length,
+  ...(pieces.length === 0 ? {} : { candidatesTokenCount: pieces.length }),
+  totalTokenCount: 7 * chat.contents.length + pieces.length
+})
+
+const candidateOf = (text: string, more: object = {}) => ({
+  content: { role: "model", parts: [{ text }] },
+  index: 0,
+  ...more
+})
+
+const event = (chunk: object) => `data: ${JSON.stringify({ ...chunk, modelVersion: "stand-in" })}\r\n\r\n`
+
+const google: Vendor<Chat> = {
+  apiKey,
+  version: "/v1beta",
+  read,
+  said: ({ contents }) => contents.at(-1)?.text ?? "",
+  begin: () => "",
+  piece: (_, text) => event({ candidates: [candidateOf(text)] }),
+  end: (chat, pieces, withUsage) =>
+    event({
+      candidates: [candidateOf("", { finishReason: "STOP" })],
+      ...(withUsage ? { usageMetadata: usageOf(chat, pieces) } : {})
+    }),
+  whole: (chat, pieces) =>
+    chat.streams
+      ? null
+      : { candidates: [candidateOf(pieces.join(""), { finishReason: "STOP" })], usageMetadata: usageOf(chat, pieces) },
+  refusal: (error) => ({ error })
+}
+
+/** A server that speaks Google's Gemini API over real HTTP, and misbehaves when told to. */
+export const googleStandIn: Effect.Effect<VendorStandIn, never, Scope.Scope> = vendorStandIn(google)
