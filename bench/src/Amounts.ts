@@ -1,0 +1,46 @@
+/** How much of everything a run does; what bounds a measurement in time and in count. */
+export interface Amounts {
+  readonly startups: number
+  /** Owners that provision one after the other, and those before them that are not counted. */
+  readonly owners: number
+  readonly warmUpOwners: number
+  readonly ownersAtOnce: number
+  readonly timesAtOnce: number
+  readonly connections: ReadonlyArray<number>
+  readonly rounds: number
+  readonly roundSeconds: number
+  readonly warmUpSeconds: number
+  /** A round ends after this many requests, if its time is not over before. */
+  readonly roundRequests: number
+  /** Streamed answers whose first piece is timed, in every round. */
+  readonly streams: number
+  readonly settleSeconds: number
+}
+
+export const full: Amounts = {
+  startups: 5,
+  owners: 30,
+  warmUpOwners: 3,
+  ownersAtOnce: 20,
+  timesAtOnce: 3,
+  connections: [1, 10, 50],
+  rounds: 5,
+  roundSeconds: 3,
+  warmUpSeconds: 3,
+  roundRequests: 50_000,
+  streams: 100,
+  settleSeconds: 10
+}
+
+export const quick: Amounts = {
+  ...full,
+  startups: 2,
+  owners: 6,
+  warmUpOwners: 1,
+  timesAtOnce: 1,
+  rounds: 2,
+  roundSeconds: 1,
+  warmUpSeconds: 0.5,
+  streams: 25,
+  settleSeconds: 3
+}

@@ -1,0 +1,163 @@
+import { ChatSessionId } from "@berth/domain/interaction/Conversation"
+import { Array, Effect, Schema } from "effect"
+import { type HostedBerth, hostBerth } from "./berth/HostedBerth.ts"
+import { newOwners, type Owner, post } from "./berth/Owners.ts"
+import { ask, type Call, connection } from "./measure/Exchange.ts"
+import { latenciesOf, medianLatencies } from "./measure/Latencies.ts"
+import type { Load } from "./measure/Load.ts"
+import { inTurns } from "./measure/Rounds.ts"
+import * as Comparison from "./report/Comparison.ts"
+import { figure } from "./report/Figure.ts"
+import type { Scenario } from "./Scenario.ts"
+import { startServer } from "./servers/StartServer.ts"
+
+const model = "openai/gpt-4o-mini"
+const message = "Ahoy! What is the weather like at sea?"
+
+/** What makes Berth take its models from an upstream of the bench's own. */
+export const modelsFrom = (upstream: string) => ({
+  OPENAI_API_KEY: "bench",
+  OPENAI_BASE_URL: `${upstream}/v1`,
+  SANDBOX_MODEL: "off"
+})
+
+const Opened = Schema.parseJson(Schema.Struct({ sessionId: ChatSessionId }))
+
+/** Someone to talk to: turns of one conversation wait for each other, so every connection has one of its own. */
+export interface Conversation {
+  readonly owner: Owner
+  readonly sessionId: ChatSessionId
+}
+
+const openSession = (hosted: HostedBerth, owner: Owner) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const client = yield* connection(hosted.berth.webUrl)
+      const answer = yield* ask(client, post(owner, "/api/agent", { action: "create-session" }))
+      return { owner, sessionId: (yield* Effect.orDie(Schema.decode(Opened)(answer.text()))).sessionId }
+    })
+  )
+
+/** Conversations of several owners, each with a running agent. */
+export const openConversations = (hosted: HostedBerth, ownerCount: number, count: number) =>
+  Effect.gen(function* () {
+    const owners = yield* newOwners(hosted, ownerCount)
+    yield* Effect.forEach(
+      owners,
+      ({ visitor }) =>
+        Effect.flatMap(Effect.orDie(visitor.provision("First mate", model)), ({ id }) => visitor.untilRunning(id)),
+      { concurrency: 2 }
+    )
+    return yield* Effect.forEach(
+      Array.makeBy(count, (index) => owners[index % owners.length] ?? owners[0]),
+      (owner) => openSession(hosted, owner),
+      { concurrency: 4 }
+    )
+  })
+
+const chatCall = ({ owner, sessionId }: Conversation): Call => post(owner, "/api/agent", { message, sessionId })
+
+const streamedCall = (conversation: Conversation): Call => {
+  const call = chatCall(conversation)
+  return { ...call, headers: { ...call.headers, accept: "text/event-stream" }, awaits: "event: delta" }
+}
+
+const bareCall: Call = {
+  method: "POST",
+  path: "/v1/chat/completions",
+  headers: { authorization: "Bearer bench", "content-type": "application/json" },
+  body: JSON.stringify({ model: "gpt-4o-mini", messages: [{ role: "user", content: message }], stream: true }),
+  expected: 200,
+  awaits: "delta"
+}
+
+/** One conversation for each connection, used by as many connections as are asked for. */
+export const chatLoad = (
+  { berth }: HostedBerth,
+  conversations: Array.NonEmptyReadonlyArray<Conversation>,
+  connections: number
+): Load => {
+  const calls = Array.map(conversations, chatCall)
+  return { origin: berth.webUrl, connections, callOf: (index) => calls[index % calls.length] ?? calls[0] }
+}
+
+/** Every unit of the day is there again. */
+export const restoreUnits = ({ database }: HostedBerth) => database.execute("update unit_days set used = 0")
+
+/** Milliseconds to the first piece, one stream after the other. */
+const firstPieces = (origin: string, call: Call, count: number) =>
+  Effect.scoped(
+    Effect.flatMap(connection(origin), (client) =>
+      Effect.map(Effect.replicateEffect(ask(client, call), count), (answers) =>
+        latenciesOf(answers.map(({ awaited }) => awaited))
+      )
+    )
+  )
+
+/** Messages and their answers through an upstream that answers at once, beside that upstream itself. */
+export const chats: Scenario = (amounts) =>
+  Effect.gen(function* () {
+    const upstream = yield* startServer("Upstream")
+    const hosted = yield* hostBerth(modelsFrom(upstream.origin))
+    const { server } = yield* hosted.berth.pids
+    const most = Math.max(...amounts.connections)
+    const conversations = yield* openConversations(hosted, Math.min(10, most), most)
+
+    const pairs = yield* Effect.forEach(amounts.connections, (connections) =>
+      Effect.zipRight(
+        restoreUnits(hosted),
+        Effect.map(
+          inTurns(
+            [
+              { name: "POST /api/agent", pid: server, load: chatLoad(hosted, conversations, connections) },
+              {
+                name: "bare upstream",
+                pid: upstream.pid,
+                load: { origin: upstream.origin, connections, callOf: () => bareCall }
+              }
+            ],
+            amounts
+          ),
+          Comparison.pairsOf
+        )
+      )
+    )
+    yield* restoreUnits(hosted)
+    const streams = yield* Effect.replicateEffect(
+      Effect.all({
+        berth: firstPieces(hosted.berth.webUrl, streamedCall(conversations[0]), amounts.streams),
+        upstream: firstPieces(upstream.origin, bareCall, amounts.streams)
+      }),
+      amounts.rounds
+    )
+    const first = {
+      berth: medianLatencies(streams.map(({ berth }) => berth)),
+      upstream: medianLatencies(streams.map((round) => round.upstream))
+    }
+    const all = pairs.flat()
+    return {
+      figures: { unit: "ms", pairs: all, firstDelta: { ...first, rounds: streams } },
+      tables: [
+        Comparison.table("Chat through an instant upstream", all),
+        {
+          title: "First piece of a streamed answer, 1 connection (ms)",
+          columns: ["stream", "p50", "p95", "p99"],
+          rows: [
+            ["POST /api/agent, first delta", ...[first.berth.p50, first.berth.p95, first.berth.p99].map(figure)],
+            ["bare upstream, first chunk", ...[first.upstream.p50, first.upstream.p95, first.upstream.p99].map(figure)]
+          ]
+        }
+      ],
+      panels: [
+        ...Comparison.panels("Chat", all),
+        {
+          title: "First piece of a streamed answer, p50",
+          unit: "ms",
+          bars: [
+            { label: "POST /api/agent", value: first.berth.p50 },
+            { label: "bare upstream", value: first.upstream.p50, isBaseline: true }
+          ]
+        }
+      ]
+    }
+  })

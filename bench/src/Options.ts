@@ -1,0 +1,42 @@
+import { Data, Either } from "effect"
+import { parseArgs } from "node:util"
+
+export const scenarioNames = ["startup", "provision", "read", "chat", "memory"] as const
+export type ScenarioName = (typeof scenarioNames)[number]
+
+export interface Options {
+  /** A look of about two minutes instead of a measurement. */
+  readonly quick: boolean
+  /** Whether DATABASE_URL and REDIS_URL are used instead of the embedded PostgreSQL alone. */
+  readonly redis: boolean
+  readonly only: ReadonlyArray<ScenarioName>
+}
+
+export class OptionsAreInvalid extends Data.TaggedError("OptionsAreInvalid")<{ readonly reason: string }> {
+  override get message() {
+    return `${this.reason}\nnpm run bench -- [--quick] [--redis] [--only ${scenarioNames.join("|")}]...`
+  }
+}
+
+const isScenarioName = (name: string): name is ScenarioName => scenarioNames.some((known) => known === name)
+
+export const parseOptions = (args: ReadonlyArray<string>): Either.Either<Options, OptionsAreInvalid> =>
+  Either.try({
+    try: () =>
+      parseArgs({
+        args: [...args],
+        options: {
+          quick: { type: "boolean", default: false },
+          redis: { type: "boolean", default: false },
+          only: { type: "string", multiple: true, default: [] }
+        }
+      }).values,
+    catch: (cause) => new OptionsAreInvalid({ reason: cause instanceof Error ? cause.message : String(cause) })
+  }).pipe(
+    Either.flatMap(({ only, quick, redis }) => {
+      const unknown = only.filter((name) => !isScenarioName(name))
+      return unknown.length > 0
+        ? Either.left(new OptionsAreInvalid({ reason: `There is no scenario ${unknown.join(", ")}.` }))
+        : Either.right({ quick, redis, only: only.length === 0 ? scenarioNames : only.filter(isScenarioName) })
+    })
+  )

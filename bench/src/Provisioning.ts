@@ -1,0 +1,164 @@
+import { UserId } from "@berth/domain/accounts/User"
+import { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { Clock, Data, Effect, Schema } from "effect"
+import type { Client } from "undici"
+import type { Database } from "./berth/Database.ts"
+import { type HostedBerth, hostBerth } from "./berth/HostedBerth.ts"
+import { newOwners, type Owner, post } from "./berth/Owners.ts"
+import { ask, connection } from "./measure/Exchange.ts"
+import { type Latencies, latenciesOf, median } from "./measure/Latencies.ts"
+import { figure } from "./report/Figure.ts"
+import type { Scenario } from "./Scenario.ts"
+
+const acceptedAim = 25
+const runningAim = 1500
+
+class AgentDidNotRun extends Data.TaggedError("AgentDidNotRun")<{ readonly reason: string }> {
+  override get message() {
+    return `An agent did not run: ${this.reason}`
+  }
+}
+
+const AgentRow = Schema.Struct({ ownerId: UserId, status: AgentStatus })
+const statusQuery = `select owner_id as "ownerId", status from agents where owner_id = any($1::text[])`
+
+/**
+ * When each owner's agent was first seen running, in nanoseconds of the clock. The database is asked rather than the API,
+ * so that waiting takes little from what is waited for.
+ */
+const runningAt = (database: Database, owners: ReadonlyArray<Owner>) =>
+  Effect.gen(function* () {
+    const ids = owners.map(({ userId }) => userId)
+    const seen = new Map<UserId, bigint>()
+    while (seen.size < ids.length) {
+      const rows = yield* database.select(AgentRow, statusQuery, [ids])
+      const now = yield* Clock.currentTimeNanos
+      for (const { ownerId, status } of rows) {
+        if (status === "error") return yield* new AgentDidNotRun({ reason: `the agent of ${ownerId} is in error` })
+        if (status !== "provisioning" && !seen.has(ownerId)) seen.set(ownerId, now)
+      }
+      yield* Effect.sleep("10 millis")
+    }
+    return seen
+  }).pipe(
+    Effect.timeoutFail({
+      duration: "2 minutes",
+      onTimeout: () => new AgentDidNotRun({ reason: "it took longer than two minutes" })
+    })
+  )
+
+const millisBetween = (from: bigint, to: bigint) => Number(to - from) / 1e6
+
+/** All these owners ask at the same time; returns what each waited for the answer and for his agent, in milliseconds. */
+const provision = ({ database }: HostedBerth, clients: ReadonlyArray<readonly [Owner, Client]>) =>
+  Effect.gen(function* () {
+    const began = yield* Clock.currentTimeNanos
+    const requests = Effect.forEach(
+      clients,
+      ([owner, client]) => ask(client, post(owner, "/api/agents/provision", { name: "First mate" }, 201)),
+      { concurrency: "unbounded" }
+    )
+    const waiting = runningAt(
+      database,
+      clients.map(([owner]) => owner)
+    )
+    const [answers, seen] = yield* Effect.all([requests, waiting], { concurrency: "unbounded" })
+    return {
+      accepted: answers.map(({ took }) => took),
+      running: [...seen.values()].map((at) => millisBetween(began, at))
+    }
+  })
+
+/** Opens the connections first, which is not measured, and stops the cells afterwards to make room for the next. */
+const provisionFor = (hosted: HostedBerth, owners: ReadonlyArray<Owner>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const clients = yield* Effect.forEach(
+        owners,
+        (owner) =>
+          Effect.gen(function* () {
+            const client = yield* connection(hosted.berth.webUrl)
+            yield* ask(client, { method: "GET", path: "/health/live", headers: {}, expected: 200 })
+            return [owner, client] as const
+          }),
+        { concurrency: "unbounded" }
+      )
+      const times = yield* provision(hosted, clients)
+      yield* Effect.forEach(
+        clients,
+        ([owner, client]) => ask(client, post(owner, `/api/instance/${owner.userId}/stop`, {})),
+        { concurrency: 4 }
+      )
+      return times
+    })
+  )
+
+const row = (name: string, times: Latencies, aim: string) => [
+  name,
+  ...[times.p50, times.p95, times.p99, times.max].map(figure),
+  aim
+]
+
+/** New agents: one owner after the other, then many at once. Every owner is a new one with a subscription of his own. */
+export const provisioning: Scenario = ({ owners, ownersAtOnce, timesAtOnce, warmUpOwners }) =>
+  Effect.gen(function* () {
+    const hosted = yield* hostBerth()
+    const inLine = yield* newOwners(hosted, warmUpOwners + owners)
+    const all = yield* Effect.forEach(inLine, (owner) => provisionFor(hosted, [owner]))
+    const counted = all.slice(warmUpOwners)
+    const accepted = latenciesOf(counted.flatMap((times) => times.accepted))
+    const running = latenciesOf(counted.flatMap((times) => times.running))
+
+    const crowds = yield* Effect.replicateEffect(
+      Effect.flatMap(newOwners(hosted, ownersAtOnce), (crowd) => provisionFor(hosted, crowd)),
+      timesAtOnce
+    )
+    const crowdAccepted = latenciesOf(crowds.flatMap((times) => times.accepted))
+    const crowdRunning = latenciesOf(crowds.flatMap((times) => times.running))
+    const allRunning = median(crowds.map((times) => Math.max(...times.running)))
+
+    return {
+      figures: {
+        unit: "ms",
+        oneByOne: {
+          owners,
+          accepted: { ...accepted, aim: acceptedAim },
+          running: { ...running, aim: runningAim },
+          raw: counted
+        },
+        atOnce: { owners: ownersAtOnce, accepted: crowdAccepted, running: crowdRunning, allRunning, raw: crowds }
+      },
+      tables: [
+        {
+          title: "Provisioning (ms)",
+          columns: ["from POST /api/agents/provision to", "p50", "p95", "p99", "max", "aim of p50"],
+          rows: [
+            row("the answer", accepted, figure(acceptedAim)),
+            row("status running", running, figure(runningAim)),
+            row(`the answer, ${ownersAtOnce} at once`, crowdAccepted, ""),
+            row(`status running, ${ownersAtOnce} at once`, crowdRunning, "")
+          ],
+          note: `${owners} owners one by one. ${ownersAtOnce} at once, ${timesAtOnce} times: all run after ${figure(allRunning)} ms (median).`
+        }
+      ],
+      panels: [
+        {
+          title: "POST /api/agents/provision to its answer",
+          unit: "ms",
+          bars: [
+            { label: "p50", value: accepted.p50, aim: acceptedAim },
+            { label: "p95", value: accepted.p95 }
+          ]
+        },
+        {
+          title: "POST /api/agents/provision to status running",
+          unit: "ms",
+          bars: [
+            { label: "p50", value: running.p50, aim: runningAim },
+            { label: "p95", value: running.p95 },
+            { label: `all of ${ownersAtOnce} at once`, value: allRunning }
+          ]
+        }
+      ]
+    }
+  })

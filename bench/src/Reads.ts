@@ -1,0 +1,41 @@
+import { Array, Effect, Redacted } from "effect"
+import { hostBerth } from "./berth/HostedBerth.ts"
+import { get, newOwners } from "./berth/Owners.ts"
+import type { Load } from "./measure/Load.ts"
+import { inTurns } from "./measure/Rounds.ts"
+import * as Comparison from "./report/Comparison.ts"
+import type { Scenario } from "./Scenario.ts"
+import { startServer } from "./servers/StartServer.ts"
+
+const paths = ["/api/settings", "/api/agents"] as const
+
+/** Signed-in reads, beside a bare server with the same statements on the same database. */
+export const reads: Scenario = (amounts) =>
+  Effect.gen(function* () {
+    const hosted = yield* hostBerth()
+    const bare = yield* startServer("BareServer", { DATABASE_URL: Redacted.value(hosted.database.url) })
+    const { server } = yield* hosted.berth.pids
+    const owners = yield* newOwners(hosted, Math.min(10, Math.max(...amounts.connections)))
+    const loadOn = (origin: string, path: string, connections: number): Load => {
+      const calls = Array.map(owners, (owner) => get(owner, path))
+      return { origin, connections, callOf: (connection) => calls[connection % calls.length] ?? calls[0] }
+    }
+    const pairs = yield* Effect.forEach(amounts.connections, (connections) =>
+      Effect.map(
+        inTurns(
+          paths.flatMap((path) => [
+            { name: `GET ${path}`, pid: server, load: loadOn(hosted.berth.webUrl, path, connections) },
+            { name: `bare GET ${path}`, pid: bare.pid, load: loadOn(bare.origin, path, connections) }
+          ]),
+          amounts
+        ),
+        Comparison.pairsOf
+      )
+    )
+    const all = pairs.flat()
+    return {
+      figures: { unit: "ms", pairs: all },
+      tables: [Comparison.table("Signed-in reads", all)],
+      panels: Comparison.panels("Signed-in reads", all)
+    }
+  })

@@ -1,0 +1,45 @@
+import type { BerthPlace } from "@berth/test/e2e/Programs"
+import { Effect, Option, Redacted, Schema, type Scope } from "effect"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Pool } from "pg"
+
+/** The database of a Berth under measurement, for what its API does not do. */
+export interface Database {
+  readonly url: Redacted.Redacted
+  readonly select: <A, I>(
+    row: Schema.Schema<A, I>,
+    text: string,
+    values?: ReadonlyArray<unknown>
+  ) => Effect.Effect<ReadonlyArray<A>>
+  readonly execute: (text: string, values?: ReadonlyArray<unknown>) => Effect.Effect<void>
+}
+
+/** The embedded server's, from the files that it keeps beside its data. */
+const embeddedUrl = ({ dataDirectory }: BerthPlace) =>
+  Effect.promise(async () => {
+    const file = async (name: string) => (await readFile(join(dataDirectory, "postgres", name), "utf8")).trim()
+    return Redacted.make(`postgres://postgres:${await file("password")}@127.0.0.1:${await file("port")}/postgres`)
+  })
+
+export const connect = (
+  place: BerthPlace,
+  given: Option.Option<Redacted.Redacted>
+): Effect.Effect<Database, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const url = yield* Option.match(given, { onNone: () => embeddedUrl(place), onSome: Effect.succeed })
+    const pool = yield* Effect.acquireRelease(
+      Effect.sync(() => new Pool({ connectionString: Redacted.value(url), max: 2 })),
+      (pool) => Effect.promise(() => pool.end())
+    )
+    const query = (text: string, values: ReadonlyArray<unknown> = []) =>
+      Effect.promise(() => pool.query(text, [...values]))
+    return {
+      url,
+      select: (row, text, values) => {
+        const decode = Schema.decodeUnknown(Schema.Array(row))
+        return Effect.flatMap(query(text, values), ({ rows }) => Effect.orDie(decode(rows)))
+      },
+      execute: (text, values) => Effect.asVoid(query(text, values))
+    } satisfies Database
+  })

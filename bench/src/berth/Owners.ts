@@ -1,0 +1,59 @@
+import type { UserId } from "@berth/domain/accounts/User"
+import { newcomer, type Newcomer } from "@berth/test/e2e/Visitor"
+import { Cookies } from "@effect/platform"
+import { Array, Effect } from "effect"
+import type { Call } from "../measure/Exchange.ts"
+import type { HostedBerth } from "./HostedBerth.ts"
+
+/** A signed-in user who pays for the largest plan. */
+export interface Owner {
+  readonly userId: UserId
+  readonly visitor: Newcomer
+  /** The value of the `cookie` header. */
+  readonly cookie: string
+}
+
+/** Hashing passwords takes a core each. */
+const concurrency = 2
+
+/** At least one. */
+export const newOwners = (
+  { berth, database }: HostedBerth,
+  count: number
+): Effect.Effect<Array.NonEmptyReadonlyArray<Owner>> =>
+  Effect.gen(function* () {
+    const visitors = yield* Effect.forEach(
+      Array.makeBy(count, () => "owner"),
+      (name) => Effect.orDie(newcomer(berth.webUrl, name)),
+      { concurrency }
+    )
+    const ids = Array.map(visitors, ({ userId }) => userId)
+    yield* database.execute(
+      `insert into subscriptions (user_id, plan, status, updated_at)
+       select id, 'network', 'active', now() from unnest($1::text[]) as id`,
+      [ids]
+    )
+    yield* database.execute(`update users set plan = 'network' where id = any($1::text[])`, [ids])
+    return yield* Effect.forEach(visitors, (visitor) =>
+      Effect.map(visitor.cookies, (jar) => ({
+        userId: visitor.userId,
+        visitor,
+        cookie: Cookies.toCookieHeader(jar)
+      }))
+    )
+  })
+
+export const get = ({ cookie }: Owner, path: string): Call => ({
+  method: "GET",
+  path,
+  headers: { cookie },
+  expected: 200
+})
+
+export const post = ({ cookie }: Owner, path: string, body: unknown, expected = 200): Call => ({
+  method: "POST",
+  path,
+  headers: { cookie, "content-type": "application/json" },
+  body: JSON.stringify(body),
+  expected
+})

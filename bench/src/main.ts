@@ -1,0 +1,78 @@
+import { sweep } from "@berth/test/support/Workplace"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Cause, Data, DateTime, Duration, Effect, Exit, Logger } from "effect"
+import * as Amounts from "./Amounts.ts"
+import * as Storage from "./berth/Storage.ts"
+import { chats } from "./Chats.ts"
+import { memory } from "./Memory.ts"
+import { parseOptions, type ScenarioName } from "./Options.ts"
+import { provisioning } from "./Provisioning.ts"
+import { reads } from "./Reads.ts"
+import { machine } from "./report/Machine.ts"
+import { asMarkdown, type Outcome, type Report, write } from "./report/Report.ts"
+import type { Scenario } from "./Scenario.ts"
+import { startup } from "./Startup.ts"
+
+const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
+  startup,
+  provision: provisioning,
+  read: reads,
+  chat: chats,
+  memory
+}
+
+/** No scenario takes longer, whatever happens to it. */
+const patience = Duration.minutes(15)
+
+class NotEverythingWasMeasured extends Data.TaggedError("NotEverythingWasMeasured")<{
+  readonly failed: ReadonlyArray<ScenarioName>
+}> {
+  override get message() {
+    return `Not measured: ${this.failed.join(", ")}`
+  }
+}
+
+/** A scenario that fails does not take away what the others found. */
+const outcomeOf = (name: ScenarioName, amounts: Amounts.Amounts) =>
+  Effect.gen(function* () {
+    yield* Effect.logInfo(`Measuring: ${name}`)
+    const [time, exit] = yield* scenarios[name](amounts).pipe(
+      Effect.scoped,
+      Effect.timeout(patience),
+      Effect.exit,
+      Effect.timed
+    )
+    const seconds = Math.round(Duration.toSeconds(time))
+    if (Exit.isSuccess(exit)) return { name, seconds, findings: exit.value } satisfies Outcome
+    yield* Effect.logError(`Measuring ${name} failed`, exit.cause)
+    return { name, seconds, failure: Cause.pretty(exit.cause).split("\n", 1).join("") } satisfies Outcome
+  })
+
+const program = Effect.gen(function* () {
+  const options = yield* parseOptions(process.argv.slice(2))
+  const amounts = options.quick ? Amounts.quick : Amounts.full
+  yield* sweep
+  const measured = Effect.gen(function* () {
+    const { name: storage } = yield* Storage.Storage
+    const report: Report = {
+      startedAt: yield* DateTime.now,
+      options,
+      storage,
+      machine: yield* machine,
+      outcomes: []
+    }
+    const outcomes: ReadonlyArray<Outcome> = yield* Effect.forEach(options.only, (name) => outcomeOf(name, amounts))
+    return { ...report, outcomes }
+  })
+  const report = yield* Effect.provide(measured, options.redis ? Storage.given : Storage.embedded)
+  const files = yield* write(report)
+  yield* Effect.sync(() => process.stdout.write(`${asMarkdown(report)}\n${files.join("\n")}\n`))
+  const failed = report.outcomes.filter((outcome) => "failure" in outcome).map(({ name }) => name)
+  if (failed.length > 0) return yield* new NotEverythingWasMeasured({ failed })
+})
+
+program.pipe(
+  Effect.tapError((error) => Effect.logError(error.message)),
+  Effect.provide(Logger.replace(Logger.defaultLogger, Logger.prettyLogger({ stderr: true }))),
+  NodeRuntime.runMain({ disablePrettyLogger: true, disableErrorReporting: true })
+)

@@ -1,0 +1,60 @@
+import { Array, Effect } from "effect"
+import type { Client } from "undici"
+import { type Call, CallFailed, connection, exchange, faultOf, reasonOf } from "./Exchange.ts"
+import { type Latencies, Recorder } from "./Latencies.ts"
+
+/** Clients that each ask again as soon as they are answered. */
+export interface Load {
+  readonly origin: string
+  readonly connections: number
+  readonly callOf: (connection: number) => Call
+}
+
+/** Whichever is reached first ends it. */
+export interface Bounds {
+  readonly seconds: number
+  readonly requests: number
+}
+
+export interface LoadFigures extends Latencies {
+  readonly requests: number
+  readonly seconds: number
+  /** Answers per second. */
+  readonly rate: number
+}
+
+const drive = async (clients: ReadonlyArray<Client>, load: Load, bounds: Bounds, signal: AbortSignal) => {
+  const recorder = new Recorder()
+  const began = performance.now()
+  const end = began + bounds.seconds * 1000
+  let requests = 0
+  let failure: CallFailed | undefined
+  const work = async (client: Client, index: number) => {
+    const call = load.callOf(index)
+    while (performance.now() < end && requests < bounds.requests && failure === undefined && !signal.aborted) {
+      requests += 1
+      try {
+        const answer = await exchange(client, call)
+        recorder.record(answer.took)
+        const fault = faultOf(call, answer)
+        if (fault !== "") failure ??= new CallFailed({ call, reason: fault })
+      } catch (cause) {
+        failure ??= new CallFailed({ call, reason: reasonOf(cause) })
+      }
+    }
+  }
+  await Promise.all(clients.map(work))
+  const seconds = (performance.now() - began) / 1000
+  return { failure, figures: { requests, seconds, rate: requests / seconds, ...recorder.latencies } }
+}
+
+/** Puts the load on and tells how it was answered; one bad answer fails the whole. */
+export const run = (load: Load, bounds: Bounds): Effect.Effect<LoadFigures, CallFailed> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const clients = yield* Effect.all(Array.makeBy(load.connections, () => connection(load.origin)))
+      const { failure, figures } = yield* Effect.promise((signal) => drive(clients, load, bounds, signal))
+      if (failure !== undefined) return yield* failure
+      return figures satisfies LoadFigures
+    })
+  )

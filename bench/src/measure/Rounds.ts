@@ -1,0 +1,67 @@
+import { Effect } from "effect"
+import type { Amounts } from "../Amounts.ts"
+import { cpuSecondsOf } from "../berth/Processes.ts"
+import type { CallFailed } from "./Exchange.ts"
+import { type Latencies, median, medianLatencies } from "./Latencies.ts"
+import * as Load from "./Load.ts"
+
+export interface Contestant {
+  readonly name: string
+  readonly load: Load.Load
+  /** The process that answers. */
+  readonly pid: number
+}
+
+interface Round extends Load.LoadFigures {
+  /** Milliseconds of processor time that the answering process itself took for a request. */
+  readonly cpu: number
+}
+
+export interface Standing extends Latencies {
+  readonly name: string
+  readonly connections: number
+  /** Medians over the rounds, as are the latencies. */
+  readonly rate: number
+  readonly cpu: number
+  readonly rounds: ReadonlyArray<Round>
+}
+
+const round = ({ load, pid }: Contestant, bounds: Load.Bounds): Effect.Effect<Round, CallFailed> =>
+  Effect.gen(function* () {
+    const before = yield* cpuSecondsOf(pid)
+    const figures = yield* Load.run(load, bounds)
+    const used = (yield* cpuSecondsOf(pid)) - before
+    return { ...figures, cpu: (used * 1000) / figures.requests }
+  })
+
+/**
+ * Measures contestants in turns, A B A B, so that whatever disturbs the machine disturbs them alike. Each is warmed up
+ * before the first round.
+ */
+export const inTurns = (
+  contestants: ReadonlyArray<Contestant>,
+  { roundRequests, roundSeconds, rounds, warmUpSeconds }: Amounts
+): Effect.Effect<ReadonlyArray<Standing>, CallFailed> =>
+  Effect.gen(function* () {
+    const requests = roundRequests
+    yield* Effect.forEach(contestants, ({ load }) => Load.run(load, { seconds: warmUpSeconds, requests }))
+    const measured = yield* Effect.replicateEffect(
+      Effect.forEach(contestants, (contestant) => round(contestant, { seconds: roundSeconds, requests })),
+      rounds
+    )
+    return contestants.map(({ load, name }, index) => {
+      const own = measured.flatMap((figures) => figures[index] ?? [])
+      return {
+        name,
+        connections: load.connections,
+        rate: median(own.map(({ rate }) => rate)),
+        cpu: median(own.map(({ cpu }) => cpu)),
+        ...medianLatencies(own),
+        rounds: own
+      }
+    })
+  })
+
+/** How many times the other's rate, as the median over the rounds that were run next to each other. */
+export const rateRatio = (one: Standing, other: Standing): number =>
+  median(one.rounds.map(({ rate }, index) => rate / (other.rounds[index]?.rate ?? Number.NaN)))

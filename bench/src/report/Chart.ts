@@ -1,0 +1,62 @@
+import { figure } from "./Figure.ts"
+
+export interface Bar {
+  readonly label: string
+  readonly value: number
+  /** A line where the value should not, or should at least, be. */
+  readonly aim?: number
+  /** What it is compared with: drawn paler. */
+  readonly isBaseline?: boolean
+}
+
+export interface Panel {
+  readonly title: string
+  readonly unit: string
+  readonly bars: ReadonlyArray<Bar>
+}
+
+const width = 760
+const left = 230
+const right = 110
+const barHeight = 18
+const titleHeight = 34
+
+const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+
+const heightOf = ({ bars }: Panel) => titleHeight + bars.length * barHeight + 14
+
+const drawBar = (bar: Bar, unit: string, y: number, scale: (value: number) => number) => {
+  const aim = bar.aim === undefined ? "" : `<path d="M${left + scale(bar.aim)} ${y}v${barHeight - 4}" class="aim"/>`
+  const said = `${figure(bar.value)} ${unit}${bar.aim === undefined ? "" : ` (aim ${figure(bar.aim)})`}`
+  return [
+    `<text x="${left - 8}" y="${y + 11}" class="label">${escaped(bar.label)}</text>`,
+    `<rect x="${left}" y="${y}" width="${Math.max(1, scale(bar.value))}" height="${barHeight - 4}"${bar.isBaseline === true ? ' class="baseline"' : ""}/>`,
+    aim,
+    `<text x="${left + scale(Math.max(bar.value, bar.aim ?? 0)) + 6}" y="${y + 11}">${escaped(said)}</text>`
+  ].join("")
+}
+
+const drawPanel = (panel: Panel, top: number) => {
+  const largest = Math.max(...panel.bars.flatMap(({ aim, value }) => [value, aim ?? 0]), Number.MIN_VALUE)
+  const scale = (value: number) => Math.round(((width - left - right) * value) / largest)
+  return [
+    `<text x="12" y="${top + 20}" class="title">${escaped(panel.title)}</text>`,
+    ...panel.bars.map((bar, index) => drawBar(bar, panel.unit, top + titleHeight + index * barHeight, scale))
+  ].join("\n")
+}
+
+const style = `text{font:11px system-ui,sans-serif;fill:#222}.title{font-weight:600;font-size:13px}.label{text-anchor:end}
+rect{fill:#2f6f9f}.baseline{fill:#b9c6cf}.aim{stroke:#c0392b;stroke-width:2}`
+
+/** Panels of horizontal bars, each panel with a scale of its own, as an SVG document. */
+export const chart = (panels: ReadonlyArray<Panel>): string => {
+  const tops = panels.map((_, index) => panels.slice(0, index).reduce((sum, panel) => sum + heightOf(panel), 8))
+  const height = panels.reduce((sum, panel) => sum + heightOf(panel), 16)
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    `<style>${style}</style>`,
+    `<path fill="#fff" d="M0 0h${width}v${height}H0z"/>`,
+    ...panels.map((panel, index) => drawPanel(panel, tops[index] ?? 0)),
+    "</svg>\n"
+  ].join("\n")
+}

@@ -1,0 +1,7 @@
+/** A number with as many digits as it deserves. */
+export const figure = (value: number): string => {
+  if (!Number.isFinite(value)) return "–"
+  const size = Math.abs(value)
+  if (size > 0 && size < 0.1) return value.toPrecision(2)
+  return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2)
+}

@@ -1,0 +1,65 @@
+import { root } from "@berth/test/e2e/Programs"
+import { DateTime, Effect } from "effect"
+import { mkdir, writeFile } from "node:fs/promises"
+import { join, relative } from "node:path"
+import type { Options, ScenarioName } from "../Options.ts"
+import type { Findings } from "../Scenario.ts"
+import { chart } from "./Chart.ts"
+import { figure } from "./Figure.ts"
+import type { Machine } from "./Machine.ts"
+import { markdown } from "./Markdown.ts"
+
+export type Outcome = { readonly name: ScenarioName; readonly seconds: number } & (
+  { readonly findings: Findings } | { readonly failure: string }
+)
+
+export interface Report {
+  readonly startedAt: DateTime.Utc
+  readonly options: Options
+  readonly storage: string
+  readonly machine: Machine
+  readonly outcomes: ReadonlyArray<Outcome>
+}
+
+const findingsOf = ({ outcomes }: Report) =>
+  outcomes.flatMap((outcome) => ("findings" in outcome ? [outcome.findings] : []))
+
+const asJson = ({ machine, options, outcomes, startedAt, storage }: Report) => ({
+  startedAt: DateTime.formatIso(startedAt),
+  options,
+  storage,
+  machine,
+  scenarios: outcomes.map((outcome) => ({
+    name: outcome.name,
+    seconds: outcome.seconds,
+    ...("findings" in outcome ? { figures: outcome.findings.figures } : { failure: outcome.failure })
+  }))
+})
+
+/** The report as people read it. */
+export const asMarkdown = (report: Report): string => {
+  const { cores, cpu, loadBefore, node, platform, usableCores } = report.machine
+  const pinning = usableCores < cores ? `everything pinned to ${usableCores} of them` : "nothing pinned"
+  return [
+    `${cores} cores (${cpu}), ${pinning}; ${platform}, Node ${node}; ${report.storage}; load before ${figure(loadBefore)}`,
+    "",
+    ...findingsOf(report).flatMap(({ tables }) => tables.map(markdown)),
+    ...report.outcomes.flatMap((outcome) =>
+      "failure" in outcome ? [`${outcome.name} failed: ${outcome.failure}\n`] : []
+    )
+  ].join("\n")
+}
+
+/** Writes figures and chart to bench/results; returns their paths from the root. */
+export const write = (report: Report): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.promise(async () => {
+    const directory = join(root, "bench", "results")
+    await mkdir(directory, { recursive: true })
+    const base = join(directory, DateTime.formatIso(report.startedAt).replaceAll(":", "-").replace(/\.\d+/, ""))
+    const files: ReadonlyArray<readonly [string, string]> = [
+      [`${base}.json`, `${JSON.stringify(asJson(report), null, 2)}\n`],
+      [`${base}.svg`, chart(findingsOf(report).flatMap(({ panels }) => panels))]
+    ]
+    for (const [file, text] of files) await writeFile(file, text)
+    return files.map(([file]) => relative(root, file))
+  })

@@ -1,0 +1,33 @@
+import { Effect, type Scope } from "effect"
+import { fork } from "node:child_process"
+import { fileURLToPath } from "node:url"
+
+export interface StartedServer {
+  readonly origin: string
+  readonly pid: number
+}
+
+/** Starts one of the bench's own servers as a process. It ends with the scope. */
+export const startServer = (
+  name: "BareServer" | "Upstream",
+  environment: Readonly<Record<string, string>> = {}
+): Effect.Effect<StartedServer, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() =>
+      // The bundles lie side by side.
+      fork(fileURLToPath(new URL(`./${name}.mjs`, import.meta.url)), { env: { ...process.env, ...environment } })
+    ),
+    (child) =>
+      Effect.sync(() => {
+        if (child.connected) child.disconnect()
+      })
+  ).pipe(
+    Effect.flatMap((child) =>
+      Effect.async<StartedServer>((resume) => {
+        child.once("message", (port) =>
+          resume(Effect.succeed({ origin: `http://127.0.0.1:${Number(port)}`, pid: child.pid ?? 0 }))
+        )
+        child.once("exit", () => resume(Effect.dieMessage(`${name} did not start`)))
+      })
+    )
+  )
