@@ -76,6 +76,7 @@ const agent = (id: string, changes: Partial<RuntimeAgent> = {}): RuntimeAgent =>
   maxTokens: 100,
   timezone: "Europe/Paris",
   skills: [],
+  contextWindow: 128_000,
   ...changes
 })
 
@@ -83,6 +84,8 @@ const turn = (message: string, changes: Partial<Turn> = {}): Turn => ({
   agentId: AgentId.make("agt_1"),
   sessionId: "chs_1",
   messageId: `msg_${message}`,
+  summary: null,
+  memories: [],
   history: [],
   message,
   ...changes
@@ -138,8 +141,8 @@ for (const speaker of [berth])
         const events = yield* Stream.runCollect(
           ask("ahoy ☺", {
             history: [
-              { role: "user", content: "hello" },
-              { role: "assistant", content: "hi" }
+              { seq: 1, role: "user", content: "hello" },
+              { seq: 2, role: "assistant", content: "hi" }
             ]
           })
         )

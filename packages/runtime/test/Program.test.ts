@@ -70,9 +70,18 @@ const agent = {
   temperature: null,
   maxTokens: null,
   timezone: "UTC",
-  skills: []
+  skills: [],
+  contextWindow: 128_000
 }
-const turn = { agentId: "agt_1", sessionId: "chs_1", messageId: "msg_1", history: [], message: "a private word" }
+const turn = {
+  agentId: "agt_1",
+  sessionId: "chs_1",
+  messageId: "msg_1",
+  summary: null,
+  memories: [],
+  history: [],
+  message: "a private word"
+}
 
 /** A collector that keeps what it is sent. */
 const collector = Effect.acquireRelease(

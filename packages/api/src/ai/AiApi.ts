@@ -1,5 +1,4 @@
 import { Model, ProviderName, TaskType } from "@berth/domain/ai/Model"
-import { ChatMessage } from "@berth/domain/ai/ModelChat"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { ModelName, optionalText, payload } from "../http/Payload.ts"
@@ -17,6 +16,11 @@ import {
 } from "./AiErrorBodies.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
+
+export const AiChatMessage = Schema.Struct({
+  role: Schema.Literal("user", "assistant", "system"),
+  content: Schema.String
+}).annotations({ identifier: "AiChatMessage" })
 
 export const AiHealthAnswer = Schema.Struct({
   status: Schema.Literal("healthy", "degraded"),
@@ -65,7 +69,7 @@ const selectModel = HttpApiEndpoint.post("selectModel", "/api/ai/models/select")
   .addError(NoModelsAvailableBody)
 
 export const ChatPayload = payload({
-  messages: Schema.NonEmptyArray(ChatMessage),
+  messages: Schema.NonEmptyArray(AiChatMessage),
   model: optional(ModelName),
   taskType: optionalText,
   temperature: optional(Schema.Number.pipe(Schema.between(0, 2))),

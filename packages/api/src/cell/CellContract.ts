@@ -1,4 +1,5 @@
 import { AgentId } from "@berth/domain/agents/Agent"
+import { ChatMessage, ToolCall, ToolSpec } from "@berth/domain/ai/ModelChat"
 import { RuntimeAgent, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { Schema } from "effect"
 
@@ -45,9 +46,9 @@ export const CellModelRequest = Schema.Struct({
   /** The message this call works on. */
   messageId: Schema.String,
   model: Schema.String,
-  messages: Schema.Array(
-    Schema.Struct({ role: Schema.Literal("user", "assistant", "system"), content: Schema.String })
-  ),
+  messages: Schema.Array(ChatMessage),
+  /** What the model may call; empty when nothing. */
+  tools: Schema.Array(ToolSpec),
   temperature: Schema.NullOr(Schema.Number),
   maxTokens: Schema.NullOr(Schema.Int)
 })
@@ -55,10 +56,31 @@ export type CellModelRequest = typeof CellModelRequest.Type
 
 export const CellModelEvent = Schema.Union(
   Schema.Struct({ type: Schema.Literal("delta"), text: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("tool-call"), call: ToolCall }),
   Schema.Struct({ type: Schema.Literal("done"), model: Schema.String, provider: Schema.String }),
   Schema.Struct({ type: Schema.Literal("error"), message: Schema.String })
 )
 export type CellModelEvent = typeof CellModelEvent.Type
+
+/**
+ * What agents remember. POST `CellNote` keeps a note of the agent (204); POST `CellQuestion` finds what its notes and its
+ * earlier conversations with its owner say, best match first (200 with `CellRecollections`).
+ */
+export const cellNotesPath = "/internal/cells/notes"
+export const cellRecallPath = "/internal/cells/recall"
+
+export const CellNote = Schema.Struct({
+  agentId: AgentId,
+  text: Schema.NonEmptyTrimmedString.pipe(Schema.maxLength(2_000))
+})
+export const CellQuestion = Schema.Struct({ agentId: AgentId, query: Schema.String.pipe(Schema.maxLength(2_000)) })
+export const Recollection = Schema.Struct({
+  kind: Schema.Literal("note", "message"),
+  text: Schema.String,
+  /** Epoch milliseconds. */
+  at: Schema.Int
+})
+export const CellRecollections = Schema.Struct({ found: Schema.Array(Recollection) })
 
 /** A refusal of either side, before a stream begins. */
 export const CellRefusal = Schema.Struct({ error: Schema.String, message: Schema.String })

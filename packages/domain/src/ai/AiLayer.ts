@@ -148,12 +148,14 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       const toEvent = (chunk: ChatChunk): Effect.Effect<ChatEvent> =>
         chunk.type === "text"
           ? Effect.succeed({ type: "delta", text: chunk.text })
-          : Effect.map(meter.usage, (metered) => ({
-              type: "done",
-              ...opening,
-              ...metered,
-              finishReason: chunk.finishReason
-            }))
+          : chunk.type === "tool-call"
+            ? Effect.succeed(chunk)
+            : Effect.map(meter.usage, (metered) => ({
+                type: "done",
+                ...opening,
+                ...metered,
+                finishReason: chunk.finishReason
+              }))
       return {
         ...opening,
         events: Stream.mapChunksEffect(answer.chunks, (pieces) =>

@@ -79,7 +79,10 @@ export const meterAnswer = (
         Ref.update(seen, (state) =>
           chunk.type === "end"
             ? { ...state, counted: chunk.usage, ended: true }
-            : { ...state, bytes: state.bytes + encoder.encode(chunk.text).length }
+            : {
+                ...state,
+                bytes: state.bytes + encoder.encode(chunk.type === "text" ? chunk.text : chunk.call.arguments).length
+              }
         )
     }
   })

@@ -1,7 +1,7 @@
 import type { UserId } from "../accounts/User.ts"
 import type { AgentId } from "../agents/Agent.ts"
 import type { ProviderName } from "./Model.ts"
-import type { ChatMessage, ChatOptions, TokenUsage } from "./ModelChat.ts"
+import type { ChatMessage, ChatOptions, TokenUsage, ToolCall } from "./ModelChat.ts"
 import type { CallAttempt } from "./ModelCalls.ts"
 
 export interface ChatRequest {
@@ -38,9 +38,11 @@ export interface ChatEnding {
   readonly finishReason: string | null
 }
 
-/** Pieces of text in order, none of them empty, then one `done`. */
+/** Pieces of text, none of them empty, and calls of tools in order, then one `done`. */
 export type ChatEvent =
-  { readonly type: "delta"; readonly text: string } | ({ readonly type: "done" } & ChatOpening & ChatEnding)
+  | { readonly type: "delta"; readonly text: string }
+  | { readonly type: "tool-call"; readonly call: ToolCall }
+  | ({ readonly type: "done" } & ChatOpening & ChatEnding)
 
 /** A whole answer. */
 export interface ChatCompletion extends ChatOpening, ChatEnding {

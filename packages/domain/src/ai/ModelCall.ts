@@ -20,7 +20,7 @@ export interface OpenedCall {
   readonly span: Tracer.Span
 }
 
-const isVisible = (chunk: ChatChunk) => chunk.type === "end" || chunk.text !== ""
+const isVisible = (chunk: ChatChunk) => chunk.type !== "text" || chunk.text !== ""
 
 /**
  * Calls a model once and waits for its first text, so that up to there another can still take over. The scope holds

@@ -1,13 +1,44 @@
 import { Context, Data, type Duration, type Effect, Schema, type Stream } from "effect"
 import type { Model, ProviderName } from "./Model.ts"
 
-export const ChatMessage = Schema.Struct({
-  role: Schema.Literal("user", "assistant", "system"),
-  content: Schema.String
-}).annotations({ identifier: "ChatMessage" })
+/** A tool that a model wants used; `arguments` is the model's JSON text, which need not be valid. */
+export const ToolCall = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  arguments: Schema.String
+}).annotations({ identifier: "ToolCall" })
+export type ToolCall = typeof ToolCall.Type
+
+/** A tool as a model is told of it; `parameters` is a JSON Schema of the arguments, an object. */
+export const ToolSpec = Schema.Struct({
+  /** Letters, digits and underscores, 64 at most: what every provider takes. */
+  name: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_]{1,64}$/)),
+  description: Schema.String,
+  parameters: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+}).annotations({ identifier: "ToolSpec" })
+export type ToolSpec = typeof ToolSpec.Type
+
+/** A message of a conversation. What a tool gave follows the assistant's message that called it. */
+export const ChatMessage = Schema.Union(
+  Schema.Struct({ role: Schema.Literal("user", "system"), content: Schema.String }),
+  Schema.Struct({
+    role: Schema.Literal("assistant"),
+    content: Schema.String,
+    toolCalls: Schema.optionalWith(Schema.Array(ToolCall), { exact: true })
+  }),
+  Schema.Struct({
+    role: Schema.Literal("tool"),
+    content: Schema.String,
+    /** Id and name of the call that this answers. */
+    toolCallId: Schema.String,
+    toolName: Schema.String
+  })
+).annotations({ identifier: "ChatMessage" })
 export type ChatMessage = typeof ChatMessage.Type
 
 export interface ChatOptions {
+  /** What the model may call; none when absent. */
+  readonly tools?: ReadonlyArray<ToolSpec> | undefined
   readonly temperature?: number | undefined
   readonly topP?: number | undefined
   readonly maxTokens?: number | undefined
@@ -19,9 +50,10 @@ export interface TokenUsage {
   readonly totalTokens: number
 }
 
-/** `text` pieces in order, then one `end`. An empty text is a sign of life of a model that still thinks. */
+/** `text` pieces and whole `tool-call`s in order, then one `end`. An empty text is a sign of life of a model that still thinks. */
 export type ChatChunk =
   | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool-call"; readonly call: ToolCall }
   | { readonly type: "end"; readonly usage: TokenUsage | null; readonly finishReason: string | null }
 
 /**

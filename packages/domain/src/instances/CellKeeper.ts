@@ -5,6 +5,8 @@ import type { Agent, AgentId } from "../agents/Agent.ts"
 import { AgentRoster } from "../agents/AgentRoster.ts"
 import { type AgentEvent, isUp } from "../agents/AgentStatus.ts"
 import { Allowances } from "../billing/Allowances.ts"
+import { ContextWindows } from "../ai/ContextWindows.ts"
+import { SkillCatalogue } from "../skills/SkillCatalogue.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { AgentRuntime, type CellAccess, type RuntimeAgent, type Turn } from "./AgentRuntime.ts"
 import { BackendAddress } from "./BackendAddress.ts"
@@ -32,6 +34,8 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
     const runtime = yield* AgentRuntime
     const transaction = yield* Transaction
     const backendUrl = yield* BackendAddress
+    const skills = yield* SkillCatalogue
+    const windows = yield* ContextWindows
     const scope = yield* Effect.scope
     const restarts = yield* FiberMap.make<UserId>()
     const deaths = yield* Ref.make<ReadonlyMap<UserId, ReadonlyArray<number>>>(new Map())
@@ -59,8 +63,24 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
       Effect.mapError(({ reason }) => new CellIsUnavailable({ reason }))
     )
 
+    const toRuntimeAgent = (agent: Agent): Effect.Effect<RuntimeAgent> => {
+      const model = agent.customModel ?? agent.model
+      return Effect.map(windows.of(model), (contextWindow) => ({
+        id: agent.id,
+        name: agent.name,
+        model,
+        contextWindow,
+        systemPrompt: agent.config.systemPrompt,
+        temperature: agent.config.temperature,
+        maxTokens: agent.config.maxTokens,
+        timezone: agent.config.timezone,
+        skills: skills.filter(({ id }) => agent.config.skills.includes(id))
+      }))
+    }
+
     const configure = (access: CellAccess, members: ReadonlyArray<Agent>) =>
-      runtime.configure(access, members.map(toRuntimeAgent)).pipe(
+      Effect.forEach(members, toRuntimeAgent).pipe(
+        Effect.flatMap((known) => runtime.configure(access, known)),
         Effect.mapError(({ reason }) => new CellIsUnavailable({ reason })),
         Effect.zipRight(
           Ref.update(toldCells, (all) => new Map(all).set(access.cell.owner, access.cell.startedAt.epochMillis))
@@ -329,17 +349,6 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
 }) {}
 
 type LaunchEvent = Extract<AgentEvent, "started" | "restarted" | "updated" | "repaired">
-
-const toRuntimeAgent = (agent: Agent): RuntimeAgent => ({
-  id: agent.id,
-  name: agent.name,
-  model: agent.customModel ?? agent.model,
-  systemPrompt: agent.config.systemPrompt,
-  temperature: agent.config.temperature,
-  maxTokens: agent.config.maxTokens,
-  timezone: agent.config.timezone,
-  skills: agent.config.skills
-})
 
 const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
   const rest = new Map(map)

@@ -137,7 +137,9 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         agentId: message.agentId,
         sessionId: message.sessionId,
         messageId: message.id,
-        history: fitHistory(before).map(({ content, sender }) => ({ role: roleOf(sender), content })),
+        summary: null,
+        memories: [],
+        history: fitHistory(before).map(({ content, sender, seq }) => ({ seq, role: roleOf(sender), content })),
         message: message.content
       }
       const reply = yield* manager.chat(message.userId, turn).pipe(

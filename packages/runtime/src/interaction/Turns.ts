@@ -35,6 +35,7 @@ export class Turns extends Effect.Service<Turns>()("@berth/runtime/Turns", {
             messageId: turn.messageId,
             model: agent.model,
             messages: turnMessages(agent, turn, now),
+            tools: [],
             temperature: agent.temperature,
             maxTokens: agent.maxTokens
           })
@@ -69,7 +70,9 @@ export class Turns extends Effect.Service<Turns>()("@berth/runtime/Turns", {
 }) {}
 
 const toTurnEvent = (reply: string, event: ModelAnswer): readonly [string, TurnEvent] =>
-  event.type === "delta" ? [reply + event.text, event] : [reply, { type: "done", reply, model: event.model }]
+  event.type === "delta"
+    ? [reply + event.text, event]
+    : [reply, { type: "done", reply, model: event.type === "done" ? event.model : "" }]
 
 /** A turn that fails says so as its last event. */
 const failed = (cause: Cause.Cause<ModelCallFailed | CellIsEnding>): Effect.Effect<CellTurnEvent> =>

@@ -12,7 +12,8 @@ const request = {
   model: "m",
   messages: [{ role: "user" as const, content: "hello" }],
   temperature: null,
-  maxTokens: null
+  maxTokens: null,
+  tools: []
 }
 
 /** Everything that comes of one call, with the reason at its end if it failed. */

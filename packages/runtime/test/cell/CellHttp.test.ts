@@ -30,9 +30,18 @@ const agent = {
   temperature: null,
   maxTokens: null,
   timezone: "UTC",
-  skills: []
+  skills: [],
+  contextWindow: 128_000
 }
-const turn = { agentId: "agt_1", sessionId: "s", messageId: "m", history: [], message: "a private word" }
+const turn = {
+  agentId: "agt_1",
+  sessionId: "s",
+  messageId: "m",
+  summary: null,
+  memories: [],
+  history: [],
+  message: "a private word"
+}
 
 const json = (body: unknown) => HttpClientRequest.bodyUnsafeJson(body)
 const text = (body: string) => HttpClientRequest.bodyText(body, "application/json")

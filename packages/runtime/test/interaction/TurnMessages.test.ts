@@ -15,6 +15,7 @@ const agent = (changes: Partial<RuntimeAgent> = {}): RuntimeAgent => ({
   maxTokens: null,
   timezone: "UTC",
   skills: [],
+  contextWindow: 128_000,
   ...changes
 })
 
@@ -26,7 +27,10 @@ it.prop(
     expect(system?.role).toBe("system")
     expect(system?.content).toContain(someone.name)
     expect(system?.content).toContain((someone.systemPrompt ?? "").trim())
-    expect(rest).toStrictEqual([...history, { role: "user", content: message }])
+    expect(rest).toStrictEqual([
+      ...history.map(({ content, role }) => ({ role, content })),
+      { role: "user", content: message }
+    ])
   }
 )
 

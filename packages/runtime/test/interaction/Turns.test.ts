@@ -16,9 +16,18 @@ const agent = {
   temperature: null,
   maxTokens: null,
   timezone: "UTC",
-  skills: []
+  skills: [],
+  contextWindow: 128_000
 }
-const turn = (sessionId: string) => ({ agentId: id, sessionId, messageId: "msg_1", history: [], message: "hello" })
+const turn = (sessionId: string) => ({
+  agentId: id,
+  sessionId,
+  messageId: "msg_1",
+  summary: null,
+  memories: [],
+  history: [],
+  message: "hello"
+})
 
 /** The turns of a cell whose models do as told, and a way to end the cell. */
 const make = (answer: ModelCalls["Type"]["answer"]) =>

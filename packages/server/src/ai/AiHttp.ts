@@ -41,6 +41,8 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
           return Effect.map(DateTime.now, (now) =>
             chatEventFrames.done(answerOf({ ...event, text: texts.join("") }, now))
           )
+        // Nobody asks for tools on this route.
+        if (event.type === "tool-call") return Effect.succeed("")
         texts.push(event.text)
         return Effect.succeed(chatEventFrames.delta(event.text))
       })

@@ -23,16 +23,15 @@ export const layer = HttpApiBuilder.group(BackendApi, "cellModel", (handlers) =>
           model: payload.model,
           options: {
             temperature: payload.temperature ?? undefined,
-            maxTokens: payload.maxTokens ?? undefined
+            maxTokens: payload.maxTokens ?? undefined,
+            tools: payload.tools
           },
           caller: { userId: owner, agentId: payload.agentId }
         })
         return eventStream(
           answer.pipe(
             Stream.map((event): CellModelEvent =>
-              event.type === "delta"
-                ? { type: "delta", text: event.text }
-                : { type: "done", model: event.model, provider: event.provider }
+              event.type === "done" ? { type: "done", model: event.model, provider: event.provider } : event
             ),
             Stream.catchAll((failure) => Stream.make<[CellModelEvent]>({ type: "error", message: failure.message })),
             Stream.map((data) => ({ event: data.type, data }))

@@ -38,7 +38,7 @@ export const readTurns = (messages: ReadonlyArray<ChatMessage>): Turns => {
   const instructions = said.filter(({ role }) => role === "system").map(({ content }) => content)
   const system = instructions.length === 0 ? null : instructions.join("\n\n")
   const turns = mergeNeighbours(
-    said.flatMap(({ content, role }) => (role === "system" ? [] : [{ role, text: content }]))
+    said.flatMap(({ content, role }) => (role === "system" || role === "tool" ? [] : [{ role, text: content }]))
   )
   if (turns.length === 0) return { system: null, turns: system === null ? [] : [{ role: "user", text: system }] }
   return {
