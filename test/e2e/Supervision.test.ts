@@ -14,6 +14,15 @@ const all = ({ postgres, server, supervisor, worker }: BerthPids) => [
 
 const living = (pids: BerthPids) => all(pids).filter(isAlive)
 
+/** The four programs, once all of them live: the web API is ready before the worker need be, and an earlier start's may still answer. */
+const whenAllLive = (berth: Berth, except?: BerthPids) =>
+  until(
+    Effect.map(
+      berth.pids,
+      (pids) => living(pids).length === 4 && pids.server !== except?.server && pids.worker !== except?.worker
+    )
+  ).pipe(Effect.zipRight(berth.pids))
+
 /** Waits until the supervisor has put another process in the place of one that was killed. */
 const replaced = (berth: Berth, name: "server" | "worker", old: number) =>
   until(Effect.map(berth.pids, (pids) => pids[name] !== old && isAlive(pids[name])))
@@ -22,8 +31,7 @@ describe("npm start", { timeout: 180_000 }, () => {
   it.scopedLive("brings everything up on an empty directory, and on Ctrl-C ends it in order", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth({ through: "npm" })
-      const pids = yield* berth.pids
-      expect(living(pids)).toHaveLength(4)
+      const pids = yield* whenAllLive(berth)
       yield* until(Effect.map(berth.logs, (logs) => logs.includes(`http://localhost:${berth.place.port}/api/register`)))
 
       yield* berth.signalGroup("SIGINT")
@@ -36,7 +44,7 @@ describe("npm start", { timeout: 180_000 }, () => {
   it.scopedLive("starts again whatever is killed, and refuses a second start on its data", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth()
-      const before = yield* berth.pids
+      const before = yield* whenAllLive(berth)
 
       process.kill(before.worker, "SIGKILL")
       yield* replaced(berth, "worker", before.worker)
@@ -56,9 +64,8 @@ describe("npm start", { timeout: 180_000 }, () => {
       expect((yield* second.ended).code).toBe(1)
       expect(yield* second.logs).toContain(`(process ${before.supervisor})`)
 
-      const after = yield* berth.pids
+      const after = yield* whenAllLive(berth, before)
       expect(after.supervisor).toBe(before.supervisor)
-      expect(living(after)).toHaveLength(4)
       yield* berth.signal("SIGTERM")
       expect(yield* berth.ended).toEqual({ code: 0, signal: null })
       expect(living(after)).toEqual([])
@@ -68,15 +75,14 @@ describe("npm start", { timeout: 180_000 }, () => {
   it.scopedLive("takes over after its supervisor was killed, and leaves nothing of the earlier start", () =>
     Effect.gen(function* () {
       const first = yield* startBerth()
-      const before = yield* first.pids
+      const before = yield* whenAllLive(first)
       // A stopped program does not notice its supervisor's death.
       process.kill(before.worker, "SIGSTOP")
       process.kill(before.supervisor, "SIGKILL")
       yield* first.ended
 
       const second = yield* startBerth({ place: first.place })
-      const after = yield* second.pids
-      expect(living(after)).toHaveLength(4)
+      const after = yield* whenAllLive(second, before)
       expect(after.postgres).toEqual(before.postgres)
       expect([before.supervisor, before.server, before.worker].filter(isAlive)).toEqual([])
 
