@@ -153,6 +153,50 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     })
   )
 
+  /** What a server leaves behind that was killed after its transaction and before it kept the answer. */
+  const dieUnanswered = Effect.flatMap(
+    SqlClient,
+    (sql) => sql`update idempotency_keys set response_sealed = null, lease_until = now() - interval '1 second'`
+  )
+
+  it.effect("makes one agent also when the server dies before it answers, or cannot keep its answer", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("starter")
+      const first = yield* withKey(owner, "key")
+      yield* dieUnanswered
+      const again = yield* Effect.replicateEffect(withKey(owner, "key"), 4, { concurrency: "unbounded" })
+      for (const answer of again) assert.deepStrictEqual([answer.status, answer.text], [201, first.text])
+      yield* dieUnanswered
+      yield* lapse(owner)
+      assert.deepStrictEqual((yield* withKey(owner, "key")).text, first.text)
+      assert.strictEqual((yield* agentsOf(owner)).length, 1)
+    })
+  )
+
+  it.effect("is answered although the answer cannot be kept, and names the same agent when asked again", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const owner = yield* App.newcomer("pro")
+      const first = yield* Effect.acquireUseRelease(
+        sql`alter table idempotency_keys rename column response_sealed to hidden`.pipe(
+          Effect.zipRight(
+            sql`alter table idempotency_keys add column response_sealed text check (response_sealed is null)`
+          )
+        ),
+        () => withKey(owner, "key"),
+        () =>
+          sql`alter table idempotency_keys drop column response_sealed`.pipe(
+            Effect.zipRight(sql`alter table idempotency_keys rename column hidden to response_sealed`),
+            Effect.orDie
+          )
+      )
+      assert.strictEqual(first.status, 201)
+      yield* sql`update idempotency_keys set lease_until = now()`
+      assert.strictEqual((yield* withKey(owner, "key")).text, first.text)
+      assert.strictEqual((yield* agentsOf(owner)).length, 1)
+    })
+  )
+
   it.effect("is its owner's own", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* App.newcomer("pro"), yield* App.newcomer("pro")]

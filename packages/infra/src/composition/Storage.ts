@@ -13,6 +13,7 @@ import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
 import * as Migrations from "../postgres/Migrations.ts"
 import * as ModelUsage from "../postgres/ModelUsage.ts"
+import * as OncePerKey from "../postgres/OncePerKey.ts"
 import * as Outbox from "../postgres/Outbox.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
@@ -46,6 +47,7 @@ export const layer = (options: StorageOptions) =>
     Charging.layer,
     Outbox.layer,
     IdempotencyKeys.layer,
+    OncePerKey.layer,
     ModelUsage.layer
   ).pipe(
     Layer.provideMerge(
