@@ -58,6 +58,19 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
       })
     )
 
+  it.effect("are one on a plan that nobody knows, which is free in everything else", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const owner = yield* App.newcomer("enterprise")
+      yield* sql`update subscriptions set plan = 'platinum' where user_id = ${owner.user.id}`
+      yield* sql`update users set plan = 'platinum' where id = ${owner.user.id}`
+      const settings = yield* web({ method: "GET", path: "/api/settings", as: owner })
+      assert.deepStrictEqual([settings.status, settings.body["plan"]], [200, "free"])
+      assert.strictEqual(yield* accepted(owner, 4, 1), 1)
+    })
+  )
+
   it.effect("are unlimited on network", () =>
     Effect.gen(function* () {
       const owner = yield* App.newcomer("network")
