@@ -105,9 +105,9 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
       const keys = yield* IdempotencyKeys
       const key = yield* newKey
       const id = claimed(yield* keys.claim(key, "hash"))
-      yield* pass("40 seconds")
+      yield* pass("10 seconds")
       assert.isTrue(yield* keys.renew(key, id))
-      yield* pass("40 seconds")
+      yield* pass("10 seconds")
       assert.deepStrictEqual(yield* keys.claim(key, "hash"), Claim.InProgress())
     })
   )

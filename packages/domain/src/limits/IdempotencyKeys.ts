@@ -32,7 +32,7 @@ export type Claim = Data.TaggedEnum<{
 export const Claim = Data.taggedEnum<Claim>()
 
 /** How long a claim lasts without being renewed, by the store's clock: a process that died lets go after this. */
-export const claimLease = Duration.seconds(60)
+export const claimLease = Duration.seconds(15)
 /** How long an answer is given again. */
 export const keyLifetime = Duration.hours(24)
 

@@ -20,10 +20,10 @@ import type { KnownRoute } from "./RouteTable.ts"
 /** Routes that create or charge, and so honour `Idempotency-Key`. */
 const idempotentRoutes = new Set(["POST /api/agents/provision"])
 
-/** A second request with a key waits this long for the first one's answer, looking this often. */
+/** A second request with a key waits this long for the first one's answer, looking this often: longer than a dead process holds a claim. */
 const patience = Duration.seconds(20)
 const looking = Duration.millis(50)
-const renewal = Duration.seconds(20)
+const renewal = Duration.seconds(5)
 
 /**
  * Repeated requests: the same key with the same body gets the first answer again, also while the first is in work. Only
