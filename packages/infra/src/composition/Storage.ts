@@ -13,6 +13,7 @@ import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
 import * as Migrations from "../postgres/Migrations.ts"
 import * as ModelUsage from "../postgres/ModelUsage.ts"
+import * as Outages from "../postgres/Outages.ts"
 import * as OncePerKey from "../postgres/OncePerKey.ts"
 import * as Outbox from "../postgres/Outbox.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
@@ -48,6 +49,7 @@ export const layer = (options: StorageOptions) =>
     Outbox.layer,
     IdempotencyKeys.layer,
     OncePerKey.layer,
+    Outages.layer,
     ModelUsage.layer
   ).pipe(
     Layer.provideMerge(
