@@ -5,6 +5,7 @@ import { ChatSession, type ChatSessionId, Message, MessageId } from "@berth/doma
 import { ConversationRepository, type NewMessage } from "@berth/domain/interaction/ConversationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { atDatabase } from "./DatabaseClock.ts"
 import { affected, all, first, single } from "./Rows.ts"
 import { storableText } from "./Storable.ts"
 
@@ -70,7 +71,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, lease_until, reservation_id, created_at)
           select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${storableText(message.content)},
             ${message.topic === null ? null : storableText(message.topic)}, ${storableText(message.platform)},
-            'pending', ${DateTime.toDate(leaseUntil)}, ${Option.getOrNull(reservation)}, ${now}
+            'pending', ${yield* atDatabase(sql, leaseUntil)}, ${Option.getOrNull(reservation)}, ${now}
           from session
           returning *`.pipe(single(MessageRow), Effect.orDie)
       }),
@@ -84,7 +85,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       renewLease: Effect.fn("ConversationRepository.renewLease")(function* (id: MessageId, leaseUntil: DateTime.Utc) {
         yield* sql`
-          update messages set lease_until = ${DateTime.toDate(leaseUntil)}
+          update messages set lease_until = ${yield* atDatabase(sql, leaseUntil)}
           where id = ${id} and state = 'pending'`.pipe(Effect.orDie)
       }),
       answer: Effect.fn("ConversationRepository.answer")(function* (
@@ -119,7 +120,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         const rows = yield* sql`
           update messages set state = 'failed', lease_until = null
           where id in (
-            select id from messages where state = 'pending' and lease_until < ${DateTime.toDate(now)}
+            select id from messages where state = 'pending' and lease_until < ${yield* atDatabase(sql, now)}
             order by lease_until for update skip locked
           )
           returning id, reservation_id`.pipe(all(Abandoned), Effect.orDie)
