@@ -11,6 +11,7 @@ import * as Charging from "../postgres/Charging.ts"
 import * as ConversationRepository from "../postgres/ConversationRepository.ts"
 import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
+import * as MemoryRepository from "../postgres/MemoryRepository.ts"
 import * as Migrations from "../postgres/Migrations.ts"
 import * as ModelUsage from "../postgres/ModelUsage.ts"
 import * as Outages from "../postgres/Outages.ts"
@@ -45,6 +46,7 @@ export const layer = (options: StorageOptions) =>
     AgentRepository.layer,
     InstanceRepository.layer,
     ConversationRepository.layer,
+    MemoryRepository.layer,
     Charging.layer,
     Outbox.layer,
     IdempotencyKeys.layer,
