@@ -11,6 +11,7 @@ import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { Conversations } from "@berth/domain/interaction/Conversations"
+import { Memories } from "@berth/domain/interaction/Memories"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
 import { Layer } from "effect"
@@ -20,7 +21,7 @@ import { Layer } from "effect"
  */
 
 /** Behind both listeners. */
-export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default)
+export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default, Memories.Default)
 
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
