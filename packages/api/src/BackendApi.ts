@@ -1,5 +1,6 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import { AiApi } from "./ai/AiApi.ts"
+import { CellMemoryApi } from "./cell/CellMemoryApi.ts"
 import { CellModelApi } from "./cell/CellModelApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { AgentManagerApi } from "./instances/AgentManagerApi.ts"
@@ -9,6 +10,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(AiApi)
   .add(AgentManagerApi)
   .add(CellModelApi)
+  .add(CellMemoryApi)
   .annotateContext(
     OpenApi.annotations({
       title: "Berth backend",

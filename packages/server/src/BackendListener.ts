@@ -4,6 +4,7 @@ import { Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
 import * as AiHttp from "./ai/AiHttp.ts"
 import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
+import * as CellMemoryHttp from "./cell/CellMemoryHttp.ts"
 import * as CellModelHttp from "./cell/CellModelHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
@@ -19,7 +20,7 @@ import { withHiddenHeaders } from "./http/SpanSecrets.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
 
-const groups = Layer.mergeAll(AiHttp.layer, AgentManagerHttp.layer, CellModelHttp.layer)
+const groups = Layer.mergeAll(AiHttp.layer, AgentManagerHttp.layer, CellModelHttp.layer, CellMemoryHttp.layer)
 
 const middlewares = Layer.mergeAll(InternalAuthHttp.layer, CellAuthHttp.layer, AiAccessHttp.layer)
 
