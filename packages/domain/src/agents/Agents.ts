@@ -63,7 +63,7 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
         if (current >= allowance.agents) return yield* new PlanLimitIsReached({ current, limit: allowance.agents })
         yield* instances.ensure(owner.id)
         yield* agents.insert(asked)
-        yield* outbox.append(NewAgent, { agentId: asked.id })
+        yield* outbox.append(NewAgent, { agentId: asked.id }, owner.id)
         return asked
       })
       const agent = new Agent(yield* transaction.run(once(Accepted, accept)))
