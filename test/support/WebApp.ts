@@ -32,6 +32,7 @@ import { type HttpAnswer, type HttpCall, send } from "./HttpCall.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
 import { storedUser } from "./Samples.ts"
 import * as ScriptedAgentManager from "./ScriptedAgentManager.ts"
+import * as ScriptedJobQueue from "./ScriptedJobQueue.ts"
 import * as ScriptedModels from "./ScriptedModels.ts"
 
 export interface WebAppOptions {
@@ -187,7 +188,7 @@ const make = (options: WebAppOptions) =>
     return app.pipe(
       Layer.provideMerge(options.managerIs === "remote" ? Layer.provide(web, remoteManager) : web),
       Layer.provideMerge(backend),
-      Layer.provideMerge(Layer.merge(ScriptedAgentManager.layer, ScriptedModels.layer)),
+      Layer.provideMerge(Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedJobQueue.layer)),
       Layer.provideMerge(UseCases.shared),
       Layer.provideMerge(around),
       Layer.provideMerge(storage),

@@ -18,9 +18,16 @@ import { requestRules } from "./http/RequestRules.ts"
 import { routesOf } from "./http/RouteTable.ts"
 import { withHiddenHeaders } from "./http/SpanSecrets.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
+import * as JobsHttp from "./jobs/JobsHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
 
-const groups = Layer.mergeAll(AiHttp.layer, AgentManagerHttp.layer, CellModelHttp.layer, CellMemoryHttp.layer)
+const groups = Layer.mergeAll(
+  AiHttp.layer,
+  AgentManagerHttp.layer,
+  CellModelHttp.layer,
+  CellMemoryHttp.layer,
+  JobsHttp.layer
+)
 
 const middlewares = Layer.mergeAll(InternalAuthHttp.layer, CellAuthHttp.layer, AiAccessHttp.layer)
 

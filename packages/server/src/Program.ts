@@ -7,6 +7,7 @@ import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import { databaseUrlOf, internalApiKeyOf } from "@berth/infra/composition/Keys"
+import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
 import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
 import * as PasswordHasher from "@berth/infra/crypto/PasswordHasher"
@@ -142,7 +143,8 @@ export const program = (settings: Settings) =>
         Layer.provide(privately),
         Layer.provide(UseCases.backend),
         Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels)),
-        Layer.provide(models(settings))
+        Layer.provide(models(settings)),
+        Layer.provide(Queues.fromSettings(settings, databaseUrl))
       )
       const remoteManager = AgentManagerClient.layer({ backendUrl: backendUrl.origin, internalApiKey }).pipe(
         Layer.provide(FetchHttpClient.layer)

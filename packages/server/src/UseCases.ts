@@ -10,6 +10,7 @@ import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
+import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { Conversations } from "@berth/domain/interaction/Conversations"
 import { Memories } from "@berth/domain/interaction/Memories"
 import { Sessions } from "@berth/domain/sessions/Sessions"
@@ -36,7 +37,7 @@ export const web = Layer.mergeAll(
 )
 
 /** Behind the private listener. */
-export const backend = Layer.mergeAll(AiLayer.Default, AgentRoster.Default, CellTokens.Default)
+export const backend = Layer.mergeAll(AiLayer.Default, AgentRoster.Default, CellTokens.Default, DeadLetters.Default)
 
 /** The agent manager in this process, which keeps this host's cells. */
 export const agentManager = LocalAgentManager.layer.pipe(
