@@ -1,11 +1,22 @@
 import { Context, Data, type Duration, type Effect, Schema, type Stream } from "effect"
-import type { Model, ProviderName } from "./Model.ts"
+import { type Model, ProviderName } from "./Model.ts"
+
+/** What a model wants back word for word with its call; only the one who gave it can read it, and takes no other's. */
+export const CallSignature = Schema.Struct({
+  provider: ProviderName,
+  /** A model's id. */
+  model: Schema.String,
+  data: Schema.String
+}).annotations({ identifier: "CallSignature" })
+export type CallSignature = typeof CallSignature.Type
 
 /** A tool that a model wants used; `arguments` is the model's JSON text, which need not be valid. */
 export const ToolCall = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
-  arguments: Schema.String
+  arguments: Schema.String,
+  /** Goes back with the call as it came. */
+  signature: Schema.optionalWith(CallSignature, { exact: true })
 }).annotations({ identifier: "ToolCall" })
 export type ToolCall = typeof ToolCall.Type
 
