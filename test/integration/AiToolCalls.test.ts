@@ -5,7 +5,7 @@ import OpenAI from "openai"
 import { openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
 import type { StandInCall } from "../support/vendors/VendorStandIn.ts"
 import { mockByOthers } from "../support/vendors/MockByOthers.ts"
-import { anthropicWire, connect, googleWire, openAiWire, protocols, wires } from "../support/vendors/Wires.ts"
+import { anthropicWire, connect, googleWire, openAiWire, type Wire, wires } from "../support/vendors/Wires.ts"
 
 const tools: ReadonlyArray<ToolSpec> = [
   {
@@ -150,7 +150,7 @@ describe.each(wires)("tools over the wire to $name", ({ model, name, standIn: so
 describe("what a vendor is told of tools", () => {
   const calls: ReadonlyArray<ToolCall> = [{ id: "call_b", name: "calculate", arguments: '{"expression":"17*23"}' }]
   const talk: ReadonlyArray<ChatMessage> = [...asked, ...round(calls), { role: "user", content: "Go on" }]
-  const bodyOf = (wire: (typeof wires)[number]) =>
+  const bodyOf = (wire: Wire) =>
     Effect.gen(function* () {
       const standIn = yield* wire.standIn
       yield* run(yield* connect(wire.name, standIn), wire.model, talk)
@@ -334,7 +334,7 @@ describe("the stand-ins", () => {
   it.scopedLive("refuse of tools what the vendors refuse", () =>
     Effect.gen(function* () {
       const refused = (
-        wire: (typeof protocols)[number],
+        wire: Wire,
         path: string,
         headers: (key: string) => Record<string, string>,
         bodies: ReadonlyArray<readonly [string, object]>

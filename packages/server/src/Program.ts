@@ -1,6 +1,7 @@
 import { AccountRules } from "@berth/domain/accounts/AccountRules"
 import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
 import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
@@ -19,7 +20,7 @@ import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
 import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
 import { FetchHttpClient } from "@effect/platform"
 import { SqlClient } from "@effect/sql"
-import { Duration, Effect, Layer, Option, type Redacted } from "effect"
+import { Duration, Effect, Layer, Option, Record, type Redacted } from "effect"
 import { availableParallelism } from "node:os"
 import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -76,9 +77,11 @@ const models = (settings: Settings) => {
         anthropic: access(anthropic),
         google: access(google),
         groq: access(groq),
-        sandbox: sandbox ? {} : null
+        sandbox: sandbox ? {} : null,
+        baseUrls: Record.map(settings.providers, ({ baseUrl }) => baseUrl)
       })
-    )
+    ),
+    Layer.merge(OwnerKeys.none)
   )
 }
 
@@ -129,6 +132,7 @@ export const program = (settings: Settings) =>
       const databaseUrl = yield* databaseUrlOf(settings)
       const internalApiKey = yield* internalApiKeyOf(settings)
       const { backendHost, backendPort, backendUrl, host, port } = settings.addresses
+      const ai = models(settings)
       const drain = Duration.seconds(settings.drainSeconds)
       const privately = Layer.mergeAll(
         Layer.succeed(InternalKey, internalApiKey),
@@ -143,7 +147,7 @@ export const program = (settings: Settings) =>
         Layer.provide(privately),
         Layer.provide(UseCases.backend),
         Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels)),
-        Layer.provide(models(settings)),
+        Layer.provide(ai),
         Layer.provide(Queues.fromSettings(settings, databaseUrl))
       )
       const remoteManager = AgentManagerClient.layer({ backendUrl: backendUrl.origin, internalApiKey }).pipe(
@@ -158,9 +162,9 @@ export const program = (settings: Settings) =>
       )
       const listeners = {
         // The web listener closes first: what it has in flight still needs the backend.
-        all: webUp.pipe(Layer.provide(backendUp), Layer.provide(cells(settings))),
+        all: webUp.pipe(Layer.provide(backendUp), Layer.provide(cells(settings)), Layer.provide(ai)),
         web: webUp.pipe(Layer.provide(remoteManager)),
-        backend: backendUp.pipe(Layer.provide(cells(settings)))
+        backend: backendUp.pipe(Layer.provide(cells(settings)), Layer.provide(ai))
       }
       return listeners[settings.role].pipe(
         Layer.provide(readiness),

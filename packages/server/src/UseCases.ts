@@ -5,6 +5,7 @@ import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
 import { AgentRoster } from "@berth/domain/agents/AgentRoster"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
+import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/Allowances"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
@@ -42,5 +43,7 @@ export const backend = Layer.mergeAll(AiLayer.Default, AgentRoster.Default, Cell
 /** The agent manager in this process, which keeps this host's cells. */
 export const agentManager = LocalAgentManager.layer.pipe(
   Layer.provide(CellKeeper.Default),
-  Layer.provide(Layer.merge(Users.Default, AgentRoster.Default))
+  Layer.provide(
+    Layer.mergeAll(Users.Default, AgentRoster.Default, Layer.provide(ContextWindows.layer, AiLayer.Default))
+  )
 )

@@ -18,6 +18,7 @@ export const sandboxModel: Model = {
   inputCost: 0,
   outputCost: 0,
   contextWindow: 128_000,
+  takesTools: true,
   available: true
 }
 
