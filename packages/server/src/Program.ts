@@ -17,6 +17,7 @@ import * as RedisRateLimiter from "@berth/infra/limits/RedisRateLimiter"
 import * as Health from "@berth/infra/postgres/Health"
 import { CannotRun, serviceVersion } from "@berth/infra/process/RunProgram"
 import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
+import * as SkillFolders from "@berth/infra/skills/SkillFolders"
 import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
 import { FetchHttpClient } from "@effect/platform"
 import { SqlClient } from "@effect/sql"
@@ -112,6 +113,11 @@ const cells = (settings: Settings) => {
   )
 }
 
+/** The skill folders that lie beside this program. */
+const skills = SkillFolders.layer(fileURLToPath(new URL("./skills", import.meta.url))).pipe(
+  Layer.mapError(({ message }) => new CannotRun({ reason: message }))
+)
+
 const readiness = Layer.effect(
   Readiness,
   Effect.map(SqlClient.SqlClient, (sql) => ({
@@ -168,6 +174,7 @@ export const program = (settings: Settings) =>
       }
       return listeners[settings.role].pipe(
         Layer.provide(readiness),
+        Layer.provide(skills),
         Layer.provide(UseCases.shared),
         Layer.provide(webSettings(settings)),
         Layer.provide(limits(settings, databaseUrl)),
