@@ -314,9 +314,7 @@ for (const speaker of [berth])
 
     test("fails a turn when the backend cannot be reached, and stays up", () =>
       Effect.gen(function* () {
-        const access = yield* Effect.scoped(Effect.map(modelBackend, ({ url }) => url)).pipe(
-          Effect.flatMap((url) => speaker.cell({ url, calls: [], script: () => {} }))
-        )
+        const access = yield* Effect.flatMap(Effect.scoped(modelBackend), speaker.cell)
         const runtime = yield* speaker.runtime(() => {})
         yield* runtime.configure(access, [agent("agt_1")])
         expect((yield* failureOf(runtime.chat(access, turn("hello"))))._tag).toBe("TurnFailed")
