@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall } from "@berth/domain/ai/ModelChat"
 import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { Effect, Stream } from "effect"
-import { type ModelAnswer, type ModelCallFailed, ModelCalls } from "../ai/ModelCalls.ts"
+import { type ModelAnswer, ModelCallFailed, ModelCalls } from "../ai/ModelCalls.ts"
 import { runTool, toolMessage } from "../skills/RunTool.ts"
 import type { Tool } from "../skills/Tool.ts"
 import { fitPrompt, type Prompt, type Round } from "./FitPrompt.ts"
@@ -14,6 +14,9 @@ export const mostCalls = 16
 const sideBySide = 8
 /** Calls that are looked at, at all. */
 const mostMentioned = 32
+/** Characters of arguments that are taken from one call of the model, and of the reply of a turn. */
+const mostArguments = 2 * 1024 * 1024
+export const longestReply = 1_000_000
 
 const tooMany = `It was not run: at most ${mostCalls} tools can be used at once. Ask for it again if it is still needed.`
 
@@ -23,6 +26,7 @@ const noMoreTools = "You have used tools as often as one turn allows. Answer now
 interface Said {
   text: string
   readonly wanted: Array<ToolCall>
+  argumentsLength: number
   model: string
 }
 
@@ -91,10 +95,12 @@ export const answerWithTools = (
 
   const round = (rounds: ReadonlyArray<Round>, before: string): Stream.Stream<TurnEvent, ModelCallFailed, ModelCalls> =>
     Stream.suspend(() => {
-      const said: Said = { text: "", wanted: [], model: "" }
+      const said: Said = { text: "", wanted: [], argumentsLength: 0, model: "" }
+      const isTooLong = () => before.length + said.text.length > longestReply
       const pass = (event: ModelAnswer): ReadonlyArray<TurnEvent> => {
         if (event.type === "tool-call") {
-          if (said.wanted.length < mostMentioned) said.wanted.push(event.call)
+          said.argumentsLength += event.call.arguments.length
+          if (said.wanted.length < mostMentioned && said.argumentsLength <= mostArguments) said.wanted.push(event.call)
           return []
         }
         if (event.type === "done") {
@@ -107,6 +113,7 @@ export const answerWithTools = (
         return gap === "" ? [event] : [{ type: "delta", text: gap }, event]
       }
       const after = Stream.suspend(() => {
+        if (isTooLong()) return Stream.fail(new ModelCallFailed({ reason: "The model's answer had no end." }))
         const reply = before + said.text
         if (said.wanted.length === 0 || rounds.length === mostRounds)
           return Stream.make<[TurnEvent]>({ type: "done", reply, model: said.model })
@@ -118,6 +125,7 @@ export const answerWithTools = (
         )
       })
       return Stream.unwrap(Effect.map(ModelCalls, (models) => models.answer(requestOf(rounds)))).pipe(
+        Stream.takeWhile(() => !isTooLong()),
         Stream.mapConcat(pass),
         Stream.concat(after)
       )

@@ -2,6 +2,7 @@ import type { CellModelRequest } from "@berth/api/cell/CellContract"
 import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { type ModelAnswer, ModelCallFailed, ModelCalls } from "@berth/runtime/ai/ModelCalls"
 import { answerTurn } from "@berth/runtime/interaction/AnswerTurn"
+import { longestReply } from "@berth/runtime/interaction/ToolRounds"
 import { promptTokens } from "@berth/runtime/interaction/Prompt"
 import * as Tool from "@berth/runtime/skills/Tool"
 import { Toolbox } from "@berth/runtime/skills/Toolbox"
@@ -199,6 +200,34 @@ it.effect("fails with the model's own words, in whichever round", () =>
       at === 0 ? [call("shout", { text: "a" }), done] : new ModelCallFailed({ reason: "No units are left." })
     )
     expect(events).toStrictEqual(["No units are left."])
+  })
+)
+
+it.effect("hangs up on a model whose answer has no end, and takes only so many arguments", () =>
+  Effect.gen(function* () {
+    let given = 0
+    const models = ModelCalls.of({
+      answer: () =>
+        Stream.repeatEffect(
+          Effect.sync(() => {
+            given += 10_000
+            return delta("x".repeat(10_000))
+          })
+        )
+    })
+    const failure = yield* answerTurn(skilled, someTurn).pipe(
+      Stream.runDrain,
+      Effect.flip,
+      Effect.provideService(ModelCalls, models),
+      Effect.provideService(Toolbox, tools)
+    )
+    expect(failure.reason).toBe("The model's answer had no end.")
+    expect(given).toBeLessThan(longestReply + 50_000)
+
+    const huge = Array.from({ length: 10 }, (_, at) => call("shout", { text: "x".repeat(500_000) }, `c${at}`))
+    const { requests } = yield* ask((_, at) => (at === 0 ? [...huge, done] : [delta("fine"), done]))
+    const taken = (requests[1]?.messages ?? []).filter(({ role }) => role === "tool")
+    expect(taken.length).toBe(4)
   })
 )
 
