@@ -158,6 +158,30 @@ layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
     })
   )
 
+  it.effect("a body that is compressed, or in another encoding than UTF-8, is 415", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* App.newcomer()
+      const rename = (headers: Record<string, string>) =>
+        web({
+          method: "POST",
+          path: "/api/settings",
+          as: owner,
+          body: '{"name":"Ada"}',
+          headers: { "content-type": "application/json", ...headers }
+        })
+      for (const headers of [
+        { "content-encoding": "gzip" },
+        { "content-encoding": "br, gzip" },
+        { "content-type": "application/json; charset=utf-16" },
+        { "content-type": 'application/json;x=y; CharSet="latin1"' }
+      ])
+        assertError(yield* rename(headers), { status: 415, code: "unsupported_media_type" })
+      for (const headers of [{ "content-encoding": "identity" }, { "content-type": 'application/json;charset="UTF8"' }])
+        assert.strictEqual((yield* rename(headers)).status, 200)
+    })
+  )
+
   it.effect("JSON by another name is JSON", () =>
     Effect.gen(function* () {
       const { web } = yield* App.WebApp

@@ -159,6 +159,39 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
       })
     )
 
+  it.effect("two hosts are 400, since nobody knows which was meant", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const text = yield* sendBytes(Number(appUrl.port), [
+        "GET /health/live HTTP/1.1\r\nhost: a\r\nHOST: b\r\nconnection: close\r\n\r\n"
+      ])
+      assert.strictEqual(readAnswer(text).status, 400)
+      assert.include(text, '"code":"malformed_request"')
+    })
+  )
+
+  it.effect("requests that came before it are answered before it", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const good = "GET /api/agents HTTP/1.1\r\nhost: a\r\n\r\n"
+      const text = yield* sendBytes(Number(appUrl.port), [`${good}${good}BAD\r\n\r\n`])
+      assert.deepStrictEqual(
+        [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
+        ["200", "200", "400"]
+      )
+    })
+  )
+
+  it.effect("a chunk that is none ends its request", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const text = yield* sendBytes(Number(appUrl.port), [
+        "POST /api/register HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"
+      ])
+      assert.strictEqual(readAnswer(text).status, 400, text)
+    })
+  )
+
   it.effect("a connection that breaks off harms nobody", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.WebApp

@@ -8,6 +8,13 @@ export interface Issue {
 const alternative = /^Expected (.+), actual (.*)$/s
 const absent = new Set(["undefined", "null"])
 
+/** A library's words for what is expected, in a caller's. */
+const inPlainWords = (message: string) =>
+  message.replace(
+    /^Expected (?:Struct|\{ .+ \})(?: \((?:Encoded|Type) side\))?, actual /s,
+    "Expected an object, actual "
+  )
+
 const oneMessage = (messages: ReadonlyArray<string>): string => {
   const alternatives = messages.flatMap((message) => {
     const [, expected, actual] = alternative.exec(message) ?? []
@@ -40,6 +47,8 @@ export const summarise = (issues: ReadonlyArray<Issue>): ReadonlyArray<Issue> =>
     for (let dot = path.indexOf("."); dot !== -1; dot = path.indexOf(".", dot + 1)) around.add(path.slice(0, dot))
   }
   return [...byPath].flatMap(([path, messages]) =>
-    around.has(path) && mightBeAbsent(messages) ? [] : [{ path, message: oneMessage([...new Set(messages)]) }]
+    around.has(path) && mightBeAbsent(messages)
+      ? []
+      : [{ path, message: inPlainWords(oneMessage([...new Set(messages)])) }]
   )
 }

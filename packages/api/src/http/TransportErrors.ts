@@ -56,7 +56,8 @@ export const MediaTypeIsUnsupportedBody = errorBody(MediaTypeIsUnsupported, {
   status: 415,
   code: "unsupported_media_type",
   error: "Unsupported media type",
-  message: ({ supported }) => `The request body must be ${supported.join(" or ")}; say so in Content-Type.`,
+  message: ({ supported }) =>
+    `The request body must be ${supported.join(" or ")}, uncompressed and in UTF-8; say so in Content-Type.`,
   read: () => new MediaTypeIsUnsupported({ supported: [] })
 })
 export const BodyIsMalformedBody = errorBody(BodyIsMalformed, {

@@ -12,6 +12,12 @@ describe("summarise", () => {
       ]),
       [{ path: "action", message: 'Expected "sessions" | "memory", actual "zzz"' }]
     ))
+  it("calls an object an object", () => {
+    for (const said of ["Struct (Encoded side)", "Struct", "{ readonly name: string } (Encoded side)"])
+      assert.deepStrictEqual(summarise([{ path: "", message: `Expected ${said}, actual []` }]), [
+        { path: "", message: "Expected an object, actual []" }
+      ])
+  })
   it("prefers what a refinement says to the alternative of null", () =>
     assert.deepStrictEqual(
       summarise([

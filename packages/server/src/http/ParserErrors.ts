@@ -56,7 +56,8 @@ const bytesOf = ({ body, headers, status }: HttpServerResponse.HttpServerRespons
 export const answerParserErrors = (server: Server): Effect.Effect<void, never, IdGenerator> =>
   Effect.gen(function* () {
     const runtime = yield* Effect.runtime<IdGenerator>()
-    const answering = new WeakMap<Duplex, ServerResponse>()
+    // The newest exchange of each connection.
+    const exchanges = new WeakMap<Duplex, { readonly request: IncomingMessage; readonly response: ServerResponse }>()
 
     const refuse = (
       refusal: HttpServerResponse.HttpServerResponse,
@@ -83,18 +84,21 @@ export const answerParserErrors = (server: Server): Effect.Effect<void, never, I
     }
 
     server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-      answering.set(request.socket, response)
+      exchanges.set(request.socket, { request, response })
     })
     server.on("clientError", (error: Error, socket: Duplex) => {
       socket.on("error", () => socket.destroy())
-      const begun = answering.get(socket)
-      const isMidAnswer = begun !== undefined && begun.headersSent && !begun.writableFinished
       const code = codeOf(error)
-      if (code === "ECONNRESET" || !socket.writable || isMidAnswer) {
-        socket.destroy()
-        return
-      }
-      refuse(refusalOf(code), code ?? "unknown", sendTo(socket))
+      const answer = () => refuse(refusalOf(code), code ?? "unknown", sendTo(socket))
+      const open = exchanges.get(socket)
+      const isAnswered = open === undefined || open.response.writableFinished
+      if (code === "ECONNRESET" || !socket.writable) socket.destroy()
+      else if (isAnswered) answer()
+      // A request that has arrived is answered first: what is wrong came after it.
+      else if (open.request.complete) open.response.once("finish", answer)
+      // What is wrong is in a request that is being answered already: there is nothing more to say.
+      else if (open.response.headersSent) socket.destroy()
+      else answer()
     })
     server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
       socket.on("error", () => socket.destroy())

@@ -47,6 +47,15 @@ const formType = "application/x-www-form-urlencoded"
 
 const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()
 
+/** Neither compressed nor in another encoding than UTF-8, which is what JSON is. */
+const isPlain = ({ headers }: HttpServerRequest.HttpServerRequest) => {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers["content-type"] ?? "")?.[1]
+  return (
+    (headers["content-encoding"] ?? "identity").toLowerCase() === "identity" &&
+    (charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset))
+  )
+}
+
 const isAccepted = (type: string, accepted: ReadonlyArray<string>) =>
   accepted.includes(type) || (accepted.includes(jsonType) && /^application\/[\w.+-]+\+json$/.test(type))
 
@@ -119,7 +128,7 @@ export const withBody = Effect.fnUntraced(function* (
   if (accepted.length === 0) return withMembers(request, textMembers(request, bytes))
   const type = mediaTypeOf(request.headers["content-type"] ?? "")
   if (type === formType && accepted.includes(formType)) return withMembers(request, textMembers(request, bytes))
-  if (bytes.length > 0 && !isAccepted(type, accepted))
+  if (bytes.length > 0 && !(isAccepted(type, accepted) && isPlain(request)))
     return withMembers(request, refusing(new MediaTypeIsUnsupported({ supported: accepted })))
   return Either.match(parseJson(bytes), {
     onLeft: (refusal) => withMembers(request, refusing(refusal)),

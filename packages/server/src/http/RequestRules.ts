@@ -42,9 +42,12 @@ const isNameable = (path: string) =>
     { onLeft: () => false, onRight: (decoded) => !decoded.includes("\u0000") }
   )
 
-/** HTTP/1.1 wants every request to say which host it means. */
-const lacksHost = ({ headers, source }: HttpServerRequest.HttpServerRequest) =>
-  headers["host"] === undefined && source instanceof IncomingMessage && source.httpVersion === "1.1"
+/** HTTP/1.1 wants every request to say which host it means, once: of two, a proxy before us may have read the other one. */
+const isForOneHost = ({ source }: HttpServerRequest.HttpServerRequest) => {
+  if (!(source instanceof IncomingMessage)) return true
+  const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length
+  return hosts === 1 || (hosts === 0 && source.httpVersion === "1.0")
+}
 
 const bodyRefusal = (refusal: BodyRefusal) => {
   switch (refusal._tag) {
@@ -106,7 +109,7 @@ export const requestRules = <R>(
         path: string,
         route: Option.Option<KnownRoute>
       ): Option.Option<HttpServerResponse.HttpServerResponse> => {
-        if (lacksHost(request)) return Option.some(errorResponse(RequestIsMalformedBody, new RequestIsMalformed()))
+        if (!isForOneHost(request)) return Option.some(errorResponse(RequestIsMalformedBody, new RequestIsMalformed()))
         if (!isNameable(path)) return Option.some(errorResponse(RouteIsUnknownBody, new RouteIsUnknown()))
         if (Option.isNone(route)) {
           const allowed = methodsAt(table, path)
