@@ -8,6 +8,7 @@ export const doorTo = (url: Redacted.Redacted) =>
       const target = new URL(Redacted.value(url))
       const inside = new Set<Socket>()
       let open = true
+      let passing = true
       const server = createServer((socket) => {
         if (!open) {
           socket.destroy()
@@ -24,7 +25,10 @@ export const doorTo = (url: Redacted.Redacted) =>
             inside.delete(one)
             other.destroy()
           })
-          one.pipe(other)
+          one.on("data", (chunk: Buffer) => {
+            if (passing) other.write(chunk)
+          })
+          one.on("end", () => other.end())
         }
       })
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -40,6 +44,11 @@ export const doorTo = (url: Redacted.Redacted) =>
         }),
         open: Effect.sync(() => {
           open = true
+          passing = true
+        }),
+        /** From now on whatever is sent either way is lost, and nobody is told. */
+        swallow: Effect.sync(() => {
+          passing = false
         }),
         remove: Effect.async<void>((resume) => {
           for (const socket of inside) socket.destroy()

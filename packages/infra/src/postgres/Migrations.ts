@@ -2,7 +2,7 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import { fromRecord, make, type MigrationError } from "@effect/sql/Migrator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import accounts from "./migrations/0001_accounts.ts"
 import agents from "./migrations/0002_agents.ts"
 import billing from "./migrations/0003_billing.ts"
@@ -58,8 +58,16 @@ export const migrate: Effect.Effect<void, MigrationError | SqlError, SqlClient> 
     )
 }).pipe(Effect.withSpan("Migrations.migrate"))
 
-/** The pool, given out only after the schema is up to date. */
+/** No migration takes longer; its statements may be silent all the while. */
+const patience = Duration.days(1)
+
+/** The pool, given out only after the schema is up to date; what brings it there has a connection of its own. */
 export const layerMigrated = (
   options: PostgresOptions
 ): Layer.Layer<PgClient | SqlClient, DatabaseIsUnreachable | MigrationError | SqlError> =>
-  Layer.provideMerge(Layer.effectDiscard(migrate), layer(options))
+  Layer.unwrapEffect(
+    Effect.as(
+      Effect.provide(migrate, Layer.fresh(layer({ ...options, maxConnections: 1, answersWithin: patience }))),
+      layer(options)
+    )
+  )

@@ -3,6 +3,7 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { Data, Duration, Effect, Layer, Redacted, Runtime, Schedule, type Scope, String } from "effect"
 import { Pool } from "pg"
+import { GuardedSocket } from "./GuardedSocket.ts"
 import { codeOf } from "./SqlErrors.ts"
 
 export interface PostgresOptions {
@@ -13,6 +14,8 @@ export interface PostgresOptions {
   readonly applicationName: string
   /** How long a start waits for a database that does not answer yet; 30 s when absent. */
   readonly startWithin?: Duration.DurationInput
+  /** How long the database may be silent after it was asked before the connection counts as lost; 35 s when absent. */
+  readonly answersWithin?: Duration.DurationInput
 }
 
 /** No usable answer from the database within the time a start may take. */
@@ -23,6 +26,8 @@ export class DatabaseIsUnreachable extends Data.TaggedError("DatabaseIsUnreachab
 
 // A statement that runs this long is a mistake; nothing here is a report over the whole database.
 const statementTimeout = Duration.seconds(30)
+// A little longer than any statement may run: what is silent for longer is not there any more.
+const silence = Duration.sum(statementTimeout, Duration.seconds(5))
 // A transaction may wait for the queue while it hands over outbox entries, but a forgotten one must let go of its locks.
 const idleInTransactionTimeout = Duration.seconds(60)
 // Also bounds the wait for a free connection of the pool, which nothing can interrupt: a request that must do without is told so soon.
@@ -39,6 +44,7 @@ const acquirePool = (options: PostgresOptions): Effect.Effect<Pool, never, Scope
         application_name: options.applicationName,
         max: options.maxConnections,
         keepAlive: true,
+        stream: () => new GuardedSocket(Duration.toMillis(options.answersWithin ?? silence)),
         connectionTimeoutMillis: Duration.toMillis(connectTimeout),
         statement_timeout: Duration.toMillis(statementTimeout),
         idle_in_transaction_session_timeout: Duration.toMillis(idleInTransactionTimeout)

@@ -1,0 +1,34 @@
+import { isOutage } from "@berth/infra/postgres/SqlErrors"
+import * as Postgres from "@berth/infra/postgres/Postgres"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import { doorTo } from "../../../../test/conformance/Door.ts"
+import { freshDatabase } from "../../../../test/support/Databases.ts"
+
+describe("A pool whose database falls silent", () => {
+  it.scopedLive("gives its statements up, leaves idle connections alone, and works again with the database", () =>
+    Effect.gen(function* () {
+      const door = yield* doorTo(yield* freshDatabase)
+      const pool = Postgres.layer({
+        url: door.url,
+        maxConnections: 2,
+        applicationName: "test",
+        answersWithin: "400 millis"
+      })
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const pid = Effect.map(sql`select pg_backend_pid() as pid`, ([row]) => row?.["pid"])
+        const first = yield* pid
+        yield* Effect.sleep("900 millis")
+        assert.strictEqual(yield* pid, first)
+        yield* door.swallow
+        const [took, error] = yield* Effect.timed(Effect.flip(sql`select 1`))
+        assert.isTrue(isOutage(error.cause), String(error.cause))
+        assert.isBelow(Duration.toMillis(took), 5000)
+        yield* door.open
+        assert.notStrictEqual(yield* pid, first)
+      }).pipe(Effect.provide(pool))
+    })
+  )
+})
