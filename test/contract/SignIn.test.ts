@@ -106,8 +106,14 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
       const sql = yield* SqlClient
       const { run } = yield* Transaction
       const { email, id } = yield* account
-      const waiting = Effect.map(sql`select count(*)::int as waiting from pg_locks where not granted`, ([row]) =>
-        Number(row?.["waiting"])
+      const waiting = Effect.map(
+        Effect.zipRight(
+          sql`select pg_stat_clear_snapshot()`,
+          sql`
+            select count(*)::int as waiting from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'`
+        ),
+        ([row]) => Number(row?.["waiting"])
       )
       const answer = yield* run(
         Effect.gen(function* () {

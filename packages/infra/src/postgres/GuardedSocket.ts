@@ -5,19 +5,33 @@ class PeerIsSilent extends Error {
   readonly code = "ETIMEDOUT"
 }
 
+/** In milliseconds. */
+export interface Patience {
+  /** From the attempt to connect to the first word. */
+  readonly connect: number
+  /** From then on, after anything was sent. */
+  readonly answer: number
+}
+
 /**
- * A socket that breaks when nothing comes back for `patience` milliseconds after something was sent. A server that is gone without
- * a goodbye, or behind a network that swallows everything, would otherwise keep whoever asked it for hours; being idle is no fault.
+ * A socket that breaks when nothing comes back for a while after something was sent. A server that is gone without a goodbye, or
+ * behind a network that swallows everything, would otherwise keep whoever asked it for hours; being idle is no fault.
  */
 export class GuardedSocket extends Socket {
-  readonly #patience: number
+  readonly #patience: Patience
+  #heard = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(patience: number) {
+  constructor(patience: Patience) {
     super()
     this.#patience = patience
-    this.on("data", () => this.#calm())
+    this.on("data", () => {
+      this.#heard = true
+      this.#calm()
+    })
     this.on("close", () => this.#calm())
+    // Made to connect at once: what never connects is silent, too.
+    this.#expectAnswer()
   }
 
   #calm() {
@@ -26,10 +40,8 @@ export class GuardedSocket extends Socket {
   }
 
   #expectAnswer() {
-    this.#timer ??= setTimeout(
-      () => this.destroy(new PeerIsSilent(`no answer within ${this.#patience} ms`)),
-      this.#patience
-    ).unref()
+    const limit = this.#heard ? this.#patience.answer : this.#patience.connect
+    this.#timer ??= setTimeout(() => this.destroy(new PeerIsSilent(`no answer within ${limit} ms`)), limit).unref()
   }
 
   override _write(chunk: unknown, encoding: BufferEncoding, callback: (error?: Error | null) => void): void {

@@ -30,8 +30,10 @@ const statementTimeout = Duration.seconds(30)
 const silence = Duration.sum(statementTimeout, Duration.seconds(5))
 // A transaction may wait for the queue while it hands over outbox entries, but a forgotten one must let go of its locks.
 const idleInTransactionTimeout = Duration.seconds(60)
-// Also bounds the wait for a free connection of the pool, which nothing can interrupt: a request that must do without is told so soon.
-const connectTimeout = Duration.seconds(5)
+// Bounds the wait for a free connection of the pool, which nothing can interrupt.
+const poolTimeout = Duration.seconds(15)
+// A database that is there takes a connection at once.
+const connectTimeout = Duration.seconds(3)
 
 // Waiting does not heal a wrong password, a refused role or a database that does not exist.
 const hopeless = new Set(["28P01", "28000", "3D000"])
@@ -44,8 +46,12 @@ const acquirePool = (options: PostgresOptions): Effect.Effect<Pool, never, Scope
         application_name: options.applicationName,
         max: options.maxConnections,
         keepAlive: true,
-        stream: () => new GuardedSocket(Duration.toMillis(options.answersWithin ?? silence)),
-        connectionTimeoutMillis: Duration.toMillis(connectTimeout),
+        stream: () =>
+          new GuardedSocket({
+            connect: Duration.toMillis(connectTimeout),
+            answer: Duration.toMillis(options.answersWithin ?? silence)
+          }),
+        connectionTimeoutMillis: Duration.toMillis(poolTimeout),
         statement_timeout: Duration.toMillis(statementTimeout),
         idle_in_transaction_session_timeout: Duration.toMillis(idleInTransactionTimeout)
       })

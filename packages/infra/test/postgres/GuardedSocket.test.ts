@@ -26,6 +26,10 @@ describe("A pool whose database falls silent", () => {
         const [took, error] = yield* Effect.timed(Effect.flip(sql`select 1`))
         assert.isTrue(isOutage(error.cause), String(error.cause))
         assert.isBelow(Duration.toMillis(took), 5000)
+        // New connections get no answer either.
+        const [again, unanswered] = yield* Effect.timed(Effect.flip(sql`select 1`))
+        assert.isTrue(isOutage(unanswered.cause), String(unanswered.cause))
+        assert.isBelow(Duration.toMillis(again), 6000)
         yield* door.open
         assert.notStrictEqual(yield* pid, first)
       }).pipe(Effect.provide(pool))
