@@ -11,6 +11,7 @@ const directory = join(root, "dist", "bench")
 const entries = {
   main: "bench/src/main.ts",
   BareServer: "bench/src/servers/BareServer.ts",
+  PacedUpstream: "bench/src/servers/PacedUpstream.ts",
   Upstream: "bench/src/servers/Upstream.ts"
 }
 

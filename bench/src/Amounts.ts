@@ -14,6 +14,10 @@ export interface Amounts {
   readonly roundRequests: number
   /** Streamed answers whose first piece is timed, in every round. */
   readonly streams: number
+  /** Answers at a model's pace that every connection streams in a round. */
+  readonly pacedStreams: number
+  readonly ownersInCrowd: number
+  readonly agentsEach: number
   readonly settleSeconds: number
 }
 
@@ -29,6 +33,9 @@ export const full: Amounts = {
   warmUpSeconds: 3,
   roundRequests: 50_000,
   streams: 100,
+  pacedStreams: 3,
+  ownersInCrowd: 50,
+  agentsEach: 4,
   settleSeconds: 10
 }
 
@@ -42,5 +49,7 @@ export const quick: Amounts = {
   roundSeconds: 1,
   warmUpSeconds: 0.5,
   streams: 25,
+  pacedStreams: 1,
+  ownersInCrowd: 5,
   settleSeconds: 3
 }

@@ -57,12 +57,12 @@ export const openConversations = (hosted: HostedBerth, ownerCount: number, count
 
 const chatCall = ({ owner, sessionId }: Conversation): Call => post(owner, "/api/agent", { message, sessionId })
 
-const streamedCall = (conversation: Conversation): Call => {
+export const streamedCall = (conversation: Conversation): Call => {
   const call = chatCall(conversation)
   return { ...call, headers: { ...call.headers, accept: "text/event-stream" }, awaits: "event: delta" }
 }
 
-const bareCall: Call = {
+export const bareCall: Call = {
   method: "POST",
   path: "/v1/chat/completions",
   headers: { authorization: "Bearer bench", "content-type": "application/json" },

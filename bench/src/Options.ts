@@ -1,11 +1,11 @@
 import { Data, Either } from "effect"
 import { parseArgs } from "node:util"
 
-export const scenarioNames = ["startup", "provision", "read", "chat", "memory"] as const
+export const scenarioNames = ["startup", "provision", "read", "chat", "stream", "memory", "crowd"] as const
 export type ScenarioName = (typeof scenarioNames)[number]
 
 export interface Options {
-  /** A look of about two minutes instead of a measurement. */
+  /** A look of about five minutes instead of a measurement. */
   readonly quick: boolean
   /** Whether DATABASE_URL and REDIS_URL are used instead of the embedded PostgreSQL alone. */
   readonly redis: boolean

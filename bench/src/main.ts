@@ -4,6 +4,7 @@ import { Cause, Data, DateTime, Duration, Effect, Exit, Logger } from "effect"
 import * as Amounts from "./Amounts.ts"
 import * as Storage from "./berth/Storage.ts"
 import { chats } from "./Chats.ts"
+import { crowd } from "./Crowd.ts"
 import { memory } from "./Memory.ts"
 import { parseOptions, type ScenarioName } from "./Options.ts"
 import { provisioning } from "./Provisioning.ts"
@@ -12,13 +13,16 @@ import { machine } from "./report/Machine.ts"
 import { asMarkdown, type Outcome, type Report, write } from "./report/Report.ts"
 import type { Scenario } from "./Scenario.ts"
 import { startup } from "./Startup.ts"
+import { streams } from "./Streams.ts"
 
 const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   startup,
   provision: provisioning,
   read: reads,
   chat: chats,
-  memory
+  stream: streams,
+  memory,
+  crowd
 }
 
 /** No scenario takes longer, whatever happens to it. */

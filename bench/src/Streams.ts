@@ -1,0 +1,159 @@
+import { Array, Effect } from "effect"
+import { hostBerth } from "./berth/HostedBerth.ts"
+import { cpuSecondsOf } from "./berth/Processes.ts"
+import { bareCall, modelsFrom, openConversations, restoreUnits, streamedCall } from "./Chats.ts"
+import { arrivalsOf } from "./measure/Arrivals.ts"
+import { type Call, connection } from "./measure/Exchange.ts"
+import { type Latencies, latenciesOf, median, medianLatencies } from "./measure/Latencies.ts"
+import { figure } from "./report/Figure.ts"
+import type { Scenario } from "./Scenario.ts"
+import { pace, tokenMark } from "./servers/Pace.ts"
+import { startServer } from "./servers/StartServer.ts"
+
+interface Contestant {
+  readonly name: string
+  readonly origin: string
+  readonly callOf: (connection: number) => Call
+  /** The process that answers. */
+  readonly pid: number
+}
+
+interface Round {
+  /** Milliseconds from the sending to the first token. */
+  readonly first: Latencies
+  /** Milliseconds from a token to the next. */
+  readonly gap: Latencies
+  /** Milliseconds a token, from the first to the last of a stream; the median over the streams. */
+  readonly perToken: number
+  /** Milliseconds of processor time that the answering process itself took for a token, all of a stream included. */
+  readonly cpu: number
+}
+
+/** Every connection streams one answer after the other. */
+const round = ({ callOf, origin, pid }: Contestant, connections: number, streams: number) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const clients = yield* Effect.all(Array.makeBy(connections, () => connection(origin)))
+      const before = yield* cpuSecondsOf(pid)
+      const answers = yield* Effect.forEach(
+        clients,
+        (client, index) => Effect.replicateEffect(arrivalsOf(client, callOf(index), tokenMark, pace.tokens), streams),
+        { concurrency: "unbounded" }
+      )
+      const used = (yield* cpuSecondsOf(pid)) - before
+      const all = answers.flat()
+      const firsts = all.map((arrivals) => arrivals[0] ?? Number.NaN)
+      const gaps = all.flatMap((arrivals) => arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? at)))
+      const perToken = all.map(
+        (arrivals) => ((arrivals.at(-1) ?? Number.NaN) - (arrivals[0] ?? 0)) / (arrivals.length - 1)
+      )
+      return {
+        first: latenciesOf(firsts),
+        gap: latenciesOf(gaps),
+        perToken: median(perToken),
+        cpu: (used * 1000) / (all.length * pace.tokens)
+      } satisfies Round
+    })
+  )
+
+const summaryOf = (rounds: ReadonlyArray<Round>): Round => ({
+  first: medianLatencies(rounds.map(({ first }) => first)),
+  gap: medianLatencies(rounds.map(({ gap }) => gap)),
+  perToken: median(rounds.map(({ perToken }) => perToken)),
+  cpu: median(rounds.map(({ cpu }) => cpu))
+})
+
+const ratio = (one: ReadonlyArray<Round>, other: ReadonlyArray<Round>, of: (round: Round) => number) =>
+  median(Array.zipWith(one, other, (a, b) => of(a) / of(b)))
+
+/** Streamed answers of a model that speaks at a fixed pace, through Berth and from the upstream itself, in turns. */
+export const streams: Scenario = ({ connections: levels, pacedStreams, rounds }) =>
+  Effect.gen(function* () {
+    const upstream = yield* startServer("PacedUpstream")
+    const hosted = yield* hostBerth(modelsFrom(upstream.origin))
+    const { server } = yield* hosted.berth.pids
+    const most = Math.max(...levels)
+    const conversations = yield* openConversations(hosted, Math.min(10, most), most)
+    const calls = Array.map(conversations, streamedCall)
+    const berth: Contestant = {
+      name: "POST /api/agent",
+      origin: hosted.berth.webUrl,
+      pid: server,
+      callOf: (index) => calls[index % calls.length] ?? calls[0]
+    }
+    const bare: Contestant = {
+      name: "upstream itself",
+      origin: upstream.origin,
+      pid: upstream.pid,
+      callOf: () => bareCall
+    }
+
+    const measured = yield* Effect.forEach(levels, (connections) =>
+      Effect.gen(function* () {
+        yield* restoreUnits(hosted)
+        yield* Effect.forEach([berth, bare], (contestant) => round(contestant, connections, 1))
+        const turns = yield* Effect.replicateEffect(
+          Effect.all({ berth: round(berth, connections, pacedStreams), bare: round(bare, connections, pacedStreams) }),
+          rounds
+        )
+        const [through, direct] = [turns.map((turn) => turn.berth), turns.map((turn) => turn.bare)]
+        return {
+          connections,
+          through: summaryOf(through),
+          direct: summaryOf(direct),
+          firstRatio: ratio(through, direct, ({ first }) => first.p50),
+          perTokenRatio: ratio(through, direct, ({ perToken }) => perToken),
+          rounds: turns
+        }
+      })
+    )
+    const row = (name: string, connections: number, it: Round, ratios: ReadonlyArray<string>) => [
+      name,
+      String(connections),
+      ...[it.first.p50, it.first.p95, it.perToken, it.gap.p95, it.gap.p99, it.cpu].map(figure),
+      ...ratios
+    ]
+    return {
+      figures: { unit: "ms", pace, levels: measured },
+      tables: [
+        {
+          title: "Streamed answers of a model at a fixed pace (ms)",
+          columns: [
+            "stream",
+            "at once",
+            "first token p50",
+            "p95",
+            "per token",
+            "gap p95",
+            "gap p99",
+            "cpu",
+            "first to bare",
+            "per token to bare"
+          ],
+          rows: measured.flatMap(({ connections, direct, firstRatio, perTokenRatio, through }) => [
+            row(berth.name, connections, through, [figure(firstRatio), figure(perTokenRatio)]),
+            row(bare.name, connections, direct, ["", ""])
+          ]),
+          note: `The model thinks for ${pace.firstAfterMs} ms, then says ${pace.tokens} tokens, one every ${pace.everyMs} ms. cpu: of the answering process alone, a token.`
+        }
+      ],
+      panels: [
+        {
+          title: "First token of a streamed answer, p50",
+          unit: "ms",
+          bars: measured.flatMap(({ connections, direct, through }) => [
+            { label: `${berth.name}, ${connections} at once`, value: through.first.p50 },
+            { label: `${bare.name}, ${connections} at once`, value: direct.first.p50, isBaseline: true }
+          ])
+        },
+        {
+          title: "Time a token",
+          unit: "ms",
+          bars: measured.flatMap(({ connections, direct, through }) => [
+            { label: `${berth.name}, ${connections} at once`, value: through.perToken },
+            { label: `${bare.name}, ${connections} at once`, value: direct.perToken, isBaseline: true }
+          ])
+        }
+      ]
+    }
+  })

@@ -1,0 +1,47 @@
+import { Effect } from "effect"
+import type { Client } from "undici"
+import { type Call, CallFailed, faultOf, reasonOf } from "./Exchange.ts"
+
+/** Says of every coming of a mark in a body when it came, in milliseconds since the sending. */
+const watch = (client: Client, call: Call, mark: string): Promise<ReadonlyArray<number>> =>
+  new Promise((resolve, reject) => {
+    const began = performance.now()
+    const { body, headers, method, path } = call
+    const arrivals: Array<number> = []
+    let status = 0
+    let text = ""
+    client.dispatch(
+      { method, path, headers: { ...headers }, body: body ?? null },
+      {
+        onRequestStart: () => undefined,
+        onResponseStart: (_, code) => {
+          status = code
+        },
+        onResponseData: (_, chunk) => {
+          const now = performance.now() - began
+          const said = chunk.toString("latin1")
+          for (let at = said.indexOf(mark); at >= 0; at = said.indexOf(mark, at + 1)) arrivals.push(now)
+          if (status !== call.expected) text += said
+        },
+        onResponseEnd: () => {
+          const fault = faultOf(call, { status, text: () => text, took: 0, awaited: 0 })
+          if (fault === "") resolve(arrivals)
+          else reject(new Error(fault))
+        },
+        onResponseError: (_, error) => reject(error)
+      }
+    )
+  })
+
+/** When each of so many marks of a streamed answer came. A mark is one character; what comes after them does not count. */
+export const arrivalsOf = (client: Client, call: Call, mark: string, count: number) =>
+  Effect.tryPromise({
+    try: () => watch(client, call, mark),
+    catch: (cause) => new CallFailed({ call, reason: reasonOf(cause) })
+  }).pipe(
+    Effect.filterOrFail(
+      (arrivals) => arrivals.length >= count,
+      (arrivals) => new CallFailed({ call, reason: `${arrivals.length} of ${count} tokens came` })
+    ),
+    Effect.map((arrivals) => arrivals.slice(0, count))
+  )

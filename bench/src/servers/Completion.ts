@@ -1,0 +1,25 @@
+const chunk = (choice: object | null, more: object = {}) =>
+  `data: ${JSON.stringify({
+    id: "chatcmpl-1",
+    object: "chat.completion.chunk",
+    model: "gpt-4o-mini",
+    choices: choice === null ? [] : [{ index: 0, finish_reason: null, ...choice }],
+    ...more
+  })}\n\n`
+
+/** The parts of a streamed answer in the OpenAI format. */
+export const opening = chunk({ delta: { role: "assistant", content: "" } })
+
+export const piece = (content: string): string => chunk({ delta: { content } })
+
+export const closing = (pieces: number): string =>
+  [
+    chunk({ delta: {}, finish_reason: "stop" }),
+    chunk(null, { usage: { prompt_tokens: 20, completion_tokens: pieces, total_tokens: 20 + pieces } }),
+    "data: [DONE]\n\n"
+  ].join("")
+
+export const models = JSON.stringify({
+  object: "list",
+  data: [{ id: "gpt-4o-mini", object: "model", owned_by: "openai" }]
+})
