@@ -14,7 +14,9 @@ export interface Amounts {
   readonly roundRequests: number
   /** Streamed answers whose first piece is timed, in every round. */
   readonly streams: number
-  /** Answers at a model's pace that every connection streams in a round. */
+  /** Connections that stream at a model's pace: fewer than for short requests, since ten are a thousand tokens a second already. */
+  readonly pacedConnections: ReadonlyArray<number>
+  /** Answers at a model's pace that each of them streams in a round. */
   readonly pacedStreams: number
   readonly ownersInCrowd: number
   readonly agentsEach: number
@@ -33,6 +35,7 @@ export const full: Amounts = {
   warmUpSeconds: 3,
   roundRequests: 50_000,
   streams: 100,
+  pacedConnections: [1, 10],
   pacedStreams: 3,
   ownersInCrowd: 50,
   agentsEach: 4,

@@ -67,7 +67,7 @@ const ratio = (one: ReadonlyArray<Round>, other: ReadonlyArray<Round>, of: (roun
   median(Array.zipWith(one, other, (a, b) => of(a) / of(b)))
 
 /** Streamed answers of a model that speaks at a fixed pace, through Berth and from the upstream itself, in turns. */
-export const streams: Scenario = ({ connections: levels, pacedStreams, rounds }) =>
+export const streams: Scenario = ({ pacedConnections: levels, pacedStreams, rounds }) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("PacedUpstream")
     const hosted = yield* hostBerth(modelsFrom(upstream.origin))

@@ -2,14 +2,20 @@ import { Effect } from "effect"
 import type { Client } from "undici"
 import { type Call, CallFailed, faultOf, reasonOf } from "./Exchange.ts"
 
+interface Watched {
+  readonly arrivals: ReadonlyArray<number>
+  readonly text: () => string
+}
+
 /** Says of every coming of a mark in a body when it came, in milliseconds since the sending. */
-const watch = (client: Client, call: Call, mark: string): Promise<ReadonlyArray<number>> =>
+const watch = (client: Client, call: Call, mark: string): Promise<Watched> =>
   new Promise((resolve, reject) => {
     const began = performance.now()
     const { body, headers, method, path } = call
     const arrivals: Array<number> = []
     let status = 0
-    let text = ""
+    const chunks: Array<Buffer> = []
+    const text = () => Buffer.concat(chunks).toString("utf8")
     client.dispatch(
       { method, path, headers: { ...headers }, body: body ?? null },
       {
@@ -21,11 +27,11 @@ const watch = (client: Client, call: Call, mark: string): Promise<ReadonlyArray<
           const now = performance.now() - began
           const said = chunk.toString("latin1")
           for (let at = said.indexOf(mark); at >= 0; at = said.indexOf(mark, at + 1)) arrivals.push(now)
-          if (status !== call.expected) text += said
+          chunks.push(chunk)
         },
         onResponseEnd: () => {
-          const fault = faultOf(call, { status, text: () => text, took: 0, awaited: 0 })
-          if (fault === "") resolve(arrivals)
+          const fault = faultOf(call, { status, text, took: 0, awaited: 0 })
+          if (fault === "") resolve({ arrivals, text })
           else reject(new Error(fault))
         },
         onResponseError: (_, error) => reject(error)
@@ -40,8 +46,9 @@ export const arrivalsOf = (client: Client, call: Call, mark: string, count: numb
     catch: (cause) => new CallFailed({ call, reason: reasonOf(cause) })
   }).pipe(
     Effect.filterOrFail(
-      (arrivals) => arrivals.length >= count,
-      (arrivals) => new CallFailed({ call, reason: `${arrivals.length} of ${count} tokens came` })
+      ({ arrivals }) => arrivals.length >= count,
+      ({ arrivals, text }) =>
+        new CallFailed({ call, reason: `${arrivals.length} of ${count} tokens came, then ${text().slice(-300)}` })
     ),
-    Effect.map((arrivals) => arrivals.slice(0, count))
+    Effect.map(({ arrivals }) => arrivals.slice(0, count))
   )
