@@ -8,6 +8,7 @@ import { Agents } from "./agents/Agents.ts"
 import * as BackendModelCalls from "./ai/BackendModelCalls.ts"
 import * as Address from "./cell/Address.ts"
 import * as CellHttp from "./cell/CellHttp.ts"
+import { collectGarbage, idleCollection } from "./cell/IdleCollection.ts"
 import { memoryWatch } from "./cell/MemoryWatch.ts"
 import type { Settings } from "./cell/Settings.ts"
 import * as AllTools from "./skills/AllTools.ts"
@@ -25,6 +26,12 @@ const hangUp = (server: Server) =>
     )
   )
 
+const clearAway = Layer.scopedDiscard(
+  Effect.flatMap(Drain.Drain, ({ activity }) =>
+    Effect.forkScoped(idleCollection({ activity, collect: collectGarbage }))
+  )
+)
+
 /** Everything in a cell, in the order in which it must end: the turns, then the listener, then what they stand on. */
 const layer = (settings: Settings, lost: Deferred.Deferred<never, Address.AddressIsLost>) =>
   Layer.unwrapEffect(
@@ -37,6 +44,7 @@ const layer = (settings: Settings, lost: Deferred.Deferred<never, Address.Addres
         Layer.provide(Address.layer({ ...identity, directory, pid: process.pid, lost })),
         Layer.provide(CellHttp.layer({ ...identity, token })),
         Layer.provide(Turns.Default),
+        Layer.provide(clearAway),
         Layer.provide(Drain.layer),
         Layer.provide(hangUp(server)),
         Layer.provide(NodeHttpServer.layerServer(() => server, { host: "127.0.0.1", port: 0 })),

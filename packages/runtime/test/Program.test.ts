@@ -195,7 +195,7 @@ describe("the cell's program", () => {
 
       for (let at = 0; at < 50; at += 1) yield* ask(port, "POST", "/turns", { ...turn, messageId: `msg_${at}` })
       const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
-      expect(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0)).toBeLessThan(80 * 1024)
+      expect(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0)).toBeLessThan(60 * 1024)
 
       const lines = log()
         .trim()

@@ -10,6 +10,8 @@ export class Drain extends Context.Tag("@berth/runtime/Drain")<
   {
     /** A turn begins; it ends with the scope. */
     readonly admit: Effect.Effect<void, CellIsEnding, Scope.Scope>
+    /** How many turns are here, and how many ever began. */
+    readonly activity: Effect.Effect<{ readonly turns: number; readonly begun: number }>
     /** Fails when the time is up; never succeeds. */
     readonly timeIsUp: Effect.Effect<never, CellIsEnding>
     /** Refuses turns from now on and waits for those in work, for as long as they are given. */
@@ -20,7 +22,7 @@ export class Drain extends Context.Tag("@berth/runtime/Drain")<
 export const layer = Layer.effect(
   Drain,
   Effect.gen(function* () {
-    const state = yield* Ref.make({ ending: false, turns: 0 })
+    const state = yield* Ref.make({ ending: false, turns: 0, begun: 0 })
     const idle = yield* Deferred.make<void>()
     const over = yield* Deferred.make<never, CellIsEnding>()
 
@@ -28,7 +30,7 @@ export const layer = Layer.effect(
       ending && turns === 0 ? Deferred.succeed(idle, undefined) : Effect.void
     )
     const begin = Effect.filterOrFail(
-      Ref.updateAndGet(state, (now) => (now.ending ? now : { ...now, turns: now.turns + 1 })),
+      Ref.updateAndGet(state, (now) => (now.ending ? now : { ...now, turns: now.turns + 1, begun: now.begun + 1 })),
       ({ ending }) => !ending,
       () => new CellIsEnding()
     )
@@ -38,6 +40,7 @@ export const layer = Layer.effect(
     )
     return Drain.of({
       admit: Effect.acquireRelease(begin, () => leave),
+      activity: Ref.get(state),
       timeIsUp: Deferred.await(over),
       end: Ref.update(state, (now) => ({ ...now, ending: true })).pipe(
         Effect.zipRight(tellIdle),

@@ -34,9 +34,10 @@ export const power = (base: Numeral, exponent: Numeral): Numeral => {
   return base.pow(exponent)
 }
 
-export const constants: ReadonlyMap<string, Numeral> = new Map([
-  ["pi", Decimal.acos(-1)],
-  ["e", Decimal.exp(1)]
+/** Worked out when they are asked for: doing so beforehand would cost every cell megabytes from its start. */
+export const constants: ReadonlyMap<string, () => Numeral> = new Map([
+  ["pi", () => Decimal.acos(-1)],
+  ["e", () => Decimal.exp(1)]
 ])
 
 const angle = (value: Numeral): Numeral => {

@@ -143,7 +143,7 @@ class Reader {
 }
 
 const constant = (name: string): Numeral => {
-  const value = constants.get(name)
+  const value = constants.get(name)?.()
   if (value === undefined) throw new NoValue({ message: `"${name.slice(0, 40)}" is neither a number nor a constant.` })
   return value
 }
