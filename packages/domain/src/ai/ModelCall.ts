@@ -1,7 +1,8 @@
-import { Chunk, Clock, Duration, Effect, Option, type Scope, Stream, type Tracer } from "effect"
+import { Chunk, Context, Effect, Option, type Scope, Stream, Tracer } from "effect"
 import type { AiSettings } from "./AiSettings.ts"
 import { type ChatChunk, type ChatMessage, type ChatOptions, type ModelProvider, ProviderFailed } from "./ModelChat.ts"
 import { callSpan } from "./ModelTelemetry.ts"
+import { makePatience } from "./Patience.ts"
 import type { PlannedCall } from "./PlanCalls.ts"
 
 export interface CallInput {
@@ -14,7 +15,7 @@ export interface CallInput {
 }
 
 export interface OpenedCall {
-  /** What there is of the answer from its first text on, ending with `end`. */
+  /** What there is of the answer from its first text or call of a tool on, ending with `end`. */
   readonly chunks: Stream.Stream<ChatChunk, ProviderFailed>
   /** Ends with the scope. */
   readonly span: Tracer.Span
@@ -35,37 +36,31 @@ export const openCall = (
     const span = yield* Effect.makeSpanScoped(described.name, described.options)
     const failed = (kind: ProviderFailed["kind"], reason: string) =>
       new ProviderFailed({ provider: input.call.provider, kind, reason })
+    const patience = yield* makePatience({
+      first: settings.firstByteTimeout,
+      next: settings.idleTimeout,
+      deadline: input.deadline,
+      expired: (reason) => failed("timeout", reason)
+    })
+    // Made once: for each piece it would be copied anew.
+    const context = Context.add(yield* Effect.context<never>(), Tracer.ParentSpan, span)
     const pull = yield* Stream.toPull(input.provider.chat(input.call.model.id, input.messages, input.options)).pipe(
-      Effect.withParentSpan(span)
+      Effect.mapInputContext((given: Context.Context<Scope.Scope>) => Context.merge(given, context))
     )
-
-    const next = (limit: Duration.Duration, silence: string): Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed> =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const left = Duration.millis(Math.max(0, input.deadline - now))
-        return pull.pipe(
-          Effect.withParentSpan(span),
-          Effect.mapError(Option.getOrElse(() => failed("nonsense", "the answer has no end"))),
-          Effect.timeoutFail({
-            duration: Duration.min(limit, left),
-            onTimeout: () => failed("timeout", Duration.lessThan(left, limit) ? "the answer takes too long" : silence)
-          })
-        )
-      })
-    const nextPiece = next(settings.idleTimeout, `nothing came for ${Duration.format(settings.idleTimeout)}`)
-    const untilVisible = (
-      piece: Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed>
-    ): Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed> =>
-      Effect.flatMap(piece, (chunk) => {
-        const visible = Chunk.filter(chunk, isVisible)
-        return Chunk.isEmpty(visible) ? Effect.suspend(() => untilVisible(nextPiece)) : Effect.succeed(visible)
-      })
-    const first = yield* untilVisible(
-      next(settings.firstByteTimeout, `no answer within ${Duration.format(settings.firstByteTimeout)}`)
+    const piece = pull.pipe(
+      Effect.mapError(Option.getOrElse(() => failed("nonsense", "the answer has no end"))),
+      Effect.provide(context),
+      patience.within
     )
+    const untilVisible: Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed> = Effect.flatMap(piece, (chunk) => {
+      const visible = Chunk.filter(chunk, isVisible)
+      return Chunk.isEmpty(visible) ? untilVisible : Effect.succeed(visible)
+    })
+    const first = yield* untilVisible
     return {
       span,
       chunks: Stream.fromChunk(first).pipe(
-        Stream.concat(Stream.repeatEffectChunk(untilVisible(nextPiece))),
+        Stream.concat(Stream.repeatEffectChunk(untilVisible)),
         Stream.takeUntil((chunk) => chunk.type === "end")
       )
     }

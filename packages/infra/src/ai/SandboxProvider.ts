@@ -33,7 +33,7 @@ export interface SandboxOptions {
 /** A deterministic model in this process, in place of a provider. */
 export const makeSandboxProvider = (options: SandboxOptions = {}): ModelProvider => {
   const pause = Duration.decode(options.pause ?? 0)
-  const waiting = Duration.greaterThan(pause, Duration.zero) ? Effect.sleep(pause) : Effect.void
+  const isPaused = Duration.greaterThan(pause, Duration.zero)
   return {
     name: "sandbox",
     models: Effect.succeed([sandboxModel]),
@@ -64,9 +64,9 @@ export const makeSandboxProvider = (options: SandboxOptions = {}): ModelProvider
       }
       const whole = summary ?? step?.text ?? sandboxReply(messages)
       const text = maxTokens === undefined ? whole : whole.slice(0, maxTokens * 4)
-      return Stream.fromIterable(piecesOf(text)).pipe(
-        Stream.rechunk(1),
-        Stream.tap(() => waiting),
+      const pieces = Stream.fromIterable(piecesOf(text))
+      // One by one only where there is something to wait for between them.
+      return (isPaused ? Stream.tap(Stream.rechunk(pieces, 1), () => Effect.sleep(pause)) : pieces).pipe(
         Stream.map((piece): ChatChunk => ({ type: "text", text: piece })),
         Stream.concat(Stream.make(ending(text, text.length < whole.length ? "length" : "stop")))
       )
