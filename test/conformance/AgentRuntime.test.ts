@@ -68,7 +68,7 @@ const berth: Speaker = {
         Layer.build,
         Effect.map(Context.get(InstanceDriver))
       )
-      const cell = yield* driver.start({ owner, memoryMb: 256, token, backendUrl: url })
+      const cell = yield* driver.start({ owner, memoryMb: 256, diskMb: 256, token, backendUrl: url })
       return { cell, token, stop: driver.stop(owner) }
     })
 }

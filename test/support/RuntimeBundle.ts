@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 const place = join(root, "node_modules", ".cache", "berth-test")
 
 /** Packs a program into one file under a name made from its content, so that test files running side by side share it. */
-export const bundle = async (entry: string): Promise<string> => {
+export const bundle = async (entry: string, define: Readonly<Record<string, string>> = {}): Promise<string> => {
   const { outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,
@@ -18,6 +18,7 @@ export const bundle = async (entry: string): Promise<string> => {
     format: "esm",
     minify: true,
     logLevel: "error",
+    define: Object.fromEntries(Object.entries(define).map(([name, value]) => [name, JSON.stringify(value)])),
     banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` }
   })
   const [output] = outputFiles
@@ -39,3 +40,7 @@ export const bundle = async (entry: string): Promise<string> => {
 
 /** The cell's program, built from the sources as they are. Absolute path of one self-contained file. */
 export const runtimeBundle = (): Promise<string> => bundle(join(root, "packages/runtime/src/main.ts"))
+
+/** A program in a cell's place that comes up as this version, and then behaves so. */
+export const hostileCell = (behaviour: string, version = "0.0.1"): Promise<string> =>
+  bundle(join(root, "test/support/HostileCell.ts"), { BEHAVIOUR: behaviour, VERSION: version })

@@ -10,16 +10,17 @@ export interface Allowance {
   readonly mayProvision: boolean
   readonly agents: number
   readonly memoryMb: number
+  readonly storageMb: number
 }
 
 /** What a user may have, from who he is and what he pays for. */
 export const allowanceOf = (isAdmin: boolean, subscription: Option.Option<Subscription>): Allowance => {
   const active = Option.filter(subscription, ({ status }) => status === "active")
   const plan = Option.match(active, { onNone: () => "free" as const, onSome: (subscribed) => subscribed.plan })
-  const { agents, memoryMb } = entitlementsOf(plan)
+  const { agents, memoryMb, storageMb } = entitlementsOf(plan)
   return isAdmin
     ? { plan, mayProvision: true, ...adminEntitlements }
-    : { plan, mayProvision: Option.isSome(active), agents, memoryMb }
+    : { plan, mayProvision: Option.isSome(active), agents, memoryMb, storageMb }
 }
 
 export class Allowances extends Effect.Service<Allowances>()("@berth/Allowances", {

@@ -21,21 +21,27 @@ export interface PlanEntitlements {
   readonly dailyUnits: number
   /** Memory of the instance's cell, in MiB. */
   readonly memoryMb: number
+  /** What the cell's directory may hold, in MiB. */
+  readonly storageMb: number
 }
 
 const entitlements: Record<PlanId, PlanEntitlements> = {
-  free: { agents: 1, dailyUnits: 50, memoryMb: 256 },
-  starter: { agents: 1, dailyUnits: 600, memoryMb: 2048 },
-  solo: { agents: 1, dailyUnits: 600, memoryMb: 2048 },
-  pro: { agents: 3, dailyUnits: 1000, memoryMb: 4096 },
-  collective: { agents: 3, dailyUnits: 1000, memoryMb: 4096 },
-  scale: { agents: 3, dailyUnits: 2500, memoryMb: 8192 },
-  label: { agents: 10, dailyUnits: 2500, memoryMb: 8192 },
-  enterprise: { agents: 100, dailyUnits: 10_000, memoryMb: 16_384 },
-  network: { agents: Number.POSITIVE_INFINITY, dailyUnits: 10_000, memoryMb: 16_384 }
+  free: { agents: 1, dailyUnits: 50, memoryMb: 256, storageMb: 256 },
+  starter: { agents: 1, dailyUnits: 600, memoryMb: 2048, storageMb: 1024 },
+  solo: { agents: 1, dailyUnits: 600, memoryMb: 2048, storageMb: 1024 },
+  pro: { agents: 3, dailyUnits: 1000, memoryMb: 4096, storageMb: 2048 },
+  collective: { agents: 3, dailyUnits: 1000, memoryMb: 4096, storageMb: 2048 },
+  scale: { agents: 3, dailyUnits: 2500, memoryMb: 8192, storageMb: 5120 },
+  label: { agents: 10, dailyUnits: 2500, memoryMb: 8192, storageMb: 5120 },
+  enterprise: { agents: 100, dailyUnits: 10_000, memoryMb: 16_384, storageMb: 10_240 },
+  network: { agents: Number.POSITIVE_INFINITY, dailyUnits: 10_000, memoryMb: 16_384, storageMb: 10_240 }
 }
 
 /** Administrators have no subscription; their units are not counted at all. */
-export const adminEntitlements: Omit<PlanEntitlements, "dailyUnits"> = { agents: 999, memoryMb: 2048 }
+export const adminEntitlements: Omit<PlanEntitlements, "dailyUnits"> = {
+  agents: 999,
+  memoryMb: 2048,
+  storageMb: 1024
+}
 
 export const entitlementsOf = (plan: PlanId): PlanEntitlements => entitlements[plan]

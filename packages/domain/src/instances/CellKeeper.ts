@@ -55,9 +55,9 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
 
     const bringUp = Effect.fn("CellKeeper.bringUp")(
       function* (owner: User) {
-        const { memoryMb } = yield* allowances.of(owner)
+        const { memoryMb, storageMb } = yield* allowances.of(owner)
         const token = yield* instances.cellToken(owner.id)
-        const cell = yield* driver.start({ owner: owner.id, memoryMb, token, backendUrl })
+        const cell = yield* driver.start({ owner: owner.id, memoryMb, diskMb: storageMb, token, backendUrl })
         return { cell, token } satisfies CellAccess
       },
       Effect.mapError(({ reason }) => new CellIsUnavailable({ reason }))

@@ -1,10 +1,14 @@
 import { Context, Data, type DateTime, type Effect, type Option, type Redacted, type Stream } from "effect"
 import type { UserId } from "../accounts/User.ts"
+import type { CellLogPage, CellLogQuery } from "./CellLog.ts"
+import type { CellStats } from "./CellStats.ts"
 
 /** What a cell is made of. Nothing in it is a secret of the platform: the token is the cell's own. */
 export interface CellSpec {
   readonly owner: UserId
   readonly memoryMb: number
+  /** What its directory may hold. */
+  readonly diskMb: number
   readonly token: Redacted.Redacted
   /** Base address of the backend API as the cell reaches it. */
   readonly backendUrl: string
@@ -34,15 +38,35 @@ export class CellDidNotStart extends Data.TaggedError("CellDidNotStart")<{
 export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
   InstanceDriver,
   {
-    /** Up and answering its health check when this returns. A cell that is up already (also one left by an earlier backend) is adopted, not doubled. */
+    /**
+     * Up and answering its health check when this returns. A cell that is up already (also one left by an earlier backend) is
+     * adopted, not doubled. It runs the version of the runtime that the owner's cell ran before; the newest when that is gone.
+     */
     readonly start: (spec: CellSpec) => Effect.Effect<Cell, CellDidNotStart>
+    /**
+     * Replaces the cell, if there is one, by one of the newest version; `fresh` empties its directory before. The new version
+     * is kept from the moment `accept` succeeds. When it does not come up, or is not accepted, no cell is left, and the next
+     * start runs the version before.
+     */
+    readonly update: <E>(
+      spec: CellSpec,
+      options: { readonly fresh: boolean },
+      accept: (cell: Cell) => Effect.Effect<void, E>
+    ) => Effect.Effect<Cell, CellDidNotStart | E>
     /** Gone when this returns, by force after a grace period; a cell that is not there is no error. State in its directory stays. */
     readonly stop: (owner: UserId) => Effect.Effect<void>
     /** Stops the cell and deletes its directory. */
     readonly remove: (owner: UserId) => Effect.Effect<void>
     /** The cell if it is up now. */
     readonly inspect: (owner: UserId) => Effect.Effect<Option.Option<Cell>>
-    /** Deaths nobody asked for, from the moment of subscription; also of adopted cells. */
+    /** What the cell and the host said lately, also when the cell is down. */
+    readonly logs: (owner: UserId, query: CellLogQuery) => Effect.Effect<CellLogPage>
+    /** None for a cell that is down. */
+    readonly stats: (owner: UserId) => Effect.Effect<Option.Option<CellStats>>
+    /**
+     * Deaths nobody asked for, from the moment of subscription; also of adopted cells. A cell that stops answering, fills its
+     * disk or floods its log is ended by the driver, which is such a death.
+     */
     readonly exits: Stream.Stream<CellExit>
   }
 >() {}

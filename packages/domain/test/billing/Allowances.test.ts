@@ -46,6 +46,7 @@ describe("allowanceOf", () => {
       plan: "free",
       mayProvision: true,
       agents: 999,
-      memoryMb: 2048
+      memoryMb: 2048,
+      storageMb: 1024
     }))
 })

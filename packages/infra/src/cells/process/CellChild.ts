@@ -39,11 +39,22 @@ export const environment = (
   [CellEnvironment.backendUrl]: spec.backendUrl,
   [CellEnvironment.directory]: home,
   [CellEnvironment.memoryMb]: String(spec.memoryMb),
+  [CellEnvironment.diskMb]: String(spec.diskMb),
   ...smallEnvironment,
   ...(otlpEndpoint === undefined
     ? {}
     : { [CellEnvironment.otlpEndpoint]: otlpEndpoint, [CellEnvironment.serviceName]: "berth-cell" })
 })
+
+/** No file of a cell grows longer than this, its log included, in the units of POSIX `ulimit`: blocks of 512 bytes. */
+const longestFile = (64 * 1024 * 1024) / 512
+
+/**
+ * Limits that hold also when this backend is not there to look: on the length of a file, and no core, which would hold
+ * secrets. The engine cannot set them; the shell sets them and becomes the program. What a shell adds of its own to the
+ * environment goes.
+ */
+const limits = `ulimit -c 0; ulimit -f ${longestFile}; unset PWD OLDPWD SHLVL; exec "$@"`
 
 /** Starts the process in a session of its own: neither a Ctrl-C nor the backend's end reaches it. */
 export const spawnCell = (spec: CellSpec, options: SpawnOptions): Effect.Effect<CellChild, CellWasNotSpawned> =>
@@ -53,7 +64,7 @@ export const spawnCell = (spec: CellSpec, options: SpawnOptions): Effect.Effect<
       const failed = (cause: unknown) =>
         resume(new CellWasNotSpawned({ reason: cause instanceof Error ? cause.message : String(cause) }))
       try {
-        const started = spawn(options.node, [...options.flags, options.bundle], {
+        const started = spawn("/bin/sh", ["-c", limits, "cell", options.node, ...options.flags, options.bundle], {
           cwd: options.place.home,
           detached: true,
           env: environment(spec, options.place.home, options.otlpEndpoint),

@@ -24,6 +24,7 @@ export interface CellFindings {
 /** What cannot change while a cell runs. */
 export interface CellTerms {
   readonly memoryMb: number
+  readonly diskMb: number
   readonly backendUrl: string
 }
 
@@ -37,7 +38,7 @@ export type CellFate = Data.TaggedEnum<{
 export const CellFate = Data.taggedEnum<CellFate>()
 
 const sameTerms = (one: CellTerms, other: CellTerms): boolean =>
-  one.memoryMb === other.memoryMb && one.backendUrl === other.backendUrl
+  one.memoryMb === other.memoryMb && one.diskMb === other.diskMb && one.backendUrl === other.backendUrl
 
 /** What to do when a cell is wanted. A process that is not surely ours is neither trusted nor ended. */
 export const cellFate = ({ health, process, startedWith }: CellFindings, wanted: CellTerms): CellFate => {
@@ -48,6 +49,6 @@ export const cellFate = ({ health, process, startedWith }: CellFindings, wanted:
   return Option.match(startedWith, {
     onNone: () => CellFate.Replace({ reason: "it is not known what it was started with" }),
     onSome: (terms) =>
-      sameTerms(terms, wanted) ? CellFate.Adopt() : CellFate.Replace({ reason: "its memory or backend changed" })
+      sameTerms(terms, wanted) ? CellFate.Adopt() : CellFate.Replace({ reason: "its memory, disk or backend changed" })
   })
 }

@@ -1,33 +1,57 @@
-import { Effect, Option } from "effect"
+import { type CellLogPage, type CellLogQuery, type LogLevel, pageOfLog } from "@berth/domain/instances/CellLog"
+import { DateTime, Effect, Option } from "effect"
+import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
-import { copyFile, type FileHandle, open, stat, truncate } from "node:fs/promises"
+import { appendFile, type FileHandle, open, rename, stat, truncate } from "node:fs/promises"
+import { hostLine, logEntries } from "../LogLines.ts"
 import type { CellPlace } from "./CellPlace.ts"
 import { type FileTrouble, io, readPlain } from "./HostFiles.ts"
 
-/** A cell's log and the one before it are each about this long at most, in bytes. */
-const limit = 4 * 1024 * 1024
+/** A cell's log and the one before it are each kept up to this length, in bytes. */
+export const logLimit = 2 * 1024 * 1024
 /** How much of a log's end is looked through for the reason of an exit, in bytes. */
 const tail = 16 * 1024
 
-const sizeOf = (path: string): Effect.Effect<number, FileTrouble> =>
-  io(`looking at ${path}`, () =>
-    stat(path).then(
+const appending = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
+
+export const sizeOf = ({ log }: CellPlace): Effect.Effect<number, FileTrouble> =>
+  io(`looking at ${log}`, () =>
+    stat(log).then(
       ({ size }) => size,
       () => 0
     )
   )
 
+const bytes = async (path: string, from: number, length: number): Promise<Buffer> => {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
 /**
- * Starts the log over when it has grown too long. It is copied and emptied rather than renamed, since the cell goes on
- * writing to the file that it was given; it appends, so it goes on at the new end.
+ * Starts the log over when it has grown too long; its end is kept beside it. It is emptied rather than renamed, since the cell
+ * goes on writing to the file that it was given; it appends, so it goes on at the new end.
  */
-export const rotate = ({ log, oldLog }: CellPlace): Effect.Effect<void, FileTrouble> =>
-  Effect.flatMap(sizeOf(log), (size) =>
-    size <= limit
+export const rotate = (place: CellPlace): Effect.Effect<void, FileTrouble> =>
+  Effect.flatMap(sizeOf(place), (size) =>
+    size <= logLimit
       ? Effect.void
-      : io(`rotating ${log}`, async () => {
-          await copyFile(log, oldLog)
-          await truncate(log, 0)
+      : io(`rotating ${place.log}`, async () => {
+          const unfinished = `${place.oldLog}.${randomUUID()}`
+          const file = await open(unfinished, "wx", 0o600)
+          try {
+            await file.write(await bytes(place.log, size - logLimit, logLimit))
+            // What came meanwhile; a flood is not waited for.
+            await file.write(await bytes(place.log, size, logLimit))
+          } finally {
+            await file.close()
+          }
+          await rename(unfinished, place.oldLog)
+          await truncate(place.log, 0)
         })
   )
 
@@ -35,16 +59,39 @@ export const rotate = ({ log, oldLog }: CellPlace): Effect.Effect<void, FileTrou
 export const openForCell = (place: CellPlace): Effect.Effect<{ file: FileHandle; from: number }, FileTrouble> =>
   Effect.gen(function* () {
     yield* rotate(place)
-    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
-    const file = yield* io(`opening ${place.log}`, () => open(place.log, flags, 0o600))
-    return { file, from: yield* sizeOf(place.log) }
+    const file = yield* io(`opening ${place.log}`, () => open(place.log, appending, 0o600))
+    return { file, from: yield* sizeOf(place) }
   })
 
+/** Writes down what the host has to say about the cell. */
+export const note = ({ log }: CellPlace, level: LogLevel, message: string): Effect.Effect<void, FileTrouble> =>
+  Effect.flatMap(DateTime.now, (now) =>
+    // A cell that died in the middle of a line must not swallow this one.
+    io(`writing to ${log}`, () =>
+      appendFile(log, `\n${hostLine(level, now, message)}`, { flag: appending, mode: 0o600 })
+    )
+  )
+
 /** The end of the log, but nothing from before `from`. */
-export const endOf = ({ log }: CellPlace, from = 0): Effect.Effect<string, FileTrouble> =>
-  Effect.flatMap(sizeOf(log), (size) =>
+export const endOf = (place: CellPlace, from = 0): Effect.Effect<string, FileTrouble> =>
+  Effect.flatMap(sizeOf(place), (size) =>
     Effect.map(
-      readPlain(log, tail, Math.max(from > size ? 0 : from, size - tail)),
+      readPlain(place.log, tail, Math.max(from > size ? 0 : from, size - tail)),
       Option.getOrElse(() => "")
     )
   )
+
+const whole = (path: string, limit: number): Effect.Effect<string, FileTrouble> =>
+  Effect.map(
+    readPlain(path, limit),
+    Option.getOrElse(() => "")
+  )
+
+/** What a query asks for of all that is kept. */
+export const page = ({ log, oldLog }: CellPlace, query: CellLogQuery): Effect.Effect<CellLogPage, FileTrouble> =>
+  Effect.gen(function* () {
+    const before = yield* whole(oldLog, 2 * logLimit)
+    // A flood that has not been cut back yet is read no further than a log should be long.
+    const now = yield* whole(log, 2 * logLimit)
+    return pageOfLog(logEntries(before + now), query)
+  })

@@ -1,5 +1,4 @@
 import { cellAddressFile } from "@berth/api/cell/CellContract"
-import type { UserId } from "@berth/domain/accounts/User"
 import { Option } from "effect"
 import { join } from "node:path"
 
@@ -13,10 +12,12 @@ export interface CellPlace {
   readonly record: string
   readonly log: string
   readonly oldLog: string
+  /** Which version of the runtime the owner's cells run. */
+  readonly pin: string
 }
 
 /** None for an id that cannot be the name of a directory. */
-export const cellPlace = (root: string, owner: UserId): Option.Option<CellPlace> => {
+export const cellPlace = (root: string, owner: string): Option.Option<CellPlace> => {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(owner)) return Option.none()
   const directory = join(root, owner)
   const home = join(directory, "home")
@@ -26,6 +27,7 @@ export const cellPlace = (root: string, owner: UserId): Option.Option<CellPlace>
     address: join(home, cellAddressFile),
     record: join(directory, "record.json"),
     log: join(directory, "cell.log"),
-    oldLog: join(directory, "cell.log.1")
+    oldLog: join(directory, "cell.log.1"),
+    pin: join(directory, "runtime.json")
   })
 }

@@ -11,6 +11,11 @@ export const CellRecord = Schema.Struct({
   /** When the process began, in the system's words; null where it did not say. */
   began: Schema.NullOr(Schema.String),
   memoryMb: Schema.Number,
+  diskMb: Schema.Number,
+  /** What its directory held when it was started, in bytes. */
+  diskAtStart: Schema.Number,
+  /** Digest of the program that it runs. */
+  bundle: Schema.String,
   backendUrl: Schema.String
 })
 export type CellRecord = typeof CellRecord.Type

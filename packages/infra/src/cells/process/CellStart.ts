@@ -2,12 +2,14 @@ import type { Cell, CellSpec } from "@berth/domain/instances/InstanceDriver"
 import { Data, Deferred, Duration, Effect, Option, Schedule } from "effect"
 import { rm } from "node:fs/promises"
 import type { CellClient } from "../../runtime/CellClient.ts"
+import type { Bundle } from "./Bundles.ts"
 import { type CellChild, spawnCell, type CellWasNotSpawned } from "./CellChild.ts"
 import { endProcess } from "./CellEnd.ts"
 import * as CellLog from "./CellLog.ts"
 import type { CellPlace } from "./CellPlace.ts"
 import * as CellRecord from "./CellRecord.ts"
 import { endpointOf, toCell } from "./CellSurvey.ts"
+import { diskUse } from "./DiskUse.ts"
 import { type FileTrouble, io } from "./HostFiles.ts"
 import type { Homes, NoAccountIsLeft } from "./Homes.ts"
 import * as HostProcess from "./HostProcess.ts"
@@ -23,7 +25,6 @@ export class CellWasNotReady extends Data.TaggedError("CellWasNotReady")<{ reado
 
 export interface StartSettings {
   readonly node: string
-  readonly bundle: string
   readonly permission: PermissionFlags
   readonly otlpEndpoint: string | undefined
   readonly homes: Homes
@@ -34,6 +35,8 @@ export interface StartedCell {
   readonly cell: Cell
   readonly child: CellChild
   readonly began: Option.Option<string>
+  /** What its directory held before, in bytes. */
+  readonly diskAtStart: number
   /** Length of the log before the cell's first word. */
   readonly logFrom: number
 }
@@ -88,7 +91,8 @@ const becomeReady = (
 export const startCell = (
   settings: StartSettings,
   spec: CellSpec,
-  place: CellPlace
+  place: CellPlace,
+  bundle: Bundle
 ): Effect.Effect<StartedCell, CellWasNotReady | CellWasNotSpawned | FileTrouble | NoAccountIsLeft> =>
   Effect.gen(function* () {
     const uid = yield* settings.homes.prepare(spec.owner, place)
@@ -96,24 +100,37 @@ export const startCell = (
     const log = yield* Effect.acquireRelease(CellLog.openForCell(place), ({ file }) =>
       Effect.orDie(io(`closing ${place.log}`, () => file.close()))
     )
-    const { bundle, node, otlpEndpoint, permission } = settings
-    const flags = nodeFlags({ permission, memoryMb: spec.memoryMb, bundle, home: place.home })
+    const diskAtStart = yield* diskUse(place.home, Number.MAX_SAFE_INTEGER)
+    const { node, otlpEndpoint, permission } = settings
+    const { file } = bundle
+    const flags = nodeFlags({ permission, memoryMb: spec.memoryMb, bundle: file, home: place.home })
 
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
-        const child = yield* spawnCell(spec, { node, flags, bundle, place, uid, otlpEndpoint, output: log.file.fd })
+        const child = yield* spawnCell(spec, {
+          node,
+          flags,
+          bundle: file,
+          place,
+          uid,
+          otlpEndpoint,
+          output: log.file.fd
+        })
         const began = yield* HostProcess.startOf(child.pid)
         const ready = Effect.zipRight(
           CellRecord.write(place, {
             pid: child.pid,
             began: Option.getOrNull(began),
             memoryMb: spec.memoryMb,
+            diskMb: spec.diskMb,
+            diskAtStart,
+            bundle: bundle.digest,
             backendUrl: spec.backendUrl
           }),
           restore(becomeReady(settings, spec, place, child, log.from))
         )
         const cell = yield* Effect.onError(ready, () => endProcess(child.pid, began))
-        return { cell, child, began, logFrom: log.from }
+        return { cell, child, began, diskAtStart, logFrom: log.from }
       })
     )
   }).pipe(Effect.scoped)

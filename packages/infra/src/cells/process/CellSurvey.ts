@@ -13,6 +13,7 @@ import { writeFlag } from "./NodeFlags.ts"
 export interface CellSurvey extends CellFindings {
   /** The process, unless it is gone or a stranger's. */
   readonly pid: Option.Option<number>
+  readonly record: Option.Option<CellRecord.CellRecord>
   /** Where it says that it listens. */
   readonly address: Option.Option<CellAddress>
 }
@@ -31,8 +32,9 @@ const findUnrecorded = (place: CellPlace, { pid }: CellAddress): Effect.Effect<P
     ? Effect.map(HostProcess.commandLine(pid), (line) => (line.includes(writeFlag(place.home)) ? "ours" : "strange"))
     : Effect.succeed("gone")
 
-const ask = (client: CellClient, address: CellAddress, token: Redacted.Redacted): Effect.Effect<HealthFinding> =>
-  client.health({ endpoint: endpointOf(address), token }).pipe(
+/** Whether anybody answers there, and to this token. */
+export const ask = (client: CellClient, endpoint: string, token: Redacted.Redacted): Effect.Effect<HealthFinding> =>
+  client.health({ endpoint, token }).pipe(
     Effect.match({
       onSuccess: () => "healthy",
       onFailure: (error) => (error._tag === "CellRefused" && error.status === 401 ? "refuses" : "silent")
@@ -57,7 +59,14 @@ export const survey = (
         })
     })
     if (process === "gone" || process === "strange")
-      return { process, health: "silent", startedWith: Option.none(), pid: Option.none(), address: Option.none() }
+      return {
+        process,
+        health: "silent",
+        startedWith: Option.none(),
+        record,
+        pid: Option.none(),
+        address: Option.none()
+      }
 
     const pid = Option.orElse(
       Option.map(record, (it) => it.pid),
@@ -69,9 +78,9 @@ export const survey = (
       onSome: (at) =>
         ask(
           client,
-          at,
+          endpointOf(at),
           Option.getOrElse(token, () => Redacted.make("none"))
         )
     })
-    return { process, health, startedWith: record, pid, address }
+    return { process, health, startedWith: record, record, pid, address }
   })

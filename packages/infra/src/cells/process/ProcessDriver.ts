@@ -1,4 +1,5 @@
 import type { UserId } from "@berth/domain/accounts/User"
+import type { CellLogQuery } from "@berth/domain/instances/CellLog"
 import {
   type Cell,
   CellDidNotStart,
@@ -7,10 +8,11 @@ import {
   InstanceDriver
 } from "@berth/domain/instances/InstanceDriver"
 import * as HttpClient from "@effect/platform/HttpClient"
-import { Deferred, Effect, Layer, Option, PubSub, RcMap, Schedule, Stream } from "effect"
+import { Deferred, Effect, Layer, Option, PubSub, RcMap, Stream } from "effect"
 import { rm } from "node:fs/promises"
 import * as CellClient from "../../runtime/CellClient.ts"
-import type { CellChild } from "./CellChild.ts"
+import * as Bundles from "./Bundles.ts"
+import * as CellCare from "./CellCare.ts"
 import { endProcess } from "./CellEnd.ts"
 import { cellFate } from "./CellFate.ts"
 import * as CellLog from "./CellLog.ts"
@@ -22,32 +24,21 @@ import { type FileTrouble, io } from "./HostFiles.ts"
 import * as HostProcess from "./HostProcess.ts"
 import { exitReason, lastWords, type ProcessEnd } from "./LastWords.ts"
 import { permissionFlags } from "./NodeFlags.ts"
+import { figuresOf } from "./ProcessFigures.ts"
 import { type BundleIsUnreadable, findQuarters } from "./Quarters.ts"
+import type { Tenant } from "./Tenant.ts"
 
 export interface ProcessDriverOptions {
   /** Where the cells live, one directory an owner: `DATA_DIR/instances`. */
   readonly directory: string
-  /** The runtime's program: path of `runtime.mjs`. */
+  /** The newest version of the runtime's program: path of `runtime.mjs`. */
   readonly bundle: string
   /** What becomes of the cells when this layer is closed: a later backend adopts those that are left. */
   readonly onClose: "leave" | "stop"
   /** Base address of an OTLP/HTTP collector that the cells send their spans to. */
   readonly otlpEndpoint?: string | undefined
+  readonly intervals?: Partial<CellCare.CareIntervals>
 }
-
-/** A cell that this driver knows to be up. */
-interface Tenant {
-  readonly cell: Cell
-  readonly place: CellPlace
-  readonly pid: number
-  readonly began: Option.Option<string>
-  /** None for a cell that an earlier backend started: its end must be looked for. */
-  readonly child: Option.Option<CellChild>
-  readonly logFrom: number
-}
-
-const lookAfterAdopted = "1 second"
-const lookAfterLogs = "30 seconds"
 
 /**
  * Cells as child processes of this machine. They outlive the backend: what is needed to find one again lies in its
@@ -64,9 +55,13 @@ const make = (options: ProcessDriverOptions) =>
     const node = process.execPath
     const client = CellClient.make(yield* HttpClient.HttpClient)
     const quarters = yield* findQuarters({ directory: options.directory, bundle: options.bundle, node })
+    const bundles = Bundles.make(quarters.root, quarters.bundle)
+    const tidyUp = Effect.catchAll(bundles.sweep, ({ message }) =>
+      Effect.logWarning("Old programs could not be deleted").pipe(Effect.annotateLogs({ reason: message }))
+    )
+    yield* tidyUp
     const settings: StartSettings = {
       node,
-      bundle: quarters.bundle,
       permission: permissionFlags(process.allowedNodeEnvironmentFlags),
       otlpEndpoint: options.otlpEndpoint,
       homes: yield* Homes.make(quarters.root, quarters.uids),
@@ -83,6 +78,8 @@ const make = (options: ProcessDriverOptions) =>
     /** An owner whose id names no directory has no cell. */
     const placeOf = (owner: UserId) => cellPlace(quarters.root, owner)
 
+    const tell = (owner: UserId, reason: string) => PubSub.publish(exits, { owner, reason })
+
     /** Tells of a death, unless it was asked for: then the tenant is not on the list any more. */
     const died = (tenant: Tenant, end: Option.Option<ProcessEnd>) =>
       Effect.gen(function* () {
@@ -91,8 +88,22 @@ const make = (options: ProcessDriverOptions) =>
         tenants.delete(owner)
         const reason = exitReason(end, lastWords(yield* CellLog.endOf(tenant.place, tenant.logFrom)))
         yield* Effect.logWarning("A cell died").pipe(Effect.annotateLogs({ userId: owner, pid: tenant.pid, reason }))
-        yield* PubSub.publish(exits, { owner, reason })
+        yield* CellLog.note(tenant.place, "error", `The cell died: ${reason}`)
+        yield* tell(owner, reason)
       }).pipe(Effect.orDie)
+
+    /** For a cell that must not go on; whoever keeps the cells hears of it as of a death. */
+    const endBecause = ({ cell: { owner }, ...tenant }: Tenant, reason: string, isStill: () => boolean) =>
+      Effect.gen(function* () {
+        if (!isStill()) return
+        tenants.delete(owner)
+        yield* Effect.logWarning("A cell is ended").pipe(
+          Effect.annotateLogs({ userId: owner, pid: tenant.pid, reason })
+        )
+        yield* endProcess(tenant.pid, tenant.began)
+        yield* CellLog.note(tenant.place, "error", `The cell was ended: ${reason}.`)
+        yield* tell(owner, reason)
+      }).pipe(Effect.orDie, Effect.uninterruptible)
 
     const enlist = (tenant: Tenant) =>
       Effect.gen(function* () {
@@ -106,7 +117,7 @@ const make = (options: ProcessDriverOptions) =>
       })
 
     /** A cell that an earlier backend, or another driver, started. One that is on the list already stays as it is. */
-    const adopt = (owner: UserId, place: CellPlace, { address, pid }: CellSurvey) =>
+    const adopt = (owner: UserId, place: CellPlace, { address, pid, record }: CellSurvey) =>
       Effect.gen(function* () {
         if (Option.isNone(address) || Option.isNone(pid)) return Option.none<Cell>()
         const known = tenants.get(owner)
@@ -114,21 +125,32 @@ const make = (options: ProcessDriverOptions) =>
         const cell = toCell(owner, address.value, address.value)
         const began = yield* HostProcess.startOf(pid.value)
         yield* Effect.logInfo("A cell was adopted").pipe(Effect.annotateLogs({ userId: owner, pid: pid.value }))
-        return Option.some(yield* enlist({ cell, place, pid: pid.value, began, child: Option.none(), logFrom: 0 }))
+        return Option.some(
+          yield* enlist({ cell, place, pid: pid.value, began, child: Option.none(), logFrom: 0, startedWith: record })
+        )
       })
 
-    const launch = (spec: CellSpec, place: CellPlace) =>
+    const launch = (spec: CellSpec, place: CellPlace, bundle: Bundles.Bundle) =>
       Effect.gen(function* () {
-        const { began, cell, child, logFrom } = yield* startCell(settings, spec, place)
-        yield* Effect.logInfo("A cell was started").pipe(Effect.annotateLogs({ userId: spec.owner, pid: child.pid }))
-        return yield* enlist({ cell, place, pid: child.pid, began, child: Option.some(child), logFrom })
+        const started = yield* startCell(settings, spec, place, bundle)
+        const { began, cell, child, diskAtStart, logFrom } = started
+        const { diskMb, memoryMb, owner } = spec
+        const { pid } = child
+        yield* Effect.logInfo("A cell was started").pipe(Effect.annotateLogs({ userId: owner, pid }))
+        const startedWith = Option.some({ memoryMb, diskMb, diskAtStart })
+        return yield* enlist({ cell, place, pid, began, child: Option.some(child), logFrom, startedWith })
       })
+
+    const placeFor = (owner: UserId) =>
+      Effect.mapError(placeOf(owner), () => new CellDidNotStart({ owner, reason: "the owner's id names no directory" }))
+
+    const asNotStarted = (owner: UserId) =>
+      Effect.mapError(({ message }: { readonly message: string }) => new CellDidNotStart({ owner, reason: message }))
 
     const start = Effect.fn("InstanceDriver.start")(function* (spec: CellSpec) {
       const { owner } = spec
       yield* Effect.annotateCurrentSpan({ "user.id": owner })
-      const failed = (reason: string) => new CellDidNotStart({ owner, reason })
-      const place = yield* Effect.mapError(placeOf(owner), () => failed("the owner's id names no directory"))
+      const place = yield* placeFor(owner)
       const work = Effect.gen(function* () {
         const found = yield* survey(client, place, Option.some(spec.token))
         const fate = cellFate(found, spec)
@@ -144,9 +166,12 @@ const make = (options: ProcessDriverOptions) =>
           )
           yield* endProcess(found.pid.value, yield* HostProcess.startOf(found.pid.value))
         }
-        return yield* launch(spec, place)
+        const bundle = yield* bundles.kept(place)
+        const cell = yield* launch(spec, place, bundle)
+        yield* bundles.keep(place, bundle)
+        return cell
       })
-      return yield* Effect.mapError(alone(owner, work), ({ message }) => failed(message))
+      return yield* alone(owner, work).pipe(asNotStarted(owner))
     })
 
     const end = (owner: UserId, place: CellPlace) =>
@@ -163,6 +188,34 @@ const make = (options: ProcessDriverOptions) =>
         yield* io(`removing ${place.address}`, () => rm(place.address, { force: true }))
       }).pipe(Effect.uninterruptible)
 
+    const erase = (path: string) =>
+      io(`removing ${path}`, () => rm(path, { recursive: true, force: true, maxRetries: 3 }))
+
+    /** A backend that dies on the way leaves the old version noted, so the next one starts that, or adopts what runs. */
+    const update = <E>(
+      spec: CellSpec,
+      { fresh }: { readonly fresh: boolean },
+      accept: (cell: Cell) => Effect.Effect<void, E>
+    ) =>
+      Effect.gen(function* () {
+        const { owner } = spec
+        const place = yield* placeFor(owner)
+        const replaced = Effect.gen(function* () {
+          yield* end(owner, place)
+          if (fresh) yield* erase(place.home)
+          return yield* launch(spec, place, bundles.newest)
+        }).pipe(asNotStarted(owner))
+        const work = Effect.gen(function* () {
+          const cell = yield* replaced
+          yield* Effect.onError(accept(cell), () => Effect.orDie(end(owner, place)))
+          yield* Effect.orDie(bundles.keep(place, bundles.newest))
+          return cell
+        })
+        const cell = yield* alone(owner, work)
+        yield* tidyUp
+        return cell
+      }).pipe(Effect.withSpan("InstanceDriver.update", { attributes: { "user.id": spec.owner } }))
+
     const stop = Effect.fn("InstanceDriver.stop")(function* (owner: UserId) {
       yield* Effect.annotateCurrentSpan({ "user.id": owner })
       const place = placeOf(owner)
@@ -173,9 +226,7 @@ const make = (options: ProcessDriverOptions) =>
       yield* Effect.annotateCurrentSpan({ "user.id": owner })
       const place = placeOf(owner)
       if (Option.isNone(place)) return
-      const { directory } = place.value
-      const erase = io(`removing ${directory}`, () => rm(directory, { recursive: true, force: true, maxRetries: 3 }))
-      yield* Effect.orDie(alone(owner, Effect.zipRight(end(owner, place.value), erase)))
+      yield* Effect.orDie(alone(owner, Effect.zipRight(end(owner, place.value), erase(place.value.directory))))
     })
 
     /** Asked before every turn, so a cell on the list costs no more than a look at its process. */
@@ -205,28 +256,42 @@ const make = (options: ProcessDriverOptions) =>
         : yield* Effect.orDie(alone(owner, lookFor(owner, place.value)))
     })
 
-    const lookAt = (tenant: Tenant) =>
-      Effect.flatMap(HostProcess.find(tenant.pid, tenant.began), (finding) =>
-        finding === "gone" || finding === "strange" ? died(tenant, Option.none()) : Effect.void
-      )
-    const watchAdopted = Effect.suspend(() =>
-      Effect.forEach(
-        [...tenants.values()].filter(({ child }) => Option.isNone(child)),
-        lookAt,
-        { discard: true }
-      )
-    )
-    const rotateLogs = Effect.suspend(() =>
-      Effect.forEach([...tenants.values()], ({ place }) => CellLog.rotate(place), { discard: true })
-    )
-    const always = <E>(work: Effect.Effect<void, E>, every: typeof lookAfterAdopted | typeof lookAfterLogs) =>
-      work.pipe(
-        Effect.catchAllCause((cause) => Effect.logError("The care for the cells failed", cause)),
-        Effect.schedule(Schedule.spaced(every)),
-        Effect.forkScoped
-      )
-    yield* always(watchAdopted, lookAfterAdopted)
-    yield* always(rotateLogs, lookAfterLogs)
+    const care = yield* CellCare.make({
+      tenants: () => tenants.values(),
+      client,
+      intervals: { ...CellCare.usualIntervals, ...options.intervals },
+      onGone: (tenant) => died(tenant, Option.none()),
+      endBecause: (tenant, reason) =>
+        alone(
+          tenant.cell.owner,
+          endBecause(tenant, reason, () => tenants.get(tenant.cell.owner) === tenant)
+        )
+    })
+
+    const logs = Effect.fn("InstanceDriver.logs")(function* (owner: UserId, query: CellLogQuery) {
+      const place = placeOf(owner)
+      return Option.isNone(place)
+        ? { entries: [], total: 0 }
+        : yield* Effect.orDie(care.withLogs(CellLog.page(place.value, query)))
+    })
+
+    const stats = Effect.fn("InstanceDriver.stats")(function* (owner: UserId) {
+      yield* inspect(owner)
+      const tenant = tenants.get(owner)
+      if (tenant === undefined) return Option.none()
+      const figures = Option.getOrNull(yield* figuresOf(tenant.pid))
+      const cpuPercent = figures === null ? null : yield* care.cpuOf(tenant, figures.cpuMs)
+      return Option.some({
+        cpuPercent,
+        memoryBytes: figures?.residentBytes ?? null,
+        memoryLimitBytes: Option.getOrNull(Option.map(tenant.startedWith, ({ memoryMb }) => memoryMb * 1024 * 1024)),
+        // A process has no network of its own to count.
+        networkReceivedBytes: null,
+        networkSentBytes: null,
+        pids: figures?.threads ?? null,
+        startedAt: tenant.cell.startedAt
+      })
+    })
 
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() =>
@@ -236,5 +301,5 @@ const make = (options: ProcessDriverOptions) =>
       )
     )
 
-    return InstanceDriver.of({ start, stop, remove, inspect, exits: Stream.fromPubSub(exits) })
+    return InstanceDriver.of({ start, update, stop, remove, inspect, logs, stats, exits: Stream.fromPubSub(exits) })
   })

@@ -2,9 +2,10 @@ import { cellFate, type HealthFinding, type ProcessFinding } from "@berth/infra/
 import { expect, it } from "@effect/vitest"
 import { Option } from "effect"
 
-const wanted = { memoryMb: 256, backendUrl: "http://127.0.0.1:4000" }
+const wanted = { memoryMb: 256, diskMb: 256, backendUrl: "http://127.0.0.1:4000" }
 const same = Option.some(wanted)
 const smaller = Option.some({ ...wanted, memoryMb: 128 })
+const narrower = Option.some({ ...wanted, diskMb: 128 })
 const elsewhere = Option.some({ ...wanted, backendUrl: "http://127.0.0.1:4001" })
 
 const processes: ReadonlyArray<ProcessFinding> = ["ours", "gone", "strange", "unknown"]
@@ -13,6 +14,7 @@ const healths: ReadonlyArray<HealthFinding> = ["healthy", "refuses", "silent"]
 it.each([
   ["ours", "healthy", same, "Adopt"],
   ["ours", "healthy", smaller, "Replace"],
+  ["ours", "healthy", narrower, "Replace"],
   ["ours", "healthy", elsewhere, "Replace"],
   ["ours", "healthy", Option.none(), "Replace"],
   ["ours", "refuses", same, "Replace"],
