@@ -246,4 +246,35 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
       assert.strictEqual(yield* countOfUser(stranger.user.id), 1)
     }).pipe(Effect.provide(TestContext.TestContext))
   )
+
+  it.effect("counts what became of the messages to an agent, and how long its replies took", () =>
+    Effect.gen(function* () {
+      const { fail, figuresOfAgent } = yield* ConversationRepository
+      const { agent, open, session } = yield* conversation
+      const stranger = yield* conversation
+      const since = yield* DateTime.now
+      assert.deepStrictEqual(yield* figuresOfAgent(agent.id, since), {
+        answered: 0,
+        failed: 0,
+        recent: 0,
+        averageAnswerMs: null
+      })
+      const first = yield* say(session, "1")
+      yield* TestClock.adjust("1 second")
+      yield* reply(first, "1!")
+      const second = yield* say(yield* open(), "2")
+      yield* TestClock.adjust("3 seconds")
+      yield* reply(second, "2!")
+      yield* fail((yield* say(session, "3")).id)
+      yield* reply(yield* say(session, "4"), "4!")
+      yield* say(session, "waits")
+      yield* reply(yield* say(stranger.session, "not its own"), "no")
+      assert.deepStrictEqual(yield* figuresOfAgent(agent.id, since), {
+        answered: 3,
+        failed: 1,
+        recent: 3,
+        averageAnswerMs: 4000 / 3
+      })
+    }).pipe(Effect.provide(TestContext.TestContext))
+  )
 })

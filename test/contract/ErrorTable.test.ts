@@ -33,5 +33,7 @@ everyRow({}, "Every error of the table", errorRows)
 everyRow(
   { managerIs: "remote" },
   "Every error that the agent manager names, over HTTP",
-  errorRows.filter(({ during, route }) => during !== undefined && /\/api\/(instance|agent$|chat)/.test(route))
+  errorRows.filter(
+    ({ during, route }) => during !== undefined && /\/api\/(instance|agent$|chat|agents\/:id\/(logs|stats))/.test(route)
+  )
 )

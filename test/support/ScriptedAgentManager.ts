@@ -1,6 +1,8 @@
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
-import { Context, Effect, Layer, Ref, Stream } from "effect"
+import type { CellLogEntry } from "@berth/domain/instances/CellLog"
+import type { CellStats } from "@berth/domain/instances/CellStats"
+import { Context, DateTime, Effect, Layer, Option, Ref, Stream } from "effect"
 
 type Manager = Context.Tag.Service<AgentManager>
 
@@ -24,6 +26,26 @@ export class ScriptedAgentManager extends Context.Tag("@berth/test/ScriptedAgent
 
 export const runtimeVersion = "9.9.9-test"
 
+/** What every cell has said, and what it uses. */
+export const logEntry: CellLogEntry = {
+  id: "log_test",
+  timestamp: DateTime.unsafeNow(),
+  level: "info",
+  message: "A turn was answered",
+  source: "instance",
+  agentId: null
+}
+const mib = 1024 * 1024
+export const cellStats = (startedAt: DateTime.Utc): CellStats => ({
+  cpuPercent: 1.234,
+  memoryBytes: 64 * mib,
+  memoryLimitBytes: 256 * mib,
+  networkReceivedBytes: null,
+  networkSentBytes: null,
+  pids: 11,
+  startedAt
+})
+
 const allWell: Manager = {
   deploy: () => Effect.void,
   giveUp: () => Effect.void,
@@ -33,6 +55,8 @@ const allWell: Manager = {
   update: () => Effect.void,
   repair: () => Effect.void,
   reconfigure: () => Effect.void,
+  logs: () => Effect.succeed({ entries: [logEntry], total: 1 }),
+  stats: () => Effect.map(DateTime.now, (now) => Option.some(cellStats(now))),
   chat: (_userId, turn) =>
     Stream.make<[TurnEvent, TurnEvent, TurnEvent]>(
       { type: "delta", text: "Echo: " },
@@ -63,6 +87,8 @@ export const layer: Layer.Layer<AgentManager | ScriptedAgentManager> = Layer.eff
       repair: (id) => Effect.flatMap(asked({ method: "repair", target: id }), ({ repair }) => repair(id)),
       reconfigure: (id) =>
         Effect.flatMap(asked({ method: "reconfigure", target: id }), ({ reconfigure }) => reconfigure(id)),
+      logs: (id, query) => Effect.flatMap(asked({ method: "logs", target: id }), ({ logs }) => logs(id, query)),
+      stats: (id) => Effect.flatMap(asked({ method: "stats", target: id }), ({ stats }) => stats(id)),
       chat: (id, turn) =>
         Stream.unwrap(Effect.map(asked({ method: "chat", target: id, turn }), ({ chat }) => chat(id, turn)))
     })

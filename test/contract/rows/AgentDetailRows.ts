@@ -62,11 +62,11 @@ const reconfiguring =
   (effect) =>
     Effect.flatMap(ScriptedAgentManager, ({ during }) => during({ reconfigure: () => outcome })(effect))
 
-const page = (query: string, field: string): ErrorRow => ({
+const page = (query: string, field: string, of: "messages" | "logs" = "messages"): ErrorRow => ({
   when: `the page is asked for by ${query}`,
   listener: "web",
-  route: "GET /api/agents/:id/messages",
-  call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/messages?${query}` }),
+  route: `GET /api/agents/:id/${of}`,
+  call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/${of}?${query}` }),
   status: 400,
   code: "invalid_request",
   fields: [field]
@@ -95,5 +95,22 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
   page("limit=", "limit"),
   page("limit=Infinity", "limit"),
   page("offset=first", "offset"),
+  ...ofOneAgent("GET /api/agents/:id/logs"),
+  page("limit=many", "limit", "logs"),
+  page("level=loud", "level", "logs"),
+  page("level=", "level", "logs"),
+  {
+    when: "the backend is gone",
+    listener: "web",
+    route: "GET /api/agents/:id/logs",
+    call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/logs` }),
+    during: (effect) =>
+      Effect.flatMap(ScriptedAgentManager, ({ during }) =>
+        during({ logs: () => new BackendIsUnavailable({ reason: "it does not answer" }) })(effect)
+      ),
+    status: 500,
+    code: "logs_unavailable"
+  },
+  ...ofOneAgent("GET /api/agents/:id/stats"),
   ...ofOneAgent("DELETE /api/agents/provision/:id")
 ]

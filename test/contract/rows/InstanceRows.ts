@@ -9,10 +9,20 @@ type Manager = Context.Tag.Service<AgentManager>
 
 const lifecycle = { success: false, status: "error" }
 
-const pathsOfInstances = ["", "/token", "/start", "/stop", "/restart", "/update", "/repair", "/reset-memory"] as const
+const pathsOfInstances = [
+  "",
+  "/token",
+  "/stats",
+  "/start",
+  "/stop",
+  "/restart",
+  "/update",
+  "/repair",
+  "/reset-memory"
+] as const
 type InstancePath = (typeof pathsOfInstances)[number]
 const routeOf = (path: InstancePath): ErrorRow["route"] =>
-  `${path === "" || path === "/token" ? "GET" : "POST"} /api/instance/:userId${path}`
+  `${path === "" || path === "/token" || path === "/stats" ? "GET" : "POST"} /api/instance/:userId${path}`
 
 const row = (
   path: InstancePath,
@@ -87,7 +97,7 @@ export const instanceRows: ReadonlyArray<ErrorRow> = [
       { status: 403, code: "not_owner" }
     )
   ]),
-  ...(["", "/token", "/reset-memory"] as const).map((path) =>
+  ...(["", "/token", "/stats", "/reset-memory"] as const).map((path) =>
     row(
       path,
       "one has no instance",
@@ -104,6 +114,16 @@ export const instanceRows: ReadonlyArray<ErrorRow> = [
       during: doing({ [method]: () => cellGone })
     })
   ),
+  row("/stats", "the backend does not answer", byOwner, ownersId, {
+    status: 502,
+    code: "backend_unavailable",
+    during: doing({ stats: () => backendGone })
+  }),
+  row("/stats", "something breaks", byOwner, ownersId, {
+    status: 500,
+    code: "internal",
+    during: doing({ stats: () => broken })
+  }),
   row("/token", "the token cannot be opened", byOwner, ownersId, {
     status: 500,
     code: "internal",

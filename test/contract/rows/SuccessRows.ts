@@ -148,6 +148,18 @@ const instanceRows: ReadonlyArray<SuccessRow> = [
     shape: { token: s.matching(/^[A-Za-z0-9_-]{43}$/) }
   },
   {
+    what: "GET /api/instance/:userId/stats",
+    call: ofInstance("GET", "/stats"),
+    shape: {
+      userId: s.id("usr"),
+      cpu: s.is("1.23%"),
+      memory: s.is("64.0MiB / 256.0MiB"),
+      status: s.text,
+      plan: s.text,
+      runtimeVersion: s.orNull(s.text)
+    }
+  },
+  {
     what: "POST /api/instance/:userId/start",
     call: ofInstance("POST", "/start"),
     shape: { success: s.is(true), status: s.is("active") }
@@ -308,6 +320,29 @@ const page = (query: string, limit: number, offset: number): SuccessRow => ({
   }
 })
 
+const logPage = (query: string, limit: number): SuccessRow => ({
+  what: `GET /api/agents/:id/logs${query}`,
+  call: ({ owner }) => ({ method: "GET", path: `/api/agents/${owner.agent.id}/logs${query}`, as: owner }),
+  shape: {
+    logs: [
+      {
+        id: s.text,
+        timestamp: s.timestamp,
+        level: s.matching(/^(info|warning|error|debug)$/),
+        message: s.text,
+        source: s.text,
+        agentId: s.id("agt")
+      }
+    ],
+    total: s.count,
+    limit: s.is(limit),
+    status: s.is("ok")
+  }
+})
+
+const percent = s.matching(/^\d+\.\d\d%$/)
+const unavailable = s.is("N/A")
+
 /** After the conversations: the messages are theirs, and the last row forgets them. */
 const recordRows: ReadonlyArray<SuccessRow> = [
   {
@@ -328,6 +363,32 @@ const recordRows: ReadonlyArray<SuccessRow> = [
   page("", 50, 0),
   page("?limit=5000&offset=1", 100, 1),
   page("?limit=0&offset=-3", 1, 0),
+  logPage("", 50),
+  logPage("?limit=5000&level=warning", 100),
+  logPage("?limit=-1", 1),
+  {
+    what: "GET /api/agents/:id/stats",
+    call: ({ owner }) => ({ method: "GET", path: `/api/agents/${owner.agent.id}/stats`, as: owner }),
+    shape: {
+      stats: {
+        agentId: s.id("agt"),
+        cpu: s.is("1.23%"),
+        memory: s.is("64.0MiB / 256.0MiB"),
+        memoryPercent: s.is("25.00%"),
+        network: unavailable,
+        uptime: s.count,
+        uptimeFormatted: s.text,
+        status: s.is("running"),
+        pids: s.is("11"),
+        messagesProcessed: s.matching(/^[1-9]\d*$/),
+        messagesPerHour: s.matching(/^[1-9]\d*$/),
+        averageResponseTime: s.matching(/^\d+$/),
+        successRate: percent,
+        errorRate: percent
+      },
+      status: s.is("ok")
+    }
+  },
   {
     what: "POST /api/instance/:userId/reset-memory",
     call: ofInstance("POST", "/reset-memory"),

@@ -76,6 +76,16 @@ export const PlanLimitIsReachedBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 429, description: "Agent limit of the plan reached" }))
 
+/** The backend, which has the logs, does not answer. */
+export class LogsAreUnavailable extends Data.TaggedError("LogsAreUnavailable")<{ readonly reason: string }> {}
+export const LogsAreUnavailableBody = errorBody(LogsAreUnavailable, {
+  status: 500,
+  code: "logs_unavailable",
+  error: "Logs unavailable",
+  message: ({ reason }) => `The logs cannot be read at the moment: ${reason}`,
+  read: (message) => new LogsAreUnavailable({ reason: message })
+})
+
 /** The configuration is stored, but the running agent could not be told. */
 export class ConfigurationIsNotApplied extends Data.TaggedError("ConfigurationIsNotApplied")<{
   readonly reason: string

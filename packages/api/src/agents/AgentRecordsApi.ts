@@ -1,4 +1,5 @@
 import { AgentId } from "@berth/domain/agents/Agent"
+import { LogLevel, LogSource } from "@berth/domain/instances/CellLog"
 import { MessageId, Sender } from "@berth/domain/interaction/Conversation"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
@@ -6,6 +7,8 @@ import { pageLimit, pageOffset } from "../http/Page.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { BackendIsUnavailableBody, CellIsUnavailableBody } from "../instances/LifecycleErrorBodies.ts"
+import { LogsAreUnavailableBody } from "./AgentErrorBodies.ts"
+import { LiveAgentStats, MockAgentStats } from "./AgentStats.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
 
 const path = Schema.Struct({ id: AgentId })
@@ -33,6 +36,40 @@ const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/messages")
     })
   )
 
+export const LogEntry = Schema.Struct({
+  id: Schema.String,
+  timestamp: Timestamp,
+  level: LogLevel,
+  message: Schema.String,
+  source: LogSource,
+  /** Of an entry about the whole instance: the agent that was asked about. */
+  agentId: AgentId
+}).annotations({ identifier: "LogEntry" })
+
+/** GET /api/agents/:id/logs: newest first; what the agent said, and what concerns the instance that it runs in. */
+const logs = HttpApiEndpoint.get("logs", "/api/agents/:id/logs")
+  .setPath(path)
+  .setUrlParams(Schema.Struct({ limit: pageLimit, level: Schema.optional(LogLevel) }))
+  .addSuccess(
+    Schema.Struct({
+      logs: Schema.Array(LogEntry),
+      total: Schema.Int,
+      limit: Schema.Int,
+      status: Schema.Literal("ok")
+    })
+  )
+  .addError(LogsAreUnavailableBody)
+
+/** GET /api/agents/:id/stats */
+const stats = HttpApiEndpoint.get("stats", "/api/agents/:id/stats")
+  .setPath(path)
+  .addSuccess(
+    Schema.Union(
+      Schema.Struct({ stats: LiveAgentStats, status: Schema.Literal("ok") }),
+      Schema.Struct({ stats: MockAgentStats, status: Schema.Literal("mock") })
+    )
+  )
+
 /** DELETE /api/agents/provision/:id: the agent goes, with its conversations. */
 const remove = HttpApiEndpoint.del("remove", "/api/agents/provision/:id")
   .setPath(path)
@@ -42,6 +79,8 @@ const remove = HttpApiEndpoint.del("remove", "/api/agents/provision/:id")
 
 export class AgentRecordsApi extends HttpApiGroup.make("agentRecords")
   .add(messages)
+  .add(logs)
+  .add(stats)
   .add(remove)
   .middlewareEndpoints(AgentOwner)
   .addError(InternalFailureBody) {}

@@ -1,6 +1,8 @@
 import { UserId } from "@berth/domain/accounts/User"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { CellLogPage, LogLevel } from "@berth/domain/instances/CellLog"
+import { CellStats } from "@berth/domain/instances/CellStats"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalAuth } from "../http/InternalAuth.ts"
@@ -70,6 +72,23 @@ const reconfigure = HttpApiEndpoint.post("reconfigure", "/internal/instances/:us
   .addError(CellIsUnavailableBody)
   .addError(BackendIsUnavailableBody)
 
+const logs = HttpApiEndpoint.get("logs", "/internal/instances/:userId/logs")
+  .setPath(owner)
+  .setUrlParams(
+    Schema.Struct({
+      agentId: Schema.optional(AgentId),
+      level: Schema.optional(LogLevel),
+      limit: Schema.NumberFromString
+    })
+  )
+  .addSuccess(CellLogPage)
+  .addError(BackendIsUnavailableBody)
+
+const stats = HttpApiEndpoint.get("stats", "/internal/instances/:userId/stats")
+  .setPath(owner)
+  .addSuccess(Schema.Struct({ stats: Schema.Option(CellStats) }))
+  .addError(BackendIsUnavailableBody)
+
 /** A turn's events on this wire; a stream that ends with neither `done` nor `error` was cut. */
 export const ManagedTurnEvent = Schema.Union(
   ...TurnEvent.members,
@@ -98,5 +117,7 @@ export class AgentManagerApi extends HttpApiGroup.make("agentManager")
   .add(update)
   .add(repair)
   .add(reconfigure)
+  .add(logs)
+  .add(stats)
   .add(chat)
   .middlewareEndpoints(InternalAuth) {}

@@ -50,6 +50,22 @@ const token = HttpApiEndpoint.get("token", "/api/instance/:userId/token")
   .addSuccess(Schema.Struct({ token: Schema.String }))
   .addError(InstanceIsUnknownBody)
 
+/** GET /api/instance/:userId/stats: the figures are "N/A" while the cell is down, and where its host does not tell. */
+const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
+  .setPath(owner)
+  .addSuccess(
+    Schema.Struct({
+      userId: UserId,
+      cpu: Schema.String,
+      memory: Schema.String,
+      status: AgentStatus,
+      plan: PlanId,
+      runtimeVersion: Schema.NullOr(Schema.String)
+    }).annotations({ identifier: "InstanceStats" })
+  )
+  .addError(InstanceIsUnknownBody)
+  .addError(BackendIsUnavailableBody)
+
 /** POST /api/instance/:userId/start */
 const start = HttpApiEndpoint.post("start", "/api/instance/:userId/start")
   .setPath(owner)
@@ -108,6 +124,7 @@ const resetMemory = HttpApiEndpoint.post("resetMemory", "/api/instance/:userId/r
 export class InstancesApi extends HttpApiGroup.make("instances")
   .add(find)
   .add(token)
+  .add(stats)
   .add(start)
   .add(stop)
   .add(restart)

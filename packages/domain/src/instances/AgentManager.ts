@@ -1,7 +1,9 @@
-import { Context, type Effect, type Stream } from "effect"
+import { Context, type Effect, type Option, type Stream } from "effect"
 import type { UserId } from "../accounts/User.ts"
 import type { AgentId } from "../agents/Agent.ts"
 import type { Healing } from "../agents/LegacyModels.ts"
+import type { CellLogPage, CellLogQuery } from "./CellLog.ts"
+import type { CellStats } from "./CellStats.ts"
 import type { Turn, TurnEvent, TurnFailed } from "./AgentRuntime.ts"
 import type { BackendIsUnavailable, CellIsUnavailable, InstanceIsUnknown } from "./InstanceErrors.ts"
 
@@ -39,6 +41,10 @@ export class AgentManager extends Context.Tag("@berth/AgentManager")<
     ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
     /** Makes a cell that is up know the agents as the rows say; one with no agents left is stopped. Nothing for a cell that is down. */
     readonly reconfigure: (userId: UserId) => Effect.Effect<void, BackendIsUnavailable | CellIsUnavailable>
+    /** What the owner's cell and its host said lately, newest first; also of a cell that is down. */
+    readonly logs: (userId: UserId, query: CellLogQuery) => Effect.Effect<CellLogPage, BackendIsUnavailable>
+    /** The figures of the owner's cell; none while it is down. */
+    readonly stats: (userId: UserId) => Effect.Effect<Option.Option<CellStats>, BackendIsUnavailable>
     readonly chat: (
       userId: UserId,
       turn: Turn

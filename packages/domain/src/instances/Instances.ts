@@ -35,7 +35,9 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       stop: manager.stop,
       restart: manager.restart,
       update: manager.update,
-      repair: manager.repair
+      repair: manager.repair,
+      logs: manager.logs,
+      stats: manager.stats
     }
   })
 }) {}

@@ -1,11 +1,14 @@
 import { Effect, Layer } from "effect"
 import { AgentManager } from "./AgentManager.ts"
 import { CellKeeper } from "./CellKeeper.ts"
+import { InstanceDriver } from "./InstanceDriver.ts"
 
 /** The agent manager in the backend's own process. */
 export const layer = Layer.effect(
   AgentManager,
-  Effect.map(CellKeeper, ({ chat, deploy, giveUp, reconfigure, repair, restart, start, stop, update }) =>
-    AgentManager.of({ chat, deploy, giveUp, reconfigure, repair, restart, start, stop, update })
-  )
+  Effect.gen(function* () {
+    const { chat, deploy, giveUp, reconfigure, repair, restart, start, stop, update } = yield* CellKeeper
+    const { logs, stats } = yield* InstanceDriver
+    return AgentManager.of({ chat, deploy, giveUp, logs, reconfigure, repair, restart, start, stats, stop, update })
+  })
 )

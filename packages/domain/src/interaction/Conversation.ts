@@ -44,5 +44,16 @@ export const Message = Schema.Struct({
 })
 export type Message = typeof Message.Type
 
+/** What became of the messages to an agent; those that wait for their answer are not counted yet. */
+export const MessageFigures = Schema.Struct({
+  answered: Schema.Int,
+  failed: Schema.Int,
+  /** Of both, those of the last hour. */
+  recent: Schema.Int,
+  /** From a message to its reply, in milliseconds; null without any reply. */
+  averageAnswerMs: Schema.NullOr(Schema.Number)
+})
+export type MessageFigures = typeof MessageFigures.Type
+
 /** A message may have at most this many characters. */
 export const maximumMessageLength = 100_000

@@ -2,7 +2,7 @@ import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { UserId } from "../accounts/User.ts"
 import type { AgentId } from "../agents/Agent.ts"
 import type { ReservationId } from "../billing/Charging.ts"
-import type { ChatSession, ChatSessionId, Message, MessageId } from "./Conversation.ts"
+import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId } from "./Conversation.ts"
 
 export interface NewMessage {
   readonly id: MessageId
@@ -54,6 +54,8 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       agentId: AgentId,
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<{ readonly messages: ReadonlyArray<Message>; readonly total: number }>
+    /** What became of the messages to an agent; `recent` are those of them that came after `since`. */
+    readonly figuresOfAgent: (agentId: AgentId, since: DateTime.Utc) => Effect.Effect<MessageFigures>
     /** Deletes the user's sessions with their messages; answers how many sessions. */
     readonly removeSessions: (userId: UserId) => Effect.Effect<number>
     /** All the user's messages over all sessions, newest first. */

@@ -264,6 +264,11 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return yield* repository.listOfAgent(agentId, page)
     })
 
+    /** How an agent has done so far; `recent` counts the last hour. */
+    const figuresOf = Effect.fn("Conversations.figuresOf")(function* (agentId: AgentId) {
+      return yield* repository.figuresOfAgent(agentId, DateTime.subtract(yield* DateTime.now, { hours: 1 }))
+    })
+
     /** Forgets every conversation of the user, and what his agents noted; answers how many conversations. */
     const forget = Effect.fn("Conversations.forget")(function* (userId: UserId) {
       return yield* transaction.run(Effect.zipRight(memories.forget(userId), repository.removeSessions(userId)))
@@ -277,7 +282,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       })
     })
 
-    return { send, ask, createSession, sessions, session, memory, messagesOf, forget, history }
+    return { send, ask, createSession, sessions, session, memory, messagesOf, figuresOf, forget, history }
   })
 }) {}
 

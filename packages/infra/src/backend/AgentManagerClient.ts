@@ -24,6 +24,8 @@ export interface BackendClientOptions {
 
 /** Bringing a cell up may take this long. */
 const lifecycleTimeout = Duration.seconds(60)
+/** A question that is answered from what is there. */
+const questionTimeout = Duration.seconds(10)
 /** A turn that says nothing for this long is cut. */
 const idleTimeout = Duration.seconds(90)
 
@@ -75,13 +77,16 @@ export const layer = (options: BackendClientOptions) =>
       const manager = backend.agentManager
 
       /** What is neither the answer nor an error of the contract means that the backend is not there, or not itself. */
-      const asked = <A, E extends { readonly _tag: string }>(call: Effect.Effect<A, E | TransportFailure>) =>
+      const asked = <A, E extends { readonly _tag: string }>(
+        call: Effect.Effect<A, E | TransportFailure>,
+        duration = lifecycleTimeout
+      ) =>
         call.pipe(
           Effect.catchAll((error): Effect.Effect<never, E | BackendIsUnavailable> =>
             isTransportFailure<E>(error) ? asUnavailable(error) : Effect.fail(error)
           ),
           Effect.timeoutFail({
-            duration: lifecycleTimeout,
+            duration,
             onTimeout: () => new BackendIsUnavailable({ reason: "it did not answer in time" })
           })
         )
@@ -123,6 +128,9 @@ export const layer = (options: BackendClientOptions) =>
         update: (userId) => asked(manager.update({ path: { userId } })),
         repair: (userId) => asked(manager.repair({ path: { userId } })),
         reconfigure: (userId) => asked(manager.reconfigure({ path: { userId } })),
+        logs: (userId, query) => asked(manager.logs({ path: { userId }, urlParams: query }), questionTimeout),
+        stats: (userId) =>
+          Effect.map(asked(manager.stats({ path: { userId } }), questionTimeout), ({ stats }) => stats),
         chat: (userId, turn) => Stream.mapEffect(events(userId, turn), turnEvent)
       })
     })

@@ -1,7 +1,13 @@
 import type { UserId } from "@berth/domain/accounts/User"
 import type { AgentId } from "@berth/domain/agents/Agent"
 import { ReservationId } from "@berth/domain/billing/Charging"
-import { ChatSession, type ChatSessionId, Message, MessageId } from "@berth/domain/interaction/Conversation"
+import {
+  ChatSession,
+  type ChatSessionId,
+  Message,
+  MessageFigures,
+  MessageId
+} from "@berth/domain/interaction/Conversation"
 import { ConversationRepository, type NewMessage } from "@berth/domain/interaction/ConversationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
@@ -158,6 +164,24 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           Effect.orDie
         )
         return { messages, total: count }
+      }),
+      figuresOfAgent: Effect.fn("ConversationRepository.figuresOfAgent")(function* (
+        agentId: AgentId,
+        since: DateTime.Utc
+      ) {
+        return yield* sql`
+          select
+            count(*) filter (where asked.state = 'answered')::int as answered,
+            count(*) filter (where asked.state = 'failed')::int as failed,
+            count(*) filter (where asked.created_at > ${DateTime.toDate(since)})::int as recent,
+            avg(extract(epoch from reply.created_at - asked.created_at) * 1000)::float8 as average_answer_ms
+          from messages asked
+          left join messages reply
+            on reply.session_id = asked.session_id and reply.seq = asked.seq + 1 and asked.state = 'answered'
+          where asked.agent_id = ${agentId} and asked.sender = 'user' and asked.state <> 'pending'`.pipe(
+          single(MessageFigures),
+          Effect.orDie
+        )
       }),
       removeSessions: Effect.fn("ConversationRepository.removeSessions")(function* (userId: UserId) {
         return yield* affected(sql`delete from chat_sessions where user_id = ${userId}`).pipe(Effect.orDie)

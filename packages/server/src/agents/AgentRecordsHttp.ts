@@ -1,10 +1,15 @@
+import { LogsAreUnavailable } from "@berth/api/agents/AgentErrorBodies"
+import { liveStats, mockStats } from "@berth/api/agents/AgentStats"
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
+import type { UserId } from "@berth/domain/accounts/User"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
+import { isUp } from "@berth/domain/agents/AgentStatus"
+import { Instances } from "@berth/domain/instances/Instances"
 import type { Message } from "@berth/domain/interaction/Conversation"
 import { Conversations } from "@berth/domain/interaction/Conversations"
 import { HttpApiBuilder } from "@effect/platform"
-import { Effect } from "effect"
+import { DateTime, Effect, Either } from "effect"
 
 const agentMessageOf = ({ agentId, content, createdAt, id, platform, sender }: Message) => ({
   id,
@@ -19,6 +24,14 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
   Effect.gen(function* () {
     const conversations = yield* Conversations
     const configuration = yield* AgentConfiguration
+    const instances = yield* Instances
+
+    /** When the owner's instance came up, by its record. */
+    const upSince = (ownerId: UserId) =>
+      instances.find(ownerId).pipe(
+        Effect.map(({ startedAt, status }) => (isUp(status) ? startedAt : null)),
+        Effect.orElseSucceed(() => null)
+      )
 
     return handlers
       .handle("messages", ({ urlParams: { limit, offset } }) =>
@@ -26,6 +39,27 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
           const { agent } = yield* OwnedAgent
           const { messages, total } = yield* conversations.messagesOf(agent.id, { limit, offset })
           return { messages: messages.map(agentMessageOf), total, limit, offset, status: "ok" as const }
+        })
+      )
+      .handle("logs", ({ urlParams: { level, limit } }) =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          const { entries, total } = yield* instances
+            .logs(agent.ownerId, { agentId: agent.id, level, limit })
+            .pipe(Effect.mapError(({ reason }) => new LogsAreUnavailable({ reason })))
+          const logs = entries.map((entry) => ({ ...entry, agentId: entry.agentId ?? agent.id }))
+          return { logs, total, limit, status: "ok" as const }
+        })
+      )
+      .handle("stats", () =>
+        Effect.gen(function* () {
+          const { agent } = yield* OwnedAgent
+          const figures = yield* conversations.figuresOf(agent.id)
+          const cell = yield* Effect.either(instances.stats(agent.ownerId))
+          const now = yield* DateTime.now
+          return Either.isRight(cell)
+            ? { stats: liveStats(agent, cell.right, figures, now), status: "ok" as const }
+            : { stats: mockStats(agent, yield* upSince(agent.ownerId), figures, now), status: "mock" as const }
         })
       )
       .handle("remove", () =>

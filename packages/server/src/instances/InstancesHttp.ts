@@ -1,10 +1,11 @@
+import { pair, percent } from "@berth/api/instances/Figures"
 import { InstanceOwner } from "@berth/api/instances/InstancesApi"
 import { WebApi } from "@berth/api/WebApi"
 import { healMessage } from "@berth/domain/agents/LegacyModels"
 import { Instances } from "@berth/domain/instances/Instances"
 import { Conversations } from "@berth/domain/interaction/Conversations"
 import { HttpApiBuilder } from "@effect/platform"
-import { Effect, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
 import { instanceUrl } from "./InstanceAddress.ts"
 
@@ -34,6 +35,16 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
         Effect.gen(function* () {
           const user = yield* InstanceOwner
           return { token: Redacted.value(yield* instances.gatewayToken(user.id)) }
+        })
+      )
+      .handle("stats", () =>
+        Effect.gen(function* () {
+          const { id, plan } = yield* InstanceOwner
+          const { runtimeVersion, status } = yield* instances.find(id)
+          const cell = Option.getOrNull(yield* instances.stats(id))
+          const cpu = percent(cell?.cpuPercent ?? null)
+          const memory = pair(cell?.memoryBytes ?? null, cell?.memoryLimitBytes ?? null)
+          return { userId: id, cpu, memory, status, plan, runtimeVersion }
         })
       )
       .handle("start", () =>

@@ -1,0 +1,156 @@
+import { BackendIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
+import type { CellLogQuery } from "@berth/domain/instances/CellLog"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Option, Stream } from "effect"
+import { logEntry, ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import * as App from "../support/WebApp.ts"
+import { ownerWithAgent } from "./Scene.ts"
+import * as s from "./Shapes.ts"
+
+const gone = new BackendIsUnavailable({ reason: "it does not answer" })
+const percent = s.matching(/^\d+\.\d\d%$/)
+
+const observations = (options: App.WebAppOptions, name: string) =>
+  layer(App.layer(options), { excludeTestServices: true })(name, (it) => {
+    const scripted = <A, E, R>(
+      script: Parameters<ScriptedAgentManager["Type"]["during"]>[0],
+      effect: Effect.Effect<A, E, R>
+    ) => Effect.flatMap(ScriptedAgentManager, ({ during }) => during(script)(effect))
+
+    const statsOf = (owner: App.SignedIn & { readonly agent: { readonly id: string } }) =>
+      Effect.flatMap(App.WebApp, ({ web }) =>
+        web({ method: "GET", path: `/api/agents/${owner.agent.id}/stats`, as: owner })
+      )
+    const say = (owner: App.SignedIn & { readonly agent: { readonly id: string } }) =>
+      Effect.flatMap(App.WebApp, ({ web }) =>
+        web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hello", agentId: owner.agent.id } })
+      )
+
+    it.effect("without the backend, figures are those of the stored messages, and say that they are", () =>
+      Effect.gen(function* () {
+        const owner = yield* ownerWithAgent()
+        const startedAt = DateTime.subtract(yield* DateTime.now, { minutes: 5 })
+        yield* (yield* InstanceRepository).update(owner.user.id, { status: "active", startedAt })
+        yield* say(owner)
+        yield* say(owner)
+        yield* say(owner)
+        yield* scripted({ chat: () => Stream.fail(new TurnFailed({ reason: "no model" })) }, say(owner))
+        const { body, status } = yield* scripted({ stats: () => gone }, statsOf(owner))
+        assert.strictEqual(status, 200)
+        s.assertShape(body, {
+          stats: {
+            agentId: s.is(owner.agent.id),
+            messagesProcessed: s.is(4),
+            messagesPerHour: s.is(4),
+            averageResponseTime: s.amount,
+            uptime: (value) => Number.isInteger(value) && Number(value) >= 300_000 && Number(value) < 400_000,
+            successRate: s.is("75.00%"),
+            errorRate: s.is("25.00%"),
+            timestamp: s.timestamp
+          },
+          status: s.is("mock")
+        })
+      })
+    )
+
+    it.effect("nothing is made up of an agent that nobody has talked to and whose cell is down", () =>
+      Effect.gen(function* () {
+        const owner = yield* ownerWithAgent("pro", "stopped")
+        const { body } = yield* scripted({ stats: () => Effect.succeedNone }, statsOf(owner))
+        const unknown = s.is("N/A")
+        s.assertShape(body, {
+          stats: {
+            agentId: s.is(owner.agent.id),
+            cpu: unknown,
+            memory: unknown,
+            memoryPercent: unknown,
+            network: unknown,
+            uptime: s.is(0),
+            uptimeFormatted: s.is("0s"),
+            status: s.is("stopped"),
+            pids: unknown,
+            messagesProcessed: unknown,
+            messagesPerHour: unknown,
+            averageResponseTime: unknown,
+            successRate: unknown,
+            errorRate: unknown
+          },
+          status: s.is("ok")
+        })
+        const mock = yield* scripted({ stats: () => gone }, statsOf(owner))
+        assert.deepInclude(mock.body["stats"], { messagesProcessed: 0, averageResponseTime: 0, uptime: 0 })
+        assert.deepInclude(mock.body["stats"], { successRate: "N/A", errorRate: "N/A" })
+      })
+    )
+
+    it.effect("one agent's messages do not count for another's", () =>
+      Effect.gen(function* () {
+        const [talked, silent] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+        yield* say(talked)
+        const { body } = yield* statsOf(talked)
+        assert.deepInclude(body["stats"], { messagesProcessed: "1", messagesPerHour: "1", successRate: "100.00%" })
+        assert.deepInclude((yield* statsOf(silent)).body["stats"], { messagesProcessed: "N/A" })
+        assert.isTrue(percent(Reflect.get(Object(body["stats"]), "cpu")))
+      })
+    )
+
+    it.effect("an instance whose cell is down has no figures", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.WebApp
+        const owner = yield* ownerWithAgent()
+        const asked = web({ method: "GET", path: `/api/instance/${owner.user.id}/stats`, as: owner })
+        const { body, status } = yield* scripted({ stats: () => Effect.succeed(Option.none()) }, asked)
+        assert.strictEqual(status, 200)
+        assert.deepInclude(body, { userId: owner.user.id, cpu: "N/A", memory: "N/A" })
+      })
+    )
+
+    it.effect("logs are asked for as the query says, of the agent's owner and the agent", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.WebApp
+        const owner = yield* ownerWithAgent()
+        const asked: Array<readonly [string, CellLogQuery]> = []
+        const answer = yield* scripted(
+          {
+            logs: (userId, query) =>
+              Effect.sync(() => {
+                asked.push([userId, query])
+                return { entries: [logEntry, { ...logEntry, id: "log_2", agentId: owner.agent.id }], total: 7 }
+              })
+          },
+          web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs?limit=2&level=error`, as: owner })
+        )
+        assert.deepStrictEqual(asked, [[owner.user.id, { agentId: owner.agent.id, level: "error", limit: 2 }]])
+        assert.deepInclude(answer.body, { total: 7, limit: 2 })
+        const entry = {
+          timestamp: DateTime.formatIso(logEntry.timestamp),
+          level: "info",
+          message: logEntry.message,
+          source: "instance",
+          agentId: owner.agent.id
+        }
+        assert.deepStrictEqual(answer.body["logs"], [
+          { id: "log_test", ...entry },
+          { id: "log_2", ...entry }
+        ])
+      })
+    )
+  })
+
+observations({}, "What is told of an agent")
+observations({ managerIs: "remote" }, "What is told of an agent whose cell is another process's")
+
+layer(App.layer({ managerIs: "remote" }), { excludeTestServices: true })("Over the private listener", (it) => {
+  it.effect("a limit that is none is refused, and so is a call without the key", () =>
+    Effect.gen(function* () {
+      const { backend, internalKey } = yield* App.WebApp
+      const path = "/internal/instances/usr_1/logs?limit=many"
+      const headers = { authorization: `Bearer ${internalKey}` }
+      assert.strictEqual((yield* backend({ method: "GET", path, headers })).status, 400)
+      assert.strictEqual((yield* backend({ method: "GET", path })).status, 401)
+      assert.strictEqual((yield* backend({ method: "GET", path: "/internal/instances/usr_1/stats" })).status, 401)
+    })
+  )
+})
