@@ -121,4 +121,35 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
       )
     })
   )
+
+  it.effect("changes what is given alone, and what is changed at once is all there", () =>
+    Effect.gen(function* () {
+      const { find, reconfigure } = yield* AgentRepository
+      const { id: ownerId } = yield* storedUser()
+      const agent = yield* storedAgent(ownerId)
+      yield* Effect.all(
+        [
+          reconfigure(agent.id, { config: { temperature: 0.5 } }),
+          reconfigure(agent.id, { config: { systemPrompt: "Be brief. \u0000" } }),
+          reconfigure(agent.id, { config: { channels: [], timezone: "Europe/Paris" } }),
+          reconfigure(agent.id, { model: { model: "custom", customModel: "a/b" } })
+        ],
+        { concurrency: "unbounded" }
+      )
+      const stored = Option.getOrThrow(yield* find(agent.id))
+      assert.deepInclude(stored, { name: agent.name, model: "custom", customModel: "a/b" })
+      assert.deepStrictEqual(stored.config, {
+        ...agent.config,
+        temperature: 0.5,
+        systemPrompt: "Be brief. \uFFFD",
+        channels: [],
+        timezone: "Europe/Paris"
+      })
+      yield* reconfigure(agent.id, { config: { temperature: null }, model: { model: "gpt-4", customModel: null } })
+      const again = Option.getOrThrow(yield* find(agent.id))
+      assert.deepInclude(again, { model: "gpt-4", customModel: null })
+      assert.deepStrictEqual(again.config, { ...stored.config, temperature: null })
+      assert.isTrue(Option.isNone(yield* reconfigure(AgentId.make("agt_none"), { config: {} })))
+    })
+  )
 })

@@ -95,6 +95,6 @@ export const ConfigurationIsNotAppliedBody = errorBody(ConfigurationIsNotApplied
   code: "configuration_not_applied",
   error: "Configuration not applied",
   message: ({ reason }) =>
-    `The configuration is stored and applies at the next start; the running agent has not heard of it: ${reason}`,
+    `The configuration is stored, but the running agent has not heard of it yet; it will be told again: ${reason}`,
   read: (message) => new ConfigurationIsNotApplied({ reason: message })
 })

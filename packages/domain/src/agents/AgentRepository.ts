@@ -1,7 +1,13 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { UserId } from "../accounts/User.ts"
-import type { Agent, AgentId } from "./Agent.ts"
+import type { Agent, AgentConfig, AgentId } from "./Agent.ts"
 import type { AgentStatus } from "./AgentStatus.ts"
+
+export interface AgentChanges {
+  readonly model?: Pick<Agent, "model" | "customModel"> | undefined
+  /** Members that are absent stay. */
+  readonly config?: Partial<AgentConfig> | undefined
+}
 
 export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
   AgentRepository,
@@ -15,11 +21,8 @@ export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
     readonly findOwned: (ownerId: UserId, id: AgentId) => Effect.Effect<Option.Option<Agent>>
     /** Newest first. */
     readonly listOwned: (ownerId: UserId) => Effect.Effect<ReadonlyArray<Agent>>
-    /** Stores model and configuration; none when the agent is gone. */
-    readonly reconfigure: (
-      id: AgentId,
-      changes: Pick<Agent, "model" | "customModel" | "config">
-    ) => Effect.Effect<Option.Option<Agent>>
+    /** Stores what is given, in one step: what two callers change at once, each something else, is both there. None when the agent is gone. */
+    readonly reconfigure: (id: AgentId, changes: AgentChanges) => Effect.Effect<Option.Option<Agent>>
     /** Deletes the agent with its sessions and messages; false when it was gone. */
     readonly remove: (id: AgentId) => Effect.Effect<boolean>
     /** Compare-and-set: false when the agent is no longer in `from`. Touches the agent, also when `to` is the same. */

@@ -31,9 +31,7 @@ export class AgentRoster extends Effect.Service<AgentRoster>()("@berth/AgentRost
           const healing = healingOf(agent, legacy)
           if (Option.isNone(healing)) return agent
           const healed = yield* repository.reconfigure(agent.id, {
-            model: "custom",
-            customModel: healing.value.to,
-            config: agent.config
+            model: { model: "custom", customModel: healing.value.to }
           })
           healings.push(healing.value)
           yield* Effect.logInfo("An agent's retired model was replaced").pipe(

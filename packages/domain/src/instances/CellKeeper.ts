@@ -1,9 +1,9 @@
-import { DateTime, Duration, Effect, Fiber, FiberMap, Option, Ref, Stream } from "effect"
+import { Cause, DateTime, Duration, Effect, Fiber, FiberMap, Option, Ref, Stream } from "effect"
 import { type User, type UserId } from "../accounts/User.ts"
 import { Users } from "../accounts/Users.ts"
 import type { Agent, AgentId } from "../agents/Agent.ts"
 import { AgentRoster } from "../agents/AgentRoster.ts"
-import { type AgentEvent, isUp } from "../agents/AgentStatus.ts"
+import { type AgentEvent, type AgentStatus, isUp } from "../agents/AgentStatus.ts"
 import { Allowances } from "../billing/Allowances.ts"
 import { ContextWindows } from "../ai/ContextWindows.ts"
 import { SkillCatalogue } from "../skills/SkillCatalogue.ts"
@@ -12,7 +12,7 @@ import { AgentRuntime, type CellAccess, type RuntimeAgent, type Turn } from "./A
 import { BackendAddress } from "./BackendAddress.ts"
 import { afterDeath, deathWindow } from "./CellRestart.ts"
 import { type Instance } from "./Instance.ts"
-import { type Cell, type CellExit, InstanceDriver } from "./InstanceDriver.ts"
+import { type Cell, type CellExit, type CellSpec, InstanceDriver } from "./InstanceDriver.ts"
 import { CellIsUnavailable, InstanceIsUnknown } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 import { agentsToStart } from "./Revival.ts"
@@ -53,12 +53,17 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
         Effect.mapError(() => new InstanceIsUnknown())
       )
 
-    const bringUp = Effect.fn("CellKeeper.bringUp")(
-      function* (owner: User) {
+    const specOf = (owner: User): Effect.Effect<CellSpec> =>
+      Effect.gen(function* () {
         const { memoryMb, storageMb } = yield* allowances.of(owner)
         const token = yield* instances.cellToken(owner.id)
-        const cell = yield* driver.start({ owner: owner.id, memoryMb, diskMb: storageMb, token, backendUrl })
-        return { cell, token } satisfies CellAccess
+        return { owner: owner.id, memoryMb, diskMb: storageMb, token, backendUrl }
+      })
+
+    const bringUp = Effect.fn("CellKeeper.bringUp")(
+      function* (owner: User) {
+        const spec = yield* specOf(owner)
+        return { cell: yield* driver.start(spec), token: spec.token } satisfies CellAccess
       },
       Effect.mapError(({ reason }) => new CellIsUnavailable({ reason }))
     )
@@ -141,40 +146,63 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
           if (Option.isNone(agent) || agent.value.status !== "provisioning") return
           yield* agents.tell(agent.value, "deployment-failed")
           yield* Effect.logError("An agent could not be provisioned").pipe(Effect.annotateLogs({ agentId, reason }))
+          const { ownerId } = agent.value
+          const members = yield* agents.listOwned(ownerId)
+          if (members.some(({ status }) => needsCell(status))) return
+          // What a deployment has left of a cell goes; an instance that never was up has failed with its first agent.
+          const failed = Option.exists(yield* instances.find(ownerId), ({ status }) => status === "provisioning")
+          yield* lower(ownerId, failed ? "error" : "stopped")
         })
       )
     })
 
-    /** Brings the instance up with every agent it may have, after what has to go first. */
+    /** A cell with these agents in it, in the way that the event asks for. */
+    const raise = (owner: User, event: LaunchEvent, members: ReadonlyArray<Agent>) =>
+      Effect.gen(function* () {
+        if (event === "started" || event === "restarted") {
+          if (event === "restarted") yield* driver.stop(owner.id)
+          const access = yield* bringUp(owner)
+          yield* configure(access, members)
+          return access.cell
+        }
+        const spec = yield* specOf(owner)
+        // A version that comes up and then does not understand its configuration is no better than one that does not.
+        return yield* driver
+          .update(spec, { fresh: event === "repaired" }, (cell) => configure({ cell, token: spec.token }, members))
+          .pipe(Effect.catchTag("CellDidNotStart", ({ reason }) => new CellIsUnavailable({ reason })))
+      })
+
+    /** Brings the instance up with every agent it may have. The caller holds the owner's turn. */
     const launch = (userId: UserId, event: LaunchEvent) =>
       Effect.gen(function* () {
         yield* instanceOf(userId)
         const owner = yield* ownerOf(userId)
         const allowance = yield* allowances.of(owner)
-        yield* clearing[event](userId)
-        const access = yield* bringUp(owner)
         const { leave, start } = agentsToStart(yield* agents.listOwned(userId), allowance.agents)
         if (leave.length > 0)
           yield* Effect.logWarning("Agents over the plan's limit stay as they are").pipe(
             Effect.annotateLogs({ userId, agentIds: leave })
           )
         const { healings, members } = yield* agents.heal(start)
-        yield* configure(access, members)
-        yield* record(userId, event, members, upChanges(access.cell, event === "updated" ? "running" : "active"))
+        const cell = yield* raise(owner, event, members)
+        yield* record(userId, event, members, upChanges(cell, event === "updated" ? "running" : "active"))
         yield* Ref.update(deaths, (all) => without(all, userId))
-        return { runtimeVersion: access.cell.runtimeVersion, healings }
+        return { runtimeVersion: cell.runtimeVersion, healings }
       })
 
-    const clearing: Record<LaunchEvent, (userId: UserId) => Effect.Effect<void>> = {
-      started: () => Effect.void,
-      restarted: driver.stop,
-      updated: driver.stop,
-      repaired: driver.remove
-    }
-
-    /** One launch at a time, and none that was only going to be tried again. */
+    /** One launch at a time, and none that was only going to be tried again. What fails is put right, as the rows say. */
     const relaunch = (userId: UserId, event: LaunchEvent) =>
-      Effect.zipRight(FiberMap.remove(restarts, userId), instances.serialised(userId, launch(userId, event)))
+      FiberMap.remove(restarts, userId).pipe(
+        Effect.zipRight(instances.serialised(userId, launch(userId, event))),
+        Effect.tapErrorCause((cause) => {
+          if (Cause.isInterruptedOnly(cause)) return Effect.void
+          const failure = Cause.failureOption(cause)
+          if (Option.isNone(failure)) return careLater(userId)
+          if (failure.value._tag === "InstanceIsUnknown") return Effect.void
+          // The version before is there at once, so it comes back before the caller hears of the failure.
+          return event === "updated" || event === "repaired" ? care(userId) : afterFailure(userId, failure.value.reason)
+        })
+      )
 
     const start = Effect.fn("CellKeeper.start")((userId: UserId) => Effect.asVoid(relaunch(userId, "started")))
     const restart = Effect.fn("CellKeeper.restart")((userId: UserId) => relaunch(userId, "restarted"))
@@ -184,7 +212,14 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
     /** No cell any more, and the rows say so. The caller holds the owner's turn. */
     const putDown = Effect.fnUntraced(function* (userId: UserId) {
       yield* driver.stop(userId)
-      yield* record(userId, "stopped", yield* agents.listOwned(userId), { status: "stopped" })
+      yield* record(userId, "stopped", yield* agents.listOwned(userId), { status: "stopped", startedAt: null })
+    })
+
+    /** No cell any more, since no agent needs one; the agents stay what they are. The caller holds the owner's turn. */
+    const lower = Effect.fnUntraced(function* (userId: UserId, status: "stopped" | "error") {
+      yield* instances.update(userId, { desired: "down" })
+      yield* driver.stop(userId)
+      yield* instances.update(userId, { status, startedAt: null })
     })
 
     const stop = Effect.fn("CellKeeper.stop")(function* (userId: UserId) {
@@ -210,8 +245,8 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
             onNone: () => Effect.void,
             onSome: ({ desired, status }) => {
               // A first agent's deployment belongs to its job, which comes again.
-              if (desired === "up" || status === "provisioning") return Effect.void
-              return status === "stopped" ? driver.stop(userId) : putDown(userId)
+              if (status === "provisioning" || (desired === "up" && status !== "error")) return Effect.void
+              return status === "stopped" || status === "error" ? driver.stop(userId) : putDown(userId)
             }
           })
         )
@@ -224,12 +259,12 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
         Effect.gen(function* () {
           const cell = yield* driver.inspect(userId)
           if (Option.isNone(cell)) return
-          const members = (yield* agents.listOwned(userId)).filter(({ status }) => isUp(status))
-          if (members.length === 0) {
-            yield* instances.update(userId, { desired: "down" })
-            return yield* putDown(userId)
-          }
-          yield* configure({ cell: cell.value, token: yield* instances.cellToken(userId) }, members)
+          const owned = yield* agents.listOwned(userId)
+          if (!owned.some(({ status }) => needsCell(status))) return yield* lower(userId, "stopped")
+          yield* configure(
+            { cell: cell.value, token: yield* instances.cellToken(userId) },
+            owned.filter(({ status }) => isUp(status))
+          )
         })
       )
     })
@@ -242,11 +277,16 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
           Effect.gen(function* () {
             const instance = yield* instanceOf(userId)
             if (instance.desired === "down") return yield* new CellIsUnavailable({ reason: "the instance is stopped" })
+            if (instance.status === "error") return yield* new CellIsUnavailable({ reason: "the instance has failed" })
+            const owned = yield* agents.listOwned(userId)
+            const members = owned.filter(({ status }) => isUp(status))
+            if (members.length === 0) {
+              // An agent that is being provisioned is brought up by its job.
+              if (!owned.some(({ status }) => needsCell(status))) yield* lower(userId, "stopped")
+              return yield* new CellIsUnavailable({ reason: "no agent of the instance is up" })
+            }
             const access = yield* bringUp(yield* ownerOf(userId))
-            yield* configure(
-              access,
-              (yield* agents.listOwned(userId)).filter(({ status }) => isUp(status))
-            )
+            yield* configure(access, members)
             yield* instances.update(userId, upChanges(access.cell, isUp(instance.status) ? instance.status : "active"))
             return access
           })
@@ -256,9 +296,17 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
     )
 
     const abandon = Effect.fn("CellKeeper.abandon")(function* (userId: UserId, reason: string) {
-      yield* Effect.logError("A cell is gone for good").pipe(Effect.annotateLogs({ userId, reason }))
-      const members = (yield* agents.listOwned(userId)).filter(({ status }) => isUp(status))
-      yield* record(userId, "cell-lost", members, { status: "error" })
+      yield* instances.serialised(
+        userId,
+        Effect.gen(function* () {
+          // While this waited for its turn the owner may have stopped it, or started it with success.
+          if (!(yield* shouldBeUp(userId)) || !(yield* Ref.get(deaths)).has(userId)) return
+          yield* Effect.logError("A cell is gone for good").pipe(Effect.annotateLogs({ userId, reason }))
+          yield* driver.stop(userId)
+          const members = (yield* agents.listOwned(userId)).filter(({ status }) => isUp(status))
+          yield* record(userId, "cell-lost", members, { status: "error", startedAt: null })
+        })
+      )
     })
 
     /** Counts a death and schedules what follows it. */
@@ -274,19 +322,30 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
       yield* Effect.logWarning("A cell died and is restarted").pipe(
         Effect.annotateLogs({ userId, reason, deaths: counted, restartAfter: Duration.format(next.restartAfter) })
       )
-      yield* FiberMap.run(restarts, userId, Effect.delay(tryRevive(userId), next.restartAfter))
+      // It should be up, and its agents are; but nobody can say since when.
+      yield* instances.update(userId, { startedAt: null })
+      yield* FiberMap.run(restarts, userId, Effect.delay(care(userId), next.restartAfter))
     })
 
-    const tryRevive = (userId: UserId): Effect.Effect<void> =>
-      Effect.catchAll(revive(userId), ({ reason }) =>
-        Effect.flatMap(shouldBeUp(userId), (wanted) => (wanted ? afterCellDeath(userId, reason) : Effect.void))
+    /** After a launch that came to nothing: what should be up is tried again, and what should not leaves nothing behind. */
+    const afterFailure = (userId: UserId, reason: string) =>
+      Effect.flatMap(shouldBeUp(userId), (wanted) => (wanted ? afterCellDeath(userId, reason) : finishStop(userId)))
+
+    const careLater = (userId: UserId) =>
+      Effect.asVoid(FiberMap.run(restarts, userId, Effect.delay(care(userId), careAgain)))
+
+    /** Brings a cell to where its rows say that it should be, and goes on trying. */
+    const care = (userId: UserId): Effect.Effect<void> =>
+      Effect.flatMap(shouldBeUp(userId), (wanted) =>
+        wanted ? Effect.asVoid(revive(userId)) : finishStop(userId)
       ).pipe(
-        Effect.asVoid,
+        Effect.catchAll(({ reason }) =>
+          Effect.flatMap(shouldBeUp(userId), (wanted) => (wanted ? afterCellDeath(userId, reason) : Effect.void))
+        ),
         // A database that was away for a moment must not end the care for a cell.
         Effect.catchAllDefect((defect) =>
           Effect.logError("A cell could not be looked after and is looked at again", defect).pipe(
-            Effect.zipRight(FiberMap.run(restarts, userId, Effect.delay(tryRevive(userId), careAgain))),
-            Effect.asVoid
+            Effect.zipRight(careLater(userId))
           )
         )
       )
@@ -308,10 +367,9 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
     // A backend that comes back finds its cells running, or brings them back, and ends those that nobody wants.
     yield* Effect.forkScoped(
       Effect.gen(function* () {
-        const wanted = (yield* instances.listDesired("up")).filter(({ status }) => status !== "error")
-        yield* Effect.forEach(wanted, ({ userId }) => tryRevive(userId), { concurrency: 4, discard: true })
-        const unwanted = (yield* instances.listDesired("down")).filter(({ status }) => status !== "provisioning")
-        yield* Effect.forEach(unwanted, ({ userId }) => finishStop(userId), { concurrency: 4, discard: true })
+        // Those that should be up first: somebody waits for them.
+        const all = [...(yield* instances.listDesired("up")), ...(yield* instances.listDesired("down"))]
+        yield* Effect.forEach(all, ({ userId }) => care(userId), { concurrency: 4, discard: true })
       }).pipe(
         Effect.catchAllCause((cause) => Effect.logError("Cells could not be brought to where they should be", cause))
       )
@@ -347,6 +405,9 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
     }
   })
 }) {}
+
+/** Agents that are up, or are about to be. */
+const needsCell = (status: AgentStatus): boolean => isUp(status) || status === "provisioning"
 
 type LaunchEvent = Extract<AgentEvent, "started" | "restarted" | "updated" | "repaired">
 

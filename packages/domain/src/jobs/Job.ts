@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { UserId } from "../accounts/User.ts"
 import { AgentId } from "../agents/Agent.ts"
 
 /** The two queues of the specification. */
@@ -22,3 +23,10 @@ export const NewAgent = {
   name: "new-agent",
   payload: Schema.Struct({ agentId: AgentId })
 } as const satisfies JobKind<{ readonly agentId: AgentId }, { readonly agentId: string }>
+
+/** Tell an owner's cell what his agents are by now. */
+export const ReconfigureInstance = {
+  queue: "tasks",
+  name: "reconfigure-instance",
+  payload: Schema.Struct({ userId: UserId })
+} as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>

@@ -1,6 +1,6 @@
 import type { UserId } from "@berth/domain/accounts/User"
 import { Agent, type AgentId } from "@berth/domain/agents/Agent"
-import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import { type AgentChanges, AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
@@ -67,13 +67,21 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
       }),
       reconfigure: Effect.fn("AgentRepository.reconfigure")(function* (
         id: AgentId,
-        { config, customModel, model }: Pick<Agent, "model" | "customModel" | "config">
+        { config, model }: AgentChanges
       ) {
         const now = yield* DateTime.now
+        const columns = [
+          sql`updated_at = ${DateTime.toDate(now)}`,
+          ...(config === undefined ? [] : [sql`config = config || ${storableJson(config)}::jsonb`]),
+          ...(model === undefined
+            ? []
+            : [
+                sql`model = ${storableText(model.model)}`,
+                sql`custom_model = ${model.customModel === null ? null : storableText(model.customModel)}`
+              ])
+        ]
         const row = yield* sql`
-          update agents
-          set model = ${storableText(model)}, custom_model = ${customModel === null ? null : storableText(customModel)},
-            config = ${storableJson(config)}, updated_at = ${DateTime.toDate(now)}
+          update agents set ${sql.csv(columns)}
           where id = ${id}
           returning *`.pipe(first(AgentRow), Effect.orDie)
         return Option.map(row, toAgent)

@@ -1,8 +1,9 @@
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
-import { NewAgent, type QueueName } from "@berth/domain/jobs/Job"
+import { NewAgent, type QueueName, ReconfigureInstance } from "@berth/domain/jobs/Job"
 import { JobIsHopeless, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import type { Effect } from "effect"
+import { reconfigureInstance } from "../instances/ReconfigureInstanceJob.ts"
 import { newAgent } from "../provisioning/NewAgentJob.ts"
 
 type Handler = (
@@ -11,7 +12,7 @@ type Handler = (
 
 /** What is done for each kind of job. */
 const handlers: Record<QueueName, ReadonlyMap<string, Handler>> = {
-  tasks: new Map(),
+  tasks: new Map([[ReconfigureInstance.name, reconfigureInstance]]),
   provision: new Map([[NewAgent.name, newAgent]])
 }
 

@@ -1,0 +1,83 @@
+import { CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { Outbox } from "@berth/domain/jobs/Outbox"
+import { handlerOf } from "@berth/worker/jobs/JobHandlers"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Ref } from "effect"
+import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import * as App from "../support/WebApp.ts"
+import { ownerWithAgent, type OwnerWithAgent } from "./Scene.ts"
+
+layer(App.layer(), { excludeTestServices: true })("The configuration of an agent", (it) => {
+  const put = (owner: OwnerWithAgent, json: unknown) =>
+    Effect.flatMap(App.WebApp, ({ web }) =>
+      web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json })
+    )
+  const read = (owner: OwnerWithAgent) =>
+    Effect.flatMap(App.WebApp, ({ web }) =>
+      web({ method: "GET", path: `/api/agents/${owner.agent.id}/config`, as: owner })
+    )
+
+  /** Works off what the outbox has for an owner; answers how much that was. */
+  const workOff = (owner: OwnerWithAgent) =>
+    Effect.gen(function* () {
+      const done = yield* Ref.make(0)
+      yield* (yield* Outbox).relay(100, (entry) =>
+        JSON.stringify(entry.payload) !== JSON.stringify({ userId: owner.user.id })
+          ? Effect.void
+          : Effect.zipRight(
+              handlerOf(entry.queue)({ ...entry, attempt: 1, attempts: 5 }),
+              Ref.update(done, (before) => before + 1)
+            )
+      )
+      return yield* done
+    })
+
+  it.effect("keeps what is changed at once, each member by another request", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const changes = [
+        { temperature: 0.5 },
+        { systemPrompt: "Be brief." },
+        { maxTokens: 100 },
+        { timezone: "Europe/Paris" },
+        { model: "gpt-4" }
+      ]
+      const answers = yield* Effect.forEach(changes, (change) => put(owner, change), { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        changes.map(() => 200)
+      )
+      assert.deepInclude((yield* read(owner)).body["config"], Object.assign({}, ...changes))
+    })
+  )
+
+  it.effect("is told to the agent later when it cannot be told now", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const { calls, during } = yield* ScriptedAgentManager
+      const hangs = new CellIsUnavailable({ reason: "it hangs" })
+      const answer = yield* during({ reconfigure: () => hangs })(put(owner, { temperature: 0.25 }))
+      assert.deepStrictEqual([answer.status, answer.body["code"]], [500, "configuration_not_applied"])
+      assert.deepInclude((yield* read(owner)).body["config"], { temperature: 0.25 })
+
+      const before = (yield* calls).length
+      assert.strictEqual(yield* workOff(owner), 1)
+      assert.deepStrictEqual((yield* calls).slice(before), [{ method: "reconfigure", target: owner.user.id }])
+      assert.strictEqual(yield* workOff(owner), 0)
+    })
+  )
+
+  it.effect("of an agent that is removed goes from its cell, now or later", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const { during } = yield* ScriptedAgentManager
+      const gone = yield* during({ reconfigure: () => new CellIsUnavailable({ reason: "it hangs" }) })(
+        web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
+      )
+      assert.strictEqual(gone.status, 502)
+      assert.strictEqual((yield* read(owner)).status, 404)
+      assert.strictEqual(yield* workOff(owner), 1)
+    })
+  )
+})

@@ -1,0 +1,344 @@
+import type { UserId } from "@berth/domain/accounts/User"
+import type { Agent } from "@berth/domain/agents/Agent"
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import { isUp } from "@berth/domain/agents/AgentStatus"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { subdomainFor } from "@berth/domain/instances/Subdomain"
+import { assert, describe, it } from "@effect/vitest"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, Schedule, type Scope } from "effect"
+import { keeperProcess, type KeeperProcess, storage } from "../support/KeeperProcess.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import { storedAgent, storedUser } from "../support/Samples.ts"
+import { ScriptedCells } from "../support/ScriptedCells.ts"
+
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "it never came to be") =>
+  condition.pipe(
+    Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("20 millis") }),
+    Effect.timeoutFail({ duration: "15 seconds", onTimeout: () => what }),
+    Effect.asVoid
+  )
+
+/** An owner with an agent and an instance, both as they are while nothing was ever started. */
+const owner = Effect.gen(function* () {
+  const { id } = yield* storedUser()
+  yield* (yield* InstanceRepository).ensure(id, subdomainFor(id))
+  return { userId: id, agent: yield* storedAgent(id, { status: "provisioning" }) }
+})
+
+/** What the rows say. */
+const rowsOf = (userId: UserId) =>
+  Effect.gen(function* () {
+    const { desired, runtimeVersion, startedAt, status } = Option.getOrThrow(
+      yield* (yield* InstanceRepository).find(userId)
+    )
+    const agents = yield* (yield* AgentRepository).listOwned(userId)
+    return { desired, status, startedAt, runtimeVersion, agents: agents.map((agent) => agent.status) }
+  })
+
+/** Whether there is a cell exactly where the rows say so, which knows exactly the agents that are up. */
+const isSettled = (cells: ScriptedCells, userId: UserId) =>
+  Effect.gen(function* () {
+    const { desired, status } = yield* rowsOf(userId)
+    const agents = yield* (yield* AgentRepository).listOwned(userId)
+    const up = agents.filter((agent) => isUp(agent.status)).map(({ id }) => id)
+    const cell = cells.cells.get(userId)
+    if (desired === "down" || status === "error") return cell === undefined && up.length === 0
+    return cell !== undefined && JSON.stringify(cell.agents) === JSON.stringify(up) && isUp(status)
+  })
+
+/** As the system does with the sockets of a process that was killed. */
+const cutConnections = (name: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) =>
+      sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name in (${name}, ${`${name} locks`})`
+  )
+
+const test = <E, R extends InstanceRepository>(
+  name: string,
+  body: (given: {
+    readonly cells: ScriptedCells
+    readonly database: Redacted.Redacted
+    readonly open: (name: string) => Effect.Effect<KeeperProcess, never, Scope.Scope>
+  }) => Effect.Effect<
+    void,
+    E,
+    Scope.Scope | InstanceRepository | AgentRepository | SqlClient | Effect.Effect.Context<typeof owner>
+  >
+) =>
+  it.scopedLive(name, () =>
+    Effect.gen(function* () {
+      const database = yield* migratedDatabase
+      const cells = new ScriptedCells()
+      yield* Effect.provide(
+        body({ cells, database, open: (process) => keeperProcess(database, cells, process) }),
+        storage(database, "test")
+      )
+    })
+  )
+
+const verbs = ["start", "stop", "restart", "update", "repair", "reconfigure"] as const
+type Verb = (typeof verbs)[number]
+
+describe("A keeper that is killed", () => {
+  const doVerb = (
+    { keeper }: KeeperProcess,
+    verb: Verb | "deploy",
+    { agent, userId }: { userId: UserId; agent: Agent }
+  ) => (verb === "deploy" ? keeper.deploy(agent.id) : Effect.asVoid(keeper[verb](userId)))
+
+  for (const verb of ["deploy", ...verbs] as const)
+    test(`at any step of ${verb} is followed by one that brings everything to where it should be`, ({ cells, open }) =>
+      Effect.gen(function* () {
+        /** An owner as he is before the verb. */
+        const before = (first: KeeperProcess) =>
+          Effect.gen(function* () {
+            const person = yield* owner
+            if (verb === "deploy") return person
+            yield* first.keeper.deploy(person.agent.id)
+            if (verb === "start") yield* first.keeper.stop(person.userId)
+            return person
+          })
+        let keeper = yield* open(`keeper-${verb}-0`)
+        let done = false
+        for (let number = 1; !done; number++) {
+          assert.isBelow(number, 40)
+          cells.newest = String(number)
+          const person = yield* before(keeper)
+          keeper.dieAt(number)
+          const doing = yield* Effect.forkDaemon(doVerb(keeper, verb, person))
+          done = yield* Effect.raceFirst(Effect.as(Fiber.await(doing), true), Effect.as(keeper.died, false))
+          const at = keeper.steps.at(-1) ?? "its end"
+          yield* cutConnections(`keeper-${verb}-${number - 1}`)
+          keeper = yield* open(`keeper-${verb}-${number}`)
+          // A deployment is a job, which comes again.
+          if (verb === "deploy") yield* keeper.keeper.deploy(person.agent.id)
+          yield* until(isSettled(cells, person.userId), `not settled after a death at step ${number}: ${at}`)
+          // And its owner can do with it what he likes.
+          yield* keeper.keeper.start(person.userId)
+          assert.isTrue(yield* isSettled(cells, person.userId), `not started after a death at step ${number}: ${at}`)
+          yield* keeper.keeper.stop(person.userId)
+          assert.isTrue(yield* isSettled(cells, person.userId), `not stopped after a death at step ${number}: ${at}`)
+          if (done) assert.isAtLeast(number, 4)
+        }
+      }))
+})
+
+describe("A keeper", () => {
+  test("a deployment that waits its turn does not undo a stop that goes before it", ({ cells, open }) =>
+    Effect.gen(function* () {
+      const process = yield* open("keeper")
+      const { agent, userId } = yield* owner
+      const letGo = yield* heldTurn(userId)
+      const stopping = yield* Effect.fork(process.keeper.stop(userId))
+      yield* turnsAsked(process, 1)
+      const deploying = yield* Effect.fork(process.keeper.deploy(agent.id))
+      yield* turnsAsked(process, 2)
+      yield* letGo
+      yield* Fiber.join(stopping)
+      yield* Fiber.join(deploying)
+      assert.deepInclude(yield* rowsOf(userId), { desired: "down", status: "stopped", agents: ["stopped"] })
+      assert.isFalse(cells.cells.has(userId))
+    }))
+
+  test("a deployment that succeeds while it is given up stays, and one that was given up is not brought up", ({
+    cells,
+    open
+  }) =>
+    Effect.gen(function* () {
+      const process = yield* open("keeper")
+      const { keeper } = process
+      const [slow, late] = [yield* owner, yield* owner]
+      const letGo = yield* heldTurn(slow.userId)
+      const deploying = yield* Effect.fork(keeper.deploy(slow.agent.id))
+      yield* turnsAsked(process, 1)
+      const givingUp = yield* Effect.fork(keeper.giveUp(slow.agent.id, "late"))
+      yield* turnsAsked(process, 2)
+      yield* letGo
+      yield* Fiber.join(deploying)
+      yield* Fiber.join(givingUp)
+      assert.deepInclude(yield* rowsOf(slow.userId), { desired: "up", status: "running", agents: ["running"] })
+      yield* keeper.giveUp(slow.agent.id, "later still")
+      assert.deepStrictEqual((yield* rowsOf(slow.userId)).agents, ["running"])
+
+      yield* keeper.giveUp(late.agent.id, "too late")
+      yield* keeper.deploy(late.agent.id)
+      assert.deepInclude(yield* rowsOf(late.userId), { desired: "down", status: "error", agents: ["error"] })
+      assert.isFalse(cells.cells.has(late.userId))
+    }))
+
+  test("a given up deployment leaves no cell behind", ({ cells, open }) =>
+    Effect.gen(function* () {
+      const { keeper } = yield* open("keeper")
+      const { agent, userId } = yield* owner
+      cells.takesNot = () => "it does not understand"
+      assert.isTrue(Either.isLeft(yield* Effect.either(keeper.deploy(agent.id))))
+      assert.isTrue(cells.cells.has(userId))
+      yield* keeper.giveUp(agent.id, "it does not understand")
+      assert.isFalse(cells.cells.has(userId))
+      assert.isTrue(yield* isSettled(cells, userId))
+    }))
+
+  for (const verb of ["restart", "update", "repair"] as const)
+    for (const how of ["start", "take its agents"] as const)
+      test(`${verb} of an instance that is up, whose new cell does not ${how}, fails, and the instance comes back`, ({
+        cells,
+        open
+      }) =>
+        Effect.gen(function* () {
+          const { keeper } = yield* open("keeper")
+          const { agent, userId } = yield* owner
+          yield* keeper.deploy(agent.id)
+          cells.newest = "2"
+          let broken = true
+          const fails = (_: UserId, version: string) =>
+            broken && (version === "2" || verb === "restart") ? "it is broken" : undefined
+          if (how === "start") cells.startsNot = fails
+          else cells.takesNot = fails
+          const before = yield* rowsOf(userId)
+          const outcome = yield* Effect.either(Effect.asVoid(keeper[verb](userId)))
+          assert.deepStrictEqual(
+            Either.flip(outcome).pipe(Either.map(({ _tag }) => _tag)),
+            Either.right("CellIsUnavailable")
+          )
+          const after = yield* rowsOf(userId)
+          assert.deepInclude(after, { desired: before.desired, status: before.status, agents: before.agents })
+          if (verb === "restart") assert.isNull(after.startedAt)
+          else {
+            // Back before the caller hears of the failure.
+            assert.isTrue(yield* isSettled(cells, userId))
+            assert.strictEqual(after.runtimeVersion, "1")
+            assert.isNotNull(after.startedAt)
+          }
+          broken = false
+          yield* until(isSettled(cells, userId))
+          assert.strictEqual(cells.cells.get(userId)?.version, "1")
+          yield* until(Effect.map(rowsOf(userId), ({ startedAt }) => startedAt !== null))
+        }))
+
+  for (const verb of ["start", "update", "repair"] as const)
+    test(`${verb} of a stopped instance that fails leaves it stopped, without a cell`, ({ cells, open }) =>
+      Effect.gen(function* () {
+        const { keeper } = yield* open("keeper")
+        const { agent, userId } = yield* owner
+        yield* keeper.deploy(agent.id)
+        yield* keeper.stop(userId)
+        cells.takesNot = () => "it is broken"
+        assert.isTrue(Either.isLeft(yield* Effect.either(keeper[verb](userId))))
+        assert.isFalse(cells.cells.has(userId))
+        assert.deepInclude(yield* rowsOf(userId), { desired: "down", status: "stopped", agents: ["stopped"] })
+      }))
+
+  test("an update moves the instance to the newest version, a restart does not", ({ cells, open }) =>
+    Effect.gen(function* () {
+      const { keeper } = yield* open("keeper")
+      const { agent, userId } = yield* owner
+      yield* keeper.deploy(agent.id)
+      cells.newest = "2"
+      assert.strictEqual((yield* keeper.restart(userId)).runtimeVersion, "1")
+      yield* keeper.update(userId)
+      assert.deepInclude(yield* rowsOf(userId), { runtimeVersion: "2", status: "running", agents: ["running"] })
+    }))
+
+  test("a cell that dies again and again is given up, and its owner can start it again", ({ cells, open }) =>
+    Effect.gen(function* () {
+      const { keeper } = yield* open("keeper")
+      const { agent, userId } = yield* owner
+      yield* keeper.deploy(agent.id)
+      cells.startsNot = () => "it is broken"
+      for (let deaths = 0; deaths < 6; deaths++) yield* cells.dies(userId)
+      yield* until(Effect.map(rowsOf(userId), ({ status }) => status === "error"))
+      assert.deepInclude(yield* rowsOf(userId), { desired: "up", startedAt: null, agents: ["error"] })
+      assert.isTrue(yield* isSettled(cells, userId))
+      cells.startsNot = () => undefined
+      yield* keeper.start(userId)
+      assert.deepInclude(yield* rowsOf(userId), { desired: "up", status: "active", agents: ["active"] })
+      assert.isTrue(yield* isSettled(cells, userId))
+    }))
+
+  for (const [verb, status] of [
+    ["start", "active"],
+    ["stop", "stopped"]
+  ] as const)
+    test(`giving a cell up that waits its turn does not undo a ${verb} that goes before it`, ({ cells, open }) =>
+      Effect.gen(function* () {
+        const process = yield* open("keeper")
+        const { agent, userId } = yield* owner
+        yield* process.keeper.deploy(agent.id)
+        const letGo = yield* heldTurn(userId)
+        process.dieAt(Number.POSITIVE_INFINITY)
+        const doing = yield* Effect.fork(process.keeper[verb](userId))
+        yield* turnsAsked(process, 1)
+        for (let deaths = 0; deaths < 6; deaths++) yield* cells.dies(userId)
+        yield* turnsAsked(process, 2)
+        yield* letGo
+        yield* Fiber.join(doing)
+        // Behind whoever waits.
+        yield* process.keeper.reconfigure(userId)
+        yield* until(isSettled(cells, userId))
+        assert.deepInclude(yield* rowsOf(userId), { status, agents: [status] })
+      }))
+
+  test("an instance without agents is put down when it would be revived", ({ cells, open }) =>
+    Effect.gen(function* () {
+      const first = yield* open("keeper")
+      const { agent, userId } = yield* owner
+      yield* first.keeper.deploy(agent.id)
+      yield* (yield* AgentRepository).remove(agent.id)
+      yield* cells.dies(userId)
+      yield* until(Effect.map(rowsOf(userId), ({ desired }) => desired === "down"))
+      yield* until(isSettled(cells, userId))
+      assert.deepInclude(yield* rowsOf(userId), { status: "stopped", startedAt: null })
+    }))
+
+  test("taking the last running agent away leaves one alone that is being provisioned", ({ cells, open }) =>
+    Effect.gen(function* () {
+      const { keeper } = yield* open("keeper")
+      const { agent, userId } = yield* owner
+      yield* keeper.deploy(agent.id)
+      const next = yield* storedAgent(userId, { status: "provisioning" })
+      yield* (yield* AgentRepository).remove(agent.id)
+      yield* keeper.reconfigure(userId)
+      yield* cells.dies(userId)
+      assert.deepStrictEqual((yield* rowsOf(userId)).agents, ["provisioning"])
+      yield* keeper.deploy(next.id)
+      yield* until(isSettled(cells, userId))
+      assert.deepInclude(yield* rowsOf(userId), { desired: "up", agents: ["running"] })
+    }))
+
+  test("the moment of a start is that of the cell that is up", ({ cells, open }) =>
+    Effect.gen(function* () {
+      const { keeper } = yield* open("keeper")
+      const { agent, userId } = yield* owner
+      yield* keeper.deploy(agent.id)
+      yield* cells.dies(userId)
+      yield* until(isSettled(cells, userId))
+      yield* until(
+        Effect.map(
+          rowsOf(userId),
+          ({ startedAt }) => startedAt !== null && DateTime.toEpochMillis(startedAt) === startOf(cells, userId)
+        )
+      )
+    }))
+})
+
+const startOf = (cells: ScriptedCells, userId: UserId) => cells.cells.get(userId)?.cell.startedAt.epochMillis
+
+/** An owner's turn that is held until somebody lets it go. */
+const heldTurn = (userId: UserId) =>
+  Effect.gen(function* () {
+    const [held, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    yield* Effect.fork(
+      (yield* InstanceRepository).serialised(
+        userId,
+        Effect.zipRight(Deferred.succeed(held, undefined), Deferred.await(letGo))
+      )
+    )
+    yield* Deferred.await(held)
+    return Deferred.succeed(letGo, undefined)
+  })
+
+/** Until so many of a keeper's calls have asked for an owner's turn, counted from `dieAt` on. */
+const turnsAsked = ({ steps }: KeeperProcess, number: number) =>
+  until(Effect.sync(() => steps.filter((step) => step === "the owner's turn is asked for").length >= number))

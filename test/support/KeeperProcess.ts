@@ -1,0 +1,100 @@
+import { Users } from "@berth/domain/accounts/Users"
+import { AgentRoster } from "@berth/domain/agents/AgentRoster"
+import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { Allowances } from "@berth/domain/billing/Allowances"
+import { AgentRuntime } from "@berth/domain/instances/AgentRuntime"
+import { BackendAddress } from "@berth/domain/instances/BackendAddress"
+import { CellKeeper } from "@berth/domain/instances/CellKeeper"
+import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as Storage from "@berth/infra/composition/Storage"
+import { Context, Deferred, Effect, Layer, Logger, LogLevel, Redacted, type Scope } from "effect"
+import type { ScriptedCells } from "./ScriptedCells.ts"
+
+const key = Redacted.make(new Uint8Array(32).fill(7))
+
+export const storage = (databaseUrl: Redacted.Redacted, applicationName: string) =>
+  Storage.layer({
+    databaseUrl,
+    maxConnections: 4,
+    applicationName,
+    keys: [{ id: "test", key }],
+    adminEmails: [],
+    verifiedAdminsOnly: false
+  })
+
+/** A backend's keeper that can be killed at a named step, as by kill -9: from then on it does nothing any more. */
+export interface KeeperProcess {
+  readonly keeper: CellKeeper
+  /** Names of the steps it has come to. */
+  readonly steps: ReadonlyArray<string>
+  /** Counts the steps from here on, and dies at the one with this number, from 1. */
+  readonly dieAt: (number: number) => void
+  readonly died: Effect.Effect<void>
+}
+
+export const keeperProcess = (
+  databaseUrl: Redacted.Redacted,
+  cells: ScriptedCells,
+  name: string
+): Effect.Effect<KeeperProcess, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const died = yield* Deferred.make<void>()
+    const steps: Array<string> = []
+    let left = Number.POSITIVE_INFINITY
+    const step = (what: string) =>
+      Effect.suspend(() => {
+        if (left <= 0) return Effect.never
+        steps.push(what)
+        left -= 1
+        return left > 0 ? Effect.void : Effect.zipRight(Deferred.succeed(died, undefined), Effect.never)
+      })
+    const unlessDead = Effect.suspend(() => (left <= 0 ? Effect.never : Effect.void))
+    const around = <A, E, R>(what: string, work: Effect.Effect<A, E, R>) =>
+      Effect.zipRight(step(`before ${what}`), Effect.zipLeft(work, step(`after ${what}`)))
+
+    const watched = Layer.map(storage(databaseUrl, name), (context) => {
+      const instances = Context.get(context, InstanceRepository)
+      const transaction = Context.get(context, Transaction)
+      return context.pipe(
+        Context.add(InstanceRepository, {
+          ...instances,
+          find: (userId) => Effect.zipRight(unlessDead, instances.find(userId)),
+          serialised: (userId, work) =>
+            Effect.zipRight(step("the owner's turn is asked for"), instances.serialised(userId, work)),
+          update: (userId, changes) =>
+            around(`the instance's row says ${Object.keys(changes).join(" and ")}`, instances.update(userId, changes))
+        }),
+        Context.add(Transaction, {
+          ...transaction,
+          run: (work) => around("a transaction", transaction.run(work))
+        })
+      )
+    })
+    const keeper = yield* CellKeeper.pipe(
+      Effect.provide(
+        yield* Layer.build(
+          CellKeeper.Default.pipe(
+            Layer.provide(Layer.mergeAll(Users.Default, AgentRoster.Default, Allowances.Default)),
+            Layer.provide(Layer.succeed(InstanceDriver, cells.driver(step))),
+            Layer.provide(Layer.succeed(AgentRuntime, cells.runtime(step))),
+            Layer.provide(Layer.succeed(BackendAddress, "http://127.0.0.1:1")),
+            Layer.provide(Layer.succeed(LegacyModels, new Map())),
+            Layer.provide(watched),
+            Layer.provide(Logger.minimumLogLevel(LogLevel.None)),
+            Layer.orDie
+          )
+        )
+      )
+    )
+    return {
+      keeper,
+      steps,
+      dieAt: (number) => {
+        steps.length = 0
+        left = number
+      },
+      died: Deferred.await(died)
+    }
+  })
