@@ -136,6 +136,21 @@ const expectWell = (person: Newcomer & { readonly agentId: AgentId }) =>
     expect(yield* cellProcesses(person.userId)).toEqual([yield* pidOf(person.userId)])
   })
 
+/** One cell for an instance that should be up, none for one that should not, and its agent says the same. */
+const isAsTheRowsSay = (person: Newcomer & { readonly agentId: AgentId }) =>
+  Effect.gen(function* () {
+    const { userId } = person
+    const [desired, agent, instance, cells] = yield* Effect.all([
+      Records.desiredOf(userId),
+      person.statusOf(person.agentId),
+      person.api.instances.find({ path: { userId } }),
+      cellProcesses(userId)
+    ])
+    return desired === "up"
+      ? cells.length === 1 && [agent, instance.status].every((status) => ["running", "active"].includes(status))
+      : cells.length === 0 && agent === "stopped" && instance.status === "stopped"
+  })
+
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a kill -9", (it) => {
   it.effect(
     "of a cell in the middle of an answer, the message has failed, and the next one is answered by another cell",
@@ -279,6 +294,42 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       yield* stopped.raw("POST", "/api/agent", { body: { action: "create-session" } })
       yield* Effect.forEach([stopped, started], expectWell, many)
     })
+  )
+
+  it.effect(
+    "of the server in the middle of every lifecycle call, there is a cell exactly where the rows say so",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const verbs = ["start", "stop", "restart", "update", "repair", "reset-memory"] as const
+      const [started, stopped, restarted, updated, repaired, forgetful] = yield* Effect.all(
+        [settled, settled, settled, settled, settled, settled],
+        { concurrency: 3 }
+      )
+      const people = [started, stopped, restarted, updated, repaired, forgetful]
+      const act = (person: Newcomer, verb: string) => person.raw("POST", `/api/instance/${person.userId}/${verb}`)
+      const cellsOf = (person: Newcomer) => Effect.map(cellProcesses(person.userId), (cells) => cells.length)
+      yield* act(started, "stop")
+      yield* forgetful.chat("To be forgotten")
+      yield* Effect.forEach(
+        Array.zip(people, verbs),
+        ([person, verb]) => Effect.forkDaemon(Effect.exit(act(person, verb))),
+        many
+      )
+      // Each is at a step of its own by then: what was to end has ended, what was to come up is on its way.
+      yield* until(Effect.map(Records.desiredOf(stopped.userId), (desired) => desired === "down"))
+      yield* until(
+        Effect.map(Effect.all([cellsOf(restarted), cellsOf(updated), cellsOf(repaired)]), (cells) => cells.includes(0))
+      )
+      yield* killPrograms("server")
+      yield* berth.ready
+      yield* Effect.forEach(people, (person) => until(isAsTheRowsSay(person), "30 seconds"), many)
+      // A conversation is forgotten as a whole or not at all.
+      const { body } = yield* forgetful.raw("GET", "/api/chat")
+      expect([0, 2]).toContain(member(body, "count"))
+      yield* Effect.forEach(people, (person) => act(person, "start"), { concurrency: 3 })
+      yield* Effect.forEach(people, expectWell, many)
+    }),
+    120_000
   )
 
   it.effect(
