@@ -12,7 +12,7 @@ import * as Storage from "@berth/infra/composition/Storage"
 import { Context, Deferred, Effect, Layer, Logger, LogLevel, Redacted, type Scope } from "effect"
 import type { ScriptedCells } from "./ScriptedCells.ts"
 
-const key = Redacted.make(new Uint8Array(32).fill(7))
+const key = Redacted.make(Buffer.alloc(32, 7))
 
 export const storage = (databaseUrl: Redacted.Redacted, applicationName: string) =>
   Storage.layer({
