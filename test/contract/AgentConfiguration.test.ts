@@ -35,19 +35,22 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
   it.effect("keeps what is changed at once, each member by another request", () =>
     Effect.gen(function* () {
       const owner = yield* ownerWithAgent()
-      const changes = [
-        { temperature: 0.5 },
-        { systemPrompt: "Be brief." },
-        { maxTokens: 100 },
-        { timezone: "Europe/Paris" },
-        { model: "gpt-4" }
-      ]
-      const answers = yield* Effect.forEach(changes, (change) => put(owner, change), { concurrency: "unbounded" })
+      const changes = {
+        temperature: 0.5,
+        systemPrompt: "Be brief.",
+        maxTokens: 100,
+        timezone: "Europe/Paris",
+        model: "gpt-4"
+      }
+      const members = Object.entries(changes)
+      const answers = yield* Effect.forEach(members, ([member, value]) => put(owner, { [member]: value }), {
+        concurrency: "unbounded"
+      })
       assert.deepStrictEqual(
         answers.map(({ status }) => status),
-        changes.map(() => 200)
+        members.map(() => 200)
       )
-      assert.deepInclude((yield* read(owner)).body["config"], Object.assign({}, ...changes))
+      assert.deepInclude((yield* read(owner)).body["config"], changes)
     })
   )
 

@@ -55,7 +55,7 @@ const cutConnections = (name: string) =>
       sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name in (${name}, ${`${name} locks`})`
   )
 
-const test = <E, R extends InstanceRepository>(
+const test = <E>(
   name: string,
   body: (given: {
     readonly cells: ScriptedCells

@@ -2,9 +2,12 @@ import { cellAddressFile, CellEnvironment } from "@berth/api/cell/CellContract"
 import { writeFileSync, writeSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
+// This is no test, but a program that does its harm in the course of time.
+import { setInterval, setTimeout } from "node:timers"
 
 /*
- * A program that passes for a cell and then does what its bundle was told: one of these, or nothing.
+ * A program that passes for a cell and then does what its bundle was told: one of these, or nothing. It begins a moment
+ * after it was first asked for its health, so that the driver has taken it for a cell.
  */
 
 /** Put in by whoever bundles this. */
@@ -58,7 +61,10 @@ const behaviours: Readonly<Record<string, () => void>> = {
 }
 
 const startedAt = Date.now()
+let asked = false
 const server = createServer((_request, response) => {
+  if (!asked) setTimeout(() => behaviours[BEHAVIOUR]?.(), 300)
+  asked = true
   response.writeHead(200, { "content-type": "application/json" })
   response.end(JSON.stringify({ status: "ok", runtimeVersion: VERSION, startedAt, agents: [] }))
 })
@@ -69,5 +75,4 @@ server.listen(0, "127.0.0.1", () => {
   const port = typeof address === "object" && address !== null ? address.port : 0
   const ready = { pid: process.pid, port, runtimeVersion: VERSION, startedAt }
   writeFileSync(join(home, cellAddressFile), JSON.stringify(ready))
-  setTimeout(() => behaviours[BEHAVIOUR]?.(), 300)
 })

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Option, Redacted, Schedule } from "effect"
+import { Clock, type Duration, Effect, Option, Redacted, Schedule } from "effect"
 import type { CellClient } from "../../runtime/CellClient.ts"
 import * as CellLog from "./CellLog.ts"
 import { ask } from "./CellSurvey.ts"

@@ -1,4 +1,4 @@
-import { Effect, Predicate } from "effect"
+import { type Effect, Predicate } from "effect"
 import { lstat, opendir } from "node:fs/promises"
 import { join } from "node:path"
 import { type FileTrouble, io } from "./HostFiles.ts"
