@@ -3,11 +3,14 @@ import { AgentRoster } from "@berth/domain/agents/AgentRoster"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
 import { Allowances } from "@berth/domain/billing/Allowances"
 import { AgentRuntime } from "@berth/domain/instances/AgentRuntime"
+import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
+import { CellContents } from "@berth/domain/instances/CellContents"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
+import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import * as Storage from "@berth/infra/composition/Storage"
 import { Context, Deferred, Effect, Layer, Logger, LogLevel, Redacted, type Scope } from "effect"
 import type { ScriptedCells } from "./ScriptedCells.ts"
@@ -76,11 +79,14 @@ export const keeperProcess = (
       Effect.provide(
         yield* Layer.build(
           CellKeeper.Default.pipe(
+            Layer.provide(CellContents.Default),
             Layer.provide(Layer.mergeAll(Users.Default, AgentRoster.Default, Allowances.Default)),
             Layer.provide(Layer.succeed(InstanceDriver, cells.driver(step))),
             Layer.provide(Layer.succeed(AgentRuntime, cells.runtime(step))),
             Layer.provide(Layer.succeed(BackendAddress, "http://127.0.0.1:1")),
             Layer.provide(Layer.succeed(LegacyModels, new Map())),
+            Layer.provide(Layer.succeed(SkillCatalogue, [])),
+            Layer.provide(Layer.succeed(ContextWindows, { of: () => Effect.succeed(128_000) })),
             Layer.provide(watched),
             Layer.provide(Logger.minimumLogLevel(LogLevel.None)),
             Layer.orDie

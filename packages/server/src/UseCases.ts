@@ -7,6 +7,7 @@ import { Agents } from "@berth/domain/agents/Agents"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/Allowances"
+import { CellContents } from "@berth/domain/instances/CellContents"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { Instances } from "@berth/domain/instances/Instances"
@@ -43,6 +44,7 @@ export const backend = Layer.mergeAll(AiLayer.Default, AgentRoster.Default, Cell
 /** The agent manager in this process, which keeps this host's cells. */
 export const agentManager = LocalAgentManager.layer.pipe(
   Layer.provide(CellKeeper.Default),
+  Layer.provide(CellContents.Default),
   Layer.provide(
     Layer.mergeAll(Users.Default, AgentRoster.Default, Layer.provide(ContextWindows.layer, AiLayer.Default))
   )

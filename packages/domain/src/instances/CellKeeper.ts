@@ -1,18 +1,16 @@
-import { Cause, DateTime, Duration, Effect, Fiber, FiberMap, Option, Ref, Stream } from "effect"
+import { Cause, DateTime, Duration, Effect, Fiber, FiberMap, Option, Ref, Schedule, Stream } from "effect"
 import { type User, type UserId } from "../accounts/User.ts"
 import { Users } from "../accounts/Users.ts"
 import type { Agent, AgentId } from "../agents/Agent.ts"
 import { AgentRoster } from "../agents/AgentRoster.ts"
 import { type AgentEvent, type AgentStatus, isUp } from "../agents/AgentStatus.ts"
 import { Allowances } from "../billing/Allowances.ts"
-import { ContextWindows } from "../ai/ContextWindows.ts"
-import { SkillCatalogue } from "../skills/SkillCatalogue.ts"
 import { Transaction } from "../persistence/Transaction.ts"
-import { AgentRuntime, type CellAccess, type RuntimeAgent, type Turn } from "./AgentRuntime.ts"
-import { BackendAddress } from "./BackendAddress.ts"
+import { AgentRuntime, type CellAccess, type Turn } from "./AgentRuntime.ts"
+import { CellContents } from "./CellContents.ts"
 import { afterDeath, deathWindow } from "./CellRestart.ts"
 import { type Instance } from "./Instance.ts"
-import { type Cell, type CellExit, type CellSpec, InstanceDriver } from "./InstanceDriver.ts"
+import { type Cell, type CellExit, InstanceDriver } from "./InstanceDriver.ts"
 import { CellIsUnavailable, InstanceIsUnknown } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 import { agentsToStart } from "./Revival.ts"
@@ -33,14 +31,10 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
     const driver = yield* InstanceDriver
     const runtime = yield* AgentRuntime
     const transaction = yield* Transaction
-    const backendUrl = yield* BackendAddress
-    const skills = yield* SkillCatalogue
-    const windows = yield* ContextWindows
+    const contents = yield* CellContents
     const scope = yield* Effect.scope
     const restarts = yield* FiberMap.make<UserId>()
     const deaths = yield* Ref.make<ReadonlyMap<UserId, ReadonlyArray<number>>>(new Map())
-    /** When the cell was started that this backend has told of its agents; one that is up need not know them yet. */
-    const toldCells = yield* Ref.make<ReadonlyMap<UserId, number>>(new Map())
 
     /** What was begun is finished, also when whoever asked for it has left. */
     const toTheEnd = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -53,44 +47,13 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
         Effect.mapError(() => new InstanceIsUnknown())
       )
 
-    const specOf = (owner: User): Effect.Effect<CellSpec> =>
-      Effect.gen(function* () {
-        const { memoryMb, storageMb } = yield* allowances.of(owner)
-        const token = yield* instances.cellToken(owner.id)
-        return { owner: owner.id, memoryMb, diskMb: storageMb, token, backendUrl }
-      })
-
     const bringUp = Effect.fn("CellKeeper.bringUp")(
       function* (owner: User) {
-        const spec = yield* specOf(owner)
+        const spec = yield* contents.specOf(owner)
         return { cell: yield* driver.start(spec), token: spec.token } satisfies CellAccess
       },
       Effect.mapError(({ reason }) => new CellIsUnavailable({ reason }))
     )
-
-    const toRuntimeAgent = (agent: Agent): Effect.Effect<RuntimeAgent> => {
-      const model = agent.customModel ?? agent.model
-      return Effect.map(windows.of(model, agent.ownerId), (contextWindow) => ({
-        id: agent.id,
-        name: agent.name,
-        model,
-        contextWindow,
-        systemPrompt: agent.config.systemPrompt,
-        temperature: agent.config.temperature,
-        maxTokens: agent.config.maxTokens,
-        timezone: agent.config.timezone,
-        skills: skills.filter(({ id }) => agent.config.skills.includes(id))
-      }))
-    }
-
-    const configure = (access: CellAccess, members: ReadonlyArray<Agent>) =>
-      Effect.forEach(members, toRuntimeAgent).pipe(
-        Effect.flatMap((known) => runtime.configure(access, known)),
-        Effect.mapError(({ reason }) => new CellIsUnavailable({ reason })),
-        Effect.zipRight(
-          Ref.update(toldCells, (all) => new Map(all).set(access.cell.owner, access.cell.startedAt.epochMillis))
-        )
-      )
 
     /** Moves agents and the instance's row in one transaction. */
     const record = (
@@ -118,7 +81,7 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
             if (!members.some(({ id, status }) => id === agentId && status === "provisioning")) return
             const owner = yield* ownerOf(userId)
             const access = yield* bringUp(owner)
-            yield* configure(
+            yield* contents.tell(
               access,
               members.filter(({ id, status }) => isUp(status) || id === agentId)
             )
@@ -162,13 +125,13 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
         if (event === "started" || event === "restarted") {
           if (event === "restarted") yield* driver.stop(owner.id)
           const access = yield* bringUp(owner)
-          yield* configure(access, members)
+          yield* contents.tell(access, members)
           return access.cell
         }
-        const spec = yield* specOf(owner)
+        const spec = yield* contents.specOf(owner)
         // A version that comes up and then does not understand its configuration is no better than one that does not.
         return yield* driver
-          .update(spec, { fresh: event === "repaired" }, (cell) => configure({ cell, token: spec.token }, members))
+          .update(spec, { fresh: event === "repaired" }, (cell) => contents.tell({ cell, token: spec.token }, members))
           .pipe(Effect.catchTag("CellDidNotStart", ({ reason }) => new CellIsUnavailable({ reason })))
       })
 
@@ -261,7 +224,7 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
           if (Option.isNone(cell)) return
           const owned = yield* agents.listOwned(userId)
           if (!owned.some(({ status }) => needsCell(status))) return yield* lower(userId, "stopped")
-          yield* configure(
+          yield* contents.tell(
             { cell: cell.value, token: yield* instances.cellToken(userId) },
             owned.filter(({ status }) => isUp(status))
           )
@@ -286,7 +249,7 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
               return yield* new CellIsUnavailable({ reason: "no agent of the instance is up" })
             }
             const access = yield* bringUp(yield* ownerOf(userId))
-            yield* configure(access, members)
+            yield* contents.tell(access, members)
             yield* instances.update(userId, upChanges(access.cell, isUp(instance.status) ? instance.status : "active"))
             return access
           })
@@ -361,24 +324,28 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
 
     yield* Effect.forkScoped(
       Stream.runForEach(driver.exits, (exit) =>
-        Effect.catchAllCause(onExit(exit), (cause) => Effect.logError("A cell's death was not handled", cause))
+        Effect.catchAllCause(onExit(exit), (cause) =>
+          Effect.zipRight(Effect.logError("A cell's death was not handled", cause), careLater(exit.owner))
+        )
       )
     )
     // A backend that comes back finds its cells running, or brings them back, and ends those that nobody wants.
-    yield* Effect.forkScoped(
-      Effect.gen(function* () {
-        // Those that should be up first: somebody waits for them.
-        const all = [...(yield* instances.listDesired("up")), ...(yield* instances.listDesired("down"))]
-        yield* Effect.forEach(all, ({ userId }) => care(userId), { concurrency: 4, discard: true })
-      }).pipe(
-        Effect.catchAllCause((cause) => Effect.logError("Cells could not be brought to where they should be", cause))
-      )
+    const careForAll = Effect.gen(function* () {
+      // Those that should be up first: somebody waits for them.
+      const all = [...(yield* instances.listDesired("up")), ...(yield* instances.listDesired("down"))]
+      yield* Effect.forEach(all, ({ userId }) => care(userId), { concurrency: 4, discard: true })
+    })
+    yield* careForAll.pipe(
+      Effect.sandbox,
+      Effect.tapError((cause) => Effect.logError("Cells could not be brought to where they should be", cause)),
+      Effect.retry(Schedule.spaced(careAgain)),
+      Effect.unsandbox,
+      Effect.forkScoped
     )
 
     const access = Effect.fn("CellKeeper.access")(function* (userId: UserId) {
       const cell = yield* driver.inspect(userId)
-      const told = (yield* Ref.get(toldCells)).get(userId)
-      return Option.isSome(cell) && cell.value.startedAt.epochMillis === told
+      return Option.isSome(cell) && (yield* contents.isTold(cell.value))
         ? { cell: cell.value, token: yield* instances.cellToken(userId) }
         : yield* revive(userId)
     })

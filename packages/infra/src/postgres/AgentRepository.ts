@@ -65,10 +65,7 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
         )
         return Array.map(rows, toAgent)
       }),
-      reconfigure: Effect.fn("AgentRepository.reconfigure")(function* (
-        id: AgentId,
-        { config, model }: AgentChanges
-      ) {
+      reconfigure: Effect.fn("AgentRepository.reconfigure")(function* (id: AgentId, { config, model }: AgentChanges) {
         const now = yield* DateTime.now
         const columns = [
           sql`updated_at = ${DateTime.toDate(now)}`,
