@@ -9,6 +9,7 @@ import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
 import * as AgentRepository from "../postgres/AgentRepository.ts"
 import * as Charging from "../postgres/Charging.ts"
 import * as ConversationRepository from "../postgres/ConversationRepository.ts"
+import * as CredentialRepository from "../postgres/CredentialRepository.ts"
 import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
 import * as Migrations from "../postgres/Migrations.ts"
@@ -42,6 +43,7 @@ export const layer = (options: StorageOptions) =>
     SubscriptionRepository.layer,
     AgentRepository.layer,
     InstanceRepository.layer,
+    CredentialRepository.layer,
     ConversationRepository.layer,
     Charging.layer,
     Outbox.layer,
