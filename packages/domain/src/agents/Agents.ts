@@ -1,4 +1,4 @@
-import { Array, DateTime, Effect } from "effect"
+import { Array, DateTime, Effect, Option } from "effect"
 import { parseDisplayName } from "../accounts/DisplayName.ts"
 import type { User, UserId } from "../accounts/User.ts"
 import { Allowances } from "../billing/Allowances.ts"
@@ -7,12 +7,15 @@ import { Instances } from "../instances/Instances.ts"
 import { NewAgent } from "../jobs/Job.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
+import { SkillCatalogue } from "../skills/SkillCatalogue.ts"
+import { basicSkillIds } from "../skills/UsableSkills.ts"
 import { Agent, type AgentConfig, AgentId, defaultAgentConfig } from "./Agent.ts"
 import { AgentIsUnknown, AgentNameIsInvalid, PlanLimitIsReached, SubscriptionIsRequired } from "./AgentErrors.ts"
 import { chooseModel } from "./AgentModel.ts"
 import { AgentModels } from "./AgentModels.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import { isUp } from "./AgentStatus.ts"
+import { refuseBeyondPlan, refuseUnknownSkills, withoutRepeats } from "./ConfigurationRules.ts"
 
 export interface AgentRequest {
   readonly name: string
@@ -31,6 +34,8 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
     const outbox = yield* Outbox
     const transaction = yield* Transaction
     const models = yield* AgentModels
+    const catalogue = yield* SkillCatalogue
+    const newAgentConfig: AgentConfig = { ...defaultAgentConfig, skills: basicSkillIds(catalogue) }
 
     /** Accepts a new agent in `provisioning`; its deployment follows through the outbox. The plan's limit is exact under concurrent requests. */
     const provision = Effect.fn("Agents.provision")(function* (owner: User, request: AgentRequest) {
@@ -39,8 +44,10 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
         () => new AgentNameIsInvalid({ reason: "must have 1 to 200 characters and no control characters" })
       )
       const choice = yield* chooseModel(models, request)
+      yield* refuseUnknownSkills(catalogue, newAgentConfig, request.config)
       const allowance = yield* allowances.of(owner)
       if (!allowance.mayProvision) return yield* new SubscriptionIsRequired()
+      yield* refuseBeyondPlan(catalogue, allowance.features, newAgentConfig, request.config)
       const now = yield* DateTime.now
       const agent = new Agent({
         id: AgentId.make(yield* ids.next("agt")),
@@ -48,7 +55,7 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
         name,
         ...choice,
         status: "provisioning",
-        config: { ...defaultAgentConfig, ...request.config },
+        config: { ...newAgentConfig, ...withoutRepeats(request.config) },
         createdAt: now,
         updatedAt: now
       })
@@ -81,6 +88,12 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       return Array.last(Array.filter(yield* agents.listOwned(ownerId), ({ status }) => isUp(status)))
     })
 
-    return { provision, list, find, findFirstUp }
+    /** Whom a request means that names none and can do with an agent that is not up: the oldest that is, else the oldest. */
+    const findFirst = Effect.fn("Agents.findFirst")(function* (ownerId: UserId) {
+      const owned = yield* agents.listOwned(ownerId)
+      return Option.orElse(Array.last(Array.filter(owned, ({ status }) => isUp(status))), () => Array.last(owned))
+    })
+
+    return { provision, list, find, findFirstUp, findFirst }
   })
 }) {}

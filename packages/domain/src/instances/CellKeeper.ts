@@ -6,7 +6,9 @@ import { AgentRoster } from "../agents/AgentRoster.ts"
 import { type AgentEvent, isUp } from "../agents/AgentStatus.ts"
 import { Allowances } from "../billing/Allowances.ts"
 import { ContextWindows } from "../ai/ContextWindows.ts"
+import type { PlanFeatures } from "../billing/PlanFeatures.ts"
 import { SkillCatalogue } from "../skills/SkillCatalogue.ts"
+import { usableSkills } from "../skills/UsableSkills.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { AgentRuntime, type CellAccess, type RuntimeAgent, type Turn } from "./AgentRuntime.ts"
 import { BackendAddress } from "./BackendAddress.ts"
@@ -63,23 +65,36 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
       Effect.mapError(({ reason }) => new CellIsUnavailable({ reason }))
     )
 
-    const toRuntimeAgent = (agent: Agent): Effect.Effect<RuntimeAgent> => {
-      const model = agent.customModel ?? agent.model
-      return Effect.map(windows.of(model), (contextWindow) => ({
-        id: agent.id,
-        name: agent.name,
-        model,
-        contextWindow,
-        systemPrompt: agent.config.systemPrompt,
-        temperature: agent.config.temperature,
-        maxTokens: agent.config.maxTokens,
-        timezone: agent.config.timezone,
-        skills: skills.filter(({ id }) => agent.config.skills.includes(id))
-      }))
-    }
+    const toRuntimeAgent =
+      (features: PlanFeatures) =>
+      (agent: Agent): Effect.Effect<RuntimeAgent> => {
+        const model = agent.customModel ?? agent.model
+        return Effect.map(windows.of(model), (contextWindow) => ({
+          id: agent.id,
+          name: agent.name,
+          model,
+          contextWindow,
+          systemPrompt: agent.config.systemPrompt,
+          temperature: agent.config.temperature,
+          maxTokens: agent.config.maxTokens,
+          timezone: agent.config.timezone,
+          skills: usableSkills(skills, features, agent.config.skills)
+        }))
+      }
+
+    /** What the owner's plan has now, which may be less than what his agents were given once. */
+    const featuresOf = (userId: UserId) =>
+      ownerOf(userId).pipe(
+        Effect.flatMap(allowances.of),
+        Effect.mapBoth({
+          onSuccess: ({ features }) => features,
+          onFailure: () => new CellIsUnavailable({ reason: "its owner is gone" })
+        })
+      )
 
     const configure = (access: CellAccess, members: ReadonlyArray<Agent>) =>
-      Effect.forEach(members, toRuntimeAgent).pipe(
+      featuresOf(access.cell.owner).pipe(
+        Effect.flatMap((features) => Effect.forEach(members, toRuntimeAgent(features))),
         Effect.flatMap((known) => runtime.configure(access, known)),
         Effect.mapError(({ reason }) => new CellIsUnavailable({ reason })),
         Effect.zipRight(
