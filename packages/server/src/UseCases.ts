@@ -10,7 +10,9 @@ import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
+import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
 import { Conversations } from "@berth/domain/interaction/Conversations"
+import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
 import { Layer } from "effect"
@@ -26,9 +28,10 @@ export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default)
 export const web = Layer.mergeAll(
   Accounts.Default,
   CredentialsSignIn.Default,
-  Conversations.Default,
-  AgentConfiguration.Default
+  CredentialVault.Default,
+  AgentHealth.Default
 ).pipe(
+  Layer.provideMerge(Layer.merge(Conversations.Default, AgentConfiguration.Default)),
   Layer.provideMerge(Credentials.Default),
   Layer.provideMerge(Agents.Default),
   Layer.provideMerge(Instances.Default)

@@ -241,6 +241,50 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
     }
   },
   {
+    what: "GET /api/agent?action=health",
+    call: get("/api/agent?action=health"),
+    shape: {
+      status: s.is("running"),
+      version: s.text,
+      apiVersion: s.is("1.0.0"),
+      uptime: s.count,
+      model: s.is("claude-opus-4-6"),
+      channels: [s.is("web")],
+      skills: (value) => Array.isArray(value),
+      lastSeen: s.epochMillis
+    }
+  },
+  {
+    what: "GET /api/agent?action=skills",
+    call: get("/api/agent?action=skills"),
+    shape: { skills: [{ id: s.text, name: s.text, description: s.text, enabled: s.flag }] }
+  },
+  {
+    what: "POST /api/agent update-skill",
+    call: post("/api/agent", { action: "update-skill", skillId: "time", enabled: true, agentId: null }),
+    shape: { success: s.is(true), skillId: s.is("time"), enabled: s.is(true) }
+  },
+  {
+    what: "POST /api/agent set-credential",
+    call: post("/api/agent", { action: "set-credential", key: "discord", value: " a-token " }),
+    shape: { success: s.is(true), key: s.is("discord"), configured: s.is(true) }
+  },
+  {
+    what: "GET /api/agent?action=credentials",
+    call: get("/api/agent?action=credentials"),
+    shape: {
+      credentials: {
+        anthropic: s.is(false),
+        openai: s.is(false),
+        openrouter: s.is(false),
+        google: s.is(false),
+        telegram: s.is(false),
+        discord: s.is(true),
+        whatsapp: s.is(false)
+      }
+    }
+  },
+  {
     what: "POST /api/chat",
     call: post("/api/chat", { message: "hello", topic: "greetings" }),
     shape: {
