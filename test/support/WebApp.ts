@@ -12,6 +12,8 @@ import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as Storage from "@berth/infra/composition/Storage"
+import * as JoseAccessTokens from "@berth/infra/crypto/AccessTokens"
+import { generateJwtKey, parseJwtKey } from "@berth/infra/crypto/JwtKey"
 import * as Argon2 from "@berth/infra/crypto/PasswordHasher"
 import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
 import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
@@ -136,6 +138,11 @@ const make = (options: WebAppOptions) =>
       verifiedAdminsOnly: false
     })
     const around = Layer.mergeAll(
+      JoseAccessTokens.layer({
+        key: yield* parseJwtKey(generateJwtKey()),
+        issuer: appUrl.origin,
+        audience: `${appUrl.origin}/api`
+      }),
       Layer.succeed(WebSettings, {
         appUrl,
         agentsDomain: "agents.localhost",

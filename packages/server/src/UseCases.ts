@@ -13,6 +13,7 @@ import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
 import { Conversations } from "@berth/domain/interaction/Conversations"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
+import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
 import { Layer } from "effect"
@@ -29,6 +30,7 @@ export const web = Layer.mergeAll(
   Accounts.Default,
   CredentialsSignIn.Default,
   CredentialVault.Default,
+  BearerSessions.Default,
   AgentHealth.Default
 ).pipe(
   Layer.provideMerge(Layer.merge(Conversations.Default, AgentConfiguration.Default)),

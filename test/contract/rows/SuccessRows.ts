@@ -391,6 +391,27 @@ const recordRows: ReadonlyArray<SuccessRow> = [
 
 const sessionRows: ReadonlyArray<SuccessRow> = [
   {
+    what: "POST /api/auth/token",
+    call: ({ owner }) => ({ method: "POST", path: "/api/auth/token", as: owner }),
+    shape: { token: s.matching(/^[\w-]+\.[\w-]+\.[\w-]+$/), expiresAt: s.timestamp }
+  },
+  {
+    what: "GET /.well-known/jwks.json",
+    call: () => ({ method: "GET", path: "/.well-known/jwks.json" }),
+    shape: {
+      keys: [
+        {
+          kty: s.is("OKP"),
+          crv: s.is("Ed25519"),
+          x: s.matching(/^[\w-]{43}$/),
+          kid: s.matching(/^[\w-]{43}$/),
+          alg: s.is("EdDSA"),
+          use: s.is("sig")
+        }
+      ]
+    }
+  },
+  {
     what: "GET /api/auth/session",
     call: get("/api/auth/session"),
     shape: { user: { id: s.id("usr"), email: s.text, name: s.text }, expiresAt: s.matching(/^\d{4}-.*Z$/) }
