@@ -21,6 +21,7 @@ const put = (json: unknown, as: OwnerWithAgent) =>
 const configOf = (owner: OwnerWithAgent) =>
   Effect.map(get(`/api/agents/${owner.agent.id}/config`, owner), ({ body }) => body["config"])
 const healthOf = (owner: App.SignedIn) => Effect.map(get("/api/agent?action=health", owner), ({ body }) => body)
+const Endpoints = Schema.Record({ key: Schema.String, value: Schema.NonEmptyString })
 const Enabled = Schema.Array(Schema.Struct({ id: Schema.String, enabled: Schema.Boolean }))
 /** Each skill's id, and whether it works. */
 const skillsOf = (owner: App.SignedIn, query = "") =>
@@ -198,7 +199,7 @@ layer(App.layer(), { excludeTestServices: true })("The index of GET /api/agent",
     Effect.gen(function* () {
       const owner = yield* App.newcomer()
       const { body } = yield* get("/api/agent", owner)
-      const listed = Object.keys(Object(body["endpoints"]))
+      const listed = Object.keys(Schema.decodeUnknownSync(Endpoints)(body["endpoints"]))
       const actions = ["health", "sessions", "session", "memory", "skills", "credentials"]
       for (const action of actions)
         assert.isTrue(
