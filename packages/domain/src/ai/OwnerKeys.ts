@@ -1,12 +1,24 @@
-import { Context, type Effect, type Redacted } from "effect"
+import { Context, Effect, Layer, type Redacted } from "effect"
 import type { UserId } from "../accounts/User.ts"
+import type { ProviderName } from "./Model.ts"
 
-/** Keys of model providers that an owner has given us: used when the AI layer works for him, before the platform's own. */
+/** The providers whose keys owners can bring. */
+export const ownableProviders = [
+  "openrouter",
+  "anthropic",
+  "openai",
+  "google"
+] as const satisfies ReadonlyArray<ProviderName>
+export type OwnableProvider = (typeof ownableProviders)[number]
+
+/** An owner's own keys, by provider. */
+export type ModelKeys = { readonly [name in OwnableProvider]?: Redacted.Redacted }
+
+/** The keys that owners have brought for their own model calls. */
 export class OwnerKeys extends Context.Tag("@berth/OwnerKeys")<
   OwnerKeys,
-  {
-    readonly of: (userId: UserId) => Effect.Effect<{
-      readonly [name in "openrouter" | "openai" | "anthropic" | "google"]?: Redacted.Redacted
-    }>
-  }
->() {}
+  { readonly of: (userId: UserId) => Effect.Effect<ModelKeys> }
+>() {
+  /** Where nobody brings keys. */
+  static readonly none = Layer.succeed(OwnerKeys, { of: () => Effect.succeed({}) })
+}
