@@ -1,6 +1,16 @@
 // Bundles the programs into dist/. Does nothing when neither the sources nor the packages have changed.
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { isBuiltin } from "node:module"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -19,6 +29,9 @@ const optional = ["@valkey/valkey-glide", "pg-native", "bufferutil", "utf-8-vali
 /** Programs and what they may leave outside. A cell's bundle is copied to places without node_modules, so: nothing. */
 const programs = { supervisor: external, server: external, worker: external, runtime: [] }
 
+/** Skill folders that the server reads at its start, beside the programs. */
+const skills = join(root, "packages", "runtime", "skills")
+
 const entry = (name) => join(root, "packages", name, "src", "main.ts")
 
 const filesBelow = (directory) =>
@@ -33,6 +46,7 @@ const sources = () => {
       .map((directory) => join(directory, "src"))
       .filter((directory) => existsSync(directory))
       .flatMap(filesBelow),
+    ...filesBelow(skills),
     ...packages.map((directory) => join(directory, "package.json")).filter((file) => existsSync(file)),
     join(root, "package.json"),
     join(root, "pnpm-lock.yaml"),
@@ -49,6 +63,7 @@ const fingerprint = () => {
 const isBuilt = (wanted, names) =>
   existsSync(stamp) &&
   readFileSync(stamp, "utf8") === wanted &&
+  existsSync(join(dist, "skills")) &&
   names.every((name) => existsSync(join(dist, `${name}.mjs`)))
 
 const bundle = async (names) => {
@@ -82,9 +97,19 @@ const bundle = async (names) => {
   // Its helper process holds hundreds of megabytes for as long as it lives, and who builds goes on to run the service.
   const results = await Promise.all(started).finally(() => void stop())
   names.forEach((name, index) => assertSelfContained(name, results[index].metafile))
+  copySkills()
   // A program that starts meanwhile finds the old bundle or the new one, never half of one.
   for (const file of readdirSync(made)) renameSync(join(made, file), join(dist, file))
   rmSync(made, { recursive: true })
+}
+
+const copySkills = () => {
+  const [made, old] = [join(dist, ".new-skills"), join(dist, ".old-skills")]
+  for (const left of [made, old]) rmSync(left, { recursive: true, force: true })
+  cpSync(skills, made, { recursive: true })
+  if (existsSync(join(dist, "skills"))) renameSync(join(dist, "skills"), old)
+  renameSync(made, join(dist, "skills"))
+  rmSync(old, { recursive: true, force: true })
 }
 
 const assertSelfContained = (name, { outputs }) => {

@@ -1,6 +1,12 @@
 import { AgentId } from "@berth/domain/agents/Agent"
 import { UserId } from "@berth/domain/accounts/User"
-import { AgentRuntime, type CellAccess, type RuntimeAgent, type Turn } from "@berth/domain/instances/AgentRuntime"
+import {
+  AgentRuntime,
+  type CellAccess,
+  type RuntimeAgent,
+  type Turn,
+  type TurnEvent
+} from "@berth/domain/instances/AgentRuntime"
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
@@ -314,9 +320,7 @@ for (const speaker of [berth])
 
     test("fails a turn when the backend cannot be reached, and stays up", () =>
       Effect.gen(function* () {
-        const access = yield* Effect.scoped(Effect.map(modelBackend, ({ url }) => url)).pipe(
-          Effect.flatMap((url) => speaker.cell({ url, calls: [], script: () => {} }))
-        )
+        const access = yield* Effect.flatMap(Effect.scoped(modelBackend), speaker.cell)
         const runtime = yield* speaker.runtime(() => {})
         yield* runtime.configure(access, [agent("agt_1")])
         expect((yield* failureOf(runtime.chat(access, turn("hello"))))._tag).toBe("TurnFailed")
@@ -378,6 +382,115 @@ for (const speaker of [berth])
         yield* finish(backend.calls[0], "come")
         expect(Chunk.toReadonlyArray(yield* Fiber.join(fiber)).at(-1)).toMatchObject({ reply: "welcome" })
         yield* Fiber.join(stopping)
+      }))
+
+    const toolCall = (name: string, args: unknown) =>
+      ({ type: "tool-call", call: { id: `call_${name}`, name, arguments: JSON.stringify(args) } }) as const
+
+    /** A model that uses tools, a list of them for each call, and then says what the last ones gave. */
+    const using =
+      (...rounds: ReadonlyArray<ReadonlyArray<ReturnType<typeof toolCall>>>) =>
+      (call: ModelCall): void => {
+        const at = call.request.messages.filter((message) => "toolCalls" in message).length
+        const wanted = rounds[at] ?? []
+        const results = call.request.messages.slice(-(rounds[at - 1]?.length ?? 0)).map(({ content }) => content)
+        call.send(...wanted, ...(wanted.length > 0 ? [] : [{ type: "delta" as const, text: results.join("\n") }]))
+        call.send({ type: "done", model: "m", provider: "p" })
+        call.end()
+      }
+
+    const skill = (...tools: ReadonlyArray<string>) => ({
+      id: "tools",
+      description: "Has tools.",
+      instructions: "Use them.",
+      tools
+    })
+    const replyOf = (events: Chunk.Chunk<TurnEvent>) =>
+      Chunk.toReadonlyArray(events).flatMap((event) => (event.type === "done" ? [event.reply] : []))[0]
+
+    test("lets an agent use the tools of its skills, on every file system and permission that a cell has", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        const names = [
+          "calculate",
+          "current_time",
+          "write_file",
+          "read_file",
+          "list_files",
+          "delete_file",
+          "fetch_web_page"
+        ]
+        yield* runtime.configure(access, [agent("agt_1", { skills: [skill(...names)] }), agent("agt_2")])
+        backend.script(
+          using(
+            [toolCall("calculate", { expression: "2^10 / 3 * 3" }), toolCall("current_time", {})],
+            [toolCall("write_file", { path: "notes/one.md", content: "first\n" })],
+            [toolCall("read_file", { path: "notes/one.md" }), toolCall("list_files", {})]
+          )
+        )
+        const reply = replyOf(yield* Stream.runCollect(ask("go")))
+        expect(reply).toContain("first\n")
+        expect(reply).toContain("notes/one.md (6 bytes)")
+        const [, second] = backend.calls
+        expect(second?.request.messages.at(-2)?.content).toBe("1024")
+        expect(second?.request.messages.at(-1)?.content).toContain("(Europe/Paris)")
+        // Files outlive the turn, and nothing leads out of them or into private networks.
+        backend.script(
+          using([
+            toolCall("read_file", { path: "notes/one.md" }),
+            toolCall("read_file", { path: "../../agt_2/files/x" }),
+            toolCall("fetch_web_page", { url: backend.url.replace("http://", "http://localhost.:1@") }),
+            toolCall("fetch_web_page", { url: backend.url }),
+            toolCall("delete_file", { path: "notes/one.md" })
+          ])
+        )
+        const later = replyOf(yield* Stream.runCollect(ask("again", { sessionId: "chs_2" })))
+        expect(later?.split("\n")).toStrictEqual([
+          "first",
+          "",
+          "The path must not contain ..",
+          "The address must not contain a user or password.",
+          "The host is not on the public internet, so it cannot be read.",
+          "It is deleted."
+        ])
+        backend.script(using([toolCall("read_file", { path: "notes/one.md" })]))
+        const other = yield* Stream.runCollect(ask("go", { agentId: AgentId.make("agt_2"), sessionId: "chs_3" }))
+        expect(replyOf(other)).toContain("no tool of that name")
+      }))
+
+    test("remembers and recalls through the backend, by the cell's token", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        yield* runtime.configure(access, [agent("agt_1", { skills: [skill("remember", "recall")] })])
+        backend.script(
+          using([toolCall("remember", { text: "Mia likes tea." })], [toolCall("recall", { query: "tea" })])
+        )
+        expect(replyOf(yield* Stream.runCollect(ask("go")))).toContain("Mia likes tea.")
+        expect(backend.memoryCalls.map(({ token }) => token)).toStrictEqual(Array(2).fill("the token of the cell"))
+      }))
+
+    test("tells when a conversation was too long and what stands for it now", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        yield* runtime.configure(access, [agent("agt_1", { contextWindow: 4_000 })])
+        backend.script((call) => {
+          const summing = call.request.messages[0]?.content.startsWith("Summarise the conversation") === true
+          Effect.runSync(finish(call, summing ? "They counted." : "fine"))
+        })
+        const history = Array.from({ length: 20 }, (_, at) => ({
+          seq: at + 1,
+          role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
+          content: `${at} ${"x".repeat(600)}`
+        }))
+        const events = Chunk.toReadonlyArray(yield* Stream.runCollect(ask("go on", { history })))
+        expect(events).toMatchObject([
+          { type: "compacted", summary: "They counted." },
+          { type: "delta", text: "fine" },
+          { type: "done", reply: "fine" }
+        ])
+        expect(backend.calls.at(-1)?.request.messages[0]?.content).toContain(
+          "Earlier in this conversation:\nThey counted."
+        )
       }))
 
     test("carries the trace on to the model's call", () =>

@@ -211,6 +211,24 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
+  it.effect("takes no turn from a process whose clock is wrong", () =>
+    Effect.gen(function* () {
+      const { failAbandoned, renewLease } = yield* ConversationRepository
+      const { session } = yield* conversation
+      const inAMinute = Effect.map(DateTime.now, (now) => DateTime.add(now, { minutes: 1 }))
+      // A test's clock says 1970.
+      const slow = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestContext.TestContext)
+      const started = yield* slow(Effect.flatMap(inAMinute, (until) => say(session, "started", until)))
+      const renewed = yield* say(session, "renewed", yield* inAMinute)
+      yield* slow(Effect.flatMap(inAMinute, (until) => renewLease(renewed.id, until)))
+      const failed = (yield* failAbandoned(yield* DateTime.now)).map(({ id }) => id)
+      assert.notInclude(failed, started.id)
+      assert.notInclude(failed, renewed.id)
+      const later = (yield* slow(Effect.flatMap(inAMinute, failAbandoned))).map(({ id }) => id)
+      assert.includeMembers(later, [started.id, renewed.id])
+    })
+  )
+
   it.effect("lists and counts a user's messages over all sessions, newest first", () =>
     Effect.gen(function* () {
       const { countOfUser, listOfUser } = yield* ConversationRepository

@@ -23,16 +23,18 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
       const user = yield* storedUser()
       const agent = yield* storedAgent(user.id)
       const call = { provider: "sandbox", model: "sandbox/echo", promptTokens: 12, completionTokens: 3 } as const
-      yield* record({ ...call, userId: user.id, agentId: agent.id, costUsd: 0.00001234 })
-      yield* record({ ...call, userId: null, agentId: null, costUsd: 1e-7 })
-      yield* record({ ...call, userId: UserId.make("usr_gone"), agentId: AgentId.make("agt_gone"), costUsd: 0 })
+      yield* record({ ...call, userId: user.id, agentId: agent.id, costUsd: 0.00001234, ownKey: true })
+      yield* record({ ...call, userId: null, agentId: null, costUsd: 1e-7, ownKey: false })
+      const gone = { userId: UserId.make("usr_gone"), agentId: AgentId.make("agt_gone") }
+      yield* record({ ...call, ...gone, costUsd: 0, ownKey: false })
       const rows = yield* sql`
-        select user_id, agent_id, provider, prompt_tokens, completion_tokens, cost_usd::text from model_usage order by id`
+        select user_id, agent_id, provider, prompt_tokens, completion_tokens, cost_usd::text, own_key
+        from model_usage order by id`
       const recorded = { provider: "sandbox", promptTokens: 12, completionTokens: 3 }
       assert.deepStrictEqual(rows, [
-        { ...recorded, userId: user.id, agentId: agent.id, costUsd: "0.00001234" },
-        { ...recorded, userId: null, agentId: null, costUsd: "0.0000001" },
-        { ...recorded, userId: null, agentId: null, costUsd: "0" }
+        { ...recorded, userId: user.id, agentId: agent.id, costUsd: "0.00001234", ownKey: true },
+        { ...recorded, userId: null, agentId: null, costUsd: "0.0000001", ownKey: false },
+        { ...recorded, userId: null, agentId: null, costUsd: "0", ownKey: false }
       ])
     })
   )

@@ -1,6 +1,7 @@
+import { UserId } from "@berth/domain/accounts/User"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { NewAgent } from "@berth/domain/jobs/Job"
-import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
+import { inFlightPerOwner, Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresOutbox from "@berth/infra/postgres/Outbox"
 import * as Postgres from "@berth/infra/postgres/Postgres"
@@ -17,8 +18,8 @@ const Live = Layer.merge(PostgresOutbox.layer, PostgresTransaction.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
 )
 
-const append = (agent: string) =>
-  Effect.flatMap(Outbox, (outbox) => outbox.append(NewAgent, { agentId: AgentId.make(agent) }))
+const append = (agent: string, owner?: UserId) =>
+  Effect.flatMap(Outbox, (outbox) => outbox.append(NewAgent, { agentId: AgentId.make(agent) }, owner))
 
 const agentOf = ({ payload }: OutboxEntry) => Schema.decodeUnknownSync(NewAgent.payload)(payload).agentId
 
@@ -73,7 +74,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
     Effect.gen(function* () {
       const outboxes = [yield* Outbox, yield* elsewhere, yield* elsewhere]
       const agents = Array.from({ length: 60 }, (_, n) => `agt_${String(n).padStart(2, "0")}`)
-      yield* Effect.forEach(agents, append)
+      yield* Effect.forEach(agents, (agent) => append(agent))
       const published: Array<string> = []
       const runs = yield* Effect.forEach(
         outboxes,
@@ -101,7 +102,7 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
   it.effect("keeps what could not be published, marks what was, and lets no failing entry hold up the others", () =>
     Effect.gen(function* () {
       const { relay } = yield* Outbox
-      yield* Effect.forEach(["agt_1", "agt_poison", "agt_2", "agt_3"], append)
+      yield* Effect.forEach(["agt_1", "agt_poison", "agt_2", "agt_3"], (agent) => append(agent))
       const seen: Array<string> = []
       const publish = (entry: OutboxEntry) =>
         agentOf(entry) === "agt_poison" ? Effect.fail("unwanted") : Effect.sync(() => void seen.push(agentOf(entry)))
@@ -151,6 +152,44 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
       assert.isBelow(Duration.toMillis(deaf), 3000)
       yield* eventually(listening, (count) => count === 1)
       assert.deepStrictEqual(yield* drained, ["agt_waited_for", "agt_meanwhile"])
+    })
+  )
+
+  it.effect("lets nobody who comes after a crowd wait for it", () =>
+    Effect.gen(function* () {
+      const { relay, settle } = yield* Outbox
+      const [many, one, other] = [UserId.make("usr_many"), UserId.make("usr_one"), UserId.make("usr_other")]
+      yield* Effect.forEach(Array.from({ length: 200 }), (_, n) => append(`agt_many_${n}`, many))
+      yield* append("agt_one", one)
+      yield* Effect.forEach([1, 2], (n) => append(`agt_other_${n}`, other))
+      const published: Array<OutboxEntry> = []
+      const round = relay(50, (entry) => Effect.sync(() => published.push(entry)))
+      const left = () => published.splice(0).map(agentOf)
+
+      assert.strictEqual(yield* round, inFlightPerOwner + 3)
+      const [running] = published
+      assert.deepStrictEqual(left(), [
+        "agt_many_0",
+        "agt_one",
+        "agt_other_1",
+        "agt_many_1",
+        "agt_other_2",
+        "agt_many_2",
+        "agt_many_3"
+      ])
+      // Nobody settled: the crowd has no room, whoever else comes has.
+      assert.strictEqual(yield* round, 0)
+      yield* append("agt_late", one)
+      yield* settle(running?.id ?? "")
+      yield* settle(running?.id ?? "")
+      yield* settle("unknown")
+      assert.strictEqual(yield* round, 2)
+      assert.sameMembers(left(), ["agt_late", "agt_many_4"])
+      // A job that was never settled stands in the way for a while only.
+      const sql = yield* SqlClient
+      yield* sql`update outbox set published_at = published_at - interval '16 minutes' where published_at is not null`
+      assert.strictEqual(yield* round, inFlightPerOwner)
+      yield* sql`delete from outbox`
     })
   )
 

@@ -1,4 +1,4 @@
-import { Session, SessionId } from "@berth/domain/sessions/Session"
+import { maximumSessions, Session, SessionId } from "@berth/domain/sessions/Session"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import type { UserId } from "@berth/domain/accounts/User"
 import * as PostgresSessionRepository from "@berth/infra/postgres/SessionRepository"
@@ -16,11 +16,11 @@ const Live = Layer.merge(PostgresSessionRepository.layer, PostgresUserRepository
 const start = DateTime.unsafeMake("2026-03-01T12:00:00.123Z")
 const after = (hours: number) => DateTime.add(start, { hours })
 
-const storedSession = (userId: UserId, expiresAt = after(1)) =>
+const storedSession = (userId: UserId, expiresAt = after(1), createdAt = start) =>
   Effect.gen(function* () {
     const sessions = yield* SessionRepository
     const name = yield* unique("ses")
-    const session = Session.make({ id: SessionId.make(name), userId, createdAt: start, expiresAt })
+    const session = Session.make({ id: SessionId.make(name), userId, createdAt, expiresAt })
     yield* sessions.insert(session, `hash of ${name}`)
     return { session, hash: `hash of ${name}` }
   })
@@ -59,6 +59,22 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
         Option.some({ session: another.session, user })
       )
       yield* sessions.remove(another.session.id)
+    })
+  )
+
+  it.effect("keeps the newest hundred of a user, and everybody else's", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const [user, other] = yield* Effect.all([storedUser(), storedUser()])
+      const foreign = yield* storedSession(other.id)
+      const made = yield* Effect.forEach(Array.from({ length: maximumSessions + 2 }), (_, n) =>
+        storedSession(user.id, after(1), DateTime.add(start, { minutes: n }))
+      )
+      const left = yield* Effect.filter([...made, foreign], ({ hash }) =>
+        Effect.map(sessions.findByTokenHash(hash, start), Option.isSome)
+      )
+      assert.deepStrictEqual(left, [...made.slice(2), foreign])
+      yield* Effect.forEach([user, other], ({ id }) => sessions.removeAllOf(id))
     })
   )
 

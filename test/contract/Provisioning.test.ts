@@ -58,6 +58,19 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
       })
     )
 
+  it.effect("are one on a plan that nobody knows, which is free in everything else", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const owner = yield* App.newcomer("enterprise")
+      yield* sql`update subscriptions set plan = 'platinum' where user_id = ${owner.user.id}`
+      yield* sql`update users set plan = 'platinum' where id = ${owner.user.id}`
+      const settings = yield* web({ method: "GET", path: "/api/settings", as: owner })
+      assert.deepStrictEqual([settings.status, settings.body["plan"]], [200, "free"])
+      assert.strictEqual(yield* accepted(owner, 4, 1), 1)
+    })
+  )
+
   it.effect("are unlimited on network", () =>
     Effect.gen(function* () {
       const owner = yield* App.newcomer("network")
@@ -149,6 +162,50 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
       yield* withKey(owner, "key")
       for (const json of [{ name: "Twice" }, { name: "Once", model: "gpt-4" }, {}])
         assertError(yield* withKey(owner, "key", json), { status: 422, code: "idempotency_key_reused" })
+      assert.strictEqual((yield* agentsOf(owner)).length, 1)
+    })
+  )
+
+  /** What a server leaves behind that was killed after its transaction and before it kept the answer. */
+  const dieUnanswered = Effect.flatMap(
+    SqlClient,
+    (sql) => sql`update idempotency_keys set response_sealed = null, lease_until = now() - interval '1 second'`
+  )
+
+  it.effect("makes one agent also when the server dies before it answers, or cannot keep its answer", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("starter")
+      const first = yield* withKey(owner, "key")
+      yield* dieUnanswered
+      const again = yield* Effect.replicateEffect(withKey(owner, "key"), 4, { concurrency: "unbounded" })
+      for (const answer of again) assert.deepStrictEqual([answer.status, answer.text], [201, first.text])
+      yield* dieUnanswered
+      yield* lapse(owner)
+      assert.deepStrictEqual((yield* withKey(owner, "key")).text, first.text)
+      assert.strictEqual((yield* agentsOf(owner)).length, 1)
+    })
+  )
+
+  it.effect("is answered although the answer cannot be kept, and names the same agent when asked again", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const owner = yield* App.newcomer("pro")
+      const first = yield* Effect.acquireUseRelease(
+        sql`alter table idempotency_keys rename column response_sealed to hidden`.pipe(
+          Effect.zipRight(
+            sql`alter table idempotency_keys add column response_sealed text check (response_sealed is null)`
+          )
+        ),
+        () => withKey(owner, "key"),
+        () =>
+          sql`alter table idempotency_keys drop column response_sealed`.pipe(
+            Effect.zipRight(sql`alter table idempotency_keys rename column hidden to response_sealed`),
+            Effect.orDie
+          )
+      )
+      assert.strictEqual(first.status, 201)
+      yield* sql`update idempotency_keys set lease_until = now()`
+      assert.strictEqual((yield* withKey(owner, "key")).text, first.text)
       assert.strictEqual((yield* agentsOf(owner)).length, 1)
     })
   )

@@ -1,6 +1,7 @@
+import { Transaction } from "@berth/domain/persistence/Transaction"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { createHash } from "node:crypto"
 import type { HttpAnswer } from "../support/HttpCall.ts"
 import { unique } from "../support/Samples.ts"
@@ -97,6 +98,31 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
       const { value } = cookieOf(yield* signIn(email, password, { cookie: `${cookieName}=${planted}` }))
       assert.notStrictEqual(value, planted)
       assert.strictEqual(yield* whoIs(`${cookieName}=${planted}`), 401)
+    })
+  )
+
+  it.effect("with a password that is being changed makes no session that outlives the change", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { run } = yield* Transaction
+      const { email, id } = yield* account
+      const waiting = Effect.map(sql`select count(*)::int as waiting from pg_locks where not granted`, ([row]) =>
+        Number(row?.["waiting"])
+      )
+      const answer = yield* run(
+        Effect.gen(function* () {
+          yield* sql`update users set password_hash = '$argon2id$another' where id = ${id}`
+          yield* sql`delete from sessions where user_id = ${id}`
+          const signing = yield* Effect.forkDaemon(signIn(email))
+          // It has verified the old password once it waits for the row, or is done with it.
+          yield* Effect.repeat(Effect.zipLeft(waiting, Effect.sleep("20 millis")), {
+            until: (count) => count > 0 || signing.unsafePoll() !== null
+          })
+          return Fiber.join(signing)
+        })
+      ).pipe(Effect.flatten)
+      assertError(answer, { status: 401, code: "invalid_credentials" })
+      assert.strictEqual((yield* sql`select from sessions where user_id = ${id}`).length, 0)
     })
   )
 

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { readAnswer, sendBytes } from "../support/RawHttp.ts"
 import * as App from "../support/WebApp.ts"
 import { assertError, withoutTrace } from "./Answers.ts"
 import { ownerWithAgent } from "./Scene.ts"
@@ -109,6 +110,65 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
         headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
       })
       assert.strictEqual(answer.body["traceId"], traceId)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => {
+  const hostile: ReadonlyArray<readonly [string, string, number, string]> = [
+    ["headers without end", `GET / HTTP/1.1\r\nhost: a\r\nx: ${"a".repeat(20_000)}\r\n\r\n`, 431, "headers_too_large"],
+    ["a path without end", `GET /${"a".repeat(20_000)} HTTP/1.1\r\nhost: a\r\n\r\n`, 431, "headers_too_large"],
+    ["no request line", "hello there\r\n\r\n", 400, "malformed_request"],
+    ["a TLS greeting", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003", 400, "malformed_request"],
+    ["an unknown version", "GET / HTTP/9.9\r\nhost: a\r\n\r\n", 400, "malformed_request"],
+    ["an unknown method", "BREW / HTTP/1.1\r\nhost: a\r\n\r\n", 400, "malformed_request"],
+    ["no host", "GET / HTTP/1.1\r\nconnection: close\r\n\r\n", 400, "malformed_request"],
+    [
+      "two lengths",
+      "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+      400,
+      "malformed_request"
+    ],
+    [
+      "a length and chunks",
+      "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+      400,
+      "malformed_request"
+    ],
+    ["a length below zero", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n", 400, "malformed_request"],
+    ["a folded header", "GET / HTTP/1.1\r\nhost: a\r\n x: y\r\n\r\n", 400, "malformed_request"],
+    ["a space before the colon", "GET / HTTP/1.1\r\nhost : a\r\n\r\n", 400, "malformed_request"],
+    ["U+0000 in a header", "GET / HTTP/1.1\r\nhost: a\r\nx: \u0000\r\n\r\n", 400, "malformed_request"],
+    ["CONNECT", "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n", 400, "malformed_request"],
+    ["an Expect that nobody meets", "GET / HTTP/1.1\r\nhost: a\r\nexpect: wonders\r\n\r\n", 417, "expectation_failed"]
+  ]
+  for (const [what, bytes, status, code] of hostile)
+    it.effect(`${what} is ${status} in JSON`, () =>
+      Effect.gen(function* () {
+        const { appUrl } = yield* App.WebApp
+        const port = Number(appUrl.port)
+        const text = yield* sendBytes(port, [Buffer.from(bytes, "latin1")])
+        const { headers, status: answered, text: body } = readAnswer(text)
+        assert.strictEqual(answered, status, text)
+        assertError({ status: answered, headers, text: body, body: JSON.parse(body) }, { status, code })
+        assert.match(String(headers["x-request-id"]), /^req_/)
+        assert.deepInclude(headers, { connection: "close", "x-content-type-options": "nosniff" })
+        assert.strictEqual(headers["content-length"], String(Buffer.byteLength(body, "latin1")))
+        // One answer, and nothing of what came after it.
+        assert.strictEqual(text.split("HTTP/1.1 ").length, 2)
+      })
+    )
+
+  it.effect("a connection that breaks off harms nobody", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.WebApp
+      const port = Number(appUrl.port)
+      yield* Effect.replicateEffect(
+        sendBytes(port, ["POST /api/register HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{"], 50),
+        20,
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual((yield* web({ method: "GET", path: "/health/live" })).status, 200)
     })
   )
 })

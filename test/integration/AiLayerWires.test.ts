@@ -1,7 +1,9 @@
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { AiLimits, defaultAiSettings } from "@berth/domain/ai/AiSettings"
-import { type ChatMessage, ModelCatalogue } from "@berth/domain/ai/ModelChat"
+import { type ChatMessage, ModelCatalogue, ModelProviders } from "@berth/domain/ai/ModelChat"
 import { type ModelCall, ModelUsage } from "@berth/domain/ai/ModelUsage"
+import { UserId } from "@berth/domain/accounts/User"
+import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import * as Catalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
 import * as Providers from "@berth/infra/ai/ModelProvidersLive"
@@ -117,7 +119,11 @@ describe("the catalogue", () => {
 
 describe("the AI layer over real wires", () => {
   /** The layer with its real providers and catalogue, as it lives in the backend, and what usage it recorded. */
-  const aiOf = (providers: Providers.ModelProvidersOptions, openRouterUrl: string | null) =>
+  const aiOf = (
+    providers: Providers.ModelProvidersOptions,
+    openRouterUrl: string | null,
+    keysOf: (userId: UserId) => ModelKeys = () => ({})
+  ) =>
     Effect.gen(function* () {
       const recorded: Array<ModelCall> = []
       const live = Providers.layer(providers)
@@ -132,6 +138,7 @@ describe("the AI layer over real wires", () => {
             live,
             Layer.provide(Catalogue.layer({ openRouterUrl }), live),
             limits,
+            Layer.succeed(OwnerKeys, { of: (userId) => Effect.succeed(keysOf(userId)) }),
             Layer.succeed(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
             Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
           ])
@@ -224,6 +231,59 @@ describe("the AI layer over real wires", () => {
         { model: "anthropic/claude-opus-4-6", provider: "anthropic", outcome: "refused" },
         { provider: "google", outcome: "answered" }
       ])
+    })
+  )
+
+  it.scopedLive("calls with an owner's own key for him alone, and gives it away to nobody else", () =>
+    Effect.gen(function* () {
+      const router = yield* listing()
+      const [ada, bob, eve] = [UserId.make("usr_ada"), UserId.make("usr_bob"), UserId.make("usr_eve")]
+      const wrong = "sk-bobs-wrong-but-secret"
+      const keys = new Map<UserId, ModelKeys>([
+        [ada, { openrouter: Redacted.make(router.apiKey) }],
+        [bob, { openrouter: Redacted.make(wrong) }]
+      ])
+      const lines: Array<string> = []
+      const logger = Logger.make(({ annotations, cause, message }) => {
+        lines.push(JSON.stringify([message, cause, [...annotations]]))
+      })
+      yield* Effect.gen(function* () {
+        const { ai, recorded } = yield* aiOf(
+          { sandbox: {}, baseUrls: { openrouter: router.baseUrl } },
+          router.baseUrl,
+          (userId) => keys.get(userId) ?? {}
+        )
+        const ask = (userId: UserId) => ai.complete({ ...request, caller: { userId, agentId: null } })
+        expect(yield* ask(ada)).toMatchObject({ provider: "openrouter", ownKey: true })
+        expect(yield* ask(eve)).toMatchObject({ provider: "sandbox", ownKey: false })
+        const failure = yield* Effect.flip(ask(bob))
+        expect(failure.message).toContain("your openrouter key was refused")
+        expect(JSON.stringify([failure, failure.message, failure.stack, lines])).not.toContain(wrong)
+        expect(lines.length).toBeGreaterThan(0)
+        const shown = router.received
+          .filter(({ path }) => path === "/v1/chat/completions")
+          .map(({ headers }) => headers.authorization)
+        expect(shown).toEqual([`Bearer ${router.apiKey}`, `Bearer ${wrong}`])
+        expect(recorded).toMatchObject([
+          { userId: ada, ownKey: true },
+          { userId: eve, ownKey: false }
+        ])
+      }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+    })
+  )
+
+  it.scopedLive("makes one provider of a key, and tells keys apart without them", () =>
+    Effect.gen(function* () {
+      const context = yield* Layer.build(Providers.layer({ sandbox: null }))
+      const { withKey } = Context.get(context, ModelProviders)
+      const first = yield* withKey("openai", Redacted.make("sk-one-secret"))
+      const again = yield* withKey("openai", Redacted.make("sk-one-secret"))
+      const other = yield* withKey("openai", Redacted.make("sk-two-secret"))
+      const elsewhere = yield* withKey("openrouter", Redacted.make("sk-one-secret"))
+      expect(again.provider).toBe(first.provider)
+      expect(other.provider).not.toBe(first.provider)
+      expect(new Set([first, again, other, elsewhere].map(({ keyId }) => keyId)).size).toBe(3)
+      expect(first.keyId).not.toContain("secret")
     })
   )
 

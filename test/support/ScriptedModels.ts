@@ -1,7 +1,8 @@
 import { AiLimits, defaultAiSettings } from "@berth/domain/ai/AiSettings"
 import type { Model, ProviderName } from "@berth/domain/ai/Model"
 import { type ChatChunk, ModelCatalogue, type ModelProvider, ModelProviders } from "@berth/domain/ai/ModelChat"
-import { Context, Duration, Effect, Layer, Ref, Stream } from "effect"
+import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
+import { Context, Duration, Effect, Layer, Redacted, Ref, Stream } from "effect"
 
 export interface ModelScript {
   /** The catalogue; may die. */
@@ -30,7 +31,8 @@ const model = (provider: ProviderName, id: string): Model => ({
   inputCost: 3,
   outputCost: 15,
   contextWindow: 200_000,
-  available: true
+  available: true,
+  takesTools: true
 })
 
 export const models: ReadonlyArray<Model> = [
@@ -51,32 +53,37 @@ const allWell: ModelScript = {
 }
 
 /** Two providers that follow the script, without retries, rests or remembered health, so that each call stands for itself. */
-export const layer: Layer.Layer<ModelProviders | ModelCatalogue | ScriptedModels | AiLimits> = Layer.effectContext(
-  Effect.gen(function* () {
-    const script = yield* Ref.make<Partial<ModelScript>>({})
-    const now = Effect.map(script, (given): ModelScript => ({ ...allWell, ...given }))
-    const provider = (name: ProviderName): ModelProvider => ({
-      name,
-      models: Effect.succeed(models.filter((one) => one.provider === name)),
-      healthy: Effect.flatMap(now, ({ healthy }) => healthy(name)),
-      chat: (...asked) => Stream.unwrap(Effect.map(now, ({ chat }) => chat(...asked)))
-    })
-    return Context.make(ModelProviders, { all: [provider("anthropic"), provider("openai")] }).pipe(
-      Context.add(ModelCatalogue, { all: Effect.flatMap(now, ({ catalogue }) => catalogue) }),
-      Context.add(AiLimits, {
-        ...defaultAiSettings,
-        retry: { ...defaultAiSettings.retry, retries: 0 },
-        breaker: { ...defaultAiSettings.breaker, failures: Number.MAX_SAFE_INTEGER },
-        healthAge: Duration.zero
-      }),
-      Context.add(ScriptedModels, {
-        during: (given) => (effect) =>
-          Effect.acquireUseRelease(
-            Ref.getAndSet(script, given),
-            () => effect,
-            (before) => Ref.set(script, before)
-          )
+export const layer: Layer.Layer<ModelProviders | ModelCatalogue | ScriptedModels | AiLimits | OwnerKeys> =
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const script = yield* Ref.make<Partial<ModelScript>>({})
+      const now = Effect.map(script, (given): ModelScript => ({ ...allWell, ...given }))
+      const provider = (name: ProviderName): ModelProvider => ({
+        name,
+        models: Effect.succeed(models.filter((one) => one.provider === name)),
+        healthy: Effect.flatMap(now, ({ healthy }) => healthy(name)),
+        chat: (...asked) => Stream.unwrap(Effect.map(now, ({ chat }) => chat(...asked)))
       })
-    )
-  })
-)
+      return Context.make(ModelProviders, {
+        all: [provider("anthropic"), provider("openai")],
+        withKey: (name, key) => Effect.succeed({ keyId: `of ${Redacted.value(key).length}`, provider: provider(name) })
+      }).pipe(
+        Context.add(OwnerKeys, { of: () => Effect.succeed({}) }),
+        Context.add(ModelCatalogue, { all: Effect.flatMap(now, ({ catalogue }) => catalogue) }),
+        Context.add(AiLimits, {
+          ...defaultAiSettings,
+          retry: { ...defaultAiSettings.retry, retries: 0 },
+          breaker: { ...defaultAiSettings.breaker, failures: Number.MAX_SAFE_INTEGER },
+          healthAge: Duration.zero
+        }),
+        Context.add(ScriptedModels, {
+          during: (given) => (effect) =>
+            Effect.acquireUseRelease(
+              Ref.getAndSet(script, given),
+              () => effect,
+              (before) => Ref.set(script, before)
+            )
+        })
+      )
+    })
+  )

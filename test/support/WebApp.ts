@@ -35,6 +35,7 @@ import { type HttpAnswer, type HttpCall, send } from "./HttpCall.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
 import { skillCatalogue, storedUser } from "./Samples.ts"
 import * as ScriptedAgentManager from "./ScriptedAgentManager.ts"
+import * as ScriptedJobQueue from "./ScriptedJobQueue.ts"
 import * as ScriptedModels from "./ScriptedModels.ts"
 
 export interface WebAppOptions {
@@ -45,6 +46,10 @@ export interface WebAppOptions {
   /** Whether the web listener calls the agent manager in its process, or over HTTP at the backend listener. */
   readonly managerIs?: "in process" | "remote"
   readonly aiLayerIsPrivate?: boolean
+  /** Password hashes that may wait; by default as many as usual. */
+  readonly maxWaitingHashes?: number
+  /** A migrated database; by default one of its own. */
+  readonly databaseUrl?: Redacted.Redacted
 }
 
 /** A call with who makes it. */
@@ -100,20 +105,26 @@ const fill = ({ as, from, ...call }: AppCall): HttpCall => ({
 })
 
 /** The real hasher, which says what it was asked for. */
-const hasher = (asked: Ref.Ref<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>) =>
-  Layer.map(Argon2.layer({ maxConcurrent: 2 }), (context) => {
-    const real = Context.get(context, PasswordHasher)
-    const note = (method: keyof typeof real) => Ref.update(asked, (before) => [...before, method])
-    return Context.make(PasswordHasher, {
-      hash: (password) => Effect.zipRight(note("hash"), real.hash(password)),
-      verify: (password, hash) => Effect.zipRight(note("verify"), real.verify(password, hash)),
-      verifyNothing: (password) => Effect.zipRight(note("verifyNothing"), real.verifyNothing(password))
-    })
-  })
+const hasher = (
+  asked: Ref.Ref<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>,
+  { maxWaitingHashes }: WebAppOptions
+) =>
+  Layer.map(
+    Argon2.layer({ maxConcurrent: 2, ...(maxWaitingHashes === undefined ? {} : { maxWaiting: maxWaitingHashes }) }),
+    (context) => {
+      const real = Context.get(context, PasswordHasher)
+      const note = (method: keyof typeof real) => Ref.update(asked, (before) => [...before, method])
+      return Context.make(PasswordHasher, {
+        hash: (password) => Effect.zipRight(note("hash"), real.hash(password)),
+        verify: (password, hash) => Effect.zipRight(note("verify"), real.verify(password, hash)),
+        verifyNothing: (password) => Effect.zipRight(note("verifyNothing"), real.verifyNothing(password))
+      })
+    }
+  )
 
 const make = (options: WebAppOptions) =>
   Effect.gen(function* () {
-    const databaseUrl = yield* migratedDatabase
+    const databaseUrl = options.databaseUrl ?? (yield* migratedDatabase)
     const webPort = yield* freePort
     const backendPort = yield* Effect.repeat(freePort, { until: (port) => port !== webPort })
     const [webUrl, backendUrl] = [`http://127.0.0.1:${webPort}`, `http://127.0.0.1:${backendPort}`]
@@ -156,7 +167,7 @@ const make = (options: WebAppOptions) =>
       Layer.succeed(SkillCatalogue, skillCatalogue),
       Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
       Layer.succeed(AccountRules, { referralCredits, walletEmailDomain: `wallet.${appUrl.hostname}` }),
-      hasher(hashed)
+      hasher(hashed, options)
     )
     const privately = Layer.mergeAll(
       Layer.succeed(InternalKey, internalKey),
@@ -186,7 +197,7 @@ const make = (options: WebAppOptions) =>
     return app.pipe(
       Layer.provideMerge(options.managerIs === "remote" ? Layer.provide(web, remoteManager) : web),
       Layer.provideMerge(backend),
-      Layer.provideMerge(Layer.merge(ScriptedAgentManager.layer, ScriptedModels.layer)),
+      Layer.provideMerge(Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedJobQueue.layer)),
       Layer.provideMerge(UseCases.shared),
       Layer.provideMerge(around),
       Layer.provideMerge(storage),

@@ -1,14 +1,18 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import { AiApi } from "./ai/AiApi.ts"
+import { CellMemoryApi } from "./cell/CellMemoryApi.ts"
 import { CellModelApi } from "./cell/CellModelApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { AgentManagerApi } from "./instances/AgentManagerApi.ts"
+import { JobsApi } from "./jobs/JobsApi.ts"
 
 /** The private listener: the AI layer, the agent manager, and what cells ask for. */
 export class BackendApi extends HttpApi.make("backend")
   .add(AiApi)
   .add(AgentManagerApi)
   .add(CellModelApi)
+  .add(CellMemoryApi)
+  .add(JobsApi)
   .annotateContext(
     OpenApi.annotations({
       title: "Berth backend",

@@ -10,6 +10,9 @@ import * as Address from "./cell/Address.ts"
 import * as CellHttp from "./cell/CellHttp.ts"
 import { memoryWatch } from "./cell/MemoryWatch.ts"
 import type { Settings } from "./cell/Settings.ts"
+import * as AllTools from "./skills/AllTools.ts"
+import * as BackendMemory from "./skills/memory/BackendMemory.ts"
+import * as NodeInternet from "./skills/web/NodeInternet.ts"
 import * as Drain from "./interaction/Drain.ts"
 import { Turns } from "./interaction/Turns.ts"
 import * as Traces from "./telemetry/Traces.ts"
@@ -28,7 +31,8 @@ const layer = (settings: Settings, lost: Deferred.Deferred<never, Address.Addres
     Effect.map(Clock.currentTimeMillis, (startedAt) => {
       const server = createServer()
       const identity = { runtimeVersion: version, startedAt }
-      const { backendUrl, directory, otlpEndpoint, serviceName, token } = settings
+      const { backendUrl, directory, diskMb, otlpEndpoint, serviceName, token } = settings
+      const backend = { backendUrl: backendUrl.href, token }
       return Drain.atEnd.pipe(
         Layer.provide(Address.layer({ ...identity, directory, pid: process.pid, lost })),
         Layer.provide(CellHttp.layer({ ...identity, token })),
@@ -37,7 +41,8 @@ const layer = (settings: Settings, lost: Deferred.Deferred<never, Address.Addres
         Layer.provide(hangUp(server)),
         Layer.provide(NodeHttpServer.layerServer(() => server, { host: "127.0.0.1", port: 0 })),
         Layer.provide(Agents.Default),
-        Layer.provide(BackendModelCalls.layer({ backendUrl: backendUrl.href, token })),
+        Layer.provide(AllTools.layer({ directory, diskMb })),
+        Layer.provide([BackendModelCalls.layer(backend), BackendMemory.layer(backend), NodeInternet.layer]),
         Layer.provide(Traces.layer({ endpoint: otlpEndpoint, serviceName, serviceVersion: version })),
         Layer.provide([NodeHttpClient.layer, NodeFileSystem.layer])
       )

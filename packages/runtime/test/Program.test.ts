@@ -153,6 +153,73 @@ describe("the cell's program", () => {
     })
   )
 
+  it.scopedLive("works with tools, keeps what they are about out of its log, and stays small", () =>
+    Effect.gen(function* () {
+      const backend = yield* modelBackend
+      const { directory, log } = yield* start(backend)
+      const { pid, port } = yield* listening(directory)
+      const skill = {
+        id: "all",
+        description: "Everything.",
+        instructions: "Use it.",
+        tools: ["calculate", "write_file", "read_file", "remember", "fetch_web_page"]
+      }
+      yield* ask(port, "PUT", "/configuration", { agents: [{ ...agent, skills: [skill] }] })
+      const uses = [
+        ["calculate", { expression: "0.1 + 0.2" }],
+        ["write_file", { path: "private/note.md", content: "a private note" }],
+        ["remember", { text: "a private fact" }],
+        ["fetch_web_page", { url: `${backend.url}/private` }],
+        ["private_tool", {}]
+      ] as const
+      backend.script((call) => {
+        if (call.request.messages.at(-1)?.role === "user")
+          for (const [at, [name, args]] of uses.entries())
+            call.send({ type: "tool-call", call: { id: `call_${at}`, name, arguments: JSON.stringify(args) } })
+        else
+          call.send({
+            type: "delta",
+            text: call.request.messages
+              .slice(-5)
+              .map(({ content }) => content)
+              .join("|")
+          })
+        call.send({ type: "done", model: "m", provider: "p" })
+        call.end()
+      })
+      const answer = yield* ask(port, "POST", "/turns", turn)
+      expect(answer).toContain("0.3|The file is written.|It is noted.|The host is not on the public internet")
+      expect(answer).toContain("There is no tool of that name.")
+      expect(existsSync(join(directory, "agents", "agt_1", "files", "private", "note.md"))).toBe(true)
+      expect(backend.memoryCalls.map(({ body }) => body)).toStrictEqual([{ agentId: "agt_1", text: "a private fact" }])
+
+      for (let at = 0; at < 50; at += 1) yield* ask(port, "POST", "/turns", { ...turn, messageId: `msg_${at}` })
+      const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
+      expect(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0)).toBeLessThan(80 * 1024)
+
+      const lines = log()
+        .trim()
+        .split("\n")
+        .map((line) =>
+          Schema.decodeUnknownSync(Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown })))(line)
+        )
+      for (const line of lines)
+        expect([typeof line["level"], typeof line["message"]]).toStrictEqual(["string", "string"])
+      const used = lines.filter(({ message }) => message === "A tool was used").slice(0, 5)
+      expect(used.map(({ agentId, outcome, tool }) => ({ agentId, outcome, tool }))).toHaveLength(5)
+      for (const [tool, outcome] of [
+        ["calculate", "ok"],
+        ["write_file", "ok"],
+        ["remember", "ok"],
+        ["fetch_web_page", "refused"],
+        ["unknown", "unknown"]
+      ])
+        expect(used).toContainEqual(expect.objectContaining({ agentId: "agt_1", tool, outcome }))
+      for (const line of used) expect(typeof line["durationMs"]).toBe("number")
+      expect(log()).not.toContain("private")
+    })
+  )
+
   it.scopedLive("sends its spans to a collector when it is told of one", () =>
     Effect.gen(function* () {
       const backend = yield* modelBackend

@@ -4,9 +4,11 @@ import { Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
 import * as AiHttp from "./ai/AiHttp.ts"
 import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
+import * as CellMemoryHttp from "./cell/CellMemoryHttp.ts"
 import * as CellModelHttp from "./cell/CellModelHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
+import * as CallerHttp from "./http/CallerHttp.ts"
 import { Idempotency } from "./http/Idempotency.ts"
 import * as InternalAuthHttp from "./http/InternalAuthHttp.ts"
 import * as Listener from "./http/Listener.ts"
@@ -14,10 +16,18 @@ import * as MetricsHttp from "./http/MetricsHttp.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
 import { requestRules } from "./http/RequestRules.ts"
 import { routesOf } from "./http/RouteTable.ts"
+import { withHiddenHeaders } from "./http/SpanSecrets.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
+import * as JobsHttp from "./jobs/JobsHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
 
-const groups = Layer.mergeAll(AiHttp.layer, AgentManagerHttp.layer, CellModelHttp.layer)
+const groups = Layer.mergeAll(
+  AiHttp.layer,
+  AgentManagerHttp.layer,
+  CellModelHttp.layer,
+  CellMemoryHttp.layer,
+  JobsHttp.layer
+)
 
 const middlewares = Layer.mergeAll(InternalAuthHttp.layer, CellAuthHttp.layer, AiAccessHttp.layer)
 
@@ -40,7 +50,7 @@ const routes = Layer.mergeAll(
   Documentation.layer(BackendApi),
   HealthHttp.layer,
   MetricsHttp.layer
-).pipe(Layer.provide(requestRules(table, { sameOrigin: false, bodyLimit })))
+).pipe(Layer.provide(requestRules(table, { sameOrigin: false, bodyLimit, caller: CallerHttp.colleague })))
 
 /** The private listener: the AI layer, the agent manager, and what cells ask for. */
 export const layer = (options: Listener.ListenerOptions) =>
@@ -50,4 +60,9 @@ export const layer = (options: Listener.ListenerOptions) =>
       disableListenLog: true,
       routerConfig: Listener.routerConfig
     })
-  ).pipe(Layer.provide(Idempotency.Default), Layer.provide(SessionCookie.layer), Layer.provide(Listener.layer(options)))
+  ).pipe(
+    withHiddenHeaders,
+    Layer.provide(Idempotency.Default),
+    Layer.provide(SessionCookie.layer),
+    Layer.provide(Listener.layer(options))
+  )

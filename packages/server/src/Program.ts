@@ -7,6 +7,7 @@ import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
+import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
 import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
 import * as AccessTokens from "@berth/infra/crypto/AccessTokens"
@@ -16,10 +17,11 @@ import * as RedisRateLimiter from "@berth/infra/limits/RedisRateLimiter"
 import * as Health from "@berth/infra/postgres/Health"
 import { CannotRun, serviceVersion } from "@berth/infra/process/RunProgram"
 import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
+import * as SkillFolders from "@berth/infra/skills/SkillFolders"
 import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
 import { FetchHttpClient } from "@effect/platform"
 import { SqlClient } from "@effect/sql"
-import { Duration, Effect, Layer, Option, type Redacted } from "effect"
+import { Duration, Effect, Layer, Option, Record, type Redacted } from "effect"
 import { availableParallelism } from "node:os"
 import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -85,9 +87,11 @@ const models = (settings: Settings) => {
         anthropic: access(anthropic),
         google: access(google),
         groq: access(groq),
-        sandbox: sandbox ? {} : null
+        sandbox: sandbox ? {} : null,
+        baseUrls: Record.map(settings.providers, ({ baseUrl }) => baseUrl)
       })
-    )
+    ),
+    Layer.merge(UseCases.ownerKeys)
   )
 }
 
@@ -118,6 +122,11 @@ const cells = (settings: Settings) => {
   )
 }
 
+/** The skill folders that lie beside this program. */
+const skills = SkillFolders.layer(fileURLToPath(new URL("./skills", import.meta.url))).pipe(
+  Layer.mapError(({ message }) => new CannotRun({ reason: message }))
+)
+
 const readiness = Layer.effect(
   Readiness,
   Effect.map(SqlClient.SqlClient, (sql) => ({
@@ -138,6 +147,7 @@ export const program = (settings: Settings) =>
       const databaseUrl = yield* databaseUrlOf(settings)
       const internalApiKey = yield* internalApiKeyOf(settings)
       const { backendHost, backendPort, backendUrl, host, port } = settings.addresses
+      const ai = models(settings)
       const drain = Duration.seconds(settings.drainSeconds)
       const privately = Layer.mergeAll(
         Layer.succeed(InternalKey, internalApiKey),
@@ -152,7 +162,8 @@ export const program = (settings: Settings) =>
         Layer.provide(privately),
         Layer.provide(UseCases.backend),
         Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels)),
-        Layer.provide(models(settings))
+        Layer.provide(ai),
+        Layer.provide(Queues.fromSettings(settings, databaseUrl))
       )
       const remoteManager = AgentManagerClient.layer({ backendUrl: backendUrl.origin, internalApiKey }).pipe(
         Layer.provide(FetchHttpClient.layer)
@@ -166,12 +177,13 @@ export const program = (settings: Settings) =>
       )
       const listeners = {
         // The web listener closes first: what it has in flight still needs the backend.
-        all: webUp.pipe(Layer.provide(backendUp), Layer.provide(cells(settings))),
+        all: webUp.pipe(Layer.provide(backendUp), Layer.provide(cells(settings)), Layer.provide(ai)),
         web: webUp.pipe(Layer.provide(remoteManager)),
-        backend: backendUp.pipe(Layer.provide(cells(settings)))
+        backend: backendUp.pipe(Layer.provide(cells(settings)), Layer.provide(ai))
       }
       return listeners[settings.role].pipe(
         Layer.provide(readiness),
+        Layer.provide(skills),
         Layer.provide(UseCases.shared),
         Layer.provide(webSettings(settings)),
         Layer.provide(limits(settings, databaseUrl)),

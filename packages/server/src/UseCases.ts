@@ -5,14 +5,18 @@ import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
 import { AgentRoster } from "@berth/domain/agents/AgentRoster"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
+import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/Allowances"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
+import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
 import { Conversations } from "@berth/domain/interaction/Conversations"
+import { Memories } from "@berth/domain/interaction/Memories"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
+import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
@@ -23,7 +27,7 @@ import { Layer } from "effect"
  */
 
 /** Behind both listeners. */
-export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default)
+export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default, Memories.Default)
 
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
@@ -40,10 +44,15 @@ export const web = Layer.mergeAll(
 )
 
 /** Behind the private listener. */
-export const backend = Layer.mergeAll(AiLayer.Default, AgentRoster.Default, CellTokens.Default)
+export const backend = Layer.mergeAll(AiLayer.Default, AgentRoster.Default, CellTokens.Default, DeadLetters.Default)
+
+/** Owners' own keys for the AI layer. */
+export const ownerKeys = Layer.provide(OwnerKeysFromVault.layer, CredentialVault.Default)
 
 /** The agent manager in this process, which keeps this host's cells. */
 export const agentManager = LocalAgentManager.layer.pipe(
   Layer.provide(CellKeeper.Default),
-  Layer.provide(Layer.merge(Users.Default, AgentRoster.Default))
+  Layer.provide(
+    Layer.mergeAll(Users.Default, AgentRoster.Default, Layer.provide(ContextWindows.layer, AiLayer.Default))
+  )
 )

@@ -9,11 +9,13 @@ import * as AgentsHttp from "./agents/AgentsHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
+import * as CallerHttp from "./http/CallerHttp.ts"
 import { Idempotency } from "./http/Idempotency.ts"
 import * as Listener from "./http/Listener.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
 import { requestRules } from "./http/RequestRules.ts"
 import { routesOf } from "./http/RouteTable.ts"
+import { withHiddenHeaders } from "./http/SpanSecrets.ts"
 import * as InstancesHttp from "./instances/InstancesHttp.ts"
 import * as OwnInstanceHttp from "./instances/OwnInstanceHttp.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
@@ -54,7 +56,9 @@ const routes = Layer.mergeAll(
   ),
   Documentation.layer(WebApi),
   HealthHttp.layer
-).pipe(Layer.provide(requestRules(table, { sameOrigin: true, bodyLimit: () => defaultBodyLimit })))
+).pipe(
+  Layer.provide(requestRules(table, { sameOrigin: true, bodyLimit: () => defaultBodyLimit, caller: CallerHttp.client }))
+)
 
 /** The public listener. */
 export const layer = (options: Listener.ListenerOptions) =>
@@ -64,4 +68,9 @@ export const layer = (options: Listener.ListenerOptions) =>
       disableListenLog: true,
       routerConfig: Listener.routerConfig
     })
-  ).pipe(Layer.provide(Idempotency.Default), Layer.provide(SessionCookie.layer), Layer.provide(Listener.layer(options)))
+  ).pipe(
+    withHiddenHeaders,
+    Layer.provide(Idempotency.Default),
+    Layer.provide(SessionCookie.layer),
+    Layer.provide(Listener.layer(options))
+  )

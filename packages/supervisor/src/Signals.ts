@@ -1,6 +1,9 @@
 import { Effect } from "effect"
 import { LiveProcesses } from "./programs/LiveProcesses.ts"
 
+/** How long killed processes are waited for, in nanoseconds: whoever starts again at once must not meet them. */
+const patience = 2_000_000_000n
+
 /** The exit code of a process that was told to end at once. */
 const ended = 130
 
@@ -15,7 +18,12 @@ export const secondSignalEndsAtOnce = Effect.gen(function* () {
     state.requests += 1
     if (state.requests === 1) return
     processes.endAll()
-    process.exit(ended)
+    const waitedSince = process.hrtime.bigint()
+    const leave = () => {
+      if (!processes.anyAlive() || process.hrtime.bigint() - waitedSince > patience) process.exit(ended)
+    }
+    leave()
+    setInterval(leave, 5)
   }
   const onHangup = () => process.kill(process.pid, "SIGTERM")
   yield* Effect.acquireRelease(

@@ -1,26 +1,19 @@
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import { databaseUrlOf, internalApiKeyOf } from "@berth/infra/composition/Keys"
+import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
 import type { Settings } from "@berth/infra/configuration/Settings"
 import { ping } from "@berth/infra/postgres/Health"
 import { CannotRun } from "@berth/infra/process/RunProgram"
-import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
-import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
 import { FetchHttpClient } from "@effect/platform"
 import { SqlClient } from "@effect/sql"
-import { Duration, Effect, Layer, Option, type Redacted } from "effect"
+import { Duration, Effect, Layer, Option } from "effect"
 import * as HealthListener from "./health/HealthListener.ts"
 import * as Worker from "./Worker.ts"
 
 /** The relay holds a connection while it hands entries over; the rest is short statements. */
 const poolSize = 5
-
-const queue = (settings: Settings, databaseUrl: Redacted.Redacted) =>
-  Option.match(settings.redisUrl, {
-    onNone: () => PostgresJobQueue.layer({ url: databaseUrl, schema: "bullmq" }),
-    onSome: (url) => RedisJobQueue.layer({ url, prefix: "berth" })
-  })
 
 const checks = Layer.effect(
   HealthListener.Checks,
@@ -58,7 +51,7 @@ export const program = (settings: Settings) =>
         Layer.provide(health(settings)),
         Layer.provide(AgentManagerClient.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),
         Layer.provide(FetchHttpClient.layer),
-        Layer.provide(queue(settings, databaseUrl)),
+        Layer.provide(Queues.fromSettings(settings, databaseUrl)),
         Layer.provide(Storage.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-worker" }))
       )
     })

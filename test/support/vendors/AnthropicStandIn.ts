@@ -1,5 +1,13 @@
 import { type Effect, Predicate, type Scope } from "effect"
-import { type Received, type Reply, type Vendor, vendorStandIn, type VendorStandIn } from "./VendorStandIn.ts"
+import {
+  type Ending,
+  halvesOf,
+  type Received,
+  type Reply,
+  type Vendor,
+  vendorStandIn,
+  type VendorStandIn
+} from "./VendorStandIn.ts"
 
 const apiKey = "sk-ant-stand-in-5f2c9e"
 
@@ -24,9 +32,21 @@ const models: ReadonlyArray<KnownModel> = [
 
 const aliases = new Map([["claude-haiku-4-5", "claude-haiku-4-5-20251001"]])
 
+/** A block of text, of a call, or of what a call gave; `id` is the call's. */
+interface Block {
+  readonly type: "text" | "tool_use" | "tool_result"
+  readonly id: string
+  readonly text: string
+}
+
+interface Message {
+  readonly role: string
+  readonly blocks: ReadonlyArray<Block>
+}
+
 interface Chat {
   readonly model: string
-  readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }>
+  readonly messages: ReadonlyArray<Message>
   readonly stream: boolean
 }
 
@@ -37,13 +57,92 @@ const refusal = (status: number, type: string, message: string): Reply => ({
 
 const invalid = (message: string) => refusal(400, "invalid_request_error", message)
 
-const fields = ["model", "messages", "max_tokens", "system", "temperature", "top_p", "stream"]
+const fields = ["model", "messages", "max_tokens", "system", "temperature", "top_p", "stream", "tools", "tool_choice"]
 
-const isMessage = (value: unknown): value is Chat["messages"][number] =>
-  Predicate.hasProperty(value, "role") &&
-  typeof value.role === "string" &&
-  Predicate.hasProperty(value, "content") &&
-  typeof value.content === "string"
+const toolId = /^[a-zA-Z0-9_-]+$/
+
+const readBlock = (value: unknown): Block | null => {
+  if (!Predicate.isRecord(value)) return null
+  const { content, id, input, name, text, tool_use_id, type } = value
+  switch (type) {
+    case "text":
+      return typeof text === "string" ? { type, id: "", text } : null
+    case "tool_use":
+      return typeof id === "string" && toolId.test(id) && typeof name === "string" && Predicate.isRecord(input)
+        ? { type, id, text: "" }
+        : null
+    case "tool_result":
+      return typeof tool_use_id === "string" && typeof content === "string"
+        ? { type, id: tool_use_id, text: content }
+        : null
+    default:
+      return null
+  }
+}
+
+const readMessage = (value: unknown): Message | null => {
+  if (!Predicate.isRecord(value)) return null
+  const { content, role } = value
+  if (typeof role !== "string") return null
+  if (typeof content === "string") return { role, blocks: [{ type: "text", id: "", text: content }] }
+  if (!Array.isArray(content)) return null
+  const blocks = content.flatMap((block: unknown) => readBlock(block) ?? [])
+  return blocks.length < content.length ? null : { role, blocks }
+}
+
+const idsOf = (message: Message | undefined, type: Block["type"]) =>
+  (message?.blocks ?? []).filter((block) => block.type === type).map(({ id }) => id)
+
+/** What is wrong with calls of tools and what they gave, if anything is. */
+const wrongCalls = (messages: ReadonlyArray<Message>): string | null => {
+  const calls = messages.flatMap((message) => idsOf(message, "tool_use"))
+  if (new Set(calls).size < calls.length) return "messages: `tool_use` ids must be unique"
+  for (const [index, message] of messages.entries()) {
+    const called = idsOf(message, "tool_use")
+    if (called.length > 0 && message.role !== "assistant")
+      return "messages: `tool_use` blocks can only be in assistant messages"
+    const after = messages[index + 1]
+    // What is behind a text is not immediately after.
+    const firstText = after?.blocks.findIndex(({ type }) => type === "text") ?? -1
+    const given = idsOf(
+      after === undefined || firstText < 0 ? after : { ...after, blocks: after.blocks.slice(0, firstText) },
+      "tool_result"
+    )
+    const open = called.filter((id) => !given.includes(id))
+    if (open.length > 0) {
+      return `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open.join(", ")}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`
+    }
+    const before = idsOf(messages[index - 1], "tool_use")
+    const stray = idsOf(message, "tool_result").find((id) => !before.includes(id))
+    if (stray !== undefined) {
+      return `messages.${index}.content.0: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${stray}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`
+    }
+  }
+  return null
+}
+
+/** What is wrong with the tools on offer, if anything is. */
+const wrongTools = (tools: unknown, choice: unknown, messages: ReadonlyArray<Message>): string | null => {
+  if (tools === undefined) {
+    if (choice !== undefined) return "tool_choice: may only be specified while providing tools"
+    return messages.some(({ blocks }) => blocks.some(({ type }) => type !== "text"))
+      ? "Requests which include `tool_use` or `tool_result` blocks must define tools"
+      : null
+  }
+  if (!Array.isArray(tools)) return "tools: Input should be a valid list"
+  const offered: ReadonlyArray<unknown> = tools
+  for (const tool of offered) {
+    if (!Predicate.isRecord(tool)) return "tools.0: Input should be a valid dictionary"
+    const { input_schema, name } = tool
+    if (typeof name !== "string" || !/^[a-zA-Z0-9_-]{1,128}$/.test(name)) {
+      return "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
+    }
+    if (!Predicate.hasProperty(input_schema, "type") || input_schema.type !== "object") {
+      return "tools.0.custom.input_schema.type: Input should be 'object'"
+    }
+  }
+  return null
+}
 
 const isFraction = (value: unknown) => value === undefined || (typeof value === "number" && value >= 0 && value <= 1)
 
@@ -54,12 +153,13 @@ const wrongMessages = (messages: Chat["messages"], { prefill }: KnownModel): str
   if (stranger !== undefined)
     return `messages: Unexpected role "${stranger.role}". Use the top-level \`system\` parameter.`
   if (messages[0]?.role !== "user") return 'messages: first message must use the "user" role'
-  if (messages.some(({ content }) => content.trim() === "")) {
+  if (messages.some(({ blocks }) => blocks.some(({ text, type }) => type === "text" && text.trim() === ""))) {
     return "messages: text content blocks must contain non-whitespace text"
   }
-  return messages.at(-1)?.role === "assistant" && !prefill
-    ? "This model does not support assistant message prefill. The conversation must end with a user message."
-    : null
+  if (messages.at(-1)?.role === "assistant" && !prefill) {
+    return "This model does not support assistant message prefill. The conversation must end with a user message."
+  }
+  return wrongCalls(messages)
 }
 
 /** What is wrong with how the model is told to sample, if anything is. */
@@ -78,7 +178,7 @@ const readChat = (body: unknown): { readonly chat: Chat } | Reply => {
   if (!Predicate.isRecord(body)) return invalid("The request body is not valid JSON.")
   const extra = Object.keys(body).find((field) => !fields.includes(field))
   if (extra !== undefined) return invalid(`${extra}: Extra inputs are not permitted`)
-  const { max_tokens, messages, model, stream, system, temperature, top_p } = body
+  const { max_tokens, messages, model, stream, system, temperature, tool_choice, tools, top_p } = body
   if (typeof model !== "string") return invalid("model: Field required")
   const known = models.find(({ id }) => id === (aliases.get(model) ?? model))
   if (known === undefined) return refusal(404, "not_found_error", `model: ${model}`)
@@ -92,9 +192,12 @@ const readChat = (body: unknown): { readonly chat: Chat } | Reply => {
   if (system !== undefined && (typeof system !== "string" || system.trim() === "")) {
     return invalid("system: text content blocks must be non-empty")
   }
-  if (!Array.isArray(messages) || !messages.every(isMessage)) return invalid("messages: Input should be a valid list")
-  const wrong = wrongMessages(messages, known) ?? wrongSampling(temperature, top_p, known)
-  return wrong === null ? { chat: { model: known.id, messages, stream: stream === true } } : invalid(wrong)
+  if (!Array.isArray(messages)) return invalid("messages: Input should be a valid list")
+  const said = messages.flatMap((message: unknown) => readMessage(message) ?? [])
+  if (said.length < messages.length) return invalid("messages: Input should be a valid list")
+  const wrong =
+    wrongMessages(said, known) ?? wrongSampling(temperature, top_p, known) ?? wrongTools(tools, tool_choice, said)
+  return wrong === null ? { chat: { model: known.id, messages: said, stream: stream === true } } : invalid(wrong)
 }
 
 const read = ({ body, headers, method, path }: Received): { readonly chat: Chat } | Reply => {
@@ -130,11 +233,13 @@ const messageOf = (chat: Chat, more: object) => ({
   ...more
 })
 
+const stopReasons: Record<Ending, string> = { stop: "end_turn", calls: "tool_use", length: "max_tokens" }
+
 const anthropic: Vendor<Chat> = {
   apiKey,
   version: "/v1",
   read,
-  said: ({ messages }) => messages.at(-1)?.content ?? "",
+  said: ({ messages }) => (messages.at(-1)?.blocks ?? []).map(({ text }) => text).join(" "),
   begin: (chat, withUsage) =>
     [
       event("message_start", {
@@ -146,11 +251,30 @@ const anthropic: Vendor<Chat> = {
       event("ping", {})
     ].join(""),
   piece: (_, text) => event("content_block_delta", { index: 0, delta: { type: "text_delta", text } }),
-  end: (_, pieces, withUsage) =>
+  calls: (_, calls, cut) =>
+    calls
+      .flatMap((call, at) => {
+        const index = at + 1
+        const [first, rest] = halvesOf(call.arguments)
+        const pieces = cut && index === calls.length ? ["", first] : ["", first, rest]
+        return [
+          // The text's block is over when another begins.
+          event("content_block_stop", { index: at }),
+          event("content_block_start", {
+            index,
+            content_block: { type: "tool_use", id: call.id ?? `toolu_standin${at}`, name: call.name, input: {} }
+          }),
+          ...pieces.map((json) =>
+            event("content_block_delta", { index, delta: { type: "input_json_delta", partial_json: json } })
+          )
+        ]
+      })
+      .join(""),
+  end: (_, pieces, withUsage, ending) =>
     [
       event("content_block_stop", { index: 0 }),
       event("message_delta", {
-        delta: { stop_reason: "end_turn", stop_sequence: null },
+        delta: { stop_reason: stopReasons[ending], stop_sequence: null },
         usage: withUsage ? { output_tokens: pieces.length } : null
       }),
       event("message_stop", {})

@@ -1,5 +1,12 @@
 import { type Effect, Predicate, type Scope } from "effect"
-import { type Received, type Reply, type Vendor, vendorStandIn, type VendorStandIn } from "./VendorStandIn.ts"
+import {
+  type Ending,
+  type Received,
+  type Reply,
+  type Vendor,
+  vendorStandIn,
+  type VendorStandIn
+} from "./VendorStandIn.ts"
 
 const apiKey = "AIza-stand-in-5f2c9e"
 
@@ -16,6 +23,9 @@ const models = [
 interface Content {
   readonly role: string | undefined
   readonly text: string
+  /** The signatures of the calls in it, undefined for one without. */
+  readonly calls: ReadonlyArray<string | undefined>
+  readonly results: number
 }
 
 interface Chat {
@@ -48,8 +58,73 @@ const readContent = (value: unknown): Content | null => {
   const { parts, role } = value
   if (role !== undefined && typeof role !== "string") return null
   if (!Array.isArray(parts) || parts.length === 0) return null
-  const texts = parts.map((part: unknown) => (Predicate.hasProperty(part, "text") ? part.text : null))
-  return texts.every(Predicate.isString) ? { role, text: texts.join("") } : null
+  const texts: Array<string> = []
+  const calls: Array<string | undefined> = []
+  for (const part of parts) {
+    const { functionCall, functionResponse, text, thoughtSignature } = Predicate.isRecord(part) ? part : {}
+    if (typeof text === "string") texts.push(text)
+    else if (Predicate.hasProperty(functionCall, "name") && Predicate.hasProperty(functionCall, "args")) {
+      if (!Predicate.isRecord(functionCall.args)) return null
+      calls.push(typeof thoughtSignature === "string" ? thoughtSignature : undefined)
+    } else if (Predicate.hasProperty(functionResponse, "name") && Predicate.hasProperty(functionResponse, "response")) {
+      if (!Predicate.isRecord(functionResponse.response)) return null
+      texts.push(JSON.stringify(functionResponse.response))
+    } else return null
+  }
+  const results = parts.filter((part) => Predicate.hasProperty(part, "functionResponse")).length
+  return { role, text: texts.join(""), calls, results }
+}
+
+/** What is wrong with calls of functions and what they gave, if anything is. */
+const wrongCalls = (contents: ReadonlyArray<Content>, model: string): string | null => {
+  for (const [index, { calls, results, role }] of contents.entries()) {
+    const before = contents[index - 1]
+    if (calls.length > 0) {
+      if (role !== "model" || before?.role !== "user") {
+        return "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+      }
+      const [signature] = calls
+      if (model.startsWith("gemini-3")) {
+        if (signature === undefined) {
+          return `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call, position ${index + 1}.`
+        }
+        if (signature !== "skip_thought_signature_validator" && !signature.startsWith(`${model}-`)) {
+          return "Corrupted thought signature."
+        }
+      }
+      if (contents[index + 1]?.results !== calls.length) {
+        return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
+      }
+    }
+    if (results > 0 && (before === undefined || before.calls.length === 0)) {
+      return "Please ensure that function response turn comes immediately after a function call turn."
+    }
+  }
+  return null
+}
+
+/** What is wrong with the functions on offer, if anything is. */
+const wrongTools = (tools: unknown): string | null => {
+  if (tools === undefined) return null
+  const offered: ReadonlyArray<unknown> = Array.isArray(tools) ? tools : [tools]
+  for (const tool of offered) {
+    if (!Predicate.hasProperty(tool, "functionDeclarations") || !Array.isArray(tool.functionDeclarations)) {
+      return "Invalid value at 'tools[0]'"
+    }
+    const declared: ReadonlyArray<unknown> = tool.functionDeclarations
+    for (const one of declared) {
+      if (!Predicate.isRecord(one)) return "Invalid value at 'tools[0].function_declarations[0]'"
+      const extra = unknownIn(one, ["name", "description", "parametersJsonSchema"])
+      if (extra !== undefined)
+        return `Unknown name "${extra}" at 'tools[0].function_declarations[0]': Cannot find field.`
+      if (typeof one["name"] !== "string" || !/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/.test(one["name"])) {
+        return "Invalid function name. Must start with a letter or an underscore."
+      }
+      if (Predicate.hasProperty(one["parametersJsonSchema"], "$schema"))
+        return 'Unknown name "$schema": Cannot find field.'
+    }
+  }
+  return null
 }
 
 const inRange = (value: unknown, from: number, to: number) =>
@@ -67,13 +142,13 @@ const wrongConfig = (config: unknown): string | null => {
 }
 
 /** Reads a chat as the vendor does, refusing what it refuses. */
-const readChat = (body: unknown, streams: boolean): { readonly chat: Chat } | Reply => {
+const readChat = (body: unknown, model: string, streams: boolean): { readonly chat: Chat } | Reply => {
   if (!Predicate.isRecord(body)) return invalid("Invalid JSON payload received.")
-  const unknown = unknownIn(body, ["contents", "systemInstruction", "generationConfig"])
+  const unknown = unknownIn(body, ["contents", "systemInstruction", "generationConfig", "tools"])
   if (unknown !== undefined) {
     return invalid(`Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`)
   }
-  const { contents, generationConfig, systemInstruction } = body
+  const { contents, generationConfig, systemInstruction, tools } = body
   if (!Array.isArray(contents) || contents.length === 0) {
     return invalid("* GenerateContentRequest.contents: contents is not specified")
   }
@@ -87,7 +162,7 @@ const readChat = (body: unknown, streams: boolean): { readonly chat: Chat } | Re
   if (said.at(-1)?.role === "model") {
     return invalid("Please ensure that multiturn requests end with a user role or the role field is empty.")
   }
-  const wrong = wrongConfig(generationConfig)
+  const wrong = wrongConfig(generationConfig) ?? wrongCalls(said, model) ?? wrongTools(tools)
   return wrong === null ? { chat: { contents: said, streams } } : invalid(wrong)
 }
 
@@ -106,7 +181,7 @@ const read = ({ body, headers, method, path }: Received): { readonly chat: Chat 
   if (method !== "POST" || called === null) return refusal(404, "NOT_FOUND", "Requested entity was not found.")
   const [, name = "", action] = called
   return chatModels.includes(name)
-    ? readChat(body, action === "streamGenerateContent" && asked.get("alt") === "sse")
+    ? readChat(body, name, action === "streamGenerateContent" && asked.get("alt") === "sse")
     : refusal(
         404,
         "NOT_FOUND",
@@ -120,13 +195,15 @@ const usageOf = (chat: Chat, pieces: ReadonlyArray<string>) => ({
   totalTokenCount: 7 * chat.contents.length + pieces.length
 })
 
-const candidateOf = (text: string, more: object = {}) => ({
-  content: { role: "model", parts: [{ text }] },
+const candidateOf = (text: string, more: object = {}, parts: ReadonlyArray<object> = [{ text }]) => ({
+  content: { role: "model", parts },
   index: 0,
   ...more
 })
 
 const event = (chunk: object) => `data: ${JSON.stringify({ ...chunk, modelVersion: "stand-in" })}\r\n\r\n`
+
+const finishReasons: Record<Ending, string> = { stop: "STOP", calls: "STOP", length: "MAX_TOKENS" }
 
 const google: Vendor<Chat> = {
   apiKey,
@@ -135,9 +212,26 @@ const google: Vendor<Chat> = {
   said: ({ contents }) => contents.at(-1)?.text ?? "",
   begin: () => "",
   piece: (_, text) => event({ candidates: [candidateOf(text)] }),
-  end: (chat, pieces, withUsage) =>
+  // A call comes whole; of one that is cut nothing comes.
+  calls: (_, calls, cut) =>
+    (cut ? calls.slice(0, -1) : calls)
+      .map(({ arguments: text, id, name, signature }) => {
+        const args: unknown = JSON.parse(text)
+        return event({
+          candidates: [
+            candidateOf("", {}, [
+              {
+                functionCall: { name, ...(id === undefined ? {} : { id }), ...(text === "{}" ? {} : { args }) },
+                ...(signature === undefined ? {} : { thoughtSignature: signature })
+              }
+            ])
+          ]
+        })
+      })
+      .join(""),
+  end: (chat, pieces, withUsage, ending) =>
     event({
-      candidates: [candidateOf("", { finishReason: "STOP" })],
+      candidates: [candidateOf("", { finishReason: finishReasons[ending] })],
       ...(withUsage ? { usageMetadata: usageOf(chat, pieces) } : {})
     }),
   whole: (chat, pieces) =>

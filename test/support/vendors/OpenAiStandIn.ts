@@ -1,5 +1,5 @@
 import { type Effect, Predicate, type Scope } from "effect"
-import { type Received, type Vendor, vendorStandIn, type VendorStandIn } from "./VendorStandIn.ts"
+import { halvesOf, type Received, type Vendor, vendorStandIn, type VendorStandIn } from "./VendorStandIn.ts"
 
 export type { Behaviour, Received } from "./VendorStandIn.ts"
 
@@ -12,6 +12,8 @@ export interface OpenAiStandInOptions {
   readonly modelsArePublic?: boolean
   /** Whether there is a GET /key, as OpenRouter has. */
   readonly hasKeyPath?: boolean
+  /** Whether a model's calls are only taken back with what it thought before them, as OpenRouter wants of Gemini's. */
+  readonly wantsReasoning?: (model: string) => boolean
 }
 
 const apiKey = "sk-stand-in-5f2c9e"
@@ -27,21 +29,119 @@ const refusal = (status: number, message: string, code: string | null, param: st
   error: { message, type: "invalid_request_error", param, code }
 })
 
+interface Call {
+  readonly id: string
+}
+
+interface Message {
+  readonly role: string
+  readonly content: string
+  readonly calls: ReadonlyArray<Call>
+  /** The call that this answers. */
+  readonly answers: string | null
+  readonly hasReasoning: boolean
+}
+
 interface Chat {
   readonly model: string
-  readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }>
+  readonly messages: ReadonlyArray<Message>
   readonly stream: boolean
   readonly includeUsage: boolean
 }
 
-const isMessage = (value: unknown): value is Chat["messages"][number] =>
-  Predicate.hasProperty(value, "role") &&
-  (value.role === "user" || value.role === "assistant" || value.role === "system" || value.role === "developer") &&
-  Predicate.hasProperty(value, "content") &&
-  typeof value.content === "string"
+const toolName = /^[a-zA-Z0-9_-]{1,64}$/
+
+const isCall = (value: unknown): value is Call =>
+  Predicate.hasProperty(value, "id") &&
+  typeof value.id === "string" &&
+  Predicate.hasProperty(value, "type") &&
+  value.type === "function" &&
+  Predicate.hasProperty(value, "function") &&
+  Predicate.hasProperty(value.function, "name") &&
+  typeof value.function.name === "string" &&
+  toolName.test(value.function.name) &&
+  Predicate.hasProperty(value.function, "arguments") &&
+  typeof value.function.arguments === "string"
+
+const roles = ["user", "assistant", "system", "developer", "tool"]
+
+const readMessage = (value: unknown): Message | null => {
+  if (!Predicate.isRecord(value)) return null
+  const { content, reasoning_details, role, tool_call_id, tool_calls } = value
+  if (typeof role !== "string" || !roles.includes(role)) return null
+  const calls = tool_calls === undefined ? [] : tool_calls
+  if (!Array.isArray(calls) || !calls.every(isCall) || (calls.length === 0 && tool_calls !== undefined)) return null
+  if (calls.length > 0 && role !== "assistant") return null
+  if (typeof content !== "string" && !(content === null && calls.length > 0)) return null
+  if ((role === "tool") !== (typeof tool_call_id === "string")) return null
+  return {
+    role,
+    content: typeof content === "string" ? content : "",
+    calls,
+    answers: typeof tool_call_id === "string" ? tool_call_id : null,
+    hasReasoning: Array.isArray(reasoning_details) && reasoning_details.length > 0
+  }
+}
+
+/** What is wrong with calls of tools and what they gave, if anything is. */
+const wrongCalls = (messages: ReadonlyArray<Message>, longestId: number): string | null => {
+  let open: Array<string> = []
+  for (const { answers, calls } of messages) {
+    if (answers !== null) {
+      if (!open.includes(answers)) {
+        return "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+      }
+      open = open.filter((id) => id !== answers)
+      continue
+    }
+    if (open.length > 0) break
+    if (new Set(calls.map(({ id }) => id)).size < calls.length) return "Invalid 'messages': duplicate tool_call ids."
+    const long = calls.find(({ id }) => id.length > longestId)
+    if (long !== undefined)
+      return "Invalid 'tool_calls[0].id': string too long. Expected a string with maximum length 40."
+    open = calls.map(({ id }) => id)
+  }
+  return open.length === 0
+    ? null
+    : `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${open.join(", ")}`
+}
+
+/** What is wrong with the tools on offer, if anything is. */
+const wrongTools = (tools: unknown): string | null => {
+  if (tools === undefined) return null
+  if (!Array.isArray(tools) || tools.length === 0)
+    return "Invalid 'tools': empty array. Expected an array with minimum length 1."
+  const offered: ReadonlyArray<unknown> = tools
+  for (const tool of offered) {
+    if (!Predicate.hasProperty(tool, "type") || tool.type !== "function" || !Predicate.hasProperty(tool, "function")) {
+      return "Missing required parameter: 'tools[0].function'."
+    }
+    const declared = tool.function
+    if (
+      !Predicate.hasProperty(declared, "name") ||
+      typeof declared.name !== "string" ||
+      !toolName.test(declared.name)
+    ) {
+      return "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+    }
+    if (
+      !Predicate.hasProperty(declared, "parameters") ||
+      !Predicate.hasProperty(declared.parameters, "type") ||
+      declared.parameters.type !== "object"
+    ) {
+      return `Invalid schema for function '${declared.name}': schema must be a JSON Schema of 'type: "object"', got 'type: "None"'.`
+    }
+  }
+  return null
+}
 
 /** Reads a chat as the vendor does, refusing what it refuses. */
-const readChat = (body: unknown, knows: (model: string) => boolean): Chat | ReturnType<typeof refusal> => {
+const readChat = (
+  body: unknown,
+  knows: (model: string) => boolean,
+  wantsReasoning: (model: string) => boolean,
+  isOpenAis: (model: string) => boolean
+): Chat | ReturnType<typeof refusal> => {
   if (!Predicate.isRecord(body)) return refusal(400, "We could not parse the JSON body of your request.", null)
   const { messages, model } = body
   if (typeof model !== "string") return refusal(400, "you must provide a model parameter", null)
@@ -50,8 +150,14 @@ const readChat = (body: unknown, knows: (model: string) => boolean): Chat | Retu
   }
   if (!Array.isArray(messages))
     return refusal(400, "Missing required parameter: 'messages'.", "missing_required_parameter")
-  if (messages.length === 0 || !messages.every(isMessage)) {
+  const said = messages.flatMap((message: unknown) => readMessage(message) ?? [])
+  if (messages.length === 0 || said.length < messages.length) {
     return refusal(400, "Invalid 'messages'.", "invalid_value", "messages")
+  }
+  const wrong = wrongCalls(said, isOpenAis(model) ? 40 : Number.POSITIVE_INFINITY) ?? wrongTools(body["tools"])
+  if (wrong !== null) return refusal(400, wrong, null)
+  if (wantsReasoning(model) && said.some(({ calls, hasReasoning }) => calls.length > 0 && !hasReasoning)) {
+    return refusal(400, "Gemini models require OpenRouter reasoning details to be preserved in each request.", null)
   }
   const { max_completion_tokens, max_tokens, stream, stream_options, temperature, top_p } = body
   const isReasoning = /^(o\d|gpt-5)/.test(model)
@@ -96,7 +202,7 @@ const readChat = (body: unknown, knows: (model: string) => boolean): Chat | Retu
   }
   return {
     model,
-    messages,
+    messages: said,
     stream: stream === true,
     includeUsage: Predicate.hasProperty(stream_options, "include_usage") && stream_options.include_usage === true
   }
@@ -121,6 +227,7 @@ const chunkOf = (chat: Chat, choice: object | null, more: object = {}) =>
 const openAi = (options: OpenAiStandInOptions): Vendor<Chat> => {
   const models = options.models ?? openAiModels
   const knows = (model: string) => models.some((entry) => Predicate.hasProperty(entry, "id") && entry.id === model)
+  const isOpenAis = (model: string) => options.models === undefined || model.startsWith("openai/")
   const refuse = ({ error, status }: ReturnType<typeof refusal>) => ({ status, body: { error } })
 
   const read = ({ body, headers, method, path }: Received) => {
@@ -134,7 +241,7 @@ const openAi = (options: OpenAiStandInOptions): Vendor<Chat> => {
       return { status: 200, body: { data: { label: "stand-in" } } }
     }
     if (method === "POST" && path === "/v1/chat/completions") {
-      const chat = readChat(body, knows)
+      const chat = readChat(body, knows, options.wantsReasoning ?? (() => false), isOpenAis)
       return "error" in chat ? refuse(chat) : { chat }
     }
     return refuse(refusal(404, `Unknown request URL: ${method} ${path}.`, "unknown_url"))
@@ -147,18 +254,56 @@ const openAi = (options: OpenAiStandInOptions): Vendor<Chat> => {
     said: (chat) => chat.messages.at(-1)?.content ?? "",
     begin: (chat) => chunkOf(chat, { delta: { role: "assistant", content: "" } }),
     piece: (chat, content) => chunkOf(chat, { delta: { content } }),
-    end: (chat, pieces, withUsage) => {
+    calls: (chat, calls, cut) =>
+      calls
+        .flatMap((call, index) => {
+          const [first, rest] = halvesOf(call.arguments)
+          const id = call.id ?? `call_standin${index}`
+          const begin = { index, id, type: "function", function: { name: call.name, arguments: "" } }
+          const more = cut && index === calls.length - 1 ? [first] : [first, rest]
+          const reasoning = {
+            type: "reasoning.encrypted",
+            data: call.signature,
+            id,
+            format: "google-gemini-v1",
+            index: 0
+          }
+          return [
+            ...(call.signature === undefined ? [] : [{ reasoning_details: [reasoning] }]),
+            { tool_calls: [begin] },
+            ...more.map((part) => ({ tool_calls: [{ index, function: { arguments: part } }] }))
+          ]
+        })
+        .map((delta) => chunkOf(chat, { delta }))
+        .join(""),
+    end: (chat, pieces, withUsage, ending) => {
       const usage = chat.includeUsage && withUsage ? chunkOf(chat, null, { usage: usageOf(chat, pieces) }) : ""
-      return `${chunkOf(chat, { delta: {}, finish_reason: "stop" })}${usage}data: [DONE]\n\n`
+      return `${chunkOf(chat, { delta: {}, finish_reason: ending === "calls" ? "tool_calls" : ending })}${usage}data: [DONE]\n\n`
     },
-    whole: (chat, pieces) =>
+    whole: (chat, pieces, calls) =>
       chat.stream
         ? null
         : {
             id: "chatcmpl-1",
             object: "chat.completion",
             model: chat.model,
-            choices: [{ index: 0, message: { role: "assistant", content: pieces.join("") }, finish_reason: "stop" }],
+            choices: [
+              calls.length === 0
+                ? { index: 0, message: { role: "assistant", content: pieces.join("") }, finish_reason: "stop" }
+                : {
+                    index: 0,
+                    message: {
+                      role: "assistant",
+                      content: null,
+                      tool_calls: calls.map(({ arguments: text, id, name }, index) => ({
+                        id: id ?? `call_standin${index}`,
+                        type: "function",
+                        function: { name, arguments: text }
+                      }))
+                    },
+                    finish_reason: "tool_calls"
+                  }
+            ],
             usage: usageOf(chat, pieces)
           },
     refusal: (error) => ({ error })

@@ -2,12 +2,29 @@ import { Effect, type Scope } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { setTimeout as networkDelay } from "node:timers/promises"
 
+/** A call of a tool that a vendor's model makes; without an id the vendor's own server gives one, if it does that. */
+export interface StandInCall {
+  readonly id?: string
+  readonly name: string
+  /** JSON. */
+  readonly arguments: string
+  /** What the vendor wants back with it. */
+  readonly signature?: string
+}
+
+/** Why an answer ends. */
+export type Ending = "stop" | "calls" | "length"
+
 /** What the next chat gets; one that nothing was said about is answered. */
 export type Behaviour =
   /** Streams these pieces and the vendor's end of an answer, with what it took. */
   | {
       readonly type: "answer"
       readonly pieces: ReadonlyArray<string>
+      /** Behind the pieces. */
+      readonly calls?: ReadonlyArray<StandInCall>
+      /** By default `calls` where there are some, else `stop`. */
+      readonly ending?: Ending
       readonly withoutUsage?: boolean
       /** Does not end the response after the last event. */
       readonly staysOpen?: boolean
@@ -31,6 +48,8 @@ export type Behaviour =
   | {
       readonly type: "break-off"
       readonly pieces: ReadonlyArray<string>
+      /** A whole call behind the pieces, and half of another. */
+      readonly calls?: readonly [StandInCall, StandInCall]
       readonly by: "hanging" | "cutting" | "ending"
     }
   /** Takes the request and says nothing, not even a status. */
@@ -65,9 +84,11 @@ export interface Vendor<Chat> {
   /** The events before the first piece, of a piece, and after the last. */
   readonly begin: (chat: Chat, withUsage: boolean) => string
   readonly piece: (chat: Chat, text: string) => string
-  readonly end: (chat: Chat, pieces: ReadonlyArray<string>, withUsage: boolean) => string
+  readonly end: (chat: Chat, pieces: ReadonlyArray<string>, withUsage: boolean, ending: Ending) => string
+  /** The events of calls; of the last one only the first half where it is `cut`, as far as the vendor sends halves. */
+  readonly calls: (chat: Chat, calls: ReadonlyArray<StandInCall>, cut: boolean) => string
   /** The answer in one piece to a chat that wants it so; null for one that wants a stream. */
-  readonly whole: (chat: Chat, pieces: ReadonlyArray<string>) => unknown
+  readonly whole: (chat: Chat, pieces: ReadonlyArray<string>, calls: ReadonlyArray<StandInCall>) => unknown
   /** The body that an error comes in. */
   readonly refusal: (error: unknown) => unknown
 }
@@ -85,6 +106,12 @@ export interface VendorStandIn {
   readonly connections: () => number
   /** Bytes that an endless chat has got rid of. */
   readonly streamed: () => number
+}
+
+/** The two halves of a text. */
+export const halvesOf = (text: string): readonly [string, string] => {
+  const middle = Math.ceil(text.length / 2)
+  return [text.slice(0, middle), text.slice(middle)]
 }
 
 /** A server that speaks like a vendor over real HTTP, and misbehaves when told to. */
@@ -111,15 +138,17 @@ export const vendorStandIn = <Chat>(vendor: Vendor<Chat>): Effect.Effect<VendorS
     }
 
     const answer = (response: ServerResponse, chat: Chat, given: Extract<Behaviour, { type: "answer" }>) => {
-      const { pieces, withoutUsage = false } = given
-      const whole = vendor.whole(chat, pieces)
+      const { calls = [], pieces, withoutUsage = false } = given
+      const ending = given.ending ?? (calls.length > 0 ? "calls" : "stop")
+      const whole = vendor.whole(chat, pieces, calls)
       if (whole !== null) {
         json(response, { status: 200, body: whole })
         return
       }
       startStream(response, chat, pieces, !withoutUsage)
+      if (calls.length > 0) response.write(vendor.calls(chat, calls, ending === "length"))
       // The end comes after the last event and not with it, as it does over a real network.
-      response.write(vendor.end(chat, pieces, !withoutUsage), () => {
+      response.write(vendor.end(chat, pieces, !withoutUsage, ending), () => {
         if (given.staysOpen !== true) void networkDelay(20).then(() => response.end())
       })
     }
@@ -150,6 +179,7 @@ export const vendorStandIn = <Chat>(vendor: Vendor<Chat>): Effect.Effect<VendorS
           break
         case "break-off": {
           startStream(response, chat, behaviour.pieces)
+          if (behaviour.calls !== undefined) response.write(vendor.calls(chat, behaviour.calls, true))
           if (behaviour.by === "ending") response.end()
           // The pieces have to be on their way before the connection goes.
           if (behaviour.by === "cutting") response.write(": last\n\n", () => response.destroy())

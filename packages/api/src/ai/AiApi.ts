@@ -1,6 +1,6 @@
 import { Model, ProviderName, TaskType } from "@berth/domain/ai/Model"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { ModelName, optionalText, payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -31,8 +31,11 @@ export const AiHealthAnswer = Schema.Struct({
 /** GET /api/ai/health */
 const health = HttpApiEndpoint.get("health", "/api/ai/health").addSuccess(AiHealthAnswer).addError(AiIsUnavailableBody)
 
+/** A model as the interface shows it. */
+const ListedModel = Schema.Struct(Struct.omit(Model.fields, "takesTools")).annotations({ identifier: "Model" })
+
 export const ModelsAnswer = Schema.Struct({
-  models: Schema.Array(Model),
+  models: Schema.Array(ListedModel),
   count: Schema.Int,
   providers: Schema.Record({ key: Schema.String, value: Schema.Int }).annotations({
     description: "How many models of each provider there are"
@@ -45,7 +48,7 @@ const models = HttpApiEndpoint.get("models", "/api/ai/models").addSuccess(Models
 
 export const ProviderModelsAnswer = Schema.Struct({
   provider: ProviderName,
-  models: Schema.Array(Model),
+  models: Schema.Array(ListedModel),
   count: Schema.Int,
   timestamp: Timestamp
 }).annotations({ identifier: "ProviderModels" })

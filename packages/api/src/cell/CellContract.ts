@@ -97,6 +97,8 @@ export const CellEnvironment = {
   directory: "BERTH_CELL_DIRECTORY",
   /** What the cell may hold resident, in MiB; it ends itself when it holds more. Absent: no limit of its own. */
   memoryMb: "BERTH_CELL_MEMORY_MB",
+  /** What the files of the cell's agents may take together, in MiB. Absent: 64. */
+  diskMb: "BERTH_CELL_DISK_MB",
   /** Base address of an OTLP/HTTP collector. Absent: spans are not exported. */
   otlpEndpoint: "OTEL_EXPORTER_OTLP_ENDPOINT",
   serviceName: "OTEL_SERVICE_NAME"

@@ -15,7 +15,7 @@ const CellTokenIsWrongBody = errorBody(CellTokenIsWrong, {
   message: "This endpoint is for cells and wants a cell's token.",
   read: () => new CellTokenIsWrong()
 })
-const AgentIsNotInCellBody = errorBody(AgentIsNotInCell, {
+export const AgentIsNotInCellBody = errorBody(AgentIsNotInCell, {
   status: 404,
   code: "agent_not_in_cell",
   error: "Agent not found",

@@ -18,6 +18,11 @@ export class BodyIsMalformed extends Data.TaggedError("BodyIsMalformed")<{ reado
 export class OriginIsForeign extends Data.TaggedError("OriginIsForeign")<object> {}
 export class InternalFailure extends Data.TaggedError("InternalFailure")<object> {}
 export class ServiceIsUnavailable extends Data.TaggedError("ServiceIsUnavailable")<object> {}
+/** The bytes are no HTTP request. */
+export class RequestIsMalformed extends Data.TaggedError("RequestIsMalformed")<object> {}
+export class HeadersAreTooLarge extends Data.TaggedError("HeadersAreTooLarge")<object> {}
+export class RequestTookTooLong extends Data.TaggedError("RequestTookTooLong")<object> {}
+export class ExpectationFailed extends Data.TaggedError("ExpectationFailed")<object> {}
 
 export const RouteIsUnknownBody = errorBody(RouteIsUnknown, {
   status: 404,
@@ -79,6 +84,34 @@ export const ServiceIsUnavailableBody = errorBody(ServiceIsUnavailable, {
   status: 503,
   code: "unavailable",
   error: "Unavailable",
-  message: "The service is starting or stopping. Try again in a moment.",
+  message: "The service cannot answer for the moment. Try again in a few seconds; nothing is wrong with the request.",
   read: () => new ServiceIsUnavailable()
+})
+export const RequestIsMalformedBody = errorBody(RequestIsMalformed, {
+  status: 400,
+  code: "malformed_request",
+  error: "Malformed request",
+  message: "This is no HTTP request that can be read.",
+  read: () => new RequestIsMalformed()
+})
+export const HeadersAreTooLargeBody = errorBody(HeadersAreTooLarge, {
+  status: 431,
+  code: "headers_too_large",
+  error: "Headers too large",
+  message: "The request line and headers may have at most 16 KiB together.",
+  read: () => new HeadersAreTooLarge()
+})
+export const RequestTookTooLongBody = errorBody(RequestTookTooLong, {
+  status: 408,
+  code: "request_timeout",
+  error: "Request timeout",
+  message: "The request took too long to arrive. Send it again on a new connection.",
+  read: () => new RequestTookTooLong()
+})
+export const ExpectationFailedBody = errorBody(ExpectationFailed, {
+  status: 417,
+  code: "expectation_failed",
+  error: "Expectation failed",
+  message: "Of Expect only 100-continue is understood.",
+  read: () => new ExpectationFailed()
 })

@@ -99,7 +99,7 @@ const repair = HttpApiEndpoint.post("repair", "/api/instance/:userId/repair")
   .addError(BackendIsUnavailableBody)
   .addError(CellIsUnavailableBody)
 
-/** POST /api/instance/:userId/reset-memory: conversations go; configuration, skills and credentials stay. */
+/** POST /api/instance/:userId/reset-memory: conversations, their summaries and what agents noted go; configuration, skills and credentials stay. */
 const resetMemory = HttpApiEndpoint.post("resetMemory", "/api/instance/:userId/reset-memory")
   .setPath(owner)
   .addSuccess(Done)

@@ -1,4 +1,4 @@
-import { Data, Effect, Option, type Redacted } from "effect"
+import { Data, Effect, Equal, Option, type Redacted } from "effect"
 import { RateLimiter } from "../limits/RateLimiter.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import type { SessionId } from "../sessions/Session.ts"
@@ -21,6 +21,10 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
+    /**
+     * Whose credentials these are. `hold` joins a transaction, fails when the password was changed since it was looked at, and
+     * keeps it until that transaction ends: what is made in it was made by a password that held.
+     */
     const verify = Effect.fn("Credentials.verify")(function* (emailText: string, password: Redacted.Redacted) {
       const account = yield* Option.match(parseEmail(emailText), {
         onNone: () => Effect.succeedNone,
@@ -32,7 +36,13 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
         onSome: (hash) => hasher.verify(password, hash)
       })
       if (Option.isNone(account) || !right) return yield* new CredentialsAreWrong()
-      return account.value.user
+      const { user } = account.value
+      const hold = Effect.filterOrFail(
+        users.holdPasswordHash(user.id),
+        (held) => Equal.equals(held, passwordHash),
+        () => new CredentialsAreWrong()
+      )
+      return { user, hold }
     })
 
     /** Sets a new password for whoever knows the present one, and ends the user's other sessions. */

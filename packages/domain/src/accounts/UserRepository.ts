@@ -28,6 +28,8 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     ) => Effect.Effect<Option.Option<{ readonly user: User; readonly passwordHash: Option.Option<string> }>>
     /** The stored hash of a user's password; none for an account without one. */
     readonly findPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
+    /** The same, and it stays as it is until the running transaction ends. */
+    readonly holdPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
     readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<void>
     readonly findByReferralCode: (code: string) => Effect.Effect<Option.Option<User>>
     readonly update: (id: UserId, changes: UserChanges) => Effect.Effect<Option.Option<User>, EmailIsTaken>

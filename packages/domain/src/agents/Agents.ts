@@ -1,4 +1,4 @@
-import { Array, DateTime, Effect, Option } from "effect"
+import { Array, DateTime, Effect, Option, Schema } from "effect"
 import { parseDisplayName } from "../accounts/DisplayName.ts"
 import type { User, UserId } from "../accounts/User.ts"
 import { Allowances } from "../billing/Allowances.ts"
@@ -6,6 +6,7 @@ import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Instances } from "../instances/Instances.ts"
 import { NewAgent } from "../jobs/Job.ts"
 import { Outbox } from "../jobs/Outbox.ts"
+import { OncePerKey } from "../limits/OncePerKey.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { SkillCatalogue } from "../skills/SkillCatalogue.ts"
 import { basicSkillIds } from "../skills/UsableSkills.ts"
@@ -24,6 +25,9 @@ export interface AgentRequest {
   readonly config: Partial<AgentConfig>
 }
 
+/** An accepted agent as it is kept with the key of its request. */
+const Accepted = Schema.Struct({ ...Agent.fields, createdAt: Schema.DateTimeUtc, updatedAt: Schema.DateTimeUtc })
+
 /** A user's agents: asking for one, and reading them. */
 export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
   effect: Effect.gen(function* () {
@@ -32,6 +36,7 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
     const allowances = yield* Allowances
     const ids = yield* IdGenerator
     const outbox = yield* Outbox
+    const { once } = yield* OncePerKey
     const transaction = yield* Transaction
     const models = yield* AgentModels
     const catalogue = yield* SkillCatalogue
@@ -45,11 +50,8 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       )
       const choice = yield* chooseModel(models, request)
       yield* refuseUnknownSkills(catalogue, newAgentConfig, request.config)
-      const allowance = yield* allowances.of(owner)
-      if (!allowance.mayProvision) return yield* new SubscriptionIsRequired()
-      yield* refuseBeyondPlan(catalogue, allowance.features, newAgentConfig, request.config)
       const now = yield* DateTime.now
-      const agent = new Agent({
+      const asked = new Agent({
         id: AgentId.make(yield* ids.next("agt")),
         ownerId: owner.id,
         name,
@@ -59,16 +61,19 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
         createdAt: now,
         updatedAt: now
       })
-      yield* transaction.run(
-        Effect.gen(function* () {
-          yield* agents.lockOwner(owner.id)
-          const current = yield* agents.countTowardsLimit(owner.id)
-          if (current >= allowance.agents) return yield* new PlanLimitIsReached({ current, limit: allowance.agents })
-          yield* instances.ensure(owner.id)
-          yield* agents.insert(agent)
-          yield* outbox.append(NewAgent, { agentId: agent.id })
-        })
-      )
+      const accept = Effect.gen(function* () {
+        const allowance = yield* allowances.of(owner)
+        if (!allowance.mayProvision) return yield* new SubscriptionIsRequired()
+        yield* refuseBeyondPlan(catalogue, allowance.features, newAgentConfig, request.config)
+        yield* agents.lockOwner(owner.id)
+        const current = yield* agents.countTowardsLimit(owner.id)
+        if (current >= allowance.agents) return yield* new PlanLimitIsReached({ current, limit: allowance.agents })
+        yield* instances.ensure(owner.id)
+        yield* agents.insert(asked)
+        yield* outbox.append(NewAgent, { agentId: asked.id }, owner.id)
+        return asked
+      })
+      const agent = new Agent(yield* transaction.run(once(Accepted, accept)))
       yield* Effect.annotateCurrentSpan({ "agent.id": agent.id, "user.id": owner.id })
       yield* Effect.logInfo("An agent was asked for").pipe(Effect.annotateLogs({ agentId: agent.id, userId: owner.id }))
       return agent

@@ -1,4 +1,5 @@
 import { Chunk, Clock, Duration, Effect, Fiber, HashSet, Option, Ref, type Scope, Stream } from "effect"
+import type { UserId } from "../accounts/User.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { AiLimits } from "./AiSettings.ts"
 import { meterAnswer } from "./AnswerMeter.ts"
@@ -7,8 +8,9 @@ import { makeCircuitBreakers } from "./CircuitBreakers.ts"
 import { estimateCost, type TokenCounts } from "./EstimateCost.ts"
 import { estimatePromptTokens } from "./EstimateTokens.ts"
 import { type Model, ProviderName } from "./Model.ts"
+import { routesOf } from "./ModelRoutes.ts"
 import { callUntilAnswered } from "./ModelCalls.ts"
-import { type ChatChunk, ModelCatalogue, ModelProviders, type ProviderFailed } from "./ModelChat.ts"
+import { type ChatChunk, ModelCatalogue, type ModelProvider, ModelProviders, type ProviderFailed } from "./ModelChat.ts"
 import {
   AiIsUnavailable,
   MessagesAreMissing,
@@ -17,7 +19,9 @@ import {
   ProviderIsUnknown
 } from "./ModelErrors.ts"
 import { ModelUsage } from "./ModelUsage.ts"
-import { planCalls } from "./PlanCalls.ts"
+import { modelsWithKeys, preferOwn } from "./OwnModels.ts"
+import { type ModelKeys, ownableProviders, OwnerKeys } from "./OwnerKeys.ts"
+import { type PlannedCall, planCalls } from "./PlanCalls.ts"
 import { findModel, type Resolution, resolveModel } from "./ResolveModel.ts"
 import { selectModel, taskTypeOf } from "./SelectModel.ts"
 
@@ -38,15 +42,29 @@ export type ChatError = MessagesAreMissing | ModelIsUnknown | NoModelsAvailable 
 
 // Room for an answer whose length nobody limited.
 const usualAnswer = 1_000
+const noProviders: ReadonlySet<ProviderName> = new Set()
+
+const offersTools = (options: ChatRequest["options"]) => (options?.tools?.length ?? 0) > 0
+
 // Ids that were told of once are kept so many; they come from outside.
 const toldAtMost = 1_000
+
+/** What somebody can be answered with. */
+interface Reach {
+  /** The platform's catalogue, and the same with what his own keys make available. */
+  readonly listed: ReadonlyArray<Model>
+  readonly models: ReadonlyArray<Model>
+  readonly keys: ModelKeys
+  readonly own: ReadonlySet<ProviderName>
+}
 
 const isProviderName = (name: string): name is ProviderName => ProviderName.literals.some((known) => known === name)
 
 /** Models, whoever runs them: what there is, which is best, what it costs, and an answer from the one that works. */
 export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
   scoped: Effect.gen(function* () {
-    const { all: configured } = yield* ModelProviders
+    const { all: configured, withKey } = yield* ModelProviders
+    const ownerKeys = yield* OwnerKeys
     const catalogue = yield* ModelCatalogue
     const usage = yield* ModelUsage
     const ids = yield* IdGenerator
@@ -92,23 +110,74 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
         )
       )
 
-    /** The model that answers for an id: that one, or the best general one, which a log line says once for each id. */
-    const resolve = Effect.fn("AiLayer.resolve")(function* (asked: string) {
-      const resolution = yield* resolveModel(yield* catalogue.all, asked)
-      if (resolution.fellBack) yield* tellOfFallback(resolution)
-      return resolution
+    const reachOf = (owner: UserId | null): Effect.Effect<Reach> =>
+      Effect.gen(function* () {
+        const listed = yield* catalogue.all
+        if (owner === null) return { listed, models: listed, keys: {}, own: noProviders }
+        const keys = yield* ownerKeys.of(owner)
+        const own = new Set(ownableProviders.filter((name) => keys[name] !== undefined))
+        return { listed, models: modelsWithKeys(listed, own), keys, own }
+      })
+
+    const resolveWithin = ({ models, own }: Reach, asked: string) =>
+      Effect.tap(resolveModel(models, asked, preferOwn(models, own)), (resolution) =>
+        resolution.fellBack ? tellOfFallback(resolution) : Effect.void
+      )
+
+    /**
+     * The model that answers an owner for an id: that one, or the best general one, which a log line says once for each
+     * id. Null stands for whoever has no keys of his own.
+     */
+    const resolve = Effect.fn("AiLayer.resolve")(function* (asked: string, owner: UserId | null) {
+      return yield* resolveWithin(yield* reachOf(owner), asked)
     })
 
-    const choose = (
-      models: ReadonlyArray<Model>,
-      request: ChatRequest
-    ): Effect.Effect<Model, ModelIsUnknown | NoModelsAvailable> => {
-      const { model: asked } = request
-      if (asked === undefined) return selectModel(models, taskTypeOf(request.taskType))
+    const choose = (reach: Reach, request: ChatRequest): Effect.Effect<Model, ModelIsUnknown | NoModelsAvailable> => {
+      const { model: asked, options, taskType } = request
+      const { models, own } = reach
+      if (asked === undefined) return selectModel(preferOwn(models, own), taskTypeOf(taskType), offersTools(options))
       return request.unknownModel === "refuse" && Option.isNone(findModel(models, asked))
         ? Effect.fail(new ModelIsUnknown({ model: asked }))
-        : Effect.map(resolve(asked), ({ model }) => model)
+        : Effect.map(resolveWithin(reach, asked), ({ model }) => model)
     }
+
+    /**
+     * Whom to call for a model. Where the owner's own keys run it nobody else's are used, so that the platform never pays
+     * for what he meant to pay himself.
+     */
+    const planFor = (reach: Reach, request: ChatRequest, first: Model) =>
+      Effect.gen(function* () {
+        const isOwn = routesOf(first, reach.own).length > 0
+        const plan = planCalls({
+          models: isOwn ? reach.models : reach.listed,
+          configured: isOwn ? reach.own : configuredNames,
+          first,
+          taskType: taskTypeOf(request.taskType),
+          tokens:
+            estimatePromptTokens(request.messages, request.options?.tools) +
+            (request.options?.maxTokens ?? usualAnswer),
+          maxCalls: settings.maxCalls,
+          withTools: offersTools(request.options)
+        })
+        return isOwn ? yield* withOwnKeys(plan, reach.keys) : { plan, providers }
+      })
+
+    const withOwnKeys = (plan: ReadonlyArray<PlannedCall>, keys: ModelKeys) =>
+      Effect.gen(function* () {
+        const keyIds = new Map<ProviderName, string>()
+        const own = new Map<ProviderName, ModelProvider>()
+        for (const name of ownableProviders) {
+          const key = keys[name]
+          if (key === undefined || plan.every(({ provider }) => provider !== name)) continue
+          const { keyId, provider } = yield* withKey(name, key)
+          keyIds.set(name, keyId)
+          own.set(name, provider)
+        }
+        return {
+          plan: plan.map((call): PlannedCall => ({ ...call, keyId: keyIds.get(call.provider) })),
+          providers: own
+        }
+      })
 
     /**
      * Finds a model that answers and waits for its first text; until then another takes over from one that fails. The
@@ -119,52 +188,36 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
     ): Effect.fn.Return<OpenChat, ChatError, Scope.Scope> {
       const startedAt = yield* Clock.currentTimeMillis
       if (request.messages.length === 0) return yield* new MessagesAreMissing()
-      const models = yield* catalogue.all
-      const taskType = taskTypeOf(request.taskType)
-      const options = request.options ?? {}
-      const plan = planCalls({
-        models,
-        configured: configuredNames,
-        first: yield* choose(models, request),
-        taskType,
-        tokens: estimatePromptTokens(request.messages) + (options.maxTokens ?? usualAnswer),
-        maxCalls: settings.maxCalls
-      })
-      if (plan.length === 0) return yield* new NoModelsAvailable({ taskType })
+      const reach = yield* reachOf(request.caller.userId)
+      const { plan, providers: called } = yield* planFor(reach, request, yield* choose(reach, request))
+      if (plan.length === 0) return yield* new NoModelsAvailable({ taskType: taskTypeOf(request.taskType) })
       const deadline = startedAt + Duration.toMillis(settings.totalTimeout)
       const answer = yield* callUntilAnswered(
         plan,
-        { messages: request.messages, options, deadline },
-        { settings, breakers, providers }
+        { messages: request.messages, options: request.options ?? {}, deadline },
+        { settings, breakers, providers: called }
       )
       const opening: ChatOpening = {
         id: yield* ids.next("cpl"),
         model: answer.call.model.id,
         provider: answer.call.provider,
+        ownKey: answer.call.keyId !== undefined,
         attempts: answer.attempts,
         overheadMs: answer.calledAt - startedAt
       }
       const meter = yield* meterAnswer(answer, request, usage)
-      const toEvent = (chunk: ChatChunk): Effect.Effect<ChatEvent> =>
-        chunk.type === "text"
-          ? Effect.succeed({ type: "delta", text: chunk.text })
-          : chunk.type === "tool-call"
-            ? Effect.succeed(chunk)
-            : Effect.map(meter.usage, (metered) => ({
-                type: "done",
-                ...opening,
-                ...metered,
-                finishReason: chunk.finishReason
-              }))
-      return {
-        ...opening,
-        events: Stream.mapChunksEffect(answer.chunks, (pieces) =>
-          Effect.map(
-            Effect.forEach(pieces, (piece) => Effect.zipRight(meter.see(piece), toEvent(piece))),
-            Chunk.unsafeFromArray
-          )
-        )
+      const toEvent = (chunk: ChatChunk): ChatEvent => {
+        meter.see(chunk)
+        switch (chunk.type) {
+          case "text":
+            return { type: "delta", text: chunk.text }
+          case "tool-call":
+            return chunk
+          case "end":
+            return { type: "done", ...opening, ...meter.usage(), finishReason: chunk.finishReason }
+        }
       }
+      return { ...opening, events: Stream.mapChunks(answer.chunks, Chunk.map(toEvent)) }
     })
 
     /** The same as one stream, for whoever has no use for what is known before the first text. */

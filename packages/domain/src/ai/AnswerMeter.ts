@@ -1,4 +1,4 @@
-import { Clock, Effect, Either, Ref, type Scope } from "effect"
+import { Clock, Effect, Either, type Scope } from "effect"
 import { estimateCost } from "./EstimateCost.ts"
 import { estimatePromptTokens } from "./EstimateTokens.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
@@ -14,10 +14,22 @@ export interface MeteredUsage {
   readonly usageIsEstimated: boolean
 }
 
-interface Seen {
-  readonly bytes: number
-  readonly counted: TokenUsage | null
-  readonly ended: boolean
+export interface AnswerMeter {
+  /** Counts a piece, which one fiber at a time hands on. */
+  readonly see: (chunk: ChatChunk) => void
+  /** What was seen so far. */
+  readonly usage: () => MeteredUsage
+}
+
+const bytesOf = (chunk: ChatChunk): number => {
+  switch (chunk.type) {
+    case "text":
+      return encoder.encode(chunk.text).length
+    case "tool-call":
+      return encoder.encode(chunk.call.name + chunk.call.arguments).length
+    case "end":
+      return 0
+  }
 }
 
 /**
@@ -25,64 +37,60 @@ interface Seen {
  * a provider charges for an answer that broke off or was interrupted too.
  */
 export const meterAnswer = (
-  answer: AnsweredCall,
-  request: ChatRequest,
+  { call, calledAt, span }: AnsweredCall,
+  { caller, messages, options }: ChatRequest,
   usageRecord: ModelUsage["Type"]
-): Effect.Effect<
-  { readonly see: (chunk: ChatChunk) => Effect.Effect<void>; readonly usage: Effect.Effect<MeteredUsage> },
-  never,
-  Scope.Scope
-> =>
-  Effect.gen(function* () {
-    const seen = yield* Ref.make<Seen>({ bytes: 0, counted: null, ended: false })
-    const { call } = answer
-    const metered = (state: Seen): MeteredUsage => {
-      if (state.counted !== null) return { usage: state.counted, usageIsEstimated: false }
-      const promptTokens = estimatePromptTokens(request.messages)
-      const completionTokens = Math.ceil(state.bytes / 4)
-      return {
-        usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
-        usageIsEstimated: true
+): Effect.Effect<AnswerMeter, never, Scope.Scope> => {
+  // Plain variables: an answer has hundreds of pieces, and an effect for each is most of what passing it on costs.
+  let bytes = 0
+  let toolCalls = 0
+  let end: Extract<ChatChunk, { type: "end" }> | null = null
+
+  const usage = (): MeteredUsage => {
+    if (end !== null && end.usage !== null) return { usage: end.usage, usageIsEstimated: false }
+    const promptTokens = estimatePromptTokens(messages, options?.tools)
+    const completionTokens = Math.ceil(bytes / 4)
+    return {
+      usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
+      usageIsEstimated: true
+    }
+  }
+
+  const record = Effect.gen(function* () {
+    const { usage: used } = usage()
+    const now = yield* Clock.currentTimeMillis
+    const attributes = usageAttributes(used, end?.finishReason ?? null, toolCalls)
+    for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
+    yield* countTokens(call, used)
+    yield* measureCall(call, now - calledAt)
+    if (end !== null) yield* countCall(call, "answered")
+    yield* usageRecord.record({
+      userId: caller.userId,
+      agentId: caller.agentId,
+      provider: call.provider,
+      model: call.model.id,
+      promptTokens: used.promptTokens,
+      completionTokens: used.completionTokens,
+      ownKey: call.keyId !== undefined,
+      costUsd: Either.getOrElse(
+        estimateCost(call.model, { inputTokens: used.promptTokens, outputTokens: used.completionTokens }),
+        () => 0
+      )
+    })
+  }).pipe(
+    // The answer is out; a record that cannot be written must not take it back.
+    Effect.catchAllCause((cause) => Effect.logError("The usage of a model could not be recorded", cause))
+  )
+
+  return Effect.as(
+    Effect.addFinalizer(() => record),
+    {
+      usage,
+      see: (chunk) => {
+        bytes += bytesOf(chunk)
+        if (chunk.type === "tool-call") toolCalls += 1
+        if (chunk.type === "end") end = chunk
       }
     }
-    const usage = Effect.map(Ref.get(seen), metered)
-
-    yield* Effect.addFinalizer(() =>
-      Effect.gen(function* () {
-        const { usage: used } = yield* usage
-        const { ended } = yield* Ref.get(seen)
-        const now = yield* Clock.currentTimeMillis
-        for (const [key, value] of Object.entries(usageAttributes(used))) answer.span.attribute(key, value)
-        yield* countTokens(call, used)
-        yield* measureCall(call, now - answer.calledAt)
-        if (ended) yield* countCall(call, "answered")
-        yield* usageRecord.record({
-          userId: request.caller.userId,
-          agentId: request.caller.agentId,
-          provider: call.provider,
-          model: call.model.id,
-          promptTokens: used.promptTokens,
-          completionTokens: used.completionTokens,
-          costUsd: Either.getOrElse(
-            estimateCost(call.model, { inputTokens: used.promptTokens, outputTokens: used.completionTokens }),
-            () => 0
-          )
-        })
-      }).pipe(
-        // The answer is out; a record that cannot be written must not take it back.
-        Effect.catchAllCause((cause) => Effect.logError("The usage of a model could not be recorded", cause))
-      )
-    )
-    return {
-      usage,
-      see: (chunk) =>
-        Ref.update(seen, (state) =>
-          chunk.type === "end"
-            ? { ...state, counted: chunk.usage, ended: true }
-            : {
-                ...state,
-                bytes: state.bytes + encoder.encode(chunk.type === "text" ? chunk.text : chunk.call.arguments).length
-              }
-        )
-    }
-  })
+  )
+}

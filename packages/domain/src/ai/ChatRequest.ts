@@ -14,7 +14,7 @@ export interface ChatRequest {
   readonly options?: ChatOptions | undefined
   /** What to do about an id that names no model: let the best general model answer (the default), or refuse. */
   readonly unknownModel?: "fall-back" | "refuse" | undefined
-  /** On whose behalf, for the record of usage; null where nobody is known. */
+  /** On whose behalf: with his own keys where he has some, and for the record of usage. Null where nobody is known. */
   readonly caller: { readonly userId: UserId | null; readonly agentId: AgentId | null }
 }
 
@@ -25,6 +25,8 @@ export interface ChatOpening {
   /** The model that answers, which need not be the one that was asked for. */
   readonly model: string
   readonly provider: ProviderName
+  /** Whether it answers by the caller's own key. */
+  readonly ownKey: boolean
   /** What was called, in order; the last one answers. */
   readonly attempts: ReadonlyArray<CallAttempt>
   /** What choosing, failed calls and waits took before the call that answers went out. */

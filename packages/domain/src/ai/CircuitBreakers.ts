@@ -19,9 +19,21 @@ const stateOf = (breakers: Breakers, key: string) => Option.getOrElse(HashMap.ge
 const keep = (breakers: Breakers, key: string, state: Breaker) =>
   state._tag === "Closed" && state.failures === 0 ? HashMap.remove(breakers, key) : HashMap.set(breakers, key, state)
 
-const keysOf = (call: PlannedCall) => ({ provider: call.provider, model: `${call.provider} ${call.model.id}` })
+// What a call by an owner's own key shows is about that key first of all, and nobody else's calls.
+const keysOf = ({ keyId, model, provider }: PlannedCall) => {
+  const whose = keyId === undefined ? provider : `${ownPrefix}${keyId} ${provider}`
+  return { provider: whose, model: `${whose} ${model.id}` }
+}
 
-/** The circuit breakers of this process: one of each provider, and one of each model at each provider. */
+const ownPrefix = "own "
+
+// Own keys come from outside; those of the platform are as many as its models at most.
+const mostKept = 10_000
+
+const forgetOwn = (breakers: Breakers): Breakers =>
+  HashMap.size(breakers) < mostKept ? breakers : HashMap.filter(breakers, (_, key) => !key.startsWith(ownPrefix))
+
+/** The circuit breakers of this process: one of each provider, and one of each model at each provider; own keys have theirs. */
 export const makeCircuitBreakers = (policy: BreakerPolicy) =>
   Effect.map(Ref.make<Breakers>(HashMap.empty()), (ref) => {
     const tell = (call: PlannedCall, verdicts: { readonly provider: CallVerdict; readonly model: CallVerdict }) =>
@@ -29,7 +41,7 @@ export const makeCircuitBreakers = (policy: BreakerPolicy) =>
         Ref.update(ref, (breakers) => {
           const { provider, model } = keysOf(call)
           const told = keep(
-            breakers,
+            forgetOwn(breakers),
             provider,
             tellBreaker(stateOf(breakers, provider), verdicts.provider, now, policy)
           )

@@ -1,6 +1,24 @@
-import { Context, Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { UserId } from "../accounts/User.ts"
+import { AiLayer } from "./AiLayer.ts"
 
-/** How many tokens the model behind an id takes at once. */
-export class ContextWindows extends Context.Reference<ContextWindows>()("@berth/ContextWindows", {
-  defaultValue: () => ({ of: (_model: string): Effect.Effect<number> => Effect.succeed(128_000) })
-}) {}
+// What nearly every model of today has at least; it counts only while there is none to answer.
+const usualWindow = 128_000
+
+/** How many tokens the model takes at once that would answer for an id. */
+export class ContextWindows extends Context.Tag("@berth/ContextWindows")<
+  ContextWindows,
+  { readonly of: (model: string, owner: UserId) => Effect.Effect<number> }
+>() {
+  /** As the AI layer's catalogue has it. */
+  static readonly layer = Layer.effect(
+    ContextWindows,
+    Effect.map(AiLayer, (ai) => ({
+      of: (model, owner) =>
+        ai.resolve(model, owner).pipe(
+          Effect.map((resolution) => resolution.model.contextWindow),
+          Effect.catchTag("NoModelsAvailable", () => Effect.succeed(usualWindow))
+        )
+    }))
+  )
+}

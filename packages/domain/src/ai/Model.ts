@@ -30,6 +30,8 @@ export const Model = Schema.Struct({
   /** Tokens. */
   contextWindow: Schema.Int,
   /** Whether a configured provider can run it now. */
-  available: Schema.Boolean
+  available: Schema.Boolean,
+  /** Whether it takes tools, where that is known. */
+  takesTools: Schema.optionalWith(Schema.Boolean, { exact: true })
 }).annotations({ identifier: "Model" })
 export type Model = typeof Model.Type

@@ -28,6 +28,7 @@ export interface AnsweredCall extends OpenedCall {
 export interface CallsContext {
   readonly settings: AiSettings
   readonly breakers: CircuitBreakers
+  /** Those of the plan. */
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>
 }
 
@@ -76,6 +77,9 @@ const tryCall = (input: CallInput, settings: AiSettings) =>
     return { result, tries: yield* Ref.get(tries) }
   })
 
+const byOwnKey = ({ kind, provider, reason, retryAfter }: ProviderFailed) =>
+  new ProviderFailed({ provider, kind, reason, retryAfter, ownKey: true })
+
 /** Says in the first failure, which is of the model that was asked for, what else was tried. */
 const sumUp = (failures: ReadonlyArray<PlannedCall & { readonly failure: ProviderFailed }>): ProviderFailed | null => {
   const [first, ...others] = failures
@@ -85,6 +89,7 @@ const sumUp = (failures: ReadonlyArray<PlannedCall & { readonly failure: Provide
     provider: first.failure.provider,
     kind: first.failure.kind,
     retryAfter: first.failure.retryAfter,
+    ownKey: first.failure.ownKey,
     reason: tried.length === 0 ? first.failure.reason : `${first.failure.reason} (then ${tried.join(", ")})`
   })
 }
@@ -138,6 +143,7 @@ export const callUntilAnswered = (
           calledAt,
           span: opened.span,
           chunks: opened.chunks.pipe(
+            Stream.mapError((failure) => (call.keyId === undefined ? failure : byOwnKey(failure))),
             Stream.tapError((failure) => {
               opened.span.attribute("error.type", failure.kind)
               return Effect.zipRight(breakers.failed(call, failure), countCall(call, failure.kind))
@@ -145,7 +151,7 @@ export const callUntilAnswered = (
           )
         }
       }
-      const failure = result.left
+      const failure = call.keyId === undefined ? result.left : byOwnKey(result.left)
       note(call, failure.kind, tries)
       failures.push({ ...call, failure })
       yield* Effect.logWarning("A model did not answer").pipe(
@@ -153,9 +159,12 @@ export const callUntilAnswered = (
           model: call.model.id,
           provider: call.provider,
           kind: failure.kind,
-          reason: failure.reason
+          reason: failure.reason,
+          ownKey: call.keyId !== undefined
         })
       )
+      // Whose key is refused is told so: another way to his answer would only hide it from him.
+      if (failure.ownKey === true && failure.kind === "unauthorized") return yield* failure
     }
     const skipped = attempts[0]
     return yield* Effect.fail(
@@ -164,6 +173,7 @@ export const callUntilAnswered = (
           provider: skipped?.provider ?? "openrouter",
           kind: "overloaded",
           reason: "failed too often just before and is left alone for a while",
+          ownKey: plan[0]?.keyId !== undefined,
           retryAfter: settings.breaker.rest
         })
     )

@@ -1,11 +1,23 @@
-import { Context, Data, type Duration, type Effect, Schema, type Stream } from "effect"
-import type { Model, ProviderName } from "./Model.ts"
+import { Context, Data, type Duration, type Effect, type Redacted, Schema, type Stream } from "effect"
+import { type Model, ProviderName } from "./Model.ts"
+import type { OwnableProvider } from "./OwnerKeys.ts"
+
+/** What a model wants back word for word with its call; only the one who gave it can read it, and takes no other's. */
+export const CallSignature = Schema.Struct({
+  provider: ProviderName,
+  /** A model's id. */
+  model: Schema.String,
+  data: Schema.String
+}).annotations({ identifier: "CallSignature" })
+export type CallSignature = typeof CallSignature.Type
 
 /** A tool that a model wants used; `arguments` is the model's JSON text, which need not be valid. */
 export const ToolCall = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
-  arguments: Schema.String
+  arguments: Schema.String,
+  /** Goes back with the call as it came. */
+  signature: Schema.optionalWith(CallSignature, { exact: true })
 }).annotations({ identifier: "ToolCall" })
 export type ToolCall = typeof ToolCall.Type
 
@@ -59,15 +71,20 @@ export type ChatChunk =
 /**
  * Why a provider gave no (whole) answer; `reason` is fit for a log and for the caller, never with a key in it.
  * `unauthorized` covers an account without credit too: like a wrong key, it does not pass by itself. `retryAfter` is
- * what the provider asked for, when it did.
+ * what the provider asked for, when it did. `ownKey`: the call went by the owner's own key, and what is wrong with that
+ * is his to put right.
  */
 export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
   readonly provider: ProviderName
   readonly kind: "unreachable" | "timeout" | "rate-limited" | "unauthorized" | "refused" | "overloaded" | "nonsense"
   readonly reason: string
   readonly retryAfter?: Duration.Duration | undefined
+  readonly ownKey?: boolean | undefined
 }> {
   override get message() {
+    if (this.ownKey === true && this.kind === "unauthorized") {
+      return `your ${this.provider} key was refused: ${this.reason}`
+    }
     return `model provider ${this.provider}: ${this.reason}`
   }
 }
@@ -86,10 +103,22 @@ export interface ModelProvider {
   ) => Stream.Stream<ChatChunk, ProviderFailed>
 }
 
-/** The providers that are configured: those with a key, and the sandbox where it is on. */
+/** A provider that is called with somebody's own key. */
+export interface OwnProvider {
+  /** Tells the key from others, and gives nothing of it away. */
+  readonly keyId: string
+  readonly provider: ModelProvider
+}
+
+/** The providers of models. */
 export class ModelProviders extends Context.Tag("@berth/ModelProviders")<
   ModelProviders,
-  { readonly all: ReadonlyArray<ModelProvider> }
+  {
+    /** Those that are configured: with a key of the platform's, and the sandbox where it is on. */
+    readonly all: ReadonlyArray<ModelProvider>
+    /** One with another key than the platform's, configured or not; the same for the same key. */
+    readonly withKey: (name: OwnableProvider, key: Redacted.Redacted) => Effect.Effect<OwnProvider>
+  }
 >() {}
 
 /** Every model known here, with `available` told from the configured providers. */

@@ -72,6 +72,10 @@ export const callSpan = (call: PlannedCall, options: ChatOptions) => {
         "gen_ai.system": provider,
         "gen_ai.request.model": nameOf(call.model.id),
         "berth.model": call.model.id,
+        "berth.own_key": call.keyId !== undefined,
+        ...(options.tools === undefined || options.tools.length === 0
+          ? {}
+          : { "berth.tools.offered": options.tools.length }),
         ...(options.temperature === undefined ? {} : { "gen_ai.request.temperature": options.temperature }),
         ...(options.topP === undefined ? {} : { "gen_ai.request.top_p": options.topP }),
         ...(options.maxTokens === undefined ? {} : { "gen_ai.request.max_tokens": options.maxTokens })
@@ -81,7 +85,13 @@ export const callSpan = (call: PlannedCall, options: ChatOptions) => {
 }
 
 /** What is known after a call. */
-export const usageAttributes = (usage: TokenUsage): Record<string, unknown> => ({
+export const usageAttributes = (
+  usage: TokenUsage,
+  finishReason: string | null,
+  toolCalls: number
+): Record<string, unknown> => ({
   "gen_ai.usage.input_tokens": usage.promptTokens,
-  "gen_ai.usage.output_tokens": usage.completionTokens
+  "gen_ai.usage.output_tokens": usage.completionTokens,
+  ...(finishReason === null ? {} : { "gen_ai.response.finish_reasons": [finishReason] }),
+  ...(toolCalls === 0 ? {} : { "berth.tools.called": toolCalls })
 })

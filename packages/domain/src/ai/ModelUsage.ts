@@ -12,6 +12,8 @@ export interface ModelCall {
   readonly model: string
   readonly promptTokens: number
   readonly completionTokens: number
+  /** Whether it went by the user's own key, so that its cost is his already. */
+  readonly ownKey: boolean
   /** By the catalogue's prices. */
   readonly costUsd: number
 }

@@ -1,10 +1,12 @@
 import type { Model, ProviderName, TaskType } from "./Model.ts"
 import { routesOf, vendorOf } from "./ModelRoutes.ts"
-import { rankModels } from "./SelectModel.ts"
+import { rankModels, toolTakersFirst } from "./SelectModel.ts"
 
 export interface PlannedCall {
   readonly model: Model
   readonly provider: ProviderName
+  /** Of the owner's own key (`OwnProvider`); absent where the platform pays. */
+  readonly keyId?: string | undefined
 }
 
 export interface CallPlanInput {
@@ -16,6 +18,8 @@ export interface CallPlanInput {
   /** Tokens that prompt and answer need; a model to fall back to has at least this much context. */
   readonly tokens: number
   readonly maxCalls: number
+  /** Whether tools are on offer; models that take some are preferred then, as far as that is known. */
+  readonly withTools?: boolean | undefined
 }
 
 /**
@@ -27,7 +31,8 @@ export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
     model: input.first,
     provider
   }))
-  const others = rankModels(input.models, input.taskType).filter(
+  const ranked = rankModels(input.models, input.taskType)
+  const others = (input.withTools === true ? toolTakersFirst(ranked) : ranked).filter(
     (model) =>
       model.available &&
       model.id !== input.first.id &&

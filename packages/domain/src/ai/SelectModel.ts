@@ -32,6 +32,8 @@ const tastes: Record<TaskType, Taste> = {
 const falseLast = <A>(predicate: (value: A) => boolean): Order.Order<A> =>
   Order.mapInput(Order.reverse(Order.boolean), predicate)
 
+const isReal = ({ provider }: Model) => provider !== "sandbox"
+
 const rankingFor = (taskType: TaskType): Order.Order<Model> => {
   const { budget, context, prefer } = tastes[taskType]
   const isAffordable = (model: Model) => blendedCost(model) <= budget
@@ -40,7 +42,7 @@ const rankingFor = (taskType: TaskType): Order.Order<Model> => {
   return Order.combineAll<Model>([
     falseLast((model) => model.available),
     // The sandbox stands in where nothing else is there, and never before a real model.
-    falseLast((model) => model.provider !== "sandbox"),
+    falseLast(isReal),
     falseLast((model) => model.tags.includes(taskType)),
     // All-rounders before what is made for one thing and does less well around it.
     falseLast((model) => model.tags.includes("general")),
@@ -53,15 +55,31 @@ const rankingFor = (taskType: TaskType): Order.Order<Model> => {
   ])
 }
 
-/** Models for a task, the best first: available before not, tagged for it, within what it is worth, with room for it. */
-export const rankModels = (models: ReadonlyArray<Model>, taskType: TaskType): ReadonlyArray<Model> =>
-  [...models].sort(rankingFor(taskType))
+// A catalogue is one array until it changes, and is asked for the same few tasks again and again.
+const rankings = new WeakMap<ReadonlyArray<Model>, Map<TaskType, ReadonlyArray<Model>>>()
 
-/** The best available model for a task. */
+/** Models for a task, the best first: available before not, tagged for it, within what it is worth, with room for it. */
+export const rankModels = (models: ReadonlyArray<Model>, taskType: TaskType): ReadonlyArray<Model> => {
+  const known = rankings.get(models) ?? new Map<TaskType, ReadonlyArray<Model>>()
+  rankings.set(models, known)
+  const ranked = known.get(taskType) ?? [...models].sort(rankingFor(taskType))
+  known.set(taskType, ranked)
+  return ranked
+}
+
+/** The same order with those first that are known to take tools, and those last that are known not to. */
+export const toolTakersFirst = (ranked: ReadonlyArray<Model>): ReadonlyArray<Model> =>
+  [true, undefined, false].flatMap((takes) => ranked.filter(({ takesTools }) => takesTools === takes))
+
+/** The best available model for a task, with tools one that takes them as far as that is known. */
 export const selectModel = (
   models: ReadonlyArray<Model>,
-  taskType: TaskType
+  taskType: TaskType,
+  withTools = false
 ): Either.Either<Model, NoModelsAvailable> => {
-  const best = rankModels(models, taskType)[0]
+  const ranked = rankModels(models, taskType)
+  const best =
+    (withTools ? ranked.find((model) => model.available && isReal(model) && model.takesTools !== false) : undefined) ??
+    ranked[0]
   return best?.available === true ? Either.right(best) : Either.left(new NoModelsAvailable({ taskType }))
 }

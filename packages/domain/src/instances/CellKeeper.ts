@@ -69,7 +69,7 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
       (features: PlanFeatures) =>
       (agent: Agent): Effect.Effect<RuntimeAgent> => {
         const model = agent.customModel ?? agent.model
-        return Effect.map(windows.of(model), (contextWindow) => ({
+        return Effect.map(windows.of(model, agent.ownerId), (contextWindow) => ({
           id: agent.id,
           name: agent.name,
           model,

@@ -42,10 +42,10 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     readonly failAbandoned: (
       now: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<{ readonly id: MessageId; readonly reservation: Option.Option<ReservationId> }>>
-    /** What a model is given: messages of a session before `beforeSeq` (all when absent), failed ones left out, the newest `limit`, oldest first. */
+    /** What a model is given: messages of a session after `afterSeq` and before `beforeSeq` (all when absent), failed ones left out, the newest `limit`, oldest first. */
     readonly transcript: (
       sessionId: ChatSessionId,
-      options: { readonly beforeSeq?: number; readonly limit: number }
+      options: { readonly afterSeq?: number; readonly beforeSeq?: number; readonly limit: number }
     ) => Effect.Effect<ReadonlyArray<Message>>
     /** The record of a session, failed messages too, the newest `limit`, oldest first. */
     readonly record: (sessionId: ChatSessionId, limit: number) => Effect.Effect<ReadonlyArray<Message>>

@@ -16,6 +16,7 @@ import {
 } from "./ConversationErrors.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 import { fitHistory, historyLength } from "./History.ts"
+import { Memories } from "./Memories.ts"
 
 export interface ToSend {
   readonly message: string
@@ -51,6 +52,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const manager = yield* AgentManager
     const charging = yield* Charging
     const ids = yield* IdGenerator
+    const memories = yield* Memories
     const transaction = yield* Transaction
     const turns = yield* FiberSet.make<void>()
 
@@ -132,18 +134,25 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       tell: (event: AnswerEvent) => Effect.Effect<unknown>
     ) {
       yield* awaitTurn(message)
-      const before = yield* repository.transcript(message.sessionId, { beforeSeq: message.seq, limit: historyLength })
+      const { afterSeq, ...known } = yield* memories.forTurn(message)
+      const before = yield* repository.transcript(message.sessionId, {
+        afterSeq,
+        beforeSeq: message.seq,
+        limit: historyLength
+      })
       const turn = {
         agentId: message.agentId,
         sessionId: message.sessionId,
         messageId: message.id,
-        summary: null,
-        memories: [],
+        ...known,
         history: fitHistory(before).map(({ content, sender, seq }) => ({ seq, role: roleOf(sender), content })),
         message: message.content
       }
       const reply = yield* manager.chat(message.userId, turn).pipe(
-        Stream.tap((event) => (event.type === "delta" ? tell(event) : Effect.void)),
+        Stream.tap((event) => {
+          if (event.type === "compacted") return memories.summarise(message, event)
+          return event.type === "delta" ? tell(event) : Effect.void
+        }),
         Stream.runFold(Option.none<string>(), (whole, event) =>
           event.type === "done" ? Option.some(event.reply) : whole
         ),
@@ -260,9 +269,9 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return yield* repository.listOfAgent(agentId, page)
     })
 
-    /** Forgets every conversation of the user. */
+    /** Forgets every conversation of the user, and what his agents noted; answers how many conversations. */
     const forget = Effect.fn("Conversations.forget")(function* (userId: UserId) {
-      return yield* repository.removeSessions(userId)
+      return yield* transaction.run(Effect.zipRight(memories.forget(userId), repository.removeSessions(userId)))
     })
 
     /** All the user's messages, newest first, and how many there are. */

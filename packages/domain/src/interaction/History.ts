@@ -1,7 +1,7 @@
 import type { Message } from "./Conversation.ts"
 
 /** Messages of a session that a model is given at most. */
-export const historyLength = 40
+export const historyLength = 400
 /** Characters of them at most, so that a turn always fits the wires it goes over. */
 export const historyCharacters = 300_000
 

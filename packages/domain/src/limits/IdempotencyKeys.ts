@@ -31,8 +31,8 @@ export type Claim = Data.TaggedEnum<{
 }>
 export const Claim = Data.taggedEnum<Claim>()
 
-/** How long a claim lasts without being renewed: a process that died lets go after this. */
-export const claimLease = Duration.seconds(60)
+/** How long a claim lasts without being renewed, by the store's clock: a process that died lets go after this. */
+export const claimLease = Duration.seconds(15)
 /** How long an answer is given again. */
 export const keyLifetime = Duration.hours(24)
 
@@ -46,7 +46,7 @@ export class IdempotencyKeys extends Context.Tag("@berth/IdempotencyKeys")<
     readonly renew: (key: IdempotencyKey, claim: ClaimId) => Effect.Effect<boolean>
     /** Keeps the answer; false when the claim is lost, and then the answer of its successor counts. */
     readonly complete: (key: IdempotencyKey, claim: ClaimId, response: StoredResponse) => Effect.Effect<boolean>
-    /** Nothing was done: the next request with this key is a first one. */
+    /** The request was refused, or broke: the next one with this key may try at once. What `OncePerKey` has kept stays. */
     readonly abandon: (key: IdempotencyKey, claim: ClaimId) => Effect.Effect<void>
     /** Deletes keys past their lifetime; answers how many. */
     readonly prune: Effect.Effect<number>

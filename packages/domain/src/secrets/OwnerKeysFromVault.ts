@@ -3,8 +3,8 @@ import type { UserId } from "../accounts/User.ts"
 import { OwnerKeys } from "../ai/OwnerKeys.ts"
 import { CredentialVault } from "./CredentialVault.ts"
 
-/** How long a key that was replaced may still be used. */
-const age = Duration.seconds(5)
+/** How long a key that was replaced may still be used, and a new one not yet. */
+const age = Duration.seconds(2)
 const ownersAtOnce = 1_000
 
 /** An owner's model keys from the vault, read once in a while: a turn of several model calls costs one statement, if any. */

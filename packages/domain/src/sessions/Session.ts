@@ -14,6 +14,9 @@ export const Session = Schema.Struct({
 })
 export type Session = typeof Session.Type
 
+/** A user has so many sessions at once; a further sign-in ends the oldest. */
+export const maximumSessions = 100
+
 /** How long a session lives after its last use. */
 export const sessionLifetime = Duration.days(30)
 /** The expiry slides at most this often, so that reads do not each cost a write. */

@@ -5,6 +5,7 @@ import type { Session, SessionId } from "./Session.ts"
 export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
   SessionRepository,
   {
+    /** Of the user's sessions only the newest `maximumSessions` are left. */
     readonly insert: (session: Session, tokenHash: string) => Effect.Effect<void>
     /** The unexpired session of a token with its user, in one read. */
     readonly findByTokenHash: (

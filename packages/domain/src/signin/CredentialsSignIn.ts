@@ -2,6 +2,7 @@ import { Effect, Option, type Redacted } from "effect"
 import { Credentials } from "../accounts/Credentials.ts"
 import { emailKey, parseEmail } from "../accounts/Email.ts"
 import { RateLimiter } from "../limits/RateLimiter.ts"
+import { Transaction } from "../persistence/Transaction.ts"
 import { Sessions } from "../sessions/Sessions.ts"
 
 export interface CredentialsSignInRequest {
@@ -23,16 +24,22 @@ export class CredentialsSignIn extends Effect.Service<CredentialsSignIn>()("@ber
     const credentials = yield* Credentials
     const sessions = yield* Sessions
     const limiter = yield* RateLimiter
+    const transaction = yield* Transaction
 
     /** Only failed attempts count: the caller has taken from `sign-in` for the address, and a right sign-in gives it back. */
     const signIn = Effect.fn("CredentialsSignIn.signIn")(function* (request: CredentialsSignInRequest) {
       const account = accountKey(request.email, request.address)
       yield* limiter.take("sign-in-account", account)
-      const user = yield* credentials.verify(request.email, request.password)
+      const { hold, user } = yield* credentials.verify(request.email, request.password)
+      const { token } = yield* transaction.run(
+        Effect.gen(function* () {
+          yield* hold
+          yield* Option.match(request.current, { onNone: () => Effect.void, onSome: sessions.close })
+          return yield* sessions.open(user.id)
+        })
+      )
       yield* limiter.giveBack("sign-in", request.address)
       yield* limiter.giveBack("sign-in-account", account)
-      yield* Option.match(request.current, { onNone: () => Effect.void, onSome: sessions.close })
-      const { token } = yield* sessions.open(user.id)
       yield* Effect.annotateCurrentSpan("user.id", user.id)
       return { user, token }
     })

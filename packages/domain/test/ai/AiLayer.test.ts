@@ -9,6 +9,7 @@ import {
   ProviderFailed
 } from "@berth/domain/ai/ModelChat"
 import { type ModelCall, ModelUsage } from "@berth/domain/ai/ModelUsage"
+import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
 import { UserId } from "@berth/domain/accounts/User"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { describe, expect, it } from "@effect/vitest"
@@ -69,7 +70,8 @@ const recorded: Array<ModelCall> = []
 const layerOf = (providers: ReadonlyArray<ModelProvider>, models: ReadonlyArray<Model>) =>
   AiLayer.Default.pipe(
     Layer.provide([
-      Layer.succeed(ModelProviders, { all: providers }),
+      Layer.succeed(ModelProviders, { all: providers, withKey: () => Effect.dieMessage("nobody has keys here") }),
+      OwnerKeys.none,
       Layer.succeed(ModelCatalogue, { all: Effect.succeed(models) }),
       Layer.succeed(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
       Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
@@ -115,6 +117,7 @@ describe("chat", () => {
             id: "cpl_1",
             model: opus.id,
             provider: "openrouter",
+            ownKey: false,
             usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
             usageIsEstimated: false,
             finishReason: "stop",
@@ -130,9 +133,50 @@ describe("chat", () => {
             model: opus.id,
             promptTokens: 10,
             completionTokens: 20,
+            ownKey: false,
             costUsd: 0.00055
           }
         ])
+      })
+    )
+  })
+
+  it.effect("hands on calls of tools, which count as what was answered, and tells of them in its span alone", () => {
+    const call = { id: "call_1", name: "calculate", arguments: '{"expression":"17*23"}' }
+    const spans: Array<Tracer.AnySpan> = []
+    const offered: Array<unknown> = []
+    const router: ModelProvider = {
+      ...provider("openrouter", () => Stream.empty).port,
+      chat: (_, __, { tools }) =>
+        Stream.unwrap(
+          Effect.map(Effect.orDie(Effect.currentSpan), (span) => {
+            spans.push(span)
+            offered.push(tools)
+            const chunks: ReadonlyArray<ChatChunk> = [
+              { type: "tool-call", call },
+              { type: "end", usage: null, finishReason: "tool_calls" }
+            ]
+            return Stream.fromIterable(chunks)
+          })
+        )
+    }
+    const tools = [{ name: "calculate", description: "Calculates", parameters: { type: "object" } }]
+    return withAi([router], [opus], (ai) =>
+      Effect.gen(function* () {
+        const events = Chunk.toReadonlyArray(yield* Stream.runCollect(ai.chat(request({ options: { tools } }))))
+        expect(events).toMatchObject([
+          { type: "tool-call", call },
+          { type: "done", finishReason: "tool_calls", usageIsEstimated: true, usage: { completionTokens: 8 } }
+        ])
+        expect(offered).toEqual([tools])
+        const [span] = spans
+        const attributes = span?._tag === "Span" ? Object.fromEntries(span.attributes) : {}
+        expect(attributes).toMatchObject({
+          "berth.tools.offered": 1,
+          "berth.tools.called": 1,
+          "gen_ai.response.finish_reasons": ["tool_calls"]
+        })
+        expect(JSON.stringify(attributes)).not.toMatch(/17|expression/)
       })
     )
   })

@@ -29,7 +29,8 @@ export const anyModel: FastCheck.Arbitrary<Model> = FastCheck.record({
   inputCost: price,
   outputCost: price,
   contextWindow: FastCheck.integer({ min: 1, max: 2_000_000 }),
-  available: FastCheck.boolean()
-}).map(({ name, vendor, ...rest }) => aModel({ ...rest, id: `${vendor}/${name}` }))
+  available: FastCheck.boolean(),
+  takesTools: FastCheck.constantFrom({}, { takesTools: true }, { takesTools: false })
+}).map(({ name, takesTools, vendor, ...rest }) => aModel({ ...rest, ...takesTools, id: `${vendor}/${name}` }))
 
 export const anyModels = FastCheck.uniqueArray(anyModel, { maxLength: 12, selector: (model) => model.id })

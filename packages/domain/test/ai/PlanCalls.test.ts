@@ -41,12 +41,25 @@ describe("planCalls", () => {
     expect(planCalls({ ...input, first: gpt, maxCalls: 2 })).toHaveLength(2)
   })
 
+  it("goes on to models that take tools when some are on offer, as far as that is known", () => {
+    const taker = aModel({ id: "qwen/taker", inputCost: 1, takesTools: true })
+    const not = aModel({ id: "x-ai/not", inputCost: 4, takesTools: false })
+    const given = { ...input, models: [gpt, not, opus, taker], configured: new Set<ProviderName>(["openrouter"]) }
+    const order = (withTools: boolean, first = gpt) =>
+      planCalls({ ...given, first, withTools }).map(({ model }) => model.id)
+    expect(order(false)).toEqual([gpt.id, not.id, opus.id, taker.id])
+    expect(order(true)).toEqual([gpt.id, taker.id, opus.id, not.id])
+    // What was asked for stays what is asked first.
+    expect(order(true, not)[0]).toBe(not.id)
+  })
+
   const anyPlan = FastCheck.record({
     models: anyModels.filter((models) => models.length > 0),
     configured: FastCheck.uniqueArray(aProvider).map((list) => new Set(list)),
     taskType: aTaskType,
     tokens: FastCheck.nat({ max: 2_000_000 }),
-    maxCalls: FastCheck.nat({ max: 6 })
+    maxCalls: FastCheck.nat({ max: 6 }),
+    withTools: FastCheck.boolean()
   })
 
   it.prop(

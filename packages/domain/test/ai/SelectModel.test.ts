@@ -59,6 +59,16 @@ describe("selectModel", () => {
     expect(selected([giant], "general")).toBe("openai/giant")
   })
 
+  it("selects with tools a real model that takes them, and another where there is none", () => {
+    const best = aModel({ id: "openai/best", inputCost: 4, takesTools: false })
+    const taker = aModel({ id: "openai/taker", inputCost: 1 })
+    const sandbox = aModel({ id: "sandbox/echo", provider: "sandbox", takesTools: true })
+    expect(selected([best, taker, sandbox], "general")).toBe("openai/best")
+    expect(selected([best, taker, sandbox], "general", true)).toBe("openai/taker")
+    expect(selected([best, sandbox], "general", true)).toBe("openai/best")
+    expect(selected([sandbox], "general", true)).toBe("sandbox/echo")
+  })
+
   it("prefers room to price, and of a family the later", () => {
     const narrow = aModel({ id: "a/narrow", contextWindow: 8_191, inputCost: 3, outputCost: 9 })
     const wide = aModel({ id: "a/wide", contextWindow: 400_000 })

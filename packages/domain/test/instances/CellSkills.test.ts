@@ -7,6 +7,7 @@ import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { AgentRoster } from "@berth/domain/agents/AgentRoster"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/Allowances"
 import { type Subscription, SubscriptionRepository } from "@berth/domain/billing/Subscription"
 import { AgentRuntime, type RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
@@ -75,6 +76,7 @@ const toldSkills = (subscription: Option.Option<Subscription>, isAdmin = false) 
       Layer.succeed(Admins, { includes: () => isAdmin }),
       Layer.succeed(BackendAddress, "http://127.0.0.1"),
       Layer.succeed(LegacyModels, new Map()),
+      Layer.succeed(ContextWindows, { of: () => Effect.succeed(1_000) }),
       Layer.succeed(SkillCatalogue, [skill("time", true), skill("files", false)])
     )
     yield* Effect.flatMap(CellKeeper, (keeper) => keeper.reconfigure(owner.id)).pipe(

@@ -6,6 +6,7 @@ import { kindOfRefusal } from "./anthropic-wire/KindOfRefusal.ts"
 import { messagesRequest } from "./anthropic-wire/MessagesRequest.ts"
 import { readAnswer } from "./anthropic-wire/ReadAnswer.ts"
 import { readListed } from "./catalogue/ListedModels.ts"
+import { countCalls } from "./wire/Conversation.ts"
 import { healthOf } from "./wire/Health.ts"
 import { readFailure } from "./wire/ReadFailure.ts"
 
@@ -28,7 +29,12 @@ export const makeAnthropicProvider = ({
     return {
       name: "anthropic",
       chat: (modelId, messages, options) =>
-        readAnswer(wire.chat(messagesRequest(modelId, messages, options))).pipe(Stream.mapError(failure)),
+        wire
+          .chat(messagesRequest(modelId, messages, options))
+          .pipe(
+            readAnswer({ provider: "anthropic", model: modelId, callsBefore: countCalls(messages) }),
+            Stream.mapError(failure)
+          ),
       models: wire.models.pipe(
         Effect.mapBoth({
           onFailure: failure,

@@ -7,6 +7,7 @@ import { makeGoogleWire } from "./google-wire/GoogleWire.ts"
 import { kindOfRefusal } from "./google-wire/KindOfRefusal.ts"
 import { wireModel } from "./google-wire/ModelName.ts"
 import { readAnswer } from "./google-wire/ReadAnswer.ts"
+import { countCalls } from "./wire/Conversation.ts"
 import { healthOf } from "./wire/Health.ts"
 import { readFailure } from "./wire/ReadFailure.ts"
 
@@ -29,7 +30,12 @@ export const makeGoogleProvider = ({
     return {
       name: "google",
       chat: (modelId, messages, options) =>
-        readAnswer(wire.chat(wireModel(modelId), generateRequest(messages, options))).pipe(Stream.mapError(failure)),
+        wire
+          .chat(wireModel(modelId), generateRequest(modelId, messages, options))
+          .pipe(
+            readAnswer({ provider: "google", model: modelId, callsBefore: countCalls(messages) }),
+            Stream.mapError(failure)
+          ),
       models: wire.models.pipe(
         Effect.mapBoth({
           onFailure: failure,

@@ -1,10 +1,11 @@
 import { ProviderName } from "@berth/domain/ai/Model"
 import { type ModelProvider, ModelProviders } from "@berth/domain/ai/ModelChat"
-import { FetchHttpClient, type HttpClient } from "@effect/platform"
+import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer, type Redacted } from "effect"
 import { anthropicUrl, makeAnthropicProvider } from "./AnthropicProvider.ts"
 import { googleUrl, makeGoogleProvider } from "./GoogleProvider.ts"
 import { makeOpenAiWireProvider, openAiWireUrls } from "./OpenAiWireProvider.ts"
+import { makeOwnProviders } from "./OwnProviders.ts"
 import { makeSandboxProvider, type SandboxOptions } from "./SandboxProvider.ts"
 
 export interface ProviderAccess {
@@ -20,6 +21,8 @@ export type Keyed = Exclude<ProviderName, "sandbox">
 export type ModelProvidersOptions = { readonly [name in Keyed]?: ProviderAccess | undefined } & {
   /** The built-in model; null where it must not be. */
   readonly sandbox: SandboxOptions | null
+  /** Where the providers are that owners have keys of their own for, the platform one or not; their own when absent. */
+  readonly baseUrls?: { readonly [name in Keyed]?: string } | undefined
 }
 
 /** A provider by its name. */
@@ -53,6 +56,12 @@ export const layer = (options: ModelProvidersOptions): Layer.Layer<ModelProvider
           if (access !== undefined) providers.push(yield* makeProvider(name, access))
         }
       }
-      return ModelProviders.of({ all: providers })
+      const http = yield* HttpClient.HttpClient
+      const withKey = yield* makeOwnProviders((name, apiKey) =>
+        makeProvider(name, { apiKey, baseUrl: options.baseUrls?.[name] ?? options[name]?.baseUrl }).pipe(
+          Effect.provideService(HttpClient.HttpClient, http)
+        )
+      )
+      return ModelProviders.of({ all: providers, withKey })
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))

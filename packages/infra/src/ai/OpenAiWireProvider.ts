@@ -6,6 +6,7 @@ import { completionRequest, type OpenAiWireName } from "./openai-wire/Completion
 import { kindOfRefusal } from "./openai-wire/KindOfRefusal.ts"
 import { makeOpenAiWire } from "./openai-wire/OpenAiWire.ts"
 import { readAnswer } from "./openai-wire/ReadAnswer.ts"
+import { countCalls } from "./wire/Conversation.ts"
 import { healthOf } from "./wire/Health.ts"
 import { readFailure } from "./wire/ReadFailure.ts"
 
@@ -43,7 +44,12 @@ export const makeOpenAiWireProvider = ({
     return {
       name,
       chat: (modelId, messages, options) =>
-        readAnswer(wire.chat(completionRequest(name, modelId, messages, options))).pipe(Stream.mapError(failure)),
+        wire
+          .chat(completionRequest(name, modelId, messages, options))
+          .pipe(
+            readAnswer({ provider: name, model: modelId, callsBefore: countCalls(messages) }),
+            Stream.mapError(failure)
+          ),
       models: wire.models.pipe(
         Effect.mapBoth({
           onFailure: failure,

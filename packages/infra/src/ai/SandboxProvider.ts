@@ -3,16 +3,22 @@ import type { Model } from "@berth/domain/ai/Model"
 import { type ChatChunk, type ModelProvider, ProviderFailed } from "@berth/domain/ai/ModelChat"
 import { Duration, Effect, Stream } from "effect"
 import { sandboxReply } from "./SandboxReply.ts"
+import { sandboxSummary } from "./SandboxSummary.ts"
+import { sandboxToolStep } from "./SandboxTools.ts"
+import { countCalls, placeId } from "./wire/Conversation.ts"
+import { callsFinishReason } from "./wire/ToolCalls.ts"
 
 export const sandboxModel: Model = {
   id: "sandbox/echo",
   name: "Berth sandbox model",
   provider: "sandbox",
-  description: "Built in and free, for trying things without a key: echoes, and remembers what you tell it. Not an AI.",
+  description:
+    "Built in and free, for trying things without a key: echoes, remembers what you tell it and uses tools. Not an AI.",
   tags: ["general", "coding", "analysis", "creative", "fast"],
   inputCost: 0,
   outputCost: 0,
   contextWindow: 128_000,
+  takesTools: true,
   available: true
 }
 
@@ -32,27 +38,37 @@ export const makeSandboxProvider = (options: SandboxOptions = {}): ModelProvider
     name: "sandbox",
     models: Effect.succeed([sandboxModel]),
     healthy: Effect.succeed(true),
-    chat: (modelId, messages, { maxTokens }) => {
+    chat: (modelId, messages, { maxTokens, tools = [] }) => {
       if (modelId !== sandboxModel.id) {
         return Stream.fail(
           new ProviderFailed({ provider: "sandbox", kind: "refused", reason: `has no model ${modelId}` })
         )
       }
-      const whole = sandboxReply(messages)
+      const promptTokens = estimatePromptTokens(messages, tools)
+      const ending = (said: string, finishReason: string): ChatChunk => {
+        const completionTokens = estimateTokens(said)
+        return {
+          type: "end",
+          usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
+          finishReason
+        }
+      }
+      const summary = sandboxSummary(messages)
+      const step = summary === null ? sandboxToolStep(messages, tools) : null
+      if (step?.type === "call") {
+        const call = { id: placeId(countCalls(messages) + 1), name: step.tool, arguments: step.arguments }
+        return Stream.make<[ChatChunk, ChatChunk]>(
+          { type: "tool-call", call },
+          ending(call.name + call.arguments, callsFinishReason)
+        )
+      }
+      const whole = summary ?? step?.text ?? sandboxReply(messages)
       const text = maxTokens === undefined ? whole : whole.slice(0, maxTokens * 4)
-      const promptTokens = estimatePromptTokens(messages)
-      const completionTokens = estimateTokens(text)
       return Stream.fromIterable(piecesOf(text)).pipe(
         Stream.rechunk(1),
         Stream.tap(() => waiting),
         Stream.map((piece): ChatChunk => ({ type: "text", text: piece })),
-        Stream.concat(
-          Stream.make<[ChatChunk]>({
-            type: "end",
-            usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
-            finishReason: text.length < whole.length ? "length" : "stop"
-          })
-        )
+        Stream.concat(Stream.make(ending(text, text.length < whole.length ? "length" : "stop")))
       )
     }
   }

@@ -15,6 +15,7 @@ import {
   HttpClientResponse
 } from "@effect/platform"
 import { Duration, Effect, Layer, type ParseResult, type Redacted, Schema, Stream } from "effect"
+import { onBehalf } from "./OnBehalf.ts"
 
 export interface BackendClientOptions {
   readonly backendUrl: string
@@ -69,7 +70,7 @@ export const layer = (options: BackendClientOptions) =>
           HttpClientRequest.prependUrl(options.backendUrl.replace(/\/$/, "")),
           HttpClientRequest.bearerToken(options.internalApiKey)
         )
-      )
+      ).pipe(HttpClient.mapRequestEffect(onBehalf))
       const backend = yield* HttpApiClient.makeWith(BackendApi, { httpClient: http })
       const manager = backend.agentManager
 

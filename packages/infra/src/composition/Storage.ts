@@ -12,8 +12,11 @@ import * as ConversationRepository from "../postgres/ConversationRepository.ts"
 import * as CredentialRepository from "../postgres/CredentialRepository.ts"
 import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
+import * as MemoryRepository from "../postgres/MemoryRepository.ts"
 import * as Migrations from "../postgres/Migrations.ts"
 import * as ModelUsage from "../postgres/ModelUsage.ts"
+import * as Outages from "../postgres/Outages.ts"
+import * as OncePerKey from "../postgres/OncePerKey.ts"
 import * as Outbox from "../postgres/Outbox.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
@@ -45,9 +48,12 @@ export const layer = (options: StorageOptions) =>
     InstanceRepository.layer,
     CredentialRepository.layer,
     ConversationRepository.layer,
+    MemoryRepository.layer,
     Charging.layer,
     Outbox.layer,
     IdempotencyKeys.layer,
+    OncePerKey.layer,
+    Outages.layer,
     ModelUsage.layer
   ).pipe(
     Layer.provideMerge(

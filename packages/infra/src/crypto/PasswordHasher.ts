@@ -6,12 +6,18 @@ import { makeWorkTurns } from "./WorkTurns.ts"
 /** OWASP's for argon2id, which is the library's default algorithm: 19 MiB, two passes, one lane. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** argon2id on the thread pool, `maxConcurrent` at once; the rest wait in line. */
-export const layer = (options: { readonly maxConcurrent: number }): Layer.Layer<PasswordHasher> =>
+/** Hashes that may wait when nothing else is said: a few seconds of work. */
+const usualLine = 64
+
+/** argon2id on the thread pool, `maxConcurrent` at once; so many more wait in line, and the rest are refused. */
+export const layer = (options: {
+  readonly maxConcurrent: number
+  readonly maxWaiting?: number
+}): Layer.Layer<PasswordHasher> =>
   Layer.effect(
     PasswordHasher,
     Effect.gen(function* () {
-      const inTurn = yield* makeWorkTurns(options.maxConcurrent)
+      const inTurn = yield* makeWorkTurns({ atOnce: options.maxConcurrent, inLine: options.maxWaiting ?? usualLine })
       // What nobody's password can be compared with; it only has to take as long.
       const nobody = yield* inTurn(() => hash("nobody's password", parameters))
 

@@ -1,19 +1,39 @@
-import { Effect, Metric } from "effect"
+import { Unavailable } from "@berth/domain/limits/Unavailable"
+import { Duration, Effect, Metric, Ref } from "effect"
 
 const waiting = Metric.gauge("password_hashes_waiting", { description: "Password hashes in work or in line" })
+
+export interface TurnLimits {
+  /** Pieces of work that run at once. */
+  readonly atOnce: number
+  /** How many may wait besides; one more is refused at once, as `Unavailable`, since who waits long gives up anyway. */
+  readonly inLine: number
+}
+
+const retryAfter = Duration.seconds(2)
 
 /**
  * Lets so many pieces of work run at once that cannot be called back; the rest wait in line. A caller that leaves while he
  * waits gives up his place; one that leaves during the work keeps its turn until the work is done.
  */
-export const makeWorkTurns = (atOnce: number) =>
-  Effect.map(
-    Effect.makeSemaphore(atOnce),
-    (turns) =>
-      <A>(work: () => Promise<A>) =>
-        Effect.acquireUseRelease(
-          Metric.incrementBy(waiting, 1),
-          () => turns.withPermits(1)(Effect.uninterruptible(Effect.promise(work))),
-          () => Metric.incrementBy(waiting, -1)
-        )
-  )
+export const makeWorkTurns = ({ atOnce, inLine }: TurnLimits) =>
+  Effect.map(Effect.all([Effect.makeSemaphore(atOnce), Ref.make(0)]), ([turns, inHand]) => {
+    const enter = Effect.zipRight(
+      Effect.filterOrDie(
+        Ref.modify(inHand, (held) => (held < atOnce + inLine ? [true, held + 1] : [false, held])),
+        (entered) => entered,
+        () => new Unavailable({ what: "the hashing of passwords", retryAfter })
+      ),
+      Metric.incrementBy(waiting, 1)
+    )
+    const leave = Effect.zipRight(
+      Ref.update(inHand, (held) => held - 1),
+      Metric.incrementBy(waiting, -1)
+    )
+    return <A>(work: () => Promise<A>): Effect.Effect<A> =>
+      Effect.acquireUseRelease(
+        enter,
+        () => turns.withPermits(1)(Effect.uninterruptible(Effect.promise(work))),
+        () => leave
+      )
+  })

@@ -1,4 +1,5 @@
 import { type Limit, type LimitName, RateLimiter, TooManyRequests } from "@berth/domain/limits/RateLimiter"
+import { Unavailable } from "@berth/domain/limits/Unavailable"
 import { Data, Duration, Effect, Record } from "effect"
 import { createHash } from "node:crypto"
 import { RateLimiterRes, type RateLimiterStoreAbstract } from "rate-limiter-flexible"
@@ -71,9 +72,10 @@ export const makeRateLimiter = (
         Effect.catchAll((rejected) => {
           if (rejected instanceof RateLimiterRes)
             return new TooManyRequests({ limit, retryAfter: Duration.millis(Math.max(1, rejected.msBeforeNext)) })
+          // The client did nothing wrong, so it is not told that it did.
           const consequence =
             withoutStore[limit] === "refuse"
-              ? new TooManyRequests({ limit, retryAfter: tryAgainWithoutStore })
+              ? Effect.die(new Unavailable({ what: "the store of the rate limits", retryAfter: tryAgainWithoutStore }))
               : Effect.void
           return Effect.zipRight(report(limit, rejected), consequence)
         })

@@ -5,6 +5,7 @@ import { ChatSession, type ChatSessionId, Message, MessageId } from "@berth/doma
 import { ConversationRepository, type NewMessage } from "@berth/domain/interaction/ConversationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { atDatabase } from "./DatabaseClock.ts"
 import { affected, all, first, single } from "./Rows.ts"
 import { storableText } from "./Storable.ts"
 
@@ -14,6 +15,8 @@ const ChatSessionRow = Schema.Struct({
   lastActivity: Schema.DateTimeUtcFromDate
 })
 const MessageRow = Schema.Struct({ ...Message.fields, createdAt: Schema.DateTimeUtcFromDate })
+/** The row also has what searches read, which is larger than the message. */
+const messageColumns = (sql: SqlClient) => sql.csv(Object.keys(Message.fields).map((name) => sql`${sql(name)}`))
 const Abandoned = Schema.Struct({ id: MessageId, reservationId: Schema.NullOr(ReservationId) })
 const IsNext = Schema.Struct({ isNext: Schema.Boolean })
 const Count = Schema.Struct({ count: Schema.Int })
@@ -70,9 +73,9 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, lease_until, reservation_id, created_at)
           select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${storableText(message.content)},
             ${message.topic === null ? null : storableText(message.topic)}, ${storableText(message.platform)},
-            'pending', ${DateTime.toDate(leaseUntil)}, ${Option.getOrNull(reservation)}, ${now}
+            'pending', ${yield* atDatabase(sql, leaseUntil)}, ${Option.getOrNull(reservation)}, ${now}
           from session
-          returning *`.pipe(single(MessageRow), Effect.orDie)
+          returning ${messageColumns(sql)}`.pipe(single(MessageRow), Effect.orDie)
       }),
       isNext: Effect.fn("ConversationRepository.isNext")(function* (message: Message) {
         const { isNext } = yield* sql`
@@ -84,7 +87,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       renewLease: Effect.fn("ConversationRepository.renewLease")(function* (id: MessageId, leaseUntil: DateTime.Utc) {
         yield* sql`
-          update messages set lease_until = ${DateTime.toDate(leaseUntil)}
+          update messages set lease_until = ${yield* atDatabase(sql, leaseUntil)}
           where id = ${id} and state = 'pending'`.pipe(Effect.orDie)
       }),
       answer: Effect.fn("ConversationRepository.answer")(function* (
@@ -107,7 +110,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${storableText(reply.content)},
             topic, platform, 'answered', ${now}
           from answered
-          returning *`.pipe(first(MessageRow), Effect.orDie)
+          returning ${messageColumns(sql)}`.pipe(first(MessageRow), Effect.orDie)
       }),
       fail: Effect.fn("ConversationRepository.fail")(function* (id: MessageId) {
         const failed = yield* affected(sql`
@@ -119,7 +122,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         const rows = yield* sql`
           update messages set state = 'failed', lease_until = null
           where id in (
-            select id from messages where state = 'pending' and lease_until < ${DateTime.toDate(now)}
+            select id from messages where state = 'pending' and lease_until < ${yield* atDatabase(sql, now)}
             order by lease_until for update skip locked
           )
           returning id, reservation_id`.pipe(all(Abandoned), Effect.orDie)
@@ -127,18 +130,19 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       transcript: Effect.fn("ConversationRepository.transcript")(function* (
         sessionId: ChatSessionId,
-        options: { readonly beforeSeq?: number; readonly limit: number }
+        options: { readonly afterSeq?: number; readonly beforeSeq?: number; readonly limit: number }
       ) {
         const before = options.beforeSeq === undefined ? [] : [sql`seq < ${options.beforeSeq}`]
+        const after = options.afterSeq === undefined ? [] : [sql`seq > ${options.afterSeq}`]
         const newestFirst = yield* sql`
-          select * from messages
-          where ${sql.and([sql`session_id = ${storableText(sessionId)}`, sql`state <> 'failed'`, ...before])}
+          select ${messageColumns(sql)} from messages
+          where ${sql.and([sql`session_id = ${storableText(sessionId)}`, sql`state <> 'failed'`, ...before, ...after])}
           order by seq desc limit ${options.limit}`.pipe(all(MessageRow), Effect.orDie)
         return Array.reverse(newestFirst)
       }),
       record: Effect.fn("ConversationRepository.record")(function* (sessionId: ChatSessionId, limit: number) {
         const newestFirst = yield* sql`
-          select * from messages where session_id = ${storableText(sessionId)}
+          select ${messageColumns(sql)} from messages where session_id = ${storableText(sessionId)}
           order by seq desc limit ${limit}`.pipe(all(MessageRow), Effect.orDie)
         return Array.reverse(newestFirst)
       }),
@@ -147,7 +151,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         { limit, offset }: { readonly limit: number; readonly offset: number }
       ) {
         const messages = yield* sql`
-          select * from messages where agent_id = ${agentId}
+          select ${messageColumns(sql)} from messages where agent_id = ${agentId}
           order by created_at desc, seq desc limit ${limit} offset ${offset}`.pipe(all(MessageRow), Effect.orDie)
         const { count } = yield* sql`select count(*)::int as count from messages where agent_id = ${agentId}`.pipe(
           single(Count),
@@ -160,7 +164,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       listOfUser: Effect.fn("ConversationRepository.listOfUser")(function* (userId: UserId, limit: number) {
         return yield* sql`
-          select * from messages where user_id = ${userId}
+          select ${messageColumns(sql)} from messages where user_id = ${userId}
           order by created_at desc, seq desc limit ${limit}`.pipe(all(MessageRow), Effect.orDie)
       }),
       countOfUser: Effect.fn("ConversationRepository.countOfUser")(function* (userId: UserId) {

@@ -12,6 +12,9 @@ import idempotencyKeys from "./migrations/0006_idempotency_keys.ts"
 import modelUsage from "./migrations/0007_model_usage.ts"
 import pendingReservations from "./migrations/0008_pending_reservations.ts"
 import credentials from "./migrations/0011_credentials.ts"
+import modelUsageOwnKey from "./migrations/0012_model_usage_own_key.ts"
+import recall from "./migrations/0013_recall.ts"
+import faults from "./migrations/0014_faults.ts"
 import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
 
 /** Every file of `migrations/`, by its name. Numbers are dense: one below the last that ran would be skipped in silence. */
@@ -24,7 +27,10 @@ export const migrations = {
   "0006_idempotency_keys": idempotencyKeys,
   "0007_model_usage": modelUsage,
   "0008_pending_reservations": pendingReservations,
-  "0011_credentials": credentials
+  "0011_credentials": credentials,
+  "0012_model_usage_own_key": modelUsageOwnKey,
+  "0013_recall": recall,
+  "0014_faults": faults
 }
 
 const run = make({})({ loader: fromRecord(migrations) })

@@ -12,11 +12,11 @@ export const layer: Layer.Layer<ModelUsage, never, SqlClient> = Layer.effect(
         const now = yield* DateTime.now
         yield* sql`
           insert into model_usage
-            (user_id, agent_id, provider, model, prompt_tokens, completion_tokens, cost_usd, created_at)
+            (user_id, agent_id, provider, model, prompt_tokens, completion_tokens, cost_usd, own_key, created_at)
           values (
             (select id from users where id = ${call.userId}), (select id from agents where id = ${call.agentId}),
             ${call.provider}, ${storableText(call.model)}, ${call.promptTokens}, ${call.completionTokens},
-            ${call.costUsd}, ${DateTime.toDate(now)}
+            ${call.costUsd}, ${call.ownKey}, ${DateTime.toDate(now)}
           )`.pipe(Effect.orDie)
       })
     })

@@ -1,6 +1,7 @@
+import type { UserId } from "@berth/domain/accounts/User"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { JobKind, TraceParent } from "@berth/domain/jobs/Job"
-import { Outbox, OutboxEntry } from "@berth/domain/jobs/Outbox"
+import { inFlightPerOwner, Outbox, OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -8,13 +9,16 @@ import { Array, type Cause, DateTime, Duration, Effect, Exit, Layer, Option, Sch
 import { connect } from "./DedicatedConnection.ts"
 import { affected, all } from "./Rows.ts"
 import { codeOf } from "./SqlErrors.ts"
-import { storableJson } from "./Storable.ts"
+import { storableJson, storableText } from "./Storable.ts"
 
 const channel = "berth_outbox"
 // A notification is only an accelerator: one that is lost delays a job by this much.
 const atMost = Duration.seconds(1)
 // Long enough to look up what became of yesterday's job.
 const kept = Duration.days(1)
+
+// A job that nobody settled, since its worker died between the two, stands in its owner's way no longer than this.
+const forgotten = Duration.minutes(15)
 
 // Without a tracer the span is a stand-in whose ids nobody could parse.
 const currentTrace: Effect.Effect<TraceParent | null> = Effect.currentSpan.pipe(
@@ -50,10 +54,46 @@ const make = Effect.gen(function* () {
   // Only who waits needs the connection.
   const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
 
+  const interval = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
+
+  /**
+   * The entries whose turn it is. Lane by lane, each read by its index no further than it has room: an owner with a hundred
+   * thousand entries costs no more than one with four. More than the limit is looked at, since another relay may hold the first.
+   */
+  const next = (limit: number) =>
+    sql`
+      with recursive lanes as (
+        (select lane from outbox where published_at is null order by lane limit 1)
+        union all
+        select (
+          select outbox.lane from outbox where published_at is null and outbox.lane > lanes.lane order by outbox.lane limit 1
+        ) from lanes where lanes.lane is not null
+      ), turns as (
+        select first.* from lanes cross join lateral (
+          select id, failures, position, row_number() over (order by failures, position) as turn
+          from outbox where published_at is null and lane = lanes.lane
+          order by failures, position
+          limit greatest(0, ${inFlightPerOwner} - (
+            select count(*) from outbox
+            where lane = lanes.lane and settled_at is null and published_at > now() - ${interval(forgotten)}
+          ))
+        ) first
+        where lanes.lane is not null
+        order by failures, turn, position limit ${limit * 4}
+      )
+      select outbox.id, queue, name, payload, trace from outbox join turns on turns.id = outbox.id
+      where published_at is null
+      order by turns.failures, turns.turn, turns.position limit ${limit} for update of outbox skip locked`.pipe(
+      all(OutboxEntry)
+    )
+
   return Outbox.of({
-    append: Effect.fn("Outbox.append")(function* <A, I>(kind: JobKind<A, I>, payload: A) {
+    append: Effect.fn("Outbox.append")(function* <A, I>(kind: JobKind<A, I>, payload: A, owner?: UserId) {
+      const id = yield* ids.next("job")
       const entry = {
-        id: yield* ids.next("job"),
+        id,
+        // What nobody owns has a lane of its own.
+        lane: `${kind.queue} ${owner ?? id}`,
         queue: kind.queue,
         name: kind.name,
         payload: storableJson(yield* Effect.orDie(Schema.encode(kind.payload)(payload))),
@@ -71,9 +111,7 @@ const make = Effect.gen(function* () {
       const { published, failure } = yield* sql
         .withTransaction(
           Effect.gen(function* () {
-            const entries = yield* sql`
-              select id, queue, name, payload, trace from outbox where published_at is null
-              order by failures, position limit ${limit} for update skip locked`.pipe(all(OutboxEntry))
+            const entries = yield* next(limit)
             const done: Array<string> = []
             let failure: Option.Option<{ readonly id: string; readonly cause: Cause.Cause<E> }> = Option.none()
             for (const entry of entries) {
@@ -84,9 +122,8 @@ const make = Effect.gen(function* () {
               }
               done.push(entry.id)
             }
-            const now = DateTime.toDate(yield* DateTime.now)
             if (Array.isNonEmptyArray(done))
-              yield* sql`update outbox set published_at = ${now} where ${sql.in("id", done)}`
+              yield* sql`update outbox set published_at = now() where ${sql.in("id", done)}`
             if (Option.isSome(failure))
               yield* sql`update outbox set failures = failures + 1 where id = ${failure.value.id}`
             return { published: done.length, failure }
@@ -96,14 +133,21 @@ const make = Effect.gen(function* () {
       if (Option.isSome(failure)) return yield* Effect.failCause(failure.value.cause)
       return published
     }),
+    settle: Effect.fn("Outbox.settle")(function* (id: string) {
+      yield* sql`
+        with settled as (
+          update outbox set settled_at = now() where id = ${storableText(id)} and settled_at is null returning 1
+        )
+        select pg_notify(${channel}, '') from settled`.pipe(Effect.orDie)
+    }),
     awaitAppended: Effect.zipRight(
       listening,
       appended.await.pipe(Effect.zipRight(appended.close), Effect.timeoutOption(atMost), Effect.asVoid)
     ).pipe(Effect.withSpan("Outbox.awaitAppended")),
-    prune: Effect.gen(function* () {
-      const before = DateTime.subtractDuration(yield* DateTime.now, kept)
-      return yield* affected(sql`delete from outbox where published_at < ${DateTime.toDate(before)}`)
-    }).pipe(Effect.orDie, Effect.withSpan("Outbox.prune"))
+    prune: affected(sql`delete from outbox where published_at < now() - ${interval(kept)}`).pipe(
+      Effect.orDie,
+      Effect.withSpan("Outbox.prune")
+    )
   })
 })
 

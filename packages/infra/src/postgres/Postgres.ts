@@ -25,8 +25,8 @@ export class DatabaseIsUnreachable extends Data.TaggedError("DatabaseIsUnreachab
 const statementTimeout = Duration.seconds(30)
 // A transaction may wait for the queue while it hands over outbox entries, but a forgotten one must let go of its locks.
 const idleInTransactionTimeout = Duration.seconds(60)
-// Also bounds the wait for a free connection of the pool, which nothing can interrupt.
-const connectTimeout = Duration.seconds(15)
+// Also bounds the wait for a free connection of the pool, which nothing can interrupt: a request that must do without is told so soon.
+const connectTimeout = Duration.seconds(5)
 
 // Waiting does not heal a wrong password, a refused role or a database that does not exist.
 const hopeless = new Set(["28P01", "28000", "3D000"])

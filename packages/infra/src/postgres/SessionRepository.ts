@@ -1,5 +1,5 @@
 import type { UserId } from "@berth/domain/accounts/User"
-import { Session, SessionId } from "@berth/domain/sessions/Session"
+import { maximumSessions, Session, SessionId } from "@berth/domain/sessions/Session"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
@@ -29,13 +29,21 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
   Effect.map(SqlClient, (sql) =>
     SessionRepository.of({
       insert: Effect.fn("SessionRepository.insert")(function* (session: Session, tokenHash: string) {
-        yield* sql`insert into sessions ${sql.insert({
-          id: session.id,
-          userId: session.userId,
-          tokenHash,
-          createdAt: DateTime.toDate(session.createdAt),
-          expiresAt: DateTime.toDate(session.expiresAt)
-        })}`.pipe(Effect.orDie)
+        // The deletion does not see the insertion beside it.
+        yield* sql`
+          with added as (
+            insert into sessions ${sql.insert({
+              id: session.id,
+              userId: session.userId,
+              tokenHash,
+              createdAt: DateTime.toDate(session.createdAt),
+              expiresAt: DateTime.toDate(session.expiresAt)
+            })}
+          )
+          delete from sessions where id in (
+            select id from sessions where user_id = ${session.userId}
+            order by created_at desc, id desc offset ${maximumSessions - 1}
+          )`.pipe(Effect.orDie)
       }),
       findByTokenHash: Effect.fn("SessionRepository.findByTokenHash")(function* (tokenHash: string, now: DateTime.Utc) {
         const row = yield* sql`

@@ -9,6 +9,32 @@ const textOf = (cause: unknown, field: "code" | "constraint"): string | undefine
 /** SQLSTATE, or the code of a failed system call. */
 export const codeOf = (cause: unknown): string | undefined => textOf(cause, "code")
 
+// What the socket or the name lookup says, and the driver when a connection cannot be had or is lost.
+const unreachable = new Set([
+  ...[
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ETIMEDOUT",
+    "EPIPE",
+    "ENOENT",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "EHOSTUNREACH",
+    "ENETUNREACH"
+  ],
+  // Going down, crashed, coming up, out of connections, and closed for this database.
+  ...["57P01", "57P02", "57P03", "57P05", "53300", "55000"]
+])
+const lost =
+  /^(timeout exceeded when trying to connect|connection terminated|client has encountered a connection error|client was closed|cannot use a pool after)/i
+
+/** Whether a statement failed because the database, or a free connection to it, could not be had: the statement itself may be right. */
+export const isOutage = (cause: unknown): boolean => {
+  const code = codeOf(cause)
+  if (code !== undefined && (unreachable.has(code) || /^08...$/.test(code))) return true
+  return cause instanceof Error && lost.test(cause.message)
+}
+
 /** Whether a statement failed because `constraint` wants its columns unique. */
 export const violates = (constraint: string) => (error: SqlError | { readonly _tag: string }) =>
   error._tag === "SqlError" &&

@@ -1,8 +1,11 @@
 import type { UserId } from "@berth/domain/accounts/User"
 import { Subscription, SubscriptionRepository } from "@berth/domain/billing/Subscription"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Effect, Layer } from "effect"
+import { DateTime, Effect, Layer, Schema } from "effect"
 import { first } from "./Rows.ts"
+import { StoredPlan } from "./StoredPlan.ts"
+
+const SubscriptionRow = Schema.Struct({ ...Subscription.fields, plan: StoredPlan })
 
 export const layer: Layer.Layer<SubscriptionRepository, never, SqlClient> = Layer.effect(
   SubscriptionRepository,
@@ -10,7 +13,7 @@ export const layer: Layer.Layer<SubscriptionRepository, never, SqlClient> = Laye
     SubscriptionRepository.of({
       find: Effect.fn("SubscriptionRepository.find")(function* (userId: UserId) {
         return yield* sql`select user_id, plan, status from subscriptions where user_id = ${userId}`.pipe(
-          first(Subscription),
+          first(SubscriptionRow),
           Effect.orDie
         )
       }),

@@ -63,6 +63,13 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
         const row = yield* sql`select password_hash from users where id = ${id}`.pipe(first(PasswordRow), Effect.orDie)
         return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
       }),
+      holdPasswordHash: Effect.fn("UserRepository.holdPasswordHash")(function* (id: UserId) {
+        const row = yield* sql`select password_hash from users where id = ${id} for share`.pipe(
+          first(PasswordRow),
+          Effect.orDie
+        )
+        return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
+      }),
       setPasswordHash: Effect.fn("UserRepository.setPasswordHash")(function* (id: UserId, passwordHash: string) {
         yield* sql`update users set password_hash = ${passwordHash} where id = ${id}`.pipe(Effect.orDie)
       }),

@@ -1,8 +1,8 @@
 import { Email } from "@berth/domain/accounts/Email"
 import { Notifications, User, UserId } from "@berth/domain/accounts/User"
-import { PlanId } from "@berth/domain/billing/Plan"
 import { creditsOfUnits } from "@berth/domain/billing/UnitSplit"
 import { Schema } from "effect"
+import { StoredPlan } from "./StoredPlan.ts"
 
 /** A row of `users`, the password hash left out. */
 export const UserRow = Schema.Struct({
@@ -10,7 +10,7 @@ export const UserRow = Schema.Struct({
   email: Email,
   emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
   name: Schema.String,
-  plan: PlanId,
+  plan: StoredPlan,
   creditUnits: Schema.NumberFromString,
   twoFactorEnabled: Schema.Boolean,
   notifications: Notifications,

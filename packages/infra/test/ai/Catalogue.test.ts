@@ -57,9 +57,18 @@ describe("an entry of OpenRouter's list", () => {
         inputCost: 2.5,
         outputCost: 10,
         contextWindow: 128000,
+        takesTools: false,
         tags: ["general", "creative", "vision"]
       })
     )
+  })
+
+  it("says whether the model takes tools, where it says what it takes", () => {
+    const takes = (parameters: unknown) =>
+      Option.map(readOpenRouterModel(entry({ supported_parameters: parameters })), ({ takesTools }) => takesTools)
+    expect(takes(["temperature", "tools"])).toEqual(Option.some(true))
+    expect(takes([])).toEqual(Option.some(false))
+    expect(takes(undefined)).toEqual(Option.some(undefined))
   })
 
   it("gets Anthropic's own spelling", () => {

@@ -19,7 +19,7 @@ describe("model names", () => {
 
 describe("a request", () => {
   it("leaves out what was not set", () => {
-    expect(generateRequest([{ role: "user", content: "Hi" }], {})).toEqual({
+    expect(generateRequest("google/gemini-2.5-pro", [{ role: "user", content: "Hi" }], {})).toEqual({
       contents: [{ role: "user", parts: [{ text: "Hi" }] }],
       generationConfig: {}
     })
@@ -27,6 +27,7 @@ describe("a request", () => {
 
   it("calls the assistant a model", () => {
     const { contents } = generateRequest(
+      "google/gemini-2.5-pro",
       [
         { role: "user", content: "Hi" },
         { role: "assistant", content: "Hello" },

@@ -1,7 +1,7 @@
 import type { ChatMessage } from "@berth/domain/ai/ModelChat"
 import { catalogueId, completionRequest, openRouterId, wireModel } from "@berth/infra/ai/openai-wire/CompletionRequest"
 import { kindOfRefusal } from "@berth/infra/ai/openai-wire/KindOfRefusal"
-import { addChunk, endAnswer } from "@berth/infra/ai/openai-wire/ReadAnswer"
+import { addChunk, endAnswer, nothing } from "@berth/infra/ai/openai-wire/ReadAnswer"
 import { refusalOf, refusalOfBody } from "@berth/infra/ai/openai-wire/WireRefusals"
 import { readFailure } from "@berth/infra/ai/wire/ReadFailure"
 import { shippedModels } from "@berth/infra/ai/catalogue/Snapshot"
@@ -62,10 +62,8 @@ describe("a request", () => {
 })
 
 describe("an answer", () => {
-  const none = { hasChoice: false, finishReason: null, usage: null }
-
   it("is its chunks", () => {
-    const [begun, first] = addChunk(none, { choices: [{ delta: { content: "Hel" } }] })
+    const [begun, first] = addChunk(nothing, { choices: [{ delta: { content: "Hel" } }] })
     const [finished, second] = addChunk(begun, { choices: [{ delta: { content: "lo" }, finish_reason: "stop" }] })
     const [counted, third] = addChunk(finished, { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } })
     expect([first, second, third]).toEqual(["Hel", "lo", ""])
@@ -77,7 +75,7 @@ describe("an answer", () => {
       })
     )
     expect(Either.isLeft(endAnswer(begun))).toBe(true)
-    expect(Either.isLeft(endAnswer(none))).toBe(true)
+    expect(Either.isLeft(endAnswer(nothing))).toBe(true)
   })
 })
 

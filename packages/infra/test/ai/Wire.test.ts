@@ -1,9 +1,11 @@
-import type { ChatMessage } from "@berth/domain/ai/ModelChat"
+import type { ChatMessage, ToolCall } from "@berth/domain/ai/ModelChat"
+import { countCalls, readConversation } from "@berth/infra/ai/wire/Conversation"
 import { endAfterLast } from "@berth/infra/ai/wire/EndAfterLast"
 import { readEvents } from "@berth/infra/ai/wire/EventStream"
 import { tidy } from "@berth/infra/ai/wire/ReadFailure"
 import { retryAfterOf } from "@berth/infra/ai/wire/RetryAfter"
-import { readTurns } from "@berth/infra/ai/wire/Turns"
+import { argumentsOf, type CallPiece, gatherCall, type GatheredCall } from "@berth/infra/ai/wire/ToolCalls"
+import { isBlank, readTurns } from "@berth/infra/ai/wire/Turns"
 import { Headers } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { Chunk, Duration, Effect, FastCheck, Fiber, Queue, Redacted, Stream, TestClock } from "effect"
@@ -142,5 +144,147 @@ describe("the time to come back", () => {
     expect(after({ "retry-after": "Wed, 21 Oct 2026 07:28:05 GMT" })).toBe(5_000)
     expect(after({ "retry-after": "soon" })).toBe(null)
     expect(after({})).toBe(null)
+  })
+})
+
+describe("calls of tools", () => {
+  const text = FastCheck.oneof(FastCheck.constantFrom("", " ", "a", "b", "call_1", "call_2"), FastCheck.string())
+  const call: FastCheck.Arbitrary<ToolCall> = FastCheck.record({
+    id: text,
+    name: text,
+    arguments: FastCheck.oneof(FastCheck.constantFrom("", "{}", "[]", "null", '{"a":1}'), FastCheck.string())
+  })
+  const said: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+    role: FastCheck.constantFrom("user", "system"),
+    content: text
+  })
+  const answered: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+    role: FastCheck.constant("assistant"),
+    content: text,
+    toolCalls: FastCheck.array(call, { maxLength: 3 })
+  })
+  const given: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+    role: FastCheck.constant("tool"),
+    content: text,
+    toolCallId: text,
+    toolName: text
+  })
+  const message = FastCheck.oneof(said, answered, given)
+
+  it.prop(
+    "have an id of their own and one result each, and nothing is lost",
+    [FastCheck.array(message)],
+    ([messages]) => {
+      const said = readConversation(messages, 40)
+      const calls = said.flatMap((one) => (one.role === "assistant" ? one.calls : []))
+      expect(calls).toHaveLength(countCalls(messages))
+      expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length)
+      for (const { id, name, result } of calls) {
+        expect(id).toMatch(/^[A-Za-z0-9_-]{1,40}$/)
+        expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
+        expect(result.trim()).not.toBe("")
+      }
+      const all = JSON.stringify(said)
+      for (const { content } of messages) {
+        if (content.trim() !== "") expect(all).toContain(JSON.stringify(content).slice(1, -1))
+      }
+    }
+  )
+
+  it.prop(
+    "leave user and assistant by turns, each round's results in the turn after it",
+    [FastCheck.array(message)],
+    ([messages]) => {
+      const { turns } = readTurns(messages)
+      turns.forEach((turn, index) => {
+        expect(turn.role).toBe(index % 2 === 0 ? "user" : "assistant")
+        const before = turns[index - 1]
+        const calls = before?.role === "assistant" ? before.calls : undefined
+        expect(turn.role === "user" ? turn.results : undefined).toEqual(turn.role === "user" ? calls : undefined)
+        if (isBlank(turn.text)) expect((turn.role === "user" ? turn.results : turn.calls)?.length).toBeGreaterThan(0)
+      })
+      expect(turns.length === 0 || turns.length % 2 === 1).toBe(true)
+    }
+  )
+
+  it("keep the result that belongs to each, whatever their order", () => {
+    const toolCalls = ["a", "b"].map((id) => ({ id, name: "t", arguments: "{}" }))
+    const result = (toolCallId: string, content: string): ChatMessage => ({
+      role: "tool",
+      toolCallId,
+      toolName: "t",
+      content
+    })
+    const [, round] = readConversation([
+      { role: "user", content: "Go" },
+      { role: "assistant", content: "", toolCalls },
+      result("b", "of b"),
+      result("a", "of a"),
+      { role: "assistant", content: "Done" },
+      result("a", "late")
+    ])
+    expect(round).toMatchObject({
+      calls: [
+        { id: "a", result: "of a" },
+        { id: "b", result: "of b" }
+      ]
+    })
+  })
+
+  const pieces = (whole: string, cuts: ReadonlyArray<number>) => {
+    const at = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b), whole.length]
+    return at.slice(1).map((to, index) => whole.slice(at[index], to))
+  }
+
+  it.prop(
+    "are the same however their arguments are cut, and may come side by side",
+    [
+      FastCheck.array(FastCheck.tuple(FastCheck.json(), FastCheck.array(FastCheck.nat())), {
+        minLength: 1,
+        maxLength: 4
+      })
+    ],
+    ([given]) => {
+      const begun = given.map((_, index): CallPiece => ({
+        index,
+        id: `id_${index}`,
+        name: `tool_${index}`,
+        arguments: ""
+      }))
+      const rest = given.flatMap(([json, cuts], index) =>
+        pieces(json, cuts).map((part, nth): readonly [number, CallPiece] => [nth, { index, arguments: part }])
+      )
+      const inTurn = rest.sort(([a], [b]) => a - b).map(([, piece]) => piece)
+      const calls = [...begun, ...inTurn].reduce<ReadonlyArray<GatheredCall>>(gatherCall, [])
+      expect(calls.map(({ arguments: json, id, name }) => [id, name, json])).toEqual(
+        given.map(([json], index) => [`id_${index}`, `tool_${index}`, json])
+      )
+    }
+  )
+
+  it("are told apart where a server numbers them badly", () => {
+    const gather = (...given: ReadonlyArray<CallPiece>) =>
+      given.reduce<ReadonlyArray<GatheredCall>>(gatherCall, []).map(({ arguments: json, name }) => [name, json])
+    const two = [
+      ["a", "{}"],
+      ["b", "{}"]
+    ]
+    expect(
+      gather({ index: 0, id: "1", name: "a", arguments: "{}" }, { index: 0, id: "2", name: "b", arguments: "{}" })
+    ).toEqual(two)
+    expect(gather({ name: "a", arguments: "{}" }, { name: "b", arguments: "{}" })).toEqual(two)
+    expect(
+      gather({ id: "1", name: "a", arguments: "{" }, { arguments: "}" }, { id: "2", name: "b", arguments: "{}" })
+    ).toEqual(two)
+    // The name again with every piece.
+    expect(
+      gather({ index: 0, id: "1", name: "a", arguments: "{" }, { index: 0, id: "1", name: "a", arguments: "}" })
+    ).toEqual([["a", "{}"]])
+  })
+
+  it("have an object for arguments, whatever the model wrote", () => {
+    expect(argumentsOf("")).toEqual({})
+    expect(argumentsOf('{"a":[1]}')).toEqual({ a: [1] })
+    for (const wrong of ["{", "[1]", "null", "7", '"x"']) expect(argumentsOf(wrong)).toEqual({ arguments: wrong })
   })
 })

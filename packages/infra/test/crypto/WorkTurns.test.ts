@@ -1,4 +1,5 @@
 import { makeWorkTurns } from "@berth/infra/crypto/WorkTurns"
+import { Unavailable } from "@berth/domain/limits/Unavailable"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 
@@ -15,7 +16,7 @@ const makeWork = () => {
 describe("work turns", () => {
   it.effect("run no more at once than they may, also when callers leave", () =>
     Effect.gen(function* () {
-      const inTurn = yield* makeWorkTurns(1)
+      const inTurn = yield* makeWorkTurns({ atOnce: 1, inLine: 64 })
       const work = makeWork()
       for (let leaver = 0; leaver < 12; leaver++) {
         const leaving = yield* Effect.forkDaemon(inTurn(work.begin))
@@ -34,9 +35,29 @@ describe("work turns", () => {
     })
   )
 
+  it.effect("refuse at once whoever finds the line full, and nobody once it is shorter", () =>
+    Effect.gen(function* () {
+      const inTurn = yield* makeWorkTurns({ atOnce: 1, inLine: 2 })
+      const work = makeWork()
+      const first = yield* Effect.forkDaemon(inTurn(work.begin))
+      const others = yield* Effect.replicateEffect(Effect.forkDaemon(inTurn(() => Promise.resolve("done"))), 2)
+      yield* Effect.yieldNow()
+      const refused = yield* Effect.flip(Effect.sandbox(inTurn(work.begin)))
+      assert.isTrue(refused._tag === "Die" && refused.defect instanceof Unavailable)
+      for (const other of others) assert.isNull(other.unsafePoll())
+      // Who was refused has left no trace in the line, and who goes away makes room.
+      for (const other of others) yield* Fiber.interrupt(other)
+      const next = yield* Effect.forkDaemon(inTurn(() => Promise.resolve("next")))
+      work.end(0)
+      yield* Fiber.join(first)
+      assert.strictEqual(yield* Fiber.join(next), "next")
+      assert.strictEqual(work.begun(), 1)
+    })
+  )
+
   it.effect("run as many at once as they may, and the next when one is done", () =>
     Effect.gen(function* () {
-      const inTurn = yield* makeWorkTurns(2)
+      const inTurn = yield* makeWorkTurns({ atOnce: 2, inLine: 64 })
       const work = makeWork()
       // Work cannot be interrupted: as a child it would hold up a test that fails before it is ended.
       const call = Effect.forkDaemon(inTurn(work.begin))

@@ -10,6 +10,8 @@ export interface Settings {
   readonly directory: string
   /** Resident memory the cell may hold, in MiB. */
   readonly memoryMb: Option.Option<number>
+  /** What the files of the cell's agents may take together, in MiB. */
+  readonly diskMb: number
   /** Base address of an OTLP/HTTP collector. */
   readonly otlpEndpoint: Option.Option<URL>
   readonly serviceName: string
@@ -20,6 +22,10 @@ export const settings: Config.Config<Settings> = Config.all({
   backendUrl: Config.url(CellEnvironment.backendUrl),
   directory: Config.nonEmptyString(CellEnvironment.directory),
   memoryMb: Config.option(Config.integer(CellEnvironment.memoryMb)),
+  diskMb: Config.integer(CellEnvironment.diskMb).pipe(
+    Config.validate({ message: "must be at least 1", validation: (megabytes) => megabytes >= 1 }),
+    Config.withDefault(64)
+  ),
   otlpEndpoint: Config.option(Config.url(CellEnvironment.otlpEndpoint)),
   serviceName: Config.withDefault(Config.string(CellEnvironment.serviceName), "berth-cell")
 })

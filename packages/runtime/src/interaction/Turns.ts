@@ -1,18 +1,19 @@
 import type { CellTurnEvent } from "@berth/api/cell/CellContract"
 import type { AgentId } from "@berth/domain/agents/Agent"
-import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
-import { Cause, Data, DateTime, Effect, Either, Stream } from "effect"
+import type { Turn } from "@berth/domain/instances/AgentRuntime"
+import { Cause, Data, Effect, Either, Stream } from "effect"
 import { Agents } from "../agents/Agents.ts"
-import { type ModelAnswer, type ModelCallFailed, ModelCalls } from "../ai/ModelCalls.ts"
+import type { ModelCallFailed, ModelCalls } from "../ai/ModelCalls.ts"
+import type { Toolbox } from "../skills/Toolbox.ts"
+import { answerTurn } from "./AnswerTurn.ts"
 import { type CellIsEnding, Drain } from "./Drain.ts"
 import * as SessionQueue from "./SessionQueue.ts"
-import { turnMessages } from "./TurnMessages.ts"
 
 export class AgentIsNotHere extends Data.TaggedError("AgentIsNotHere")<{ readonly agentId: AgentId }> {}
 
 /** Turns a cell holds, waiting ones included. */
 const places = 256
-/** Model calls that a cell makes at the same time. */
+/** Turns that a cell works on at the same time. */
 const parallel = 32
 
 /** Answers a turn that has its place in line; ends when the last event has been handed over, and never fails. */
@@ -22,25 +23,10 @@ export type RunTurn = (emit: (events: Iterable<CellTurnEvent>) => Effect.Effect<
 export class Turns extends Effect.Service<Turns>()("@berth/runtime/Turns", {
   effect: Effect.gen(function* () {
     const agents = yield* Agents
-    const calls = yield* ModelCalls
+    const outside = yield* Effect.context<ModelCalls | Toolbox>()
     const drain = yield* Drain
     const sessions = yield* SessionQueue.make({ places })
     const permits = yield* Effect.makeSemaphore(parallel)
-
-    const answer = (agent: RuntimeAgent, turn: Turn) =>
-      Stream.unwrap(
-        Effect.map(DateTime.now, (now) =>
-          calls.answer({
-            agentId: agent.id,
-            messageId: turn.messageId,
-            model: agent.model,
-            messages: turnMessages(agent, turn, now),
-            tools: [],
-            temperature: agent.temperature,
-            maxTokens: agent.maxTokens
-          })
-        )
-      ).pipe(Stream.mapAccum("", toTurnEvent))
 
     /** Takes the turn's place in its session's line. It is given up with the scope, which is that of the answer. */
     const begin = Effect.fn("Turns.begin")(function* (turn: Turn) {
@@ -53,7 +39,8 @@ export class Turns extends Effect.Service<Turns>()("@berth/runtime/Turns", {
       )
       const myTurn = yield* sessions.join(turn.sessionId)
       const run: RunTurn = (emit) =>
-        Stream.runForEachChunk(answer(agent, turn), emit).pipe(
+        Stream.runForEachChunk(answerTurn(agent, turn), emit).pipe(
+          Effect.provide(outside),
           permits.withPermits(1),
           (work) => Effect.zipRight(myTurn, work),
           Effect.raceFirst(drain.timeIsUp),
@@ -68,11 +55,6 @@ export class Turns extends Effect.Service<Turns>()("@berth/runtime/Turns", {
     return { begin }
   })
 }) {}
-
-const toTurnEvent = (reply: string, event: ModelAnswer): readonly [string, TurnEvent] =>
-  event.type === "delta"
-    ? [reply + event.text, event]
-    : [reply, { type: "done", reply, model: event.type === "done" ? event.model : "" }]
 
 /** A turn that fails says so as its last event. */
 const failed = (cause: Cause.Cause<ModelCallFailed | CellIsEnding>): Effect.Effect<CellTurnEvent> =>

@@ -4,6 +4,7 @@ import { Agents } from "@berth/runtime/agents/Agents"
 import { ModelCalls } from "@berth/runtime/ai/ModelCalls"
 import * as CellHttp from "@berth/runtime/cell/CellHttp"
 import * as Drain from "@berth/runtime/interaction/Drain"
+import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { Turns } from "@berth/runtime/interaction/Turns"
 import { HttpClient, HttpClientRequest } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
@@ -12,7 +13,7 @@ import { Effect, Layer, Redacted, Stream } from "effect"
 
 const cell = CellHttp.layer({ token: Redacted.make("own"), runtimeVersion: "1.2.3", startedAt: 42 }).pipe(
   Layer.provide(Turns.Default),
-  Layer.provide([Drain.layer, Agents.Default]),
+  Layer.provide([Drain.layer, Agents.Default, Layer.succeed(Toolbox, [])]),
   Layer.provide(
     Layer.succeed(
       ModelCalls,

@@ -1,6 +1,7 @@
 import { AgentId } from "@berth/domain/agents/Agent"
-import { RuntimeAgent, TurnMessage } from "@berth/domain/instances/AgentRuntime"
-import { turnMessages } from "@berth/runtime/interaction/TurnMessages"
+import { RuntimeAgent, type Turn, TurnMessage } from "@berth/domain/instances/AgentRuntime"
+import { messagesOf } from "@berth/runtime/interaction/FitPrompt"
+import { turnPrompt } from "@berth/runtime/interaction/TurnMessages"
 import { expect, it } from "@effect/vitest"
 import { DateTime, FastCheck, Schema } from "effect"
 
@@ -18,6 +19,12 @@ const agent = (changes: Partial<RuntimeAgent> = {}): RuntimeAgent => ({
   contextWindow: 128_000,
   ...changes
 })
+
+const turnMessages = (
+  someone: RuntimeAgent,
+  turn: Pick<Turn, "history" | "message"> & Partial<Turn>,
+  at: DateTime.Utc
+) => messagesOf(turnPrompt(someone, { summary: null, memories: [], ...turn }, at))
 
 it.prop(
   "keeps the conversation as it is between one system message and the new message",
@@ -51,4 +58,40 @@ it("falls back to UTC for a time zone that does not exist", () => {
 it("leaves an empty prompt out", () => {
   const without = turnMessages(agent(), { history: [], message: "" }, now)
   expect(turnMessages(agent({ systemPrompt: "  " }), { history: [], message: "" }, now)).toStrictEqual(without)
+})
+
+const systemOf = (changes: Partial<RuntimeAgent>, turn: Partial<Turn>) =>
+  turnMessages(agent(changes), { history: [], message: "", ...turn }, now)[0]?.content ?? ""
+
+it("tells what is known from earlier, a line each, and what was said before", () => {
+  const told = systemOf(
+    { systemPrompt: "Be brief." },
+    { memories: ["The user is called Mia.", " likes\n\ntea ", " "], summary: " They met. " }
+  )
+  expect(told).toContain("\n\nWhat you know from earlier:\n- The user is called Mia.\n- likes tea\n\n")
+  expect(told.endsWith("\n\nEarlier in this conversation:\nThey met.")).toBe(true)
+  const untold = systemOf({}, { memories: [" "], summary: " " })
+  expect(untold).not.toContain("earlier")
+  expect(untold).not.toContain("Earlier")
+})
+
+it("keeps the most telling memories and a part of the summary when the window is small", () => {
+  const memories = Array.from({ length: 100 }, (_, at) => `Fact number ${at} about the user.`)
+  const told = systemOf({ contextWindow: 2_000 }, { memories, summary: "word ".repeat(10_000) })
+  expect(told).toContain("- Fact number 0 about")
+  expect(told).not.toContain("- Fact number 99 about")
+  expect(told.length).toBeLessThan(4 * 2_000 * 0.4)
+})
+
+it("lists skills, with their instructions as long as they are short together", () => {
+  const skill = (id: string, instructions: string) => ({ id, description: `Does ${id}.`, instructions, tools: [] })
+  const short = systemOf({ skills: [skill("one", "Do this."), skill("two", "Do that.")] }, {})
+  expect(short).toContain("You have these skills:\n- one: Does one.\n- two: Does two.")
+  expect(short).toContain('<skill name="one">\nDo this.\n</skill>')
+  expect(short).not.toContain("read_skill")
+  const long = systemOf({ skills: [skill("one", "Do this. ".repeat(500)), skill("two", "Do that.")] }, {})
+  expect(long).toContain("- one: Does one.\n- two: Does two.")
+  expect(long).toContain("read_skill")
+  expect(long).not.toContain("Do that.")
+  expect(systemOf({}, {})).not.toContain("skill")
 })

@@ -3,6 +3,7 @@ import type { CellTurnEvent } from "@berth/api/cell/CellContract"
 import { Agents } from "@berth/runtime/agents/Agents"
 import { ModelCallFailed, ModelCalls } from "@berth/runtime/ai/ModelCalls"
 import * as Drain from "@berth/runtime/interaction/Drain"
+import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { Turns } from "@berth/runtime/interaction/Turns"
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, TestClock } from "effect"
@@ -38,6 +39,7 @@ const make = (answer: ModelCalls["Type"]["answer"]) =>
       Layer.provideMerge(Drain.layer),
       Layer.provideMerge(Agents.Default),
       Layer.provide(Layer.succeed(ModelCalls, ModelCalls.of({ answer }))),
+      Layer.provide(Layer.succeed(Toolbox, [])),
       Layer.buildWithScope(cell)
     )
     yield* Effect.provide(

@@ -1,4 +1,5 @@
 import { CellAuth, CellTokenIsWrong } from "@berth/api/cell/CellModelApi"
+import { Caller } from "@berth/domain/sessions/Caller"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { Effect, Layer, Option } from "effect"
 import { bearerToken } from "../http/InternalAuthHttp.ts"
@@ -12,7 +13,8 @@ export const layer = Layer.effect(
           Effect.flatMap(
             Option.match({ onNone: () => Effect.succeedNone, onSome: (token) => tokens.findOwner(token) })
           ),
-          Effect.flatMap(Effect.mapError(() => new CellTokenIsWrong()))
+          Effect.flatMap(Effect.mapError(() => new CellTokenIsWrong())),
+          Effect.tap((owner) => Effect.flatMap(Caller, ({ identify }) => identify(owner)))
         )
     })
   )

@@ -32,10 +32,15 @@ export const clientAddress = (peer: string, forwardedFor: string | undefined, pr
   return stranger !== undefined && isIP(stranger) !== 0 ? stranger : direct
 }
 
+/** The address behind a request. */
+export const addressOf = (request: HttpServerRequest.HttpServerRequest, proxies: BlockList): string => {
+  const peer = Option.getOrElse(request.remoteAddress, () => "unknown")
+  return clientAddress(peer, request.headers["x-forwarded-for"], proxies)
+}
+
 /** The address behind the current request. */
 export const currentClientAddress = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { trustedProxies } = yield* WebSettings
-  const peer = Option.getOrElse(request.remoteAddress, () => "unknown")
-  return clientAddress(peer, request.headers["x-forwarded-for"], trustedProxies)
+  return addressOf(request, trustedProxies)
 })

@@ -8,6 +8,7 @@ import {
   maximumIdempotencyKeyLength
 } from "@berth/api/limits/Idempotency"
 import { type ClaimId, type IdempotencyKey, IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
+import { ClaimIsLost, RequestClaim } from "@berth/domain/limits/OncePerKey"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
@@ -19,10 +20,10 @@ import type { KnownRoute } from "./RouteTable.ts"
 /** Routes that create or charge, and so honour `Idempotency-Key`. */
 const idempotentRoutes = new Set(["POST /api/agents/provision"])
 
-/** A second request with a key waits this long for the first one's answer, looking this often. */
+/** A second request with a key waits this long for the first one's answer, looking this often: longer than a dead process holds a claim. */
 const patience = Duration.seconds(20)
 const looking = Duration.millis(50)
-const renewal = Duration.seconds(20)
+const renewal = Duration.seconds(5)
 
 /**
  * Repeated requests: the same key with the same body gets the first answer again, also while the first is in work. Only
@@ -45,23 +46,43 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
           )
       })
 
+    /** Once the answer is there nothing takes it back: one that cannot be kept is made again from what its effect left behind. */
+    const keep = (key: IdempotencyKey, claim: ClaimId, response: HttpServerResponse.HttpServerResponse) =>
+      Option.match(storable(response), {
+        onNone: () => keys.abandon(key, claim),
+        onSome: (stored) => Effect.asVoid(keys.complete(key, claim, stored))
+      }).pipe(
+        Effect.catchAllCause((cause) => Effect.logWarning("The answer to a request with a key was not kept", cause))
+      )
+
+    const letGo = (key: IdempotencyKey, claim: ClaimId) =>
+      keys
+        .abandon(key, claim)
+        .pipe(Effect.catchAllCause((cause) => Effect.logWarning("A key is held until its lease ends", cause)))
+
     const answerOnce = <E, R>(
       key: IdempotencyKey,
       claim: ClaimId,
       app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-    ) =>
+    ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> =>
       app.pipe(
-        Effect.tap((response) => {
-          const stored = storable(response)
-          return Option.isSome(stored) ? keys.complete(key, claim, stored.value) : keys.abandon(key, claim)
-        }),
-        Effect.onError(() => keys.abandon(key, claim)),
+        Effect.provideService(RequestClaim, Option.some({ key, id: claim })),
+        Effect.catchSomeDefect((defect) =>
+          defect instanceof ClaimIsLost ? Option.some(Effect.succeed(unanswered)) : Option.none()
+        ),
+        Effect.onError(() => letGo(key, claim)),
+        Effect.tap((response) => keep(key, claim, response)),
         Effect.raceFirst(Effect.interruptible(keepClaim(key, claim)))
       )
 
     // A request runs uninterruptibly around its handler, and what only keeps it company must end with it.
     const keepClaim = (key: IdempotencyKey, claim: ClaimId) =>
-      keys.renew(key, claim).pipe(Effect.delay(renewal), Effect.repeat(Schedule.forever), Effect.zipRight(Effect.never))
+      keys.renew(key, claim).pipe(
+        Effect.catchAllCause((cause) => Effect.logWarning("The claim of a request with a key was not renewed", cause)),
+        Effect.delay(renewal),
+        Effect.repeat(Schedule.forever),
+        Effect.zipRight(Effect.never)
+      )
 
     /** The claim as soon as it is more than "in progress", or that it still is when patience ends. */
     const firstDecided = (key: IdempotencyKey, requestHash: string) =>
@@ -92,7 +113,7 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
                 })
               )
             case "InProgress":
-              return Effect.succeed(errorResponse(FirstRequestIsUnansweredBody, new FirstRequestIsUnanswered()))
+              return Effect.succeed(unanswered)
             case "KeyReused":
               return Effect.succeed(errorResponse(IdempotencyKeyIsReusedBody, new IdempotencyKeyIsReused()))
           }
@@ -121,6 +142,8 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
     return { apply }
   })
 }) {}
+
+const unanswered = errorResponse(FirstRequestIsUnansweredBody, new FirstRequestIsUnanswered(), { "retry-after": "1" })
 
 /** What is kept of an answer that did something; its headers are those of the body. */
 const storable = (response: HttpServerResponse.HttpServerResponse) =>

@@ -6,12 +6,14 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 /** The key that the service's own processes show each other. */
 export class InternalKey extends Context.Tag("@berth/InternalKey")<InternalKey, Redacted.Redacted>() {}
 
-/** The token of `Authorization: Bearer <token>`; none for any other scheme. */
-export const bearerToken = Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
+/** The token of a request's `Authorization: Bearer <token>`; none for any other scheme. */
+export const tokenOf = (request: HttpServerRequest.HttpServerRequest) =>
   Option.fromNullable(/^Bearer +(\S+)$/i.exec(request.headers["authorization"] ?? "")?.[1]).pipe(
     Option.map(Redacted.make)
   )
-)
+
+/** The same of the current request. */
+export const bearerToken = Effect.map(HttpServerRequest.HttpServerRequest, tokenOf)
 
 export const layer = Layer.effect(
   InternalAuth,

@@ -3,26 +3,35 @@ import { HttpApiSchema } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Duration, Effect, Layer, Schema } from "effect"
 import { createServer, type IncomingMessage, maxHeaderSize, type Server, type ServerResponse } from "node:http"
+import { answerParserErrors } from "./ParserErrors.ts"
 
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
   /** How long requests in flight may take once the listener closes. */
   readonly drain: Duration.Duration
+  /** How long a request's headers, and then the whole of it, may take to arrive; 20 s and 60 s. */
+  readonly arrival?: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }
 }
+
+const usualArrival = { headers: Duration.seconds(20), whole: Duration.seconds(60) }
 
 /** How paths find their routes. An id may be as long as a request line: what is too long to be one names nothing, as any other does. */
 export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: maxHeaderSize }
 
 const starting = JSON.stringify(Schema.encodeSync(ServiceIsUnavailableBody)(new ServiceIsUnavailable()))
 
+/** This one, and the one that remembers which answer is under way. */
+const listenersWithoutRoutes = 2
+
 /** Answers what arrives before the routes are there or after they have gone; without it such a request would hang. */
 const answerWithoutRoutes = (server: Server) => {
   server.on("request", (_request: IncomingMessage, response: ServerResponse) => {
-    if (server.listenerCount("request") > 1) return
+    if (server.listenerCount("request") > listenersWithoutRoutes) return
     response
       .writeHead(HttpApiSchema.getStatusError(ServiceIsUnavailableBody), {
         "content-type": "application/json",
+        "content-length": Buffer.byteLength(starting),
         "retry-after": "1",
         connection: "close"
       })
@@ -31,8 +40,19 @@ const answerWithoutRoutes = (server: Server) => {
 }
 
 /** An HTTP listener that, on closing, takes no more connections, lets requests in flight finish, and cuts them at the drain limit. */
-export const layer = ({ drain, host, port }: ListenerOptions) => {
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 10_000 })
+export const layer = (options: ListenerOptions) => Layer.suspend(() => make(options))
+
+const make = ({ arrival = usualArrival, drain, host, port }: ListenerOptions) => {
+  const headersTimeout = Duration.toMillis(arrival.headers)
+  const server = createServer({
+    requestTimeout: Duration.toMillis(arrival.whole),
+    headersTimeout,
+    // How often the two are looked at; Node's 30 s would make them half a minute late.
+    connectionsCheckingInterval: Math.min(5000, headersTimeout),
+    keepAliveTimeout: 10_000,
+    // The rules for every request say it in JSON.
+    requireHostHeader: false
+  })
   answerWithoutRoutes(server)
   const drainLimit = Layer.scopedDiscard(
     Effect.addFinalizer(() =>
@@ -42,5 +62,8 @@ export const layer = ({ drain, host, port }: ListenerOptions) => {
     )
   )
   // The limit is built after the server, so that its clock starts before the server begins to close.
-  return drainLimit.pipe(Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port })))
+  return drainLimit.pipe(
+    Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port })),
+    Layer.provideMerge(Layer.effectDiscard(answerParserErrors(server)))
+  )
 }

@@ -1,5 +1,7 @@
+import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import { HttpLayerRouter, HttpServerResponse } from "@effect/platform"
 import { Context, Effect } from "effect"
+import { measureQueues } from "../jobs/QueueGauges.ts"
 import { plainRoute } from "./RouteTable.ts"
 
 /** This process's metrics in the Prometheus text format. */
@@ -9,11 +11,11 @@ export const metricsRoutes = [plainRoute("GET", "/metrics")]
 
 /** `/metrics`, on the private listener only. */
 export const layer = HttpLayerRouter.use((router) =>
-  Effect.flatMap(MetricsText, (text) =>
+  Effect.flatMap(Effect.all([MetricsText, JobQueue]), ([text, jobs]) =>
     router.add(
       "GET",
       "/metrics",
-      Effect.map(text, (body) =>
+      Effect.map(Effect.zipRight(Effect.provideService(measureQueues, JobQueue, jobs), text), (body) =>
         HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
       )
     )

@@ -8,12 +8,21 @@ import {
   MethodIsNotAllowedBody,
   OriginIsForeign,
   OriginIsForeignBody,
+  RequestIsMalformed,
+  RequestIsMalformedBody,
+  ServiceIsUnavailable,
+  ServiceIsUnavailableBody,
   RouteIsUnknown,
   RouteIsUnknownBody
 } from "@berth/api/http/TransportErrors"
+import { retryAfterSeconds } from "@berth/api/limits/RateLimits"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { Outages, type Unavailable } from "@berth/domain/limits/Unavailable"
+import { Caller } from "@berth/domain/sessions/Caller"
 import { HttpLayerRouter, HttpServerRespondable, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Cause, Clock, Effect, Either, Option } from "effect"
+import type { FindCaller } from "./CallerHttp.ts"
+import { IncomingMessage } from "node:http"
 import { inEnvelope } from "./ErrorEnvelope.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import { Idempotency } from "./Idempotency.ts"
@@ -22,6 +31,8 @@ import { type BodyRefusal, isBodyRefusal, withBody } from "./RequestBody.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { recordRequest } from "./RequestTelemetry.ts"
 import { errorMembersAt, type KnownRoute, methodsAt, routeFor } from "./RouteTable.ts"
+import { securityHeaders } from "./SecurityHeaders.ts"
+import { hideQuery } from "./SpanSecrets.ts"
 import { WebSettings } from "./WebSettings.ts"
 
 /** A path as it can name something: well-formed percent-encoding, no U+0000. */
@@ -31,11 +42,9 @@ const isNameable = (path: string) =>
     { onLeft: () => false, onRight: (decoded) => !decoded.includes("\u0000") }
   )
 
-const securityHeaders = {
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-  "referrer-policy": "same-origin"
-}
+/** HTTP/1.1 wants every request to say which host it means. */
+const lacksHost = ({ headers, source }: HttpServerRequest.HttpServerRequest) =>
+  headers["host"] === undefined && source instanceof IncomingMessage && source.httpVersion === "1.1"
 
 const bodyRefusal = (refusal: BodyRefusal) => {
   switch (refusal._tag) {
@@ -48,27 +57,56 @@ const bodyRefusal = (refusal: BodyRefusal) => {
   }
 }
 
+const unavailable = ({ retryAfter }: Unavailable) =>
+  errorResponse(ServiceIsUnavailableBody, new ServiceIsUnavailable(), {
+    "retry-after": String(retryAfterSeconds(retryAfter))
+  })
+
 const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
 
 /**
  * What holds for every request of a listener, whatever its endpoint: its id, which paths and methods there are, the origin
  * rule, the size and type of bodies, repeated requests, and that every error is JSON.
  */
-export const requestRules = (
+export const requestRules = <R>(
   table: ReadonlyArray<KnownRoute>,
-  options: { readonly sameOrigin: boolean; readonly bodyLimit: (path: string) => number }
+  options: {
+    readonly sameOrigin: boolean
+    readonly bodyLimit: (path: string) => number
+    readonly caller: Effect.Effect<FindCaller, never, R>
+  }
 ) =>
   HttpLayerRouter.middleware(
     Effect.gen(function* () {
       const { appUrl } = yield* WebSettings
       const ids = yield* IdGenerator
       const idempotency = yield* Idempotency
+      const outages = yield* Outages
+      const findCaller = yield* options.caller
+
+      const answerDefect = (defect: unknown) => {
+        if (isBodyRefusal(defect)) return Effect.succeed(bodyRefusal(defect))
+        if (HttpServerRespondable.isRespondable(defect)) return Effect.orDie(HttpServerRespondable.toResponse(defect))
+        return Option.match(outages.recognise(defect), {
+          onSome: (outage) =>
+            Effect.as(
+              Effect.logWarning("A request was not carried out").pipe(Effect.annotateLogs("reason", outage.message)),
+              unavailable(outage)
+            ),
+          onNone: () =>
+            Effect.as(
+              Effect.logError("A request failed unexpectedly", Cause.die(defect)),
+              errorResponse(InternalFailureBody, new InternalFailure())
+            )
+        })
+      }
 
       const refuse = (
         request: HttpServerRequest.HttpServerRequest,
         path: string,
         route: Option.Option<KnownRoute>
       ): Option.Option<HttpServerResponse.HttpServerResponse> => {
+        if (lacksHost(request)) return Option.some(errorResponse(RequestIsMalformedBody, new RequestIsMalformed()))
         if (!isNameable(path)) return Option.some(errorResponse(RouteIsUnknownBody, new RouteIsUnknown()))
         if (Option.isNone(route)) {
           const allowed = methodsAt(table, path)
@@ -91,6 +129,8 @@ export const requestRules = (
           const request = yield* HttpServerRequest.HttpServerRequest
           const path = pathOf(request.url)
           const route = routeFor(table, request.method, path)
+          const caller = yield* findCaller(request)
+          yield* hideQuery(request)
           const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
           const traceId = Option.map(yield* Effect.option(Effect.currentSpan), (span) => span.traceId)
 
@@ -102,21 +142,14 @@ export const requestRules = (
                   Effect.provideService(idempotency.apply(read, route, app), HttpServerRequest.HttpServerRequest, read)
               })
             ),
-            Effect.catchAllDefect((defect) =>
-              isBodyRefusal(defect)
-                ? Effect.succeed(bodyRefusal(defect))
-                : HttpServerRespondable.isRespondable(defect)
-                  ? Effect.orDie(HttpServerRespondable.toResponse(defect))
-                  : Effect.logError("A request failed unexpectedly", Cause.die(defect)).pipe(
-                      Effect.as(errorResponse(InternalFailureBody, new InternalFailure()))
-                    )
-            )
+            Effect.catchAllDefect(answerDefect),
+            Effect.provideService(Caller, caller)
           )
           const response = yield* Option.match(refuse(request, path, route), {
             onSome: Effect.succeed,
             onNone: () => answer
           }).pipe(Effect.annotateLogs("requestId", requestId))
-          yield* recordRequest({ request, path, route, response, startedAt, requestId })
+          yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
           return HttpServerResponse.setHeaders(inEnvelope(response, errorMembersAt(table, path), traceId), {
             ...securityHeaders,
             "x-request-id": requestId

@@ -1,4 +1,5 @@
 import type { HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import type { UserId } from "@berth/domain/accounts/User"
 import { Clock, Effect, Metric, MetricBoundaries, Option } from "effect"
 import type { KnownRoute } from "./RouteTable.ts"
 
@@ -19,8 +20,9 @@ export const recordRequest = Effect.fnUntraced(function* (answered: {
   readonly response: HttpServerResponse.HttpServerResponse
   readonly startedAt: bigint
   readonly requestId: string
+  readonly user: Option.Option<UserId>
 }) {
-  const { path, request, requestId, response, route, startedAt } = answered
+  const { user, path, request, requestId, response, route, startedAt } = answered
   const seconds = Number((yield* Clock.currentTimeNanos) - startedAt) / nanosPerSecond
   const tags = {
     method: request.method,
@@ -38,7 +40,8 @@ export const recordRequest = Effect.fnUntraced(function* (answered: {
       path,
       status: response.status,
       ms: Math.round(seconds * 10_000) / 10,
-      requestId
+      requestId,
+      ...Option.match(user, { onNone: () => ({}), onSome: (userId) => ({ userId }) })
     })
   )
 })

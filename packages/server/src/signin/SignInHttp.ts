@@ -1,6 +1,7 @@
 import { SignedIn } from "@berth/api/signin/SignInApi"
 import { WebApi } from "@berth/api/WebApi"
 import { addressKey } from "@berth/domain/limits/RateLimiter"
+import { Caller } from "@berth/domain/sessions/Caller"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
@@ -29,6 +30,7 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
           const { token, user } = yield* signIn
             .signIn({ email: payload.email, password: payload.password, address, current: cookie.read(request) })
             .pipe(Effect.tapErrorTag("TooManyRequests", tellRetryAfter))
+          yield* (yield* Caller).identify(user.id)
           const url = callbackPath(payload.callbackUrl, settings.appUrl)
           const isForm = (request.headers["content-type"] ?? "").includes("x-www-form-urlencoded")
           const response = isForm

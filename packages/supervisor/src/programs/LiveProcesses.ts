@@ -1,3 +1,4 @@
+import { isAlive } from "@berth/infra/process/RunningProcess"
 import { Context, Effect, Layer } from "effect"
 
 /**
@@ -11,12 +12,15 @@ export class LiveProcesses extends Context.Tag("@berth/supervisor/LiveProcesses"
     readonly add: (pid: number, end: NodeJS.Signals) => Effect.Effect<void>
     readonly remove: (pid: number) => Effect.Effect<void>
     readonly endAll: () => void
+    /** Whether one of them still lives; a killed process takes a moment to die. */
+    readonly anyAlive: () => boolean
   }
 >() {}
 
 export const layer = Layer.sync(LiveProcesses, () => {
   const live = new Map<number, NodeJS.Signals>()
   return {
+    anyAlive: () => [...live.keys()].some(isAlive),
     add: (pid, end) => Effect.sync(() => void live.set(pid, end)),
     remove: (pid) => Effect.sync(() => void live.delete(pid)),
     endAll: () => {

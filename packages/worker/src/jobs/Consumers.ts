@@ -1,6 +1,7 @@
 import type { QueueName } from "@berth/domain/jobs/Job"
-import { JobQueue } from "@berth/domain/jobs/JobQueue"
-import { type Duration, Effect, Layer } from "effect"
+import { JobIsHopeless, JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import { Outbox } from "@berth/domain/jobs/Outbox"
+import { Cause, type Context, type Duration, Effect, Exit, Layer } from "effect"
 import { handlerOf } from "./JobHandlers.ts"
 
 export interface ConsumerOptions {
@@ -10,13 +11,31 @@ export interface ConsumerOptions {
   readonly drain: Duration.DurationInput
 }
 
+/** Makes room for the owner's next job once this one is done, hopeless, or out of attempts; not when it runs again. */
+const settling = <A, E, R>(
+  outbox: Context.Tag.Service<Outbox>,
+  job: RunningJob,
+  run: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.onExit(run, (exit) => {
+    const isOver = Exit.isSuccess(exit) || isHopeless(exit.cause) || job.attempt >= job.attempts
+    if (!isOver || Exit.isInterrupted(exit)) return Effect.void
+    return Effect.catchAllCause(outbox.settle(job.id), (cause) =>
+      Effect.logWarning("A job is over, and still counts as its owner's for a while", cause)
+    )
+  })
+
+const isHopeless = (cause: Cause.Cause<unknown>) => Cause.squash(cause) instanceof JobIsHopeless
+
 /** Works on both queues. Merged layers close at the same time, so neither queue goes on while the other one drains. */
 export const layer = ({ concurrency, drain }: ConsumerOptions) => {
   const consumer = (queue: QueueName) =>
     Layer.scopedDiscard(
       Effect.gen(function* () {
         const { work } = yield* JobQueue
-        yield* work(queue, { concurrency: concurrency[queue], drain }, handlerOf(queue))
+        const outbox = yield* Outbox
+        const handle = handlerOf(queue)
+        yield* work(queue, { concurrency: concurrency[queue], drain }, (job) => settling(outbox, job, handle(job)))
         yield* Effect.logInfo("Working on a queue").pipe(
           Effect.annotateLogs({ queue, concurrency: concurrency[queue] })
         )

@@ -45,7 +45,7 @@ export const sweep = Effect.gen(function* () {
         const found = yield* agents.find(agent.id)
         if (Option.isNone(found) || measureFor(found.value, now) !== "ask again") return
         if (!(yield* agents.changeStatus(agent.id, "provisioning", "provisioning"))) return
-        yield* outbox.append(NewAgent, { agentId: agent.id })
+        yield* outbox.append(NewAgent, { agentId: agent.id }, agent.ownerId)
         yield* Effect.logWarning("An agent is long in provisioning; its job was added again")
       })
     )

@@ -1,6 +1,8 @@
 import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { BackendIsUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { NewAgent } from "@berth/domain/jobs/Job"
 import { JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import { Outbox } from "@berth/domain/jobs/Outbox"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Layer, Ref, Scope } from "effect"
 import * as Consumers from "../../src/jobs/Consumers.ts"
@@ -46,7 +48,8 @@ describe("Consumers", () => {
       })
       const scope = yield* Scope.make()
       const consumers = Consumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
-      yield* Layer.buildWithScope(Layer.provide(consumers, [queue, manager]), scope)
+      const outbox = Layer.mock(Outbox, { settle: () => Effect.void })
+      yield* Layer.buildWithScope(Layer.provide(consumers, [queue, manager, outbox]), scope)
       assert.deepStrictEqual(yield* working, {
         tasks: { concurrency: 5, drain: "5 minutes", done: false },
         provision: { concurrency: 2, drain: "5 minutes", done: true }
@@ -54,4 +57,35 @@ describe("Consumers", () => {
       yield* Scope.close(scope, Exit.void)
     })
   )
+
+  const outcomes: ReadonlyArray<
+    readonly [string, Partial<RunningJob>, Effect.Effect<void, BackendIsUnavailable>, boolean]
+  > = [
+    ["is done", {}, Effect.void, true],
+    ["failed for the last time", { attempt: 5 }, new BackendIsUnavailable({ reason: "down" }), true],
+    ["is hopeless", { payload: "nonsense" }, Effect.void, true],
+    ["runs again", { attempt: 4 }, new BackendIsUnavailable({ reason: "down" }), false],
+    ["was cut off", { attempt: 5 }, Effect.interrupt, false]
+  ]
+  for (const [what, changes, deploys, isSettled] of outcomes)
+    it.scoped(`${isSettled ? "settle" : "do not settle"} a job that ${what}`, () =>
+      Effect.gen(function* () {
+        const settled = yield* Ref.make<ReadonlyArray<string>>([])
+        const queue = Layer.mock(JobQueue, {
+          work: (name, _options, handle) =>
+            name === "tasks" ? Effect.void : Effect.asVoid(Effect.exit(handle({ ...job, ...changes })))
+        })
+        const deploying = Layer.mock(AgentManager, {
+          chat: () => {
+            throw new Error("nobody chats here")
+          },
+          deploy: () => deploys,
+          giveUp: () => Effect.void
+        })
+        const outbox = Layer.mock(Outbox, { settle: (id) => Ref.update(settled, (so) => [...so, id]) })
+        const consumers = Consumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
+        yield* Layer.build(Layer.provide(consumers, [queue, deploying, outbox]))
+        assert.deepStrictEqual(yield* settled, isSettled ? [job.id] : [])
+      })
+    )
 })

@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/ModelChat"
-import { readTurns } from "../wire/Turns.ts"
+import { parametersOf } from "../wire/ToolParameters.ts"
+import { isBlank, readTurns, type Turn } from "../wire/Turns.ts"
 import { wireModel } from "./ModelName.ts"
 import type { MessagesBody } from "./WireBodies.ts"
 
@@ -23,6 +24,55 @@ const samplingOf = (model: string, { temperature, topP }: ChatOptions): Pick<Mes
   return topP === undefined ? {} : { top_p: topP }
 }
 
+const textIn = (text: string) => (isBlank(text) ? [] : [{ type: "text" as const, text }])
+
+const messageOf = (turn: Turn): MessagesBody["messages"][number] => {
+  if (turn.role === "user") {
+    const { results, text } = turn
+    return {
+      role: "user",
+      content:
+        results === undefined
+          ? text
+          : [
+              // The results first: behind a text they are refused.
+              ...results.map(({ id, result }) => ({ type: "tool_result" as const, tool_use_id: id, content: result })),
+              ...textIn(text)
+            ]
+    }
+  }
+  const { calls, text } = turn
+  return {
+    role: "assistant",
+    content:
+      calls === undefined
+        ? text
+        : [...textIn(text), ...calls.map(({ id, input, name }) => ({ type: "tool_use" as const, id, name, input }))]
+  }
+}
+
+/** The tools on offer. Those that were called must be told of as long as the calls are, though none may be used now. */
+const toolsOf = (
+  tools: ChatOptions["tools"],
+  turns: ReadonlyArray<Turn>
+): Pick<MessagesBody, "tools" | "tool_choice"> => {
+  if (tools !== undefined && tools.length > 0) {
+    return {
+      tools: tools.map(({ description, name, parameters }) => ({
+        name,
+        description,
+        input_schema: parametersOf(parameters)
+      }))
+    }
+  }
+  const called = new Set(
+    turns.flatMap((turn) => (turn.role === "assistant" ? (turn.calls ?? []) : [])).map(({ name }) => name)
+  )
+  return called.size === 0
+    ? {}
+    : { tools: [...called].map((name) => ({ name, input_schema: { type: "object" } })), tool_choice: { type: "none" } }
+}
+
 /** The body of a call. What the model would refuse is left out or written as it wants. */
 export const messagesRequest = (
   modelId: string,
@@ -35,7 +85,8 @@ export const messagesRequest = (
     model,
     max_tokens: Math.min(options.maxTokens ?? usualLimit, longestAnswer(model)),
     ...(system === null ? {} : { system }),
-    messages: turns.map(({ role, text }) => ({ role, content: text })),
+    messages: turns.map(messageOf),
+    ...toolsOf(options.tools, turns),
     stream: true,
     ...samplingOf(model, options)
   }

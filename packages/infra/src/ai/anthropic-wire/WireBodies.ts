@@ -1,10 +1,27 @@
 import { Schema } from "effect"
 
+export type UserBlock =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool_result"; readonly tool_use_id: string; readonly content: string }
+
+export type AssistantBlock =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: object }
+
 /** The body of POST /messages. */
 export interface MessagesBody {
   readonly model: string
   readonly max_tokens: number
-  readonly messages: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: string }>
+  readonly messages: ReadonlyArray<
+    | { readonly role: "user"; readonly content: string | ReadonlyArray<UserBlock> }
+    | { readonly role: "assistant"; readonly content: string | ReadonlyArray<AssistantBlock> }
+  >
+  readonly tools?: ReadonlyArray<{
+    readonly name: string
+    readonly description?: string
+    readonly input_schema: object
+  }>
+  readonly tool_choice?: { readonly type: "none" }
   readonly stream: true
   readonly system?: string
   readonly temperature?: number
@@ -42,12 +59,30 @@ const MessageStart = Schema.Struct({
   message: Schema.Struct({ usage: maybe(WireUsage) })
 })
 
+const BlockStart = Schema.Struct({
+  type: Schema.Literal("content_block_start"),
+  index: maybe(Schema.Int),
+  // A tool of the vendor's own is used in blocks of another type, and answered by the vendor.
+  content_block: Schema.Union(
+    Schema.Struct({
+      type: Schema.Literal("tool_use"),
+      id: Schema.String,
+      name: Schema.String,
+      // Empty in a stream: it comes in deltas.
+      input: Schema.optional(Schema.Unknown)
+    }),
+    otherThan("tool_use")
+  )
+})
+
 const BlockDelta = Schema.Struct({
   type: Schema.Literal("content_block_delta"),
+  index: maybe(Schema.Int),
   // Thoughts and their signatures come as deltas of other types.
   delta: Schema.Union(
     Schema.Struct({ type: Schema.Literal("text_delta"), text: Schema.String }),
-    otherThan("text_delta")
+    Schema.Struct({ type: Schema.Literal("input_json_delta"), partial_json: Schema.String }),
+    otherThan("text_delta", "input_json_delta")
   )
 })
 
@@ -61,7 +96,7 @@ const MessageDelta = Schema.Struct({
 })
 
 /** What of a streamed answer matters to it. */
-export const AnswerEvent = Schema.Union(MessageStart, BlockDelta, MessageDelta)
+export const AnswerEvent = Schema.Union(MessageStart, BlockStart, BlockDelta, MessageDelta)
 export type AnswerEvent = typeof AnswerEvent.Type
 
 /** One event of a streamed answer. Pings and types that are yet to be thought of are only signs of life. */
@@ -70,6 +105,6 @@ export const StreamEvent = Schema.parseJson(
     AnswerEvent,
     Schema.Struct({ type: Schema.Literal("message_stop") }),
     Schema.Struct({ type: Schema.Literal("error"), error: WireError }),
-    otherThan("message_start", "content_block_delta", "message_delta", "message_stop", "error")
+    otherThan("message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "error")
   )
 )

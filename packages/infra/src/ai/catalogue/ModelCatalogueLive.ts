@@ -27,6 +27,8 @@ export interface ModelCatalogueOptions {
 }
 
 interface State extends KnownModels {
+  /** What is known, as one array until that changes: whoever works something out for it can keep that with it. */
+  readonly catalogue: ReadonlyArray<Model>
   readonly isLive: boolean | null
   /** Epoch milliseconds from which on it is worth loading again. */
   readonly staleAt: number
@@ -47,10 +49,10 @@ export const layer = (options: ModelCatalogueOptions): Layer.Layer<ModelCatalogu
       const freshFor = Duration.decode(options.freshFor ?? "10 minutes")
       const retryAfter = Duration.decode(options.retryAfter ?? "1 minute")
       const patience = Duration.decode(options.patience ?? "3 seconds")
+      const shipped: KnownModels = { facts: shippedModels, own: new Map(), vendors: new Map() }
       const state = yield* Ref.make<State>({
-        facts: shippedModels,
-        own: new Map(),
-        vendors: new Map(),
+        ...shipped,
+        catalogue: assembleCatalogue(shipped, configured),
         isLive: null,
         staleAt: 0
       })
@@ -110,17 +112,23 @@ export const layer = (options: ModelCatalogueOptions): Layer.Layer<ModelCatalogu
           { concurrency: "unbounded" }
         )
         const now = yield* Clock.currentTimeMillis
-        const before = yield* Ref.getAndUpdate(state, (known) => ({
-          // A list that was there once is better than the shipped one, old as it is.
-          facts: Either.match(list, {
-            onLeft: () => known.facts,
-            onRight: (facts) => [...facts, ...shippedOfGroq]
-          }),
-          own: new Map([...known.own, ...own]),
-          vendors: new Map([...known.vendors, ...vendors]),
-          isLive: Either.isRight(list),
-          staleAt: now + Duration.toMillis(Either.isRight(list) || openRouter === null ? freshFor : retryAfter)
-        }))
+        const before = yield* Ref.getAndUpdate(state, (known) => {
+          const models: KnownModels = {
+            // A list that was there once is better than the shipped one, old as it is.
+            facts: Either.match(list, {
+              onLeft: () => known.facts,
+              onRight: (facts) => [...facts, ...shippedOfGroq]
+            }),
+            own: new Map([...known.own, ...own]),
+            vendors: new Map([...known.vendors, ...vendors])
+          }
+          return {
+            ...models,
+            catalogue: assembleCatalogue(models, configured),
+            isLive: Either.isRight(list),
+            staleAt: now + Duration.toMillis(Either.isRight(list) || openRouter === null ? freshFor : retryAfter)
+          }
+        })
         yield* tell(before.isLive, list)
       }).pipe(Effect.withSpan("ModelCatalogue.load"))
 
@@ -136,7 +144,7 @@ export const layer = (options: ModelCatalogueOptions): Layer.Layer<ModelCatalogu
         all: Deferred.await(firstLoad).pipe(
           Effect.zipRight(renew),
           Effect.zipRight(Ref.get(state)),
-          Effect.map((known) => assembleCatalogue(known, configured))
+          Effect.map(({ catalogue }) => catalogue)
         )
       })
     })

@@ -43,6 +43,10 @@ const shorten = (text: string) =>
 /** "Anthropic: Claude Opus 4.6" without the vendor, which the id has. */
 const withoutVendor = (name: string) => name.replace(/^[^:]{1,40}: /, "")
 
+/** The parameters that a model takes tell it; an entry without them tells nothing. */
+const takesToolsOf = (parameters: ReadonlyArray<string> | null | undefined) =>
+  parameters === null || parameters === undefined ? {} : { takesTools: parameters.includes("tools") }
+
 const isLatestAlias = (id: string) => id.startsWith("~")
 
 /** The facts in an entry; none of a model that writes no plain text, has no fixed price, or is only another's alias. */
@@ -60,7 +64,8 @@ export const readOpenRouterModel = (entry: unknown): Option.Option<ModelFacts> =
       description: shorten(model.description ?? ""),
       inputCost: yield* perMillion(model.pricing.prompt),
       outputCost: yield* perMillion(model.pricing.completion),
-      contextWindow: model.context_length
+      contextWindow: model.context_length,
+      ...takesToolsOf(model.supported_parameters)
     }
     return {
       ...facts,

@@ -1,6 +1,7 @@
 import type { ChatChunk, TokenUsage } from "@berth/domain/ai/ModelChat"
 import { Either } from "effect"
 import { foldAnswer } from "../wire/FoldAnswer.ts"
+import { callsFinishReason, type GatheredCall } from "../wire/ToolCalls.ts"
 import { AnswerIsNonsense, AnswerIsWithheld } from "../wire/WireFailure.ts"
 import type { AnswerChunk, WireUsage } from "./WireBodies.ts"
 
@@ -10,9 +11,10 @@ interface Answer {
   /** Why there is no answer to the prompt. */
   readonly blockReason: string | null
   readonly usage: TokenUsage | null
+  readonly calls: ReadonlyArray<GatheredCall>
 }
 
-export const nothing: Answer = { hasCandidate: false, finishReason: null, blockReason: null, usage: null }
+export const nothing: Answer = { hasCandidate: false, finishReason: null, blockReason: null, usage: null, calls: [] }
 
 /** What a model thinks is charged like what it says. */
 const usageOf = (usage: WireUsage): TokenUsage => {
@@ -27,6 +29,22 @@ const blockReasonIn = (chunk: AnswerChunk) => chunk.promptFeedback?.blockReason 
 /** Whether nothing of an answer comes after this. */
 export const isLast = (chunk: AnswerChunk): boolean => finishReasonIn(chunk) !== null || blockReasonIn(chunk) !== null
 
+type Part = NonNullable<NonNullable<NonNullable<AnswerChunk["candidates"]>[number]["content"]>["parts"]>[number]
+
+/** A call comes whole. */
+const callIn = ({ functionCall: call, thoughtSignature }: Part): ReadonlyArray<GatheredCall> =>
+  call === undefined || call === null
+    ? []
+    : [
+        {
+          index: null,
+          id: call.id ?? "",
+          name: call.name,
+          arguments: JSON.stringify(call.args ?? {}),
+          signature: thoughtSignature ?? null
+        }
+      ]
+
 /** An answer after one more chunk, and the text in that, which thoughts are no part of. */
 export const addChunk = (answer: Answer, chunk: AnswerChunk): readonly [Answer, string] => {
   const candidate = chunk.candidates?.[0]
@@ -36,7 +54,8 @@ export const addChunk = (answer: Answer, chunk: AnswerChunk): readonly [Answer, 
       hasCandidate: answer.hasCandidate || candidate !== undefined,
       finishReason: finishReasonIn(chunk) ?? answer.finishReason,
       blockReason: blockReasonIn(chunk) ?? answer.blockReason,
-      usage: chunk.usageMetadata ? usageOf(chunk.usageMetadata) : answer.usage
+      usage: chunk.usageMetadata ? usageOf(chunk.usageMetadata) : answer.usage,
+      calls: [...answer.calls, ...parts.flatMap(callIn)]
     },
     parts.map(({ text, thought }) => (thought === true ? "" : (text ?? ""))).join("")
   ]
@@ -50,9 +69,18 @@ export const endAnswer = (answer: Answer): Either.Either<ChatChunk, AnswerIsNons
     case null:
       return Either.left(new AnswerIsNonsense({ reason: "an answer that was cut short" }))
     case "STOP":
-      return Either.right({ type: "end", usage: answer.usage, finishReason: "stop" })
+    // Not Google's own word, but that of some who speak like it.
+    case "FUNCTION_CALL":
+      return Either.right({
+        type: "end",
+        usage: answer.usage,
+        finishReason: answer.calls.length === 0 ? "stop" : callsFinishReason
+      })
     case "MAX_TOKENS":
       return Either.right({ type: "end", usage: answer.usage, finishReason: "length" })
+    case "MALFORMED_FUNCTION_CALL":
+    case "UNEXPECTED_TOOL_CALL":
+      return Either.left(new AnswerIsNonsense({ reason: "a call of a tool that cannot be read" }))
     // Every other reason is something found wrong with the answer: SAFETY, RECITATION, BLOCKLIST and the like.
     default:
       return Either.left(new AnswerIsWithheld({ reason: answer.finishReason }))
@@ -60,4 +88,4 @@ export const endAnswer = (answer: Answer): Either.Either<ChatChunk, AnswerIsNons
 }
 
 /** What is heard on the wire in the words of the AI layer. */
-export const readAnswer = foldAnswer({ nothing, add: addChunk, end: endAnswer })
+export const readAnswer = foldAnswer({ nothing, add: addChunk, end: endAnswer, calls: ({ calls }) => calls })

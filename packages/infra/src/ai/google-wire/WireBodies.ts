@@ -1,13 +1,36 @@
 import { Schema } from "effect"
 
+export type WirePart =
+  | { readonly text: string }
+  | {
+      readonly functionCall: { readonly id: string; readonly name: string; readonly args: object }
+      readonly thoughtSignature?: string
+    }
+  | {
+      readonly functionResponse: {
+        readonly id: string
+        readonly name: string
+        readonly response: { readonly result: string }
+      }
+    }
+
 interface WireContent {
-  readonly parts: readonly [{ readonly text: string }]
+  readonly parts: ReadonlyArray<WirePart>
 }
 
 /** The body of POST /models/<name>:streamGenerateContent. */
 export interface GenerateBody {
   readonly contents: ReadonlyArray<WireContent & { readonly role: "user" | "model" }>
   readonly systemInstruction?: WireContent
+  readonly tools?: readonly [
+    {
+      readonly functionDeclarations: ReadonlyArray<{
+        readonly name: string
+        readonly description: string
+        readonly parametersJsonSchema: object
+      }>
+    }
+  ]
   readonly generationConfig: {
     readonly temperature?: number
     readonly topP?: number
@@ -61,7 +84,18 @@ export const AnswerChunk = Schema.Struct({
       Schema.Struct({
         content: maybe(
           Schema.Struct({
-            parts: maybe(Schema.Array(Schema.Struct({ text: maybe(Schema.String), thought: maybe(Schema.Boolean) })))
+            parts: maybe(
+              Schema.Array(
+                Schema.Struct({
+                  text: maybe(Schema.String),
+                  thought: maybe(Schema.Boolean),
+                  functionCall: maybe(
+                    Schema.Struct({ id: maybe(Schema.String), name: Schema.String, args: maybe(Schema.Unknown) })
+                  ),
+                  thoughtSignature: maybe(Schema.String)
+                })
+              )
+            )
           })
         ),
         finishReason: maybe(Schema.String)

@@ -1,7 +1,10 @@
 import type { ProviderName } from "@berth/domain/ai/Model"
 import { nameOf } from "@berth/domain/ai/ModelRoutes"
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/ModelChat"
-import type { CompletionBody } from "./WireBodies.ts"
+import { parametersOf } from "../wire/ToolParameters.ts"
+import { readConversation, type AnsweredCall, type Said } from "../wire/Conversation.ts"
+import type { CompletionBody, MessageBody } from "./WireBodies.ts"
+import { reasoningOf } from "./ReasoningDetails.ts"
 
 /** The providers that speak this wire. */
 export type OpenAiWireName = Extract<ProviderName, "openrouter" | "openai" | "groq">
@@ -28,19 +31,54 @@ const takesCompletionTokens = (model: string) => /^(o\d|gpt-[5-9])/.test(model)
 /** Models that think sample in their own way and refuse to be told how; the chat ones among them do not think. */
 const samplesItsOwnWay = (model: string) => takesCompletionTokens(model) && !model.includes("chat")
 
+/** The longest name of a call, where there is a limit of its own: OpenAI's models have one wherever they are. */
+const longestIdOf = (provider: OpenAiWireName, modelId: string) =>
+  provider === "openai" || modelId.startsWith("openai/") ? 40 : undefined
+
+const callOf = ({ id, input, name }: AnsweredCall) => ({
+  id,
+  type: "function" as const,
+  function: { name, arguments: JSON.stringify(input) }
+})
+
+const messagesOf =
+  (provider: OpenAiWireName, modelId: string) =>
+  (said: Said): ReadonlyArray<MessageBody> => {
+    if (said.role !== "assistant") return [{ role: said.role, content: said.text }]
+    if (said.calls.length === 0) return [{ role: "assistant", content: said.text }]
+    const reasoning = provider === "openrouter" ? reasoningOf(modelId, said.calls) : []
+    return [
+      {
+        role: "assistant",
+        content: said.text === "" ? null : said.text,
+        tool_calls: said.calls.map(callOf),
+        ...(reasoning.length === 0 ? {} : { reasoning_details: reasoning })
+      },
+      ...said.calls.map(({ id, result }) => ({ role: "tool" as const, tool_call_id: id, content: result }))
+    ]
+  }
+
 /** The body of a call. What a model of OpenAI's own would refuse is left out or written as it wants. */
 export const completionRequest = (
   provider: OpenAiWireName,
   modelId: string,
   messages: ReadonlyArray<ChatMessage>,
-  { maxTokens, temperature, topP }: ChatOptions
+  { maxTokens, temperature, tools = [], topP }: ChatOptions
 ): CompletionBody => {
   const model = wireModel(provider, modelId)
   const isStrict = provider === "openai"
   const sampling = isStrict && samplesItsOwnWay(model) ? {} : { temperature, topP }
   return {
     model,
-    messages: messages.map(({ content, role }) => ({ role, content })),
+    messages: readConversation(messages, longestIdOf(provider, modelId)).flatMap(messagesOf(provider, modelId)),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ description, name, parameters }) => ({
+            type: "function" as const,
+            function: { name, description, parameters: parametersOf(parameters) }
+          }))
+        }),
     stream: true,
     stream_options: { include_usage: true },
     ...(sampling.temperature === undefined ? {} : { temperature: sampling.temperature }),

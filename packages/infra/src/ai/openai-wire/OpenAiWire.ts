@@ -36,7 +36,11 @@ const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>,
   if ("error" in completion.value) return Effect.fail(refusalOf(completion.value.error, null, undefined))
   const { choices, usage } = completion.value
   const chunk = {
-    choices: choices.map(({ finish_reason, message }) => ({ delta: message, finish_reason: finish_reason ?? "stop" })),
+    choices: choices.map(({ finish_reason, message }) => ({
+      // A whole answer does not number its calls.
+      delta: { ...message, tool_calls: message.tool_calls?.map((call, index) => ({ ...call, index })) },
+      finish_reason: finish_reason ?? "stop"
+    })),
     usage
   }
   return Effect.succeed([{ type: "chunk", chunk }, { type: "done" }])

@@ -1,9 +1,29 @@
 import { Schema } from "effect"
 
+export type MessageBody =
+  | { readonly role: "system" | "user"; readonly content: string }
+  | {
+      readonly role: "assistant"
+      /** Null beside calls alone. */
+      readonly content: string | null
+      readonly tool_calls?: ReadonlyArray<{
+        readonly id: string
+        readonly type: "function"
+        readonly function: { readonly name: string; readonly arguments: string }
+      }>
+      /** OpenRouter's: what a model thought before it called. */
+      readonly reasoning_details?: ReadonlyArray<ReasoningDetail>
+    }
+  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
+
 /** The body of POST /chat/completions. */
 export interface CompletionBody {
   readonly model: string
-  readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }>
+  readonly messages: ReadonlyArray<MessageBody>
+  readonly tools?: ReadonlyArray<{
+    readonly type: "function"
+    readonly function: { readonly name: string; readonly description: string; readonly parameters: object }
+  }>
   readonly stream: true
   readonly stream_options: { readonly include_usage: true }
   readonly temperature?: number
@@ -34,11 +54,38 @@ export type WireError = typeof WireError.Type
 
 export const ErrorBody = Schema.parseJson(Schema.Struct({ error: WireError }))
 
+/** A call of a tool, or a piece of one. */
+export const WireToolCall = Schema.Struct({
+  index: maybe(Schema.Int),
+  id: maybe(Schema.String),
+  function: maybe(
+    Schema.Struct({
+      name: maybe(Schema.String),
+      // A text by the protocol; some servers send the object itself.
+      arguments: Schema.optional(Schema.Unknown)
+    })
+  )
+})
+export type WireToolCall = typeof WireToolCall.Type
+
+/** What OpenRouter tells of a model's thoughts that only the vendor can read. Gemini wants it back with its calls. */
+export const ReasoningDetail = Schema.Struct(
+  { type: Schema.Literal("reasoning.encrypted"), data: Schema.String },
+  { key: Schema.String, value: Schema.Unknown }
+)
+export type ReasoningDetail = typeof ReasoningDetail.Type
+
+const Said = {
+  content: maybe(Schema.String),
+  tool_calls: maybe(Schema.Array(WireToolCall)),
+  reasoning_details: maybe(Schema.Array(Schema.Unknown))
+}
+
 /** One event of a streamed answer. */
 export const CompletionChunk = Schema.Struct({
   choices: Schema.Array(
     Schema.Struct({
-      delta: maybe(Schema.Struct({ content: maybe(Schema.String) })),
+      delta: maybe(Schema.Struct(Said)),
       finish_reason: maybe(Schema.String)
     })
   ),
@@ -57,7 +104,7 @@ export const Completion = Schema.parseJson(
     Schema.Struct({
       choices: Schema.Array(
         Schema.Struct({
-          message: Schema.Struct({ content: maybe(Schema.String) }),
+          message: Schema.Struct(Said),
           finish_reason: maybe(Schema.String)
         })
       ),

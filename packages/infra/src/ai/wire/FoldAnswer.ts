@@ -1,6 +1,9 @@
-import type { ChatChunk } from "@berth/domain/ai/ModelChat"
-import { Effect, type Either, Ref, Stream } from "effect"
+import type { CallSignature, ChatChunk } from "@berth/domain/ai/ModelChat"
+import { Effect, Either, Ref, Stream } from "effect"
+import { placeId } from "./Conversation.ts"
+import type { GatheredCall } from "./ToolCalls.ts"
 import type { WireEvent } from "./WireEvent.ts"
+import { AnswerIsNonsense } from "./WireFailure.ts"
 
 export interface AnswerReading<Answer, Chunk, Failure> {
   readonly nothing: Answer
@@ -8,22 +11,54 @@ export interface AnswerReading<Answer, Chunk, Failure> {
   readonly add: (answer: Answer, chunk: Chunk) => readonly [Answer, string]
   /** What an answer ends with. */
   readonly end: (answer: Answer) => Either.Either<ChatChunk, Failure>
+  /** The calls of tools in an answer that has come to its end. */
+  readonly calls: (answer: Answer) => ReadonlyArray<GatheredCall>
 }
 
-/** What is heard on a wire in the words of the AI layer. */
+/** Whose answer is read, and to what. */
+export interface AnswerContext extends Omit<CallSignature, "data"> {
+  /** Calls of tools that the conversation holds already. */
+  readonly callsBefore: number
+}
+
+const toChunk =
+  ({ callsBefore, model, provider }: AnswerContext) =>
+  (call: GatheredCall, index: number): ChatChunk => ({
+    type: "tool-call",
+    call: {
+      id: call.id === "" ? placeId(callsBefore + index + 1) : call.id,
+      name: call.name,
+      arguments: call.arguments.trim() === "" ? "{}" : call.arguments,
+      ...(call.signature === null ? {} : { signature: { provider, model, data: call.signature } })
+    }
+  })
+
+/**
+ * What is heard on a wire in the words of the AI layer. Calls of tools are handed on whole and in order, once the model
+ * has said that it is done: one that was cut short is never among them.
+ */
 export const foldAnswer =
-  <Answer, Chunk, Failure>({ add, end, nothing }: AnswerReading<Answer, Chunk, Failure>) =>
-  <E, R>(heard: Stream.Stream<WireEvent<Chunk>, E, R>): Stream.Stream<ChatChunk, E | Failure, R> =>
-    Stream.unwrap(
+  <Answer, Chunk, Failure>({ add, calls, end, nothing }: AnswerReading<Answer, Chunk, Failure>) =>
+  (context: AnswerContext) =>
+  <E, R>(heard: Stream.Stream<WireEvent<Chunk>, E, R>): Stream.Stream<ChatChunk, E | Failure | AnswerIsNonsense, R> => {
+    const ending = (answer: Answer): Either.Either<ReadonlyArray<ChatChunk>, Failure | AnswerIsNonsense> =>
+      Either.flatMap(end(answer), (last) => {
+        const called = calls(answer)
+        return called.some(({ name }) => name === "")
+          ? Either.left(new AnswerIsNonsense({ reason: "a call of a tool without a name" }))
+          : Either.right([...called.map(toChunk(context)), last])
+      })
+    return Stream.unwrap(
       Effect.map(Ref.make(nothing), (ref) =>
         heard.pipe(
           Stream.mapEffect((event) =>
             event.type === "chunk" ? Ref.modify(ref, (answer) => swap(add(answer, event.chunk))) : Effect.succeed("")
           ),
           Stream.map((text): ChatChunk => ({ type: "text", text })),
-          Stream.concat(Stream.fromEffect(Effect.flatMap(Ref.get(ref), end)))
+          Stream.concat(Stream.fromIterableEffect(Effect.flatMap(Ref.get(ref), ending)))
         )
       )
     )
+  }
 
 const swap = <A, B>([a, b]: readonly [A, B]): [B, A] => [b, a]

@@ -1,10 +1,15 @@
 import type { ChatMessage } from "@berth/domain/ai/ModelChat"
+import { type AnsweredCall, readConversation } from "./Conversation.ts"
 
-export interface Turn {
-  readonly role: "user" | "assistant"
-  /** Never blank. */
-  readonly text: string
-}
+/** `text` is blank only beside calls or results. */
+export type Turn =
+  | {
+      readonly role: "user"
+      readonly text: string
+      /** What the calls of the assistant's turn before this gave; all of them, in their order. */
+      readonly results?: ReadonlyArray<AnsweredCall>
+    }
+  | { readonly role: "assistant"; readonly text: string; readonly calls?: ReadonlyArray<AnsweredCall> }
 
 /** A conversation as vendors want it who take turns: instructions apart, then user and assistant by turns. */
 export interface Turns {
@@ -13,14 +18,17 @@ export interface Turns {
   readonly turns: ReadonlyArray<Turn>
 }
 
-const isBlank = (text: string) => text.trim() === ""
+export const isBlank = (text: string) => text.trim() === ""
+
+const join = (one: string, other: string) => [one, other].filter((text) => !isBlank(text)).join("\n\n")
 
 const mergeNeighbours = (turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> => {
   const merged: Array<Turn> = []
-  for (const { role, text } of turns) {
+  for (const turn of turns) {
     const last = merged.at(-1)
-    if (last?.role === role) merged[merged.length - 1] = { role, text: `${last.text}\n\n${text}` }
-    else merged.push({ role, text })
+    // Calls are the last of a turn, and results the first: between neighbours stands neither.
+    if (last?.role === turn.role) merged[merged.length - 1] = { ...last, ...turn, text: join(last.text, turn.text) }
+    else merged.push(turn)
   }
   return merged
 }
@@ -34,12 +42,21 @@ const goOn: Turn = { role: "user", text: "Please go on." }
  * by the user.
  */
 export const readTurns = (messages: ReadonlyArray<ChatMessage>): Turns => {
-  const said = messages.filter(({ content }) => !isBlank(content))
-  const instructions = said.filter(({ role }) => role === "system").map(({ content }) => content)
+  const instructions: Array<string> = []
+  const said: Array<Turn> = []
+  for (const one of readConversation(messages)) {
+    if (one.role === "assistant" && one.calls.length > 0) {
+      said.push(
+        { role: "assistant", text: isBlank(one.text) ? "" : one.text, calls: one.calls },
+        { role: "user", text: "", results: one.calls }
+      )
+    } else if (!isBlank(one.text)) {
+      if (one.role === "system") instructions.push(one.text)
+      else said.push({ role: one.role, text: one.text })
+    }
+  }
   const system = instructions.length === 0 ? null : instructions.join("\n\n")
-  const turns = mergeNeighbours(
-    said.flatMap(({ content, role }) => (role === "system" || role === "tool" ? [] : [{ role, text: content }]))
-  )
+  const turns = mergeNeighbours(said)
   if (turns.length === 0) return { system: null, turns: system === null ? [] : [{ role: "user", text: system }] }
   return {
     system,

@@ -1,0 +1,31 @@
+import { Context, Effect, Option, Ref } from "effect"
+import type { UserId } from "../accounts/User.ts"
+
+/** Who is behind the current request, as far as it is known: for limits, logs, and what is asked of other processes on its behalf. */
+export interface KnownCaller {
+  /** The client's address. */
+  readonly address: Option.Option<string>
+  /** None until whoever calls has proved who he is. */
+  readonly user: Effect.Effect<Option.Option<UserId>>
+  /** Says who it is, once that is proved. */
+  readonly identify: (user: UserId) => Effect.Effect<void>
+}
+
+/** Outside of a request nobody calls. */
+export class Caller extends Context.Reference<Caller>()("@berth/Caller", {
+  defaultValue: (): KnownCaller => ({
+    address: Option.none(),
+    user: Effect.succeedNone,
+    identify: () => Effect.void
+  })
+}) {}
+
+export const makeCaller = (
+  address: Option.Option<string>,
+  user: Option.Option<UserId> = Option.none()
+): Effect.Effect<KnownCaller> =>
+  Effect.map(Ref.make(user), (known) => ({
+    address,
+    user: Ref.get(known),
+    identify: (proved) => Ref.set(known, Option.some(proved))
+  }))

@@ -1,0 +1,40 @@
+import type { ModelProvider, OwnProvider } from "@berth/domain/ai/ModelChat"
+import type { OwnableProvider } from "@berth/domain/ai/OwnerKeys"
+import { Cache, Effect, Equal, Hash, Redacted } from "effect"
+import { createHmac, randomBytes } from "node:crypto"
+
+// A key that was not used for an hour, or is not among the last few hundred, is forgotten here.
+const capacity = 500
+const timeToLive = "1 hour"
+
+/** A key to a provider, alike for the same provider and key. */
+class KeyTo implements Equal.Equal {
+  readonly id: string
+  readonly name: OwnableProvider
+  readonly key: Redacted.Redacted
+  constructor(id: string, name: OwnableProvider, key: Redacted.Redacted) {
+    this.id = id
+    this.name = name
+    this.key = key
+  }
+  [Equal.symbol](that: unknown): boolean {
+    return that instanceof KeyTo && that.id === this.id
+  }
+  [Hash.symbol](): number {
+    return Hash.string(this.id)
+  }
+}
+
+/** Makes providers with keys that owners bring, each once as long as it is used. */
+export const makeOwnProviders = (
+  make: (name: OwnableProvider, key: Redacted.Redacted) => Effect.Effect<ModelProvider>
+): Effect.Effect<(name: OwnableProvider, key: Redacted.Redacted) => Effect.Effect<OwnProvider>> =>
+  Effect.gen(function* () {
+    // Of this process alone, so that a digest that got out could not be tried against keys.
+    const secret = yield* Effect.sync(() => randomBytes(32))
+    const cache = yield* Cache.make({ capacity, timeToLive, lookup: ({ key, name }: KeyTo) => make(name, key) })
+    return (name, key) => {
+      const keyId = createHmac("sha256", secret).update(name).update("\0").update(Redacted.value(key)).digest("hex")
+      return Effect.map(cache.get(new KeyTo(keyId, name, key)), (provider) => ({ keyId, provider }))
+    }
+  })

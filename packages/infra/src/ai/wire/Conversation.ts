@@ -1,0 +1,89 @@
+import type { CallSignature, ChatMessage, ToolCall } from "@berth/domain/ai/ModelChat"
+import { argumentsOf } from "./ToolCalls.ts"
+
+/** A call of a tool with what that gave. */
+export interface AnsweredCall {
+  /** Like no other's in the conversation, of letters, digits, dashes and underscores. */
+  readonly id: string
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+  /** Never blank. */
+  readonly result: string
+  readonly signature: CallSignature | null
+}
+
+export type Said =
+  | { readonly role: "system" | "user"; readonly text: string }
+  | { readonly role: "assistant"; readonly text: string; readonly calls: ReadonlyArray<AnsweredCall> }
+
+const noResult = "There is no result: the tool was not used."
+const blankResult = "(nothing)"
+
+const isId = (id: string, longest: number) => id.length <= longest && /^[A-Za-z0-9_-]+$/.test(id)
+
+/** A name that every vendor takes; models make up others too. */
+const nameOfTool = (name: string) => name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown"
+
+/** How many calls of tools a conversation holds. */
+export const countCalls = (messages: ReadonlyArray<ChatMessage>): number =>
+  messages.reduce((sum, message) => sum + (message.role === "assistant" ? (message.toolCalls?.length ?? 0) : 0), 0)
+
+/** The name of a call that has none of its own: its place in the conversation, so that it stays the same. */
+export const placeId = (place: number) => `call_${place}`
+
+/**
+ * A conversation as every vendor takes it: each call of a tool has an id of its own, and its one result with it. What a
+ * tool gave to a call that is not there is said by the user.
+ */
+export const readConversation = (messages: ReadonlyArray<ChatMessage>, longestId = 64): ReadonlyArray<Said> => {
+  const ids = new Set<string>()
+  const used = new Set<number>()
+  const said: Array<Said> = []
+  let place = 0
+
+  const idOf = (call: ToolCall): string => {
+    place += 1
+    let id = isId(call.id, longestId) && !ids.has(call.id) ? call.id : placeId(place)
+    for (let other = 2; ids.has(id); other += 1) id = `${placeId(place)}_${other}`
+    ids.add(id)
+    return id
+  }
+
+  /** What was given to a call before the assistant spoke again. */
+  const resultOf = (call: ToolCall, from: number): string => {
+    for (let index = from; index < messages.length; index += 1) {
+      const message = messages[index]
+      if (message === undefined || message.role === "assistant") break
+      if (message.role === "tool" && message.toolCallId === call.id && !used.has(index)) {
+        used.add(index)
+        return message.content.trim() === "" ? blankResult : message.content
+      }
+    }
+    return noResult
+  }
+
+  messages.forEach((message, index) => {
+    switch (message.role) {
+      case "system":
+      case "user":
+        said.push({ role: message.role, text: message.content })
+        break
+      case "assistant":
+        said.push({
+          role: "assistant",
+          text: message.content,
+          calls: (message.toolCalls ?? []).map((call) => ({
+            id: idOf(call),
+            name: nameOfTool(call.name),
+            input: argumentsOf(call.arguments),
+            result: resultOf(call, index + 1),
+            signature: call.signature ?? null
+          }))
+        })
+        break
+      case "tool":
+        if (!used.has(index)) said.push({ role: "user", text: `${message.toolName} gave: ${message.content}` })
+    }
+  })
+  return said
+}

@@ -1,0 +1,19 @@
+import { Effect, Schema } from "effect"
+import * as Tool from "./Tool.ts"
+
+/** The instructions of one of the agent's skills. */
+export const readSkill = Tool.make({
+  name: "read_skill",
+  description: "Reads the instructions of one of your skills.",
+  parameters: Schema.Struct({
+    skill: Schema.String.annotations({ description: "The skill's name, as it stands in the list of your skills." })
+  }),
+  run: ({ skill }, { skills }) => {
+    const found = skills.find(({ id }) => id === skill)
+    return found === undefined
+      ? new Tool.ToolFailed({
+          reason: `There is no skill of that name. Your skills are: ${skills.map(({ id }) => id).join(", ")}.`
+        })
+      : Effect.succeed(found.instructions)
+  }
+})

@@ -1,0 +1,77 @@
+import type { ChatMessage, ToolCall } from "@berth/domain/ai/ModelChat"
+import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import { Duration, Effect } from "effect"
+import type { Tool } from "./Tool.ts"
+
+/** Characters of a result that a model is given. */
+export const resultLimit = 20_000
+
+const cutMark = "\n[The rest was cut off: the result was too long.]"
+
+/** What a model may be given: not too long, and nothing in it that cannot be sent or stored. */
+export const presentable = (text: string): string => {
+  const cut = text.length > resultLimit ? text.slice(0, resultLimit - cutMark.length) + cutMark : text
+  return cut.toWellFormed().replaceAll("\u0000", "\uFFFD")
+}
+
+interface Answer {
+  readonly outcome: "ok" | "refused" | "timeout" | "unknown" | "broken"
+  readonly content: string
+}
+
+const noSuchTool = (tools: ReadonlyArray<Tool>): Answer => ({
+  outcome: "unknown",
+  content: `There is no tool of that name. Your tools are: ${tools.map(({ spec }) => spec.name).join(", ") || "none"}.`
+})
+
+const answer = (tool: Tool, agent: RuntimeAgent, call: ToolCall): Effect.Effect<Answer> =>
+  tool.run(call.arguments, agent).pipe(
+    // A tool that cannot be interrupted is left behind.
+    Effect.disconnect,
+    Effect.timeoutTo({
+      duration: tool.timeout,
+      onSuccess: (content): Answer => ({ outcome: "ok", content }),
+      onTimeout: (): Answer => ({
+        outcome: "timeout",
+        content: `The tool did not answer within ${Duration.format(tool.timeout)}.`
+      })
+    }),
+    Effect.catchAll(({ reason }) => Effect.succeed<Answer>({ outcome: "refused", content: reason })),
+    Effect.catchAllDefect((defect) =>
+      // Only what kind of thing it was: its words may be those of a conversation.
+      Effect.logError("A tool broke").pipe(
+        Effect.annotateLogs({ tool: tool.spec.name, kind: defect instanceof Error ? defect.name : typeof defect }),
+        Effect.as<Answer>({ outcome: "broken", content: "The tool failed for a reason of its own. Do without it." })
+      )
+    )
+  )
+
+/**
+ * Answers a model's call. Whatever goes wrong is an answer too, so that the model can do better: a turn never fails by
+ * its tools. The log says which tool, how long and with what outcome; never what it was about.
+ */
+export const runTool = (tools: ReadonlyArray<Tool>, agent: RuntimeAgent, call: ToolCall): Effect.Effect<ChatMessage> =>
+  Effect.suspend(() => {
+    const tool = tools.find(({ spec }) => spec.name === call.name)
+    // The name of a tool that is not there is the model's own words.
+    const name = tool?.spec.name ?? "unknown"
+    return (tool === undefined ? Effect.succeed(noSuchTool(tools)) : answer(tool, agent, call)).pipe(
+      Effect.timed,
+      Effect.tap(([duration, { outcome }]) =>
+        Effect.logInfo("A tool was used").pipe(
+          Effect.annotateLogs({ tool: name, durationMs: Math.round(Duration.toMillis(duration)), outcome })
+        )
+      ),
+      Effect.map(([, { content }]): ChatMessage => toolMessage(call, content)),
+      Effect.withSpan("Tools.run", {
+        attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name }
+      })
+    )
+  })
+
+export const toolMessage = (call: ToolCall, content: string): ChatMessage => ({
+  role: "tool",
+  content: content.trim() === "" ? "(nothing)" : presentable(content),
+  toolCallId: call.id,
+  toolName: call.name
+})

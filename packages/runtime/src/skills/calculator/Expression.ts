@@ -1,0 +1,159 @@
+import { Either } from "effect"
+import {
+  add,
+  apply,
+  constants,
+  divide,
+  functionNames,
+  multiply,
+  NoValue,
+  type Numeral,
+  numeral,
+  power,
+  present,
+  remainder,
+  subtract
+} from "./Arithmetic.ts"
+
+/** Characters an expression may have. */
+const longest = 1_000
+/** Levels of parentheses, signs and powers in each other. */
+const deepest = 100
+
+/** Other ways to write the operators. */
+const spellings: Readonly<Record<string, string>> = { "×": "*", "·": "*", "÷": "/", "−": "-", "**": "^" }
+
+const token = /\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,7})?)|([A-Za-z_][A-Za-z0-9_]*)|(\*\*|[-+*/%^(),×·÷−]))/y
+
+type Token =
+  | { readonly kind: "number" | "name" | "sign"; readonly text: string }
+  | { readonly kind: "end"; readonly text: "the end" }
+
+const end: Token = { kind: "end", text: "the end" }
+
+const tokens = (text: string): ReadonlyArray<Token> => {
+  const found: Array<Token> = []
+  token.lastIndex = 0
+  let at = 0
+  while (text.slice(at).trim() !== "") {
+    token.lastIndex = at
+    const match = token.exec(text)
+    if (match === null) throw new NoValue({ message: `"${firstCharacter(text.slice(at).trim())}" is not understood.` })
+    const [, number, name, sign = ""] = match
+    if (number !== undefined) found.push({ kind: "number", text: number })
+    else if (name !== undefined) found.push({ kind: "name", text: name.toLowerCase() })
+    else found.push({ kind: "sign", text: spellings[sign] ?? sign })
+    at = token.lastIndex
+  }
+  return found
+}
+
+const firstCharacter = (text: string): string => String.fromCodePoint(text.codePointAt(0) ?? 0x20)
+
+/** Reads and works out at the same time; every method leaves `at` behind what it has read. */
+class Reader {
+  private at = 0
+  private depth = 0
+  private readonly all: ReadonlyArray<Token>
+
+  constructor(text: string) {
+    this.all = tokens(text)
+  }
+
+  whole(): Numeral {
+    if (this.all.length === 0) throw new NoValue({ message: "The expression is empty." })
+    const value = this.sum()
+    if (this.next().kind !== "end") throw this.unexpected()
+    return value
+  }
+
+  private next(): Token {
+    return this.all[this.at] ?? end
+  }
+
+  private take(sign: string): boolean {
+    const token = this.next()
+    const taken = token.kind === "sign" && token.text === sign
+    if (taken) this.at += 1
+    return taken
+  }
+
+  private unexpected(): NoValue {
+    return new NoValue({ message: `"${this.next().text.slice(0, 40)}" is not expected there.` })
+  }
+
+  private deeper<A>(read: () => A): A {
+    this.depth += 1
+    if (this.depth > deepest) throw new NoValue({ message: "The expression is nested too deeply." })
+    const value = read()
+    this.depth -= 1
+    return value
+  }
+
+  private sum(): Numeral {
+    let value = this.product()
+    for (;;)
+      if (this.take("+")) value = add(value, this.product())
+      else if (this.take("-")) value = subtract(value, this.product())
+      else return value
+  }
+
+  private product(): Numeral {
+    let value = this.signed()
+    for (;;)
+      if (this.take("*")) value = multiply(value, this.signed())
+      else if (this.take("/")) value = divide(value, this.signed())
+      else if (this.take("%")) value = remainder(value, this.signed())
+      else return value
+  }
+
+  private signed(): Numeral {
+    return this.deeper(() => {
+      if (this.take("-")) return this.signed().neg()
+      if (this.take("+")) return this.signed()
+      const base = this.value()
+      // From right to left, and stronger than the sign before: -2^2 is -4.
+      return this.take("^") ? power(base, this.signed()) : base
+    })
+  }
+
+  private value(): Numeral {
+    const token = this.next()
+    if (token.kind === "number") {
+      this.at += 1
+      return numeral(token.text)
+    }
+    if (token.kind === "name") {
+      this.at += 1
+      return this.take("(") ? this.call(token.text) : constant(token.text)
+    }
+    if (!this.take("(")) throw this.unexpected()
+    const value = this.sum()
+    if (!this.take(")")) throw this.unexpected()
+    return value
+  }
+
+  private call(name: string): Numeral {
+    if (!functionNames.includes(name)) throw new NoValue({ message: `There is no function "${name.slice(0, 40)}".` })
+    const args = [this.sum()]
+    while (this.take(",")) args.push(this.sum())
+    if (!this.take(")")) throw this.unexpected()
+    return apply(name, args)
+  }
+}
+
+const constant = (name: string): Numeral => {
+  const value = constants.get(name)
+  if (value === undefined) throw new NoValue({ message: `"${name.slice(0, 40)}" is neither a number nor a constant.` })
+  return value
+}
+
+/** The value of an expression as text, or a sentence that says why it has none. Total: whatever the text, it ends soon. */
+export const evaluate = (text: string): Either.Either<string, NoValue> =>
+  text.length > longest
+    ? Either.left(new NoValue({ message: `The expression is longer than ${longest} characters.` }))
+    : Either.try({
+        try: () => present(new Reader(text).whole()),
+        catch: (cause) =>
+          cause instanceof NoValue ? cause : new NoValue({ message: "That cannot be worked out exactly enough." })
+      })

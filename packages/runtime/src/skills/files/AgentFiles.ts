@@ -1,0 +1,184 @@
+import type { AgentId } from "@berth/domain/agents/Agent"
+import { Effect, Either } from "effect"
+import { constants } from "node:fs"
+import { lstat, mkdir, open, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { ToolFailed } from "../Tool.ts"
+import { filePath } from "./FilePath.ts"
+
+/** Bytes a file may have. */
+export const fileLimit = 1024 * 1024
+/** Files and folders that an agent may have. */
+export const entryLimit = 1_000
+/** What the smallest file takes of a disk. */
+const blockSize = 4096
+
+export interface AgentFilesOptions {
+  /** The folder of all agents of the cell. */
+  readonly directory: string
+  /** Bytes that the files of all agents of the cell may take together. */
+  readonly quota: number
+}
+
+/** A file below an agent's folder; `bytes` is null for a folder. */
+export interface Entry {
+  readonly path: string
+  readonly bytes: number | null
+}
+
+/** The text files of a cell's agents: each agent has a folder of its own, and sees nothing else. */
+export interface AgentFiles {
+  /** Every file and folder, by path. */
+  readonly list: (agent: AgentId) => Effect.Effect<ReadonlyArray<Entry>, ToolFailed>
+  readonly read: (agent: AgentId, path: string) => Effect.Effect<string, ToolFailed>
+  /** The file is there as a whole or, when anything fails on the way, as it was before. */
+  readonly write: (agent: AgentId, path: string, text: string) => Effect.Effect<void, ToolFailed>
+  readonly delete: (agent: AgentId, path: string) => Effect.Effect<void, ToolFailed>
+}
+
+const refuse = (reason: string) => new ToolFailed({ reason })
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : ""
+
+const sentences: Readonly<Record<string, string>> = {
+  ENOENT: "There is no such file.",
+  EISDIR: "That is a folder, not a file.",
+  ENOTDIR: "A part of the path is a file, not a folder.",
+  ENOTEMPTY: "The folder is not empty.",
+  ELOOP: "That is a link, and links are not followed.",
+  ENOSPC: "There is no space left.",
+  EDQUOT: "There is no space left."
+}
+
+/** What the file system does not do becomes a sentence; anything that is not its word is a defect. */
+const io = <A>(work: () => Promise<A>): Effect.Effect<A, ToolFailed> =>
+  Effect.tryPromise({ try: work, catch: (cause) => cause }).pipe(
+    Effect.catchAll((cause) => {
+      if (cause instanceof ToolFailed) return cause
+      const code = codeOf(cause)
+      return code === "" ? Effect.die(cause) : refuse(sentences[code] ?? `The file cannot be used (${code}).`)
+    })
+  )
+
+const entriesBelow = async (folder: string, prefix = ""): Promise<ReadonlyArray<Entry>> => {
+  const found: Array<Entry> = []
+  for (const { name } of await readdir(folder, { withFileTypes: true }).catch(emptyWhereNothingIs)) {
+    const path = prefix + name
+    const is = await lstat(join(folder, name))
+    if (is.isDirectory()) found.push({ path, bytes: null }, ...(await entriesBelow(join(folder, name), `${path}/`)))
+    else found.push({ path, bytes: is.size })
+    if (found.length > 10 * entryLimit) break
+  }
+  return found
+}
+
+const emptyWhereNothingIs = (cause: unknown) => {
+  if (codeOf(cause) === "ENOENT") return []
+  throw cause
+}
+
+/** What entries take of a disk, which is never less than a block each: a flood of empty files fills it too. */
+const taken = (entries: ReadonlyArray<Entry>): number =>
+  entries.reduce((sum, { bytes }) => sum + Math.ceil(Math.max(1, bytes ?? 1) / blockSize) * blockSize, 0)
+
+/** Every folder on the way is a folder, not a link to one; those that are missing are made. */
+const enter = async (root: string, folders: ReadonlyArray<string>, make: boolean): Promise<string> => {
+  let place = root
+  for (const name of ["", ...folders]) {
+    place = join(place, name)
+    if (make) await mkdir(place, { mode: 0o700, recursive: name === "" }).catch(fineWhenThere)
+    const is = await lstat(place)
+    if (is.isSymbolicLink()) throw refuse(sentences["ELOOP"] ?? "")
+    if (!is.isDirectory()) throw refuse(sentences["ENOTDIR"] ?? "")
+  }
+  return place
+}
+
+const fineWhenThere = (cause: unknown) => {
+  if (codeOf(cause) !== "EEXIST") throw cause
+}
+
+/** The names of agents' folders are ids, which cannot lead anywhere else. */
+const isPlainId = (id: string) => /^[A-Za-z0-9_-]{1,128}$/.test(id)
+
+export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<AgentFiles> =>
+  Effect.map(Effect.makeSemaphore(1), (lock) => {
+    const rootOf = (agent: AgentId) => join(directory, agent, "files")
+    const draftsOf = (agent: AgentId) => join(directory, agent, "drafts")
+
+    const place = (agent: AgentId, path: string) =>
+      Effect.gen(function* () {
+        if (!isPlainId(agent)) return yield* refuse("This agent cannot have files.")
+        const names = yield* Either.mapLeft(filePath(path), refuse)
+        return { root: rootOf(agent), folders: names.slice(0, -1), name: names.at(-1) ?? "", path: names.join("/") }
+      })
+
+    const list = Effect.fn("AgentFiles.list")((agent: AgentId) =>
+      isPlainId(agent) ? io(() => entriesBelow(rootOf(agent))) : refuse("This agent cannot have files.")
+    )
+
+    const read = Effect.fn("AgentFiles.read")(function* (agent: AgentId, path: string) {
+      const { folders, name, root } = yield* place(agent, path)
+      const bytes = yield* io(async () => {
+        const folder = await enter(root, folders, false)
+        const file = await open(join(folder, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+        try {
+          const is = await file.stat()
+          if (is.isDirectory()) throw refuse(sentences["EISDIR"] ?? "")
+          if (!is.isFile()) throw refuse("That is not a file.")
+          if (is.size > fileLimit) throw refuse("The file is larger than 1 MiB.")
+          return await file.readFile()
+        } finally {
+          await file.close()
+        }
+      })
+      return yield* Effect.try({
+        try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+        catch: () => refuse("The file is not text.")
+      })
+    })
+
+    /** Room for a file of some size in place of the one that is there, if any. */
+    const makeSure = async (agent: AgentId, path: string, size: number) => {
+      const own = await entriesBelow(rootOf(agent))
+      const before = own.find((entry) => entry.path === path)
+      if (before === undefined && own.length >= entryLimit)
+        throw refuse(`There are ${entryLimit} files and folders already. Delete some first.`)
+      const room = quota - taken(await entriesBelow(directory)) + (before === undefined ? 0 : taken([before]))
+      if (taken([{ path, bytes: size }]) > room)
+        throw refuse(`There is no space left for that: ${Math.max(0, room)} bytes are free. Delete some files first.`)
+    }
+
+    const write = Effect.fn("AgentFiles.write")(function* (agent: AgentId, path: string, text: string) {
+      const { folders, name, path: plain, root } = yield* place(agent, path)
+      const bytes = Buffer.from(text, "utf8")
+      if (bytes.length > fileLimit)
+        return yield* refuse("The text is longer than 1 MiB, which is all that a file holds.")
+      yield* io(async () => {
+        const drafts = draftsOf(agent)
+        // Whatever lies there was left by a cell that was killed while it wrote.
+        await rm(drafts, { recursive: true, force: true })
+        await makeSure(agent, plain, bytes.length)
+        await mkdir(drafts, { recursive: true, mode: 0o700 })
+        const draft = join(drafts, "draft")
+        await writeFile(draft, bytes, { mode: 0o600, flush: true })
+        const folder = await enter(root, folders, true)
+        await rename(draft, join(folder, name))
+      }).pipe(
+        // One at a time, so that together they stay within the quota.
+        lock.withPermits(1)
+      )
+    })
+
+    const remove = Effect.fn("AgentFiles.delete")(function* (agent: AgentId, path: string) {
+      const { folders, name, root } = yield* place(agent, path)
+      yield* io(async () => {
+        const target = join(await enter(root, folders, false), name)
+        const is = await lstat(target)
+        await (is.isDirectory() ? rmdir(target) : rm(target))
+      }).pipe(lock.withPermits(1))
+    })
+
+    return { list, read, write, delete: remove }
+  })

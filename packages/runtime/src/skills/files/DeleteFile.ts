@@ -1,0 +1,13 @@
+import { Effect, Schema } from "effect"
+import * as Tool from "../Tool.ts"
+import type { AgentFiles } from "./AgentFiles.ts"
+
+export const deleteFile = (files: AgentFiles) =>
+  Tool.make({
+    name: "delete_file",
+    description: "Deletes one of your files, or an empty folder.",
+    parameters: Schema.Struct({
+      path: Schema.String.annotations({ description: "Relative path, for example notes/shopping.md" })
+    }),
+    run: ({ path }, { id }) => Effect.as(files.delete(id, path), "It is deleted.")
+  })

@@ -1,0 +1,31 @@
+import { Effect, Schema } from "effect"
+import * as Tool from "../Tool.ts"
+import type { AgentFiles } from "./AgentFiles.ts"
+
+/** Lines of a list. */
+const most = 500
+
+export const listFiles = (files: AgentFiles) =>
+  Tool.make({
+    name: "list_files",
+    description: "Lists your files with their sizes.",
+    parameters: Schema.Struct({
+      folder: Schema.optional(
+        Schema.String.annotations({
+          description: "Only what is below this folder, for example notes. Default: everything."
+        })
+      )
+    }),
+    run: ({ folder }, { id }) =>
+      Effect.map(files.list(id), (all) => {
+        const prefix = (folder ?? "").replace(/^(\.?\/)+|\/+$/g, "")
+        const found = prefix === "" || prefix === "." ? all : all.filter(({ path }) => path.startsWith(`${prefix}/`))
+        if (found.length === 0) return "There are no files."
+        const lines = found
+          .slice(0, most)
+          .map(({ bytes, path }) => (bytes === null ? `${path}/` : `${path} (${bytes} bytes)`))
+        return [...lines, ...(found.length > most ? [`[and ${found.length - most} more: name a folder]`] : [])].join(
+          "\n"
+        )
+      })
+  })

@@ -1,0 +1,107 @@
+import { Parser } from "htmlparser2"
+
+/** What carries nothing to read. */
+const silent = new Set([
+  "script",
+  "style",
+  "noscript",
+  "template",
+  "svg",
+  "math",
+  "iframe",
+  "object",
+  "select",
+  "title"
+])
+
+/** What stands on lines of its own. */
+const blocks = new Set(
+  (
+    "address article aside blockquote body br button caption dd details dialog div dl dt fieldset figcaption figure footer form " +
+    "h1 h2 h3 h4 h5 h6 header hr li main nav ol option p pre section summary table tbody tfoot thead tr ul"
+  ).split(" ")
+)
+
+/** What stands apart from its neighbours, by an empty line. */
+const paragraphs = new Set("article blockquote h1 h2 h3 h4 h5 h6 ol p pre section table ul".split(" "))
+
+const step = 4096
+
+/** Elements in each other. The parser looks through all open ones for every end, so a page of a million would stop it. */
+const deepest = 500
+
+export interface PageText {
+  /** Empty where the page has none. */
+  readonly title: string
+  readonly text: string
+}
+
+export interface TextReader {
+  /** Takes the next piece of the page; false when no more is wanted. */
+  readonly write: (html: string) => boolean
+  readonly end: () => PageText
+}
+
+/** Reads a page's text piece by piece, until it has `limit` characters of it. */
+export const textReader = (limit: number): TextReader => {
+  let text = ""
+  let title = ""
+  let inTitle = false
+  let silence = 0
+  let depth = 0
+  // What separates the next word from the last one.
+  let gap: "" | " " | "\n" | "\n\n" = ""
+
+  const separate = (by: " " | "\n" | "\n\n") => {
+    if (by.length > gap.length || (by !== " " && gap === " ")) gap = by
+  }
+  const say = (words: string) => {
+    if (words === "") return
+    text += (text === "" ? "" : gap) + words
+    gap = ""
+  }
+
+  const parser = new Parser(
+    {
+      onopentag: (name) => {
+        if (name === "title") inTitle = title === ""
+        if (silent.has(name)) silence += 1
+        depth += 1
+        if (silence > 0) return
+        if (blocks.has(name)) separate(paragraphs.has(name) ? "\n\n" : "\n")
+        if (name === "td" || name === "th") separate(" ")
+        if (name === "li") {
+          say("-")
+          separate(" ")
+        }
+      },
+      ontext: (said) => {
+        if (inTitle) title = (title + said).slice(0, 500)
+        if (silence > 0 || text.length >= limit) return
+        const words = said.replaceAll(/\s+/g, " ")
+        if (words.startsWith(" ")) separate(" ")
+        say(words.trim())
+        if (words.endsWith(" ") && words !== " ") separate(" ")
+      },
+      onclosetag: (name) => {
+        if (name === "title") inTitle = false
+        if (silent.has(name)) silence = Math.max(0, silence - 1)
+        depth -= 1
+        if (silence === 0 && blocks.has(name)) separate(paragraphs.has(name) ? "\n\n" : "\n")
+      }
+    },
+    { decodeEntities: true, lowerCaseTags: true }
+  )
+  const goesOn = () => text.length < limit && depth <= deepest
+  return {
+    write: (html) => {
+      // In small steps, because within one nothing can be stopped.
+      for (let at = 0; at < html.length && goesOn(); at += step) parser.write(html.slice(at, at + step))
+      return goesOn()
+    },
+    end: () => {
+      parser.end()
+      return { title: title.replaceAll(/\s+/g, " ").trim(), text: text.slice(0, limit) }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { AgentId } from "@berth/domain/agents/Agent"
+import * as BackendMemory from "@berth/runtime/skills/memory/BackendMemory"
+import { Memory } from "@berth/runtime/skills/memory/Memory"
+import { recall } from "@berth/runtime/skills/memory/Recall"
+import { remember } from "@berth/runtime/skills/memory/Remember"
+import { NodeHttpClient } from "@effect/platform-node"
+import { expect, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { modelBackend } from "../../../../../test/support/ModelBackend.ts"
+import { someAgent } from "../Samples.ts"
+
+const make = (url: string) =>
+  BackendMemory.layer({ backendUrl: url, token: Redacted.make("own") }).pipe(
+    Layer.provide(NodeHttpClient.layer),
+    Layer.build,
+    Effect.map(Context.get(Memory)),
+    Effect.map((memory) => ({
+      remember: (text: string) => remember(memory).run(JSON.stringify({ text }), someAgent),
+      recall: (query: string, agent = someAgent) => recall(memory).run(JSON.stringify({ query }), agent)
+    }))
+  )
+
+it.scopedLive("keeps notes of an agent and finds them again, by the cell's token", () =>
+  Effect.gen(function* () {
+    const backend = yield* modelBackend
+    const memory = yield* make(backend.url)
+    expect(yield* memory.remember(" Mia likes\n tea. ")).toBe("It is noted.")
+    expect(yield* memory.recall("tea")).toBe("- 1970-01-01, note: Mia likes tea.")
+    expect(yield* memory.recall("coffee")).toBe("Nothing was found.")
+    expect(yield* memory.recall("tea", { ...someAgent, id: AgentId.make("agt_2") })).toBe("Nothing was found.")
+    expect(backend.memoryCalls[0]).toStrictEqual({
+      path: "/internal/cells/notes",
+      token: "own",
+      body: { agentId: "agt_1", text: "Mia likes\n tea." }
+    })
+    expect(backend.memoryCalls[1]).toStrictEqual({
+      path: "/internal/cells/recall",
+      token: "own",
+      body: { agentId: "agt_1", query: "tea" }
+    })
+  })
+)
+
+it.scopedLive("sends no note that the backend would not take", () =>
+  Effect.gen(function* () {
+    const backend = yield* modelBackend
+    const memory = yield* make(backend.url)
+    expect((yield* Effect.flip(memory.remember(" \n "))).reason).toContain("empty")
+    expect((yield* Effect.flip(memory.remember("x".repeat(2_001)))).reason).toContain("longer than 2000")
+    yield* memory.remember("x".repeat(2_000))
+    yield* memory.recall("x".repeat(5_000))
+    expect(backend.memoryCalls.length).toBe(2)
+  })
+)
+
+it.scopedLive("says in a sentence why the memory did not help", () =>
+  Effect.gen(function* () {
+    const backend = yield* modelBackend
+    const memory = yield* make(backend.url)
+    const reasons = Effect.all([Effect.flip(memory.remember("a")), Effect.flip(memory.recall("a"))]).pipe(
+      Effect.map((failures) => failures.map(({ reason }) => reason))
+    )
+    backend.refuseMemory(402, { error: "payment_required", message: "No units are left." })
+    expect(yield* reasons).toStrictEqual(["No units are left.", "No units are left."])
+    backend.refuseMemory(500, "?")
+    expect(yield* reasons).toStrictEqual(Array(2).fill("The memory answered with status 500."))
+    backend.refuseMemory(200, { found: "?" })
+    expect((yield* reasons)[1]).toBe("The memory answered in a way that is not understood.")
+    const nowhere = yield* make("http://127.0.0.1:1")
+    expect((yield* Effect.flip(nowhere.recall("a"))).reason).toBe("The memory could not be reached.")
+  })
+)

@@ -1,0 +1,85 @@
+import { textReader } from "@berth/runtime/skills/web/PageText"
+import { expect, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+
+const read = (html: string, limit = 10_000) => {
+  const reader = textReader(limit)
+  reader.write(html)
+  return reader.end()
+}
+
+it("keeps what people read, and how it is laid out", () => {
+  const page = `<!doctype html><html><head><title> A &amp;
+    B </title><style>p { color: red }</style><script>var x = "<p>no</p>"</script></head>
+    <body><h1>Hello,&nbsp;world</h1><p>One <b>bold</b>word,
+    and   <a href="/x">a link</a>.</p><script>evil()</script>
+    <ul><li>first</li><li>second <i>item</i></li></ul>
+    <table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>line<br>break<div>block</div>
+    <noscript>no</noscript><template>no</template><p>1 &lt; 2 &copy; &#128512;</p></body></html>`
+  expect(read(page)).toStrictEqual({
+    title: "A & B",
+    text: [
+      "Hello, world",
+      "",
+      "One boldword, and a link.",
+      "",
+      "- first",
+      "- second item",
+      "",
+      "a b",
+      "c d",
+      "",
+      "line",
+      "break",
+      "block",
+      "",
+      "1 < 2 © 😀"
+    ].join("\n")
+  })
+})
+
+it("reads pages that are not well-formed", () => {
+  expect(read("just text")).toStrictEqual({ title: "", text: "just text" })
+  expect(read("<p>one<p>two<b>three").text).toBe("one\n\ntwothree")
+  expect(read("<script>never closed <p>text").text).toBe("")
+  expect(read("<style>x</style></script></p>after").text).toContain("after")
+  expect(read("").text).toBe("")
+})
+
+it("stops when it has enough", () => {
+  const reader = textReader(100)
+  let taken = 0
+  while (reader.write("<p>some words of a page</p>")) taken += 1
+  expect(taken).toBeLessThan(10)
+  expect(reader.end().text.length).toBe(100)
+})
+
+it.prop("reads the same text wherever a page is cut into pieces", [FastCheck.array(FastCheck.nat(300))], ([cuts]) => {
+  const page =
+    `<title>t&eacute;xt</title><h1>One</h1><p>two &amp; three <b>fo</b>ur</p><script>x</script><ul><li>five &lt;</li></ul>`.repeat(
+      2
+    )
+  const at = [0, ...cuts.map((cut) => cut % page.length).sort((a, b) => a - b), page.length]
+  const reader = textReader(10_000)
+  for (const [index, from] of at.entries()) reader.write(page.slice(from, at[index + 1] ?? page.length))
+  expect(reader.end()).toStrictEqual(read(page))
+})
+
+it("is not stopped by pages that are made to stop it", () => {
+  const hostile = {
+    nested: "<i>".repeat(700_000) + "</b>".repeat(700_000),
+    unopened: "</b>".repeat(1_000_000),
+    unclosed: "<".repeat(5_000_000),
+    comment: "<!--".repeat(1_000_000),
+    entities: "&".repeat(5_000_000),
+    attributes: `<p ${"a ".repeat(2_000_000)}>`,
+    quotes: `<p a="${"x".repeat(5_000_000)}`
+  }
+  for (const [name, page] of Object.entries(hostile)) {
+    const began = performance.now()
+    const reader = textReader(100_000)
+    for (let at = 0; at < page.length && reader.write(page.slice(at, at + 65_536)); at += 65_536);
+    reader.end()
+    expect([name, performance.now() - began < 5_000]).toStrictEqual([name, true])
+  }
+})

@@ -1,0 +1,48 @@
+import { actingUserHeader, clientAddressHeader } from "@berth/api/http/OnBehalf"
+import { UserId } from "@berth/domain/accounts/User"
+import { Tokens } from "@berth/domain/secrets/Tokens"
+import { type KnownCaller, makeCaller } from "@berth/domain/sessions/Caller"
+import type { HttpServerRequest } from "@effect/platform"
+import { Effect, Option } from "effect"
+import { isIP } from "node:net"
+import { addressOf } from "./ClientAddress.ts"
+import { InternalKey, tokenOf } from "./InternalAuthHttp.ts"
+import { WebSettings } from "./WebSettings.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+
+/** Who calls a listener, from the head of a request. */
+export type FindCaller = (request: Request) => Effect.Effect<KnownCaller>
+
+/** On the public listener: a client, until a session proves whose. */
+export const client: Effect.Effect<FindCaller, never, WebSettings> = Effect.map(
+  WebSettings,
+  ({ trustedProxies }): FindCaller =>
+    (request) =>
+      makeCaller(Option.some(addressOf(request, trustedProxies)))
+)
+
+const idPattern = /^[\w-]{1,128}$/
+
+/** On the private listener: whoever a process with the internal key works for; without that key its word counts for nothing. */
+export const colleague: Effect.Effect<FindCaller, never, WebSettings | InternalKey | Tokens> = Effect.gen(function* () {
+  const { trustedProxies } = yield* WebSettings
+  const key = yield* InternalKey
+  const tokens = yield* Tokens
+  return (request) => {
+    const direct = Option.some(addressOf(request, trustedProxies))
+    if (!Option.exists(tokenOf(request), (shown) => tokens.equal(shown, key))) return makeCaller(direct)
+    const told = (name: string, isValid: (text: string) => boolean) =>
+      Option.filter(Option.fromNullable(request.headers[name]), isValid)
+    return makeCaller(
+      Option.orElse(
+        told(clientAddressHeader, (text) => isIP(text) !== 0),
+        () => direct
+      ),
+      Option.map(
+        told(actingUserHeader, (text) => idPattern.test(text)),
+        (id) => UserId.make(id)
+      )
+    )
+  }
+})

@@ -1,0 +1,6 @@
+/** On every answer, whoever gives it. */
+export const securityHeaders = {
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "same-origin"
+}

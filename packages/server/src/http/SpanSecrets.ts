@@ -1,0 +1,41 @@
+import { Headers, HttpServerRequest } from "@effect/platform"
+import { Effect, Layer, Option } from "effect"
+
+/** Headers that carry, or may quote, what only its sender should know, besides those that the platform hides by itself. */
+const secretHeaders: ReadonlyArray<string | RegExp> = [
+  "referer",
+  "location",
+  "idempotency-key",
+  "www-authenticate",
+  "proxy-authorization",
+  /token|secret|signature|payment|password|api-key/i
+]
+
+/** Keeps those headers of requests and answers out of the spans of a listener. */
+export const withHiddenHeaders = <A, E, R>(listener: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
+  Layer.locallyWith(listener, Headers.currentRedactedNames, (names) => [...names, ...secretHeaders])
+
+const hidden = "REDACTED"
+
+const withoutValues = (url: URL): URL => {
+  const bare = new URL(url)
+  const names = new Set(bare.searchParams.keys())
+  bare.search = ""
+  bare.username = ""
+  bare.password = ""
+  for (const name of names) bare.searchParams.append(name, hidden)
+  return bare
+}
+
+/** The span of a request says which members its query had, and of none what it was: tokens from mails come in queries. */
+export const hideQuery = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> =>
+  Option.match(HttpServerRequest.toURL(request), {
+    onNone: () => Effect.void,
+    onSome: (url) => {
+      const bare = withoutValues(url)
+      return Effect.annotateCurrentSpan({
+        "url.full": bare.href,
+        ...(url.search === "" ? {} : { "url.query": bare.search.slice(1) })
+      })
+    }
+  })

@@ -1,0 +1,79 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Ref } from "effect"
+import { ScriptedJobQueue } from "../support/ScriptedJobQueue.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+
+const letter = (id: string) => ({
+  id,
+  name: "new-agent",
+  payload: { agentId: `agt_${id}` },
+  reason: "the cell is gone"
+})
+
+const asOperator = (method: string, path: string) =>
+  Effect.flatMap(App.WebApp, ({ backend, internalKey }) =>
+    backend({ method, path, headers: { authorization: `Bearer ${internalKey}` } })
+  )
+
+const idsOf = (jobs: unknown) => (Array.isArray(jobs) ? jobs.map((job: { readonly id: string }) => job.id) : [])
+
+layer(App.layer(), { excludeTestServices: true })("Jobs that failed for good", (it) => {
+  it.effect("are listed by queue, and run again one by one when an operator says so", () =>
+    Effect.gen(function* () {
+      const { dead } = yield* ScriptedJobQueue
+      yield* Ref.set(dead, { tasks: [letter("1")], provision: [letter("a:b/c"), letter("2")] })
+      const list = (query = "") => asOperator("GET", `/internal/jobs/dead${query}`)
+      const all = yield* list()
+      assert.deepStrictEqual(all.body, {
+        jobs: [
+          { ...letter("1"), queue: "tasks" },
+          { ...letter("a:b/c"), queue: "provision" },
+          { ...letter("2"), queue: "provision" }
+        ],
+        count: 3
+      })
+      assert.deepStrictEqual(idsOf((yield* list("?queue=provision&limit=1")).body["jobs"]), ["a:b/c"])
+      assertError(yield* list("?queue=nowhere"), { status: 400, code: "invalid_request" })
+      assertError(yield* list("?limit=many"), { status: 400, code: "invalid_request" })
+
+      const replay = (id: string) => asOperator("POST", `/internal/jobs/dead/${encodeURIComponent(id)}/replay`)
+      assert.deepStrictEqual((yield* replay("a:b/c")).body, { success: true, queue: "provision" })
+      assertError(yield* replay("a:b/c"), { status: 404, code: "dead_letter_not_found" })
+      assert.deepStrictEqual(idsOf((yield* list()).body["jobs"]), ["1", "2"])
+    })
+  )
+
+  it.effect("cannot be looked at while the queues do not answer", () =>
+    Effect.gen(function* () {
+      const { whileDown } = yield* ScriptedJobQueue
+      for (const [method, path] of [
+        ["GET", "/internal/jobs/dead"],
+        ["POST", "/internal/jobs/dead/1/replay"]
+      ] as const) {
+        const answer = yield* whileDown(asOperator(method, path))
+        assertError(answer, { status: 503, code: "unavailable" })
+        assert.strictEqual(answer.headers["retry-after"], "5")
+      }
+    })
+  )
+
+  it.effect("count among the jobs of each queue in the metrics, which are there whether or not the queues answer", () =>
+    Effect.gen(function* () {
+      const { dead, whileDown } = yield* ScriptedJobQueue
+      yield* Ref.set(dead, { tasks: [letter("1")], provision: [letter("2"), letter("3")] })
+      const metrics = Effect.map(asOperator("GET", "/metrics"), ({ text }) => text.split("\n"))
+      const lines = yield* metrics
+      for (const line of [
+        'berth_queue_jobs{queue="provision",state="waiting"} 5',
+        'berth_queue_jobs{queue="provision",state="active"} 2',
+        'berth_queue_jobs{queue="provision",state="delayed"} 1',
+        'berth_queue_jobs{queue="provision",state="dead"} 2',
+        'berth_queue_jobs{queue="tasks",state="dead"} 1',
+        'berth_queue_up{queue="tasks"} 1'
+      ])
+        assert.include(lines, line)
+      assert.include(yield* whileDown(metrics), 'berth_queue_up{queue="tasks"} 0')
+    })
+  )
+})

@@ -1,0 +1,212 @@
+import { cellNotesPath, cellRecallPath } from "@berth/api/cell/CellContract"
+import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Redacted, Stream } from "effect"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { storedAgent } from "../support/Samples.ts"
+import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+
+const newSession = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.WebApp
+    const json = { action: "create-session", agentId: owner.agent.id }
+    const { body, status, text } = yield* web({ method: "POST", path: "/api/agent", as: owner, json })
+    assert.strictEqual(status, 200, text)
+    return body
+  })
+
+/** Says something in a conversation of the owner's agent; answers the turn that its cell was given. */
+const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.conversation) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.WebApp
+    const { calls } = yield* ScriptedAgentManager
+    const before = (yield* calls).length
+    const { status, text } = yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message, sessionId } })
+    assert.strictEqual(status, 200, text)
+    const turn = (yield* calls).slice(before).find((call) => call.turn?.message === message)?.turn
+    return turn ?? assert.fail("no turn")
+  })
+
+/** What a cell of this owner asks of the backend. */
+const cell = (owner: OwnerWithAgent, path: string, json: unknown) =>
+  Effect.gen(function* () {
+    const { backend } = yield* App.WebApp
+    const token = yield* (yield* InstanceRepository).cellToken(owner.user.id)
+    return yield* backend({
+      method: "POST",
+      path,
+      json,
+      headers: { authorization: `Bearer ${Redacted.value(token)}` }
+    })
+  })
+const note = (owner: OwnerWithAgent, text: string, agentId: string = owner.agent.id) =>
+  cell(owner, cellNotesPath, { agentId, text })
+const recall = (owner: OwnerWithAgent, query: string, agentId: string = owner.agent.id) =>
+  cell(owner, cellRecallPath, { agentId, query })
+
+const textsOf = ({ body, status, text }: HttpAnswer) => {
+  assert.strictEqual(status, 200, text)
+  const { found } = body
+  if (!Array.isArray(found)) return assert.fail(text)
+  return found.map(({ text }: { readonly text: unknown }) => text)
+}
+
+layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => {
+  it.effect("in a second conversation what was said in the first, and tells nobody else's agent", () =>
+    Effect.gen(function* () {
+      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      yield* say(owner, "My sister Ingrid plays the bassoon.")
+      const { sessionId } = yield* newSession(owner)
+      const turn = yield* say(owner, "Which instrument does my sister play?", sessionId)
+      assert.deepStrictEqual(turn.history, [])
+      assert.lengthOf(turn.memories, 2)
+      assert.match(
+        turn.memories.join("\n"),
+        /^In an earlier conversation, on \d{4}-\d\d-\d\d\. User: My sister Ingrid/m
+      )
+      const other = yield* say(stranger, "Which instrument does my sister play?")
+      assert.deepStrictEqual(other.memories, [])
+      const sibling = yield* storedAgent(owner.user.id)
+      assert.deepStrictEqual(textsOf(yield* recall(owner, "sister bassoon", sibling.id)), [])
+    })
+  )
+
+  it.effect("what it noted, from the next turn on, whatever that is about", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      for (const text of ["The owner is vegetarian.", "The owner lives in Bergen.", "The owner is vegetarian."]) {
+        const { status, text: said } = yield* note(owner, text)
+        assert.deepStrictEqual([status, said], [204, ""])
+      }
+      const turn = yield* say(owner, "Hello!")
+      assert.sameMembers([...turn.memories], ["The owner is vegetarian.", "The owner lives in Bergen."])
+    })
+  )
+
+  it.effect("when it asks: notes and messages, best match first, each cut", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      yield* say(owner, `${"Many words before. ".repeat(100)}The password of the lighthouse is fog.`)
+      yield* note(owner, "The lighthouse needs paint.")
+      const answer = yield* recall(owner, "What was it about the lighthouse password?")
+      const texts = textsOf(answer)
+      assert.lengthOf(texts, 3)
+      for (const text of texts) {
+        assert.isString(text)
+        assert.isAtMost(String(text).length, 500)
+        assert.include(text, "lighthouse")
+      }
+      assert.hasAllKeys((Array.isArray(answer.body["found"]) ? answer.body["found"] : [])[0], ["kind", "text", "at"])
+      assert.deepStrictEqual(textsOf(yield* recall(owner, "")), [])
+    })
+  )
+
+  it.effect("the older part of a long conversation by its summary", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const { during } = yield* ScriptedAgentManager
+      for (const message of ["one", "two", "three"]) yield* say(owner, message)
+      const compacting = (summary: string, upToSeq: number) =>
+        during({
+          chat: () =>
+            Stream.make<[TurnEvent, TurnEvent, TurnEvent]>(
+              { type: "compacted", summary, upToSeq },
+              { type: "delta", text: "good" },
+              { type: "done", reply: "good", model: "m" }
+            )
+        })
+      const compacted = yield* compacting("They counted to two.", 4)(say(owner, "four"))
+      assert.deepInclude(compacted, { summary: null })
+      assert.lengthOf(compacted.history, 6)
+      const next = yield* compacting("Late news.", 2)(say(owner, "five"))
+      assert.strictEqual(next.summary, "They counted to two.")
+      assert.deepStrictEqual(
+        next.history.map(({ content, seq }) => [seq, content]),
+        [
+          [5, "three"],
+          [6, "Echo: three"],
+          [7, "four"],
+          [8, "good"]
+        ]
+      )
+      // What stands for more than there is stands for what there is.
+      yield* compacting("They counted to five.", 1_000_000)(say(owner, "six"))
+      const last = yield* say(owner, "seven")
+      assert.strictEqual(last.summary, "They counted to five.")
+      assert.deepStrictEqual(
+        last.history.map(({ seq }) => seq),
+        [11, 12]
+      )
+      yield* compacting(" ", 12)(say(owner, "eight"))
+      assert.strictEqual((yield* say(owner, "nine")).summary, "They counted to five.")
+      const { sessionId } = yield* newSession(owner)
+      assert.strictEqual((yield* say(owner, "ten", sessionId)).summary, null)
+      // The record stays whole.
+      const path = `/api/agent?action=session&sessionId=${owner.conversation}`
+      const { text } = yield* (yield* App.WebApp).web({ method: "GET", path, as: owner })
+      for (const message of ["one", "two", "nine"]) assert.include(text, `"${message}"`)
+    })
+  )
+
+  it.effect("nothing after its memory was reset; another owner's agent remembers as before", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      for (const each of [owner, stranger]) {
+        yield* say(each, "The cellar has a secret door.")
+        yield* note(each, "The cellar is cold.")
+      }
+      const path = `/api/instance/${owner.user.id}/reset-memory`
+      assert.strictEqual((yield* web({ method: "POST", path, as: owner })).status, 200)
+      assert.deepStrictEqual(textsOf(yield* recall(owner, "cellar")), [])
+      assert.lengthOf(textsOf(yield* recall(stranger, "cellar")), 3)
+      const { sessionId } = yield* newSession(owner)
+      const turn = yield* say(owner, "What of the cellar?", sessionId)
+      assert.deepStrictEqual([turn.memories, turn.summary, turn.history], [[], null, []])
+    })
+  )
+
+  it.effect("for its own owner's cell alone", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.WebApp
+      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      yield* note(owner, "The spare key is under the mat.")
+      for (const id of [owner.agent.id, "agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", "", "' | '"]) {
+        assertError(yield* recall(stranger, "key", id), { status: 404, code: "agent_not_in_cell" })
+        assertError(yield* note(stranger, "planted", id), { status: 404, code: "agent_not_in_cell" })
+      }
+      assert.deepStrictEqual(textsOf(yield* recall(owner, "planted key")), ["The spare key is under the mat."])
+      for (const path of [cellNotesPath, cellRecallPath])
+        for (const authorization of ["", "Bearer nothing", `Basic ${owner.cookie}`]) {
+          const json = { agentId: owner.agent.id, text: "x", query: "x" }
+          const answer = yield* backend({ method: "POST", path, json, headers: { authorization } })
+          assertError(answer, { status: 401, code: "cell_token_required" })
+        }
+      for (const text of ["", "  ", "x".repeat(2_001), null])
+        assert.strictEqual((yield* cell(owner, cellNotesPath, { agentId: owner.agent.id, text })).status, 400)
+    })
+  )
+
+  it.effect("without a word of it in the logs", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const { during } = yield* ScriptedAgentManager
+      yield* note(owner, "hunter2 is the note")
+      yield* during({
+        chat: () =>
+          Stream.make<[TurnEvent, TurnEvent]>(
+            { type: "compacted", summary: "hunter2 is the summary", upToSeq: 0 },
+            { type: "done", reply: "hunter2", model: "m" }
+          )
+      })(say(owner, "hunter2 is the message"))
+      yield* recall(owner, "hunter2")
+      const lines = yield* (yield* App.WebApp).logged
+      assert.isNotEmpty(lines.filter((line) => line.includes("A summary that stands for nothing was not kept")))
+      for (const line of lines) assert.notInclude(line, "hunter2")
+    })
+  )
+})

@@ -1,0 +1,146 @@
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Context, Duration, Effect, Layer, Scope } from "effect"
+import { doorTo } from "../conformance/Door.ts"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { ownerWithAgent } from "./Scene.ts"
+
+/** The way to the database. */
+class Door extends Context.Tag("@berth/test/Door")<Door, Effect.Effect.Success<ReturnType<typeof doorTo>>>() {}
+
+const Live = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const door = yield* doorTo(yield* migratedDatabase)
+    return Layer.merge(App.layer({ databaseUrl: door.url }), Layer.succeed(Door, door))
+  })
+)
+
+const assertUnavailable = (answer: HttpAnswer) => {
+  assertError(answer, { status: 503, code: "unavailable" })
+  const seconds = Number(answer.headers["retry-after"])
+  assert.isTrue(Number.isInteger(seconds) && seconds >= 1 && seconds <= 10, answer.headers["retry-after"])
+}
+
+const whileShut = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Door, ({ open, shut }) =>
+    Effect.acquireUseRelease(
+      shut,
+      () => effect,
+      () => open
+    )
+  )
+
+layer(Live, { excludeTestServices: true })("While the database is out of reach", (it) => {
+  it.effect(
+    "whoever needs it is told at once to come back, in the shape of his group, and the first one after is served",
+    () =>
+      Effect.gen(function* () {
+        const { backend, web } = yield* App.WebApp
+        const owner = yield* ownerWithAgent()
+        const start = `/api/instance/${owner.user.id}/start`
+        const account = { email: "new@example.com", password: "correct horse battery" }
+        const calls = [
+          web({ method: "GET", path: "/api/settings", as: owner }),
+          web({ method: "GET", path: "/api/agents", as: owner }),
+          web({ method: "GET", path: `/api/agents/${owner.agent.id}`, as: owner }),
+          web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "a" } }),
+          web({
+            method: "POST",
+            path: "/api/agents/provision",
+            as: owner,
+            json: { name: "a" },
+            headers: { "idempotency-key": "key" }
+          }),
+          web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } }),
+          web({ method: "POST", path: "/api/register", json: account }),
+          web({ method: "POST", path: "/api/auth/callback/credentials", json: account }),
+          web({ method: "POST", path: start, as: owner })
+        ]
+        yield* whileShut(
+          Effect.forEach(calls, (call) =>
+            Effect.gen(function* () {
+              const [took, answer] = yield* Effect.timed(call)
+              assertUnavailable(answer)
+              assert.isBelow(Duration.toMillis(took), 2500)
+            })
+          )
+        )
+        assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
+
+        const lifecycle = yield* whileShut(web({ method: "POST", path: start, as: owner }))
+        assert.deepInclude(lifecycle.body, { success: false, status: "error" })
+        assert.strictEqual((yield* web({ method: "GET", path: "/api/agents", as: owner })).body["count"], 1)
+        const nobody = yield* whileShut(web({ method: "GET", path: "/api/settings" }))
+        assertError(nobody, { status: 401, code: "unauthorized" })
+        assert.strictEqual((yield* whileShut(backend({ method: "GET", path: "/health/live" }))).status, 200)
+      })
+  )
+
+  it.effect("nothing that was refused meanwhile was done", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* App.newcomer("label")
+      const provision = web({
+        method: "POST",
+        path: "/api/agents/provision",
+        as: owner,
+        json: { name: "a" },
+        headers: { "idempotency-key": "again" }
+      })
+      assertUnavailable(yield* whileShut(provision))
+      assert.strictEqual((yield* provision).status, 201)
+      assert.strictEqual((yield* web({ method: "GET", path: "/api/agents", as: owner })).body["count"], 1)
+    })
+  )
+
+  it.scoped("and likewise, within seconds, when all of its connections are taken", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const owner = yield* ownerWithAgent()
+      const taken = yield* Scope.make()
+      yield* Effect.replicateEffect(Scope.extend(sql.reserve, taken), 10)
+      const [took, answer] = yield* Effect.timed(web({ method: "GET", path: "/api/settings", as: owner })).pipe(
+        Effect.ensuring(Scope.close(taken, yield* Effect.exit(Effect.void)))
+      )
+      assertUnavailable(answer)
+      assert.isBelow(Duration.toMillis(took), 8000)
+      assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: owner })).status, 200)
+    })
+  )
+})
+
+layer(App.layer({ maxWaitingHashes: 8 }), { excludeTestServices: true })("A storm of sign-ins", (it) => {
+  it.effect("is refused where the line of hashes ends, and stalls nobody else", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      // From an address of its own each.
+      const signIn = Effect.suspend(() =>
+        web({
+          method: "POST",
+          path: "/api/auth/callback/credentials",
+          json: { email: "nobody@example.com", password: "correct horse battery" }
+        })
+      )
+      const storm = yield* Effect.forkDaemon(Effect.replicateEffect(signIn, 150, { concurrency: "unbounded" }))
+      const reads: Array<number> = []
+      while (storm.unsafePoll() === null) {
+        const [took, read] = yield* Effect.timed(web({ method: "GET", path: "/api/settings", as: owner }))
+        assert.strictEqual(read.status, 200)
+        reads.push(Duration.toMillis(took))
+      }
+      const answers = yield* Effect.flatten(storm.await)
+      const refused = answers.filter(({ status }) => status === 503)
+      assert.isAbove(refused.length, 0)
+      for (const answer of refused) assertUnavailable(answer)
+      for (const answer of answers.filter(({ status }) => status !== 503))
+        assertError(answer, { status: 401, code: "invalid_credentials" })
+      assert.isAbove(answers.length - refused.length, 8)
+      assert.isAbove(reads.length, 3)
+    })
+  )
+})

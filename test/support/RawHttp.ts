@@ -1,0 +1,41 @@
+import { Effect } from "effect"
+import { connect } from "node:net"
+
+/** Sends bytes as they are and reads until the other side closes, or says nothing for `patience`. */
+export const sendBytes = (
+  port: number,
+  pieces: ReadonlyArray<string | Uint8Array>,
+  patience = 5000
+): Effect.Effect<string> =>
+  Effect.async<string>((resume) => {
+    const socket = connect(port, "127.0.0.1")
+    const read: Array<Buffer> = []
+    const done = () => {
+      socket.destroy()
+      resume(Effect.succeed(Buffer.concat(read).toString("latin1")))
+    }
+    socket.setTimeout(patience, done)
+    socket.on("data", (chunk: Buffer) => read.push(chunk))
+    socket.on("error", done)
+    socket.on("close", done)
+    socket.on("connect", () => {
+      for (const piece of pieces) socket.write(piece)
+    })
+    return Effect.sync(() => socket.destroy())
+  })
+
+/** The first answer in what was read. */
+export const readAnswer = (text: string) => {
+  const [head = "", body = ""] = text.split("\r\n\r\n")
+  const [line = "", ...fields] = head.split("\r\n")
+  return {
+    status: Number(line.split(" ")[1]),
+    headers: Object.fromEntries(
+      fields.map((field) => [
+        field.slice(0, field.indexOf(":")).toLowerCase(),
+        field.slice(field.indexOf(":") + 1).trim()
+      ])
+    ),
+    text: body
+  }
+}

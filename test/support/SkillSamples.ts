@@ -1,0 +1,26 @@
+import type { Skill } from "@berth/domain/skills/Skill"
+import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
+import { Layer } from "effect"
+
+/** A skill for everybody, and one that plans with basic skills do not have. */
+export const sampleSkills: ReadonlyArray<Skill> = [
+  {
+    id: "time",
+    name: "Time",
+    description: "Tells the time.",
+    instructions: "# Time\n\nAsk for it.",
+    tools: ["current_time"],
+    basic: true
+  },
+  {
+    id: "web-fetch",
+    name: "Web fetch",
+    description: "Reads a web page.",
+    instructions: "# Web fetch\n\nGive an address.",
+    tools: ["fetch_web_page"],
+    basic: false
+  }
+]
+
+/** The catalogue of a scene. */
+export const sampleCatalogue = Layer.succeed(SkillCatalogue, sampleSkills)
