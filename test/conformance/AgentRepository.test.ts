@@ -53,6 +53,36 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
     })
   )
 
+  it.effect("adds and takes out skills one by one: of many at once all stay, and nothing else changes", () =>
+    Effect.gen(function* () {
+      const agents = yield* AgentRepository
+      const owner = yield* storedUser()
+      const agent = yield* storedAgent(owner.id, { at: minute(1) })
+      const skills = Array.from({ length: 12 }, (_, n) => `skill-${n}`)
+      const every = (enabled: boolean) =>
+        Effect.forEach([...skills, ...skills], (id) => agents.setSkill(agent.id, id, enabled), {
+          concurrency: "unbounded"
+        })
+      const stored = Effect.map(agents.find(agent.id), Option.getOrThrow)
+      yield* every(true)
+      const full = yield* stored
+      assert.deepStrictEqual(full.config.skills.toSorted(), skills.toSorted())
+      assert.deepStrictEqual({ ...full.config, skills: [] }, agent.config)
+      assert.isTrue(DateTime.greaterThan(full.updatedAt, agent.updatedAt))
+      const one = yield* agents.setSkill(agent.id, "skill-3", false)
+      assert.deepStrictEqual(one, Option.some(yield* stored))
+      assert.sameMembers(
+        [...(yield* stored).config.skills],
+        skills.filter((id) => id !== "skill-3")
+      )
+      yield* every(false)
+      assert.deepStrictEqual((yield* stored).config, agent.config)
+      yield* agents.setSkill(agent.id, "a 'quoted' \\ \u0000 skill", true)
+      assert.deepStrictEqual((yield* stored).config.skills, ["a 'quoted' \\ \uFFFD skill"])
+      assert.deepStrictEqual(yield* agents.setSkill(AgentId.make("agt_none"), "time", true), Option.none())
+    })
+  )
+
   it.effect("shows an agent to its owner alone, newest first", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository

@@ -42,6 +42,26 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
+  it.effect("finds a session with its user by its id until it expires or is removed", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const user = yield* storedUser()
+      const { session } = yield* storedSession(user.id)
+      const another = yield* storedSession(user.id)
+      assert.deepStrictEqual(yield* sessions.find(session.id, start), Option.some({ session, user }))
+      assert.deepStrictEqual(yield* sessions.find(session.id, after(1)), Option.none())
+      for (const other of ["ses_none", "ses_\u0000", ""])
+        assert.deepStrictEqual(yield* sessions.find(SessionId.make(other), start), Option.none())
+      yield* sessions.remove(session.id)
+      assert.deepStrictEqual(yield* sessions.find(session.id, start), Option.none())
+      assert.deepStrictEqual(
+        yield* sessions.find(another.session.id, start),
+        Option.some({ session: another.session, user })
+      )
+      yield* sessions.remove(another.session.id)
+    })
+  )
+
   it.effect("keeps the newest hundred of a user, and everybody else's", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository

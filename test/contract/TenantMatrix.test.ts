@@ -140,6 +140,17 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
     ["the memory of an agent", ({ agent: id }) => read(`action=memory&agentId=${id}`)],
     ["a session that is talked in", ({ session }) => say({ message: "hello", sessionId: session })],
     ["an agent that is talked to", ({ agent: id }) => say({ message: "hello", agentId: id })],
+    ["the health of an agent", ({ agent: id }) => read(`action=health&agentId=${id}`)],
+    ["the skills of an agent", ({ agent: id }) => read(`action=skills&agentId=${id}`)],
+    ["the credentials of an agent's owner", ({ agent: id }) => read(`action=credentials&agentId=${id}`)],
+    [
+      "an agent whose skill is switched",
+      ({ agent: id }) => say({ action: "update-skill", skillId: "time", enabled: true, agentId: id })
+    ],
+    [
+      "an agent whose owner's credential is set",
+      ({ agent: id }) => say({ action: "set-credential", key: "openai", value: "v", agentId: id })
+    ],
     ["an agent that a session is opened with", ({ agent: id }) => say({ action: "create-session", agentId: id })]
   ]
   const read = (query: string) => ({ method: "GET", path: `/api/agent?${query}` })

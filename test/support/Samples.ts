@@ -5,7 +5,22 @@ import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import type { Skill } from "@berth/domain/skills/Skill"
 import { DateTime, Effect } from "effect"
+
+/** Two basic skills and one that is not. */
+export const skillCatalogue: ReadonlyArray<Skill> = [
+  { id: "time", name: "Time", description: "Tells the time", instructions: "…", tools: ["current_time"], basic: true },
+  {
+    id: "calculator",
+    name: "Calculator",
+    description: "Calculates",
+    instructions: "…",
+    tools: ["calculate"],
+    basic: true
+  },
+  { id: "files", name: "Files", description: "Keeps files", instructions: "…", tools: ["list_files"], basic: false }
+]
 
 const newId = Effect.flatMap(IdGenerator, (ids) => ids.next("usr"))
 

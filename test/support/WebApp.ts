@@ -8,9 +8,12 @@ import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { defaultLimits } from "@berth/domain/limits/Limit"
 import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
+import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as Storage from "@berth/infra/composition/Storage"
+import * as JoseAccessTokens from "@berth/infra/crypto/AccessTokens"
+import { generateJwtKey, parseJwtKey } from "@berth/infra/crypto/JwtKey"
 import * as Argon2 from "@berth/infra/crypto/PasswordHasher"
 import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
 import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
@@ -30,7 +33,7 @@ import { randomBytes } from "node:crypto"
 import { freePort } from "./FreePort.ts"
 import { type HttpAnswer, type HttpCall, send } from "./HttpCall.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
-import { storedUser } from "./Samples.ts"
+import { skillCatalogue, storedUser } from "./Samples.ts"
 import * as ScriptedAgentManager from "./ScriptedAgentManager.ts"
 import * as ScriptedJobQueue from "./ScriptedJobQueue.ts"
 import * as ScriptedModels from "./ScriptedModels.ts"
@@ -146,6 +149,11 @@ const make = (options: WebAppOptions) =>
       verifiedAdminsOnly: false
     })
     const around = Layer.mergeAll(
+      JoseAccessTokens.layer({
+        key: yield* parseJwtKey(generateJwtKey()),
+        issuer: appUrl.origin,
+        audience: `${appUrl.origin}/api`
+      }),
       Layer.succeed(WebSettings, {
         appUrl,
         agentsDomain: "agents.localhost",
@@ -156,6 +164,7 @@ const make = (options: WebAppOptions) =>
       PostgresRateLimiter.layer({ url: databaseUrl, limits: { ...defaultLimits, ...options.limits } })
     )
     const rules = Layer.mergeAll(
+      Layer.succeed(SkillCatalogue, skillCatalogue),
       Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
       Layer.succeed(AccountRules, { referralCredits, walletEmailDomain: `wallet.${appUrl.hostname}` }),
       hasher(hashed, options)

@@ -7,12 +7,14 @@ import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
+import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
 
 /** The public listener. */
 export class WebApi extends HttpApi.make("web")
   .add(AccountsApi)
   .add(SignInApi)
+  .add(AccessTokensApi)
   .add(AgentsApi)
   .add(AgentConfigApi)
   .add(AgentRecordsApi)

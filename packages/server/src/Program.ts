@@ -1,16 +1,16 @@
 import { AccountRules } from "@berth/domain/accounts/AccountRules"
 import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
-import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
 import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
-import { databaseUrlOf, internalApiKeyOf } from "@berth/infra/composition/Keys"
+import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
 import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
 import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
+import * as AccessTokens from "@berth/infra/crypto/AccessTokens"
 import * as PasswordHasher from "@berth/infra/crypto/PasswordHasher"
 import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
 import * as RedisRateLimiter from "@berth/infra/limits/RedisRateLimiter"
@@ -52,9 +52,18 @@ const webSettings = (settings: Settings) =>
     serviceVersion
   })
 
+const accessTokens = (settings: Settings) =>
+  Layer.unwrapEffect(
+    Effect.map(jwtKeyOf(settings), (key) => {
+      const { origin } = settings.addresses.appUrl
+      return AccessTokens.layer({ key, issuer: origin, audience: `${origin}/api` })
+    })
+  )
+
 /** What the operator sets about accounts and agents, and the hashing of passwords. */
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
+    accessTokens(settings),
     Layer.succeed(AgentModels, settings.agentModels),
     Layer.succeed(AccountRules, {
       referralCredits: settings.referralCredits,
@@ -82,7 +91,7 @@ const models = (settings: Settings) => {
         baseUrls: Record.map(settings.providers, ({ baseUrl }) => baseUrl)
       })
     ),
-    Layer.merge(OwnerKeys.none)
+    Layer.merge(UseCases.ownerKeys)
   )
 }
 

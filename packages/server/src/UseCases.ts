@@ -13,8 +13,12 @@ import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
+import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
 import { Conversations } from "@berth/domain/interaction/Conversations"
 import { Memories } from "@berth/domain/interaction/Memories"
+import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
+import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
+import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
 import { Layer } from "effect"
@@ -30,9 +34,11 @@ export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default, Memor
 export const web = Layer.mergeAll(
   Accounts.Default,
   CredentialsSignIn.Default,
-  Conversations.Default,
-  AgentConfiguration.Default
+  CredentialVault.Default,
+  BearerSessions.Default,
+  AgentHealth.Default
 ).pipe(
+  Layer.provideMerge(Layer.merge(Conversations.Default, AgentConfiguration.Default)),
   Layer.provideMerge(Credentials.Default),
   Layer.provideMerge(Agents.Default),
   Layer.provideMerge(Instances.Default)
@@ -40,6 +46,9 @@ export const web = Layer.mergeAll(
 
 /** Behind the private listener. */
 export const backend = Layer.mergeAll(AiLayer.Default, AgentRoster.Default, CellTokens.Default, DeadLetters.Default)
+
+/** Owners' own keys for the AI layer. */
+export const ownerKeys = Layer.provide(OwnerKeysFromVault.layer, CredentialVault.Default)
 
 /** The agent manager in this process, which keeps this host's cells. */
 export const agentManager = LocalAgentManager.layer.pipe(

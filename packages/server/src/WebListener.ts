@@ -20,6 +20,8 @@ import * as InstancesHttp from "./instances/InstancesHttp.ts"
 import * as OwnInstanceHttp from "./instances/OwnInstanceHttp.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as RateLimitsHttp from "./limits/RateLimitsHttp.ts"
+import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
+import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
@@ -27,6 +29,7 @@ import * as SignInHttp from "./signin/SignInHttp.ts"
 const groups = Layer.mergeAll(
   AccountsHttp.layer,
   SignInHttp.layer,
+  AccessTokensHttp.layer,
   AgentsHttp.layer,
   AgentConfigHttp.layer,
   AgentRecordsHttp.layer,
@@ -37,6 +40,7 @@ const groups = Layer.mergeAll(
 
 const middlewares = Layer.mergeAll(
   SessionAuthHttp.layer,
+  BearerAuthHttp.layer,
   AgentOwnerHttp.layer,
   OwnInstanceHttp.layer,
   RateLimitsHttp.layer

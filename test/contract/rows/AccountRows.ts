@@ -199,4 +199,22 @@ const passwordRows: ReadonlyArray<ErrorRow> = [
   )
 ]
 
-export const accountRows: ReadonlyArray<ErrorRow> = [...registerRows, ...signInRows, ...settingsRows, ...passwordRows]
+const tokenRows: ReadonlyArray<ErrorRow> = [
+  { when: "nobody is signed in", listener: "web", route: "POST /api/auth/token", status: 401, code: "unauthorized" },
+  {
+    when: "an access token is shown in place of a session",
+    listener: "web",
+    route: "POST /api/auth/token",
+    call: () => ({ headers: { authorization: "Bearer a.b.c" } }),
+    status: 401,
+    code: "unauthorized"
+  }
+]
+
+export const accountRows: ReadonlyArray<ErrorRow> = [
+  ...registerRows,
+  ...signInRows,
+  ...tokenRows,
+  ...settingsRows,
+  ...passwordRows
+]

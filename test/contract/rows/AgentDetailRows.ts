@@ -84,6 +84,31 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
   wrong("a member is null that has no null", { timezone: null, channels: null }, "timezone", "channels"),
   change("the model is none of those allowed", { model: "gpt-2" }, 400, "model_not_allowed"),
   change("a custom model is not named", { model: "custom" }, 400, "custom_model_missing"),
+  change("a skill is unknown", { skills: ["dance", "time", "sing"] }, 400, "unknown_skill", {
+    members: { skills: ["dance", "sing"], known: ["time", "calculator", "files"] }
+  }),
+  {
+    when: "the plan does not have a channel",
+    listener: "web",
+    route: "PUT /api/agents/:id/config",
+    call: ({ full }) => ({
+      as: full,
+      path: `/api/agents/${full.agent.id}/config`,
+      json: { channels: ["web", "platformA", "platformC"] }
+    }),
+    status: 403,
+    code: "plan_feature_required",
+    members: { feature: "channel", id: "platformC", plans: ["label", "network", "pro", "scale", "enterprise"] }
+  },
+  {
+    when: "the plan does not have a skill",
+    listener: "web",
+    route: "PUT /api/agents/:id/config",
+    call: ({ full }) => ({ as: full, path: `/api/agents/${full.agent.id}/config`, json: { skills: ["files"] } }),
+    status: 403,
+    code: "plan_feature_required",
+    members: { feature: "skill", id: "files" }
+  },
   change("the agent cannot be told", { temperature: 1 }, 500, "configuration_not_applied", {
     during: reconfiguring(new CellIsUnavailable({ reason: "it ended" }))
   }),

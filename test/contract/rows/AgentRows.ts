@@ -78,6 +78,35 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   config("the tokens are no whole number", { maxTokens: 1.5 }, "config.maxTokens"),
   config("the time zone is none", { timezone: "Mars/Olympus" }, "config.timezone"),
   config("the heartbeat is no cron expression", { heartbeat: "often" }, "config.heartbeat"),
+  provision("a skill is unknown", { name: "a", config: { skills: ["time", "dance"] } }, 400, "unknown_skill", {
+    members: { skills: ["dance"], known: ["time", "calculator", "files"] }
+  }),
+  {
+    when: "the plan does not have a skill",
+    listener: "web",
+    route: "POST /api/agents/provision",
+    call: ({ full }) => ({ as: full, json: { name: "a", config: { skills: ["files"] } } }),
+    status: 403,
+    code: "plan_feature_required",
+    members: { feature: "skill", id: "files" }
+  },
+  {
+    when: "the plan does not have a channel",
+    listener: "web",
+    route: "POST /api/agents/provision",
+    call: ({ full }) => ({ as: full, json: { name: "a", config: { channels: ["web", "platformB"] } } }),
+    status: 403,
+    code: "plan_feature_required",
+    members: { feature: "channel", id: "platformB" }
+  },
+  {
+    when: "there is no subscription and the feature would need a larger one",
+    listener: "web",
+    route: "POST /api/agents/provision",
+    call: ({ newcomer }) => ({ as: newcomer, json: { name: "a", config: { skills: ["files"] } } }),
+    status: 402,
+    code: "subscription_required"
+  },
   {
     when: "there is no subscription",
     listener: "web",

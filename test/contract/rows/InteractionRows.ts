@@ -17,11 +17,17 @@ const silent: ReadonlyArray<readonly [string, Circumstances]> = [
   ["something breaks", answering(Stream.die(new Error("hunter2 at /internal/turns")))]
 ]
 
-const read = (when: string, query: (scene: SceneOf) => string, status: number, code: string): ErrorRow => ({
+const read = (
+  when: string,
+  query: (scene: SceneOf) => string,
+  status: number,
+  code: string,
+  as: (scene: SceneOf) => SceneOf["newcomer"] = ({ owner }) => owner
+): ErrorRow => ({
   when,
   listener: "web",
   route: "GET /api/agent",
-  call: (scene) => ({ as: scene.owner, path: `/api/agent?${query(scene)}` }),
+  call: (scene) => ({ as: as(scene), path: `/api/agent?${query(scene)}` }),
   status,
   code
 })
@@ -33,13 +39,20 @@ const post =
     json: unknown,
     status: number,
     code: string,
-    more: Pick<ErrorRow, "during" | "fields"> & { readonly as?: (scene: SceneOf) => SceneOf["newcomer"] } = {}
+    more: Pick<ErrorRow, "during" | "fields" | "members"> & {
+      readonly as?: (scene: SceneOf) => SceneOf["newcomer"]
+    } = {}
   ): ErrorRow => {
     const { as = ({ owner }: SceneOf) => owner, ...rest } = more
     return { when, listener: "web", route, call: (scene) => ({ as: as(scene), json }), status, code, ...rest }
   }
 const act = post("POST /api/agent")
 const chat = post("POST /api/chat")
+type More = Parameters<typeof act>[4]
+const switching = (when: string, json: object, status: number, code: string, more?: More) =>
+  act(when, { action: "update-skill", ...json }, status, code, more)
+const keeping = (when: string, json: object, status: number, code: string, more?: More) =>
+  act(when, { action: "set-credential", ...json }, status, code, more)
 
 const unauthorized = (route: ErrorRow["route"]): ErrorRow => ({
   when: "nobody is signed in",
@@ -68,6 +81,24 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     ({ stranger }) => `action=memory&agentId=${stranger.agent.id}`,
     404,
     "agent_not_found"
+  ),
+
+  ...["health", "skills"].map((action) =>
+    read(
+      `there is no agent whose ${action} could be told`,
+      () => `action=${action}`,
+      404,
+      "no_running_agent",
+      ({ newcomer }) => newcomer
+    )
+  ),
+  ...["health", "skills", "credentials"].map((action) =>
+    read(
+      `the ${action} are asked for by another's agent`,
+      ({ stranger }) => `action=${action}&agentId=${stranger.agent.id}`,
+      404,
+      "agent_not_found"
+    )
   ),
 
   unauthorized("POST /api/agent"),
@@ -111,6 +142,83 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   }),
   act("the units are used up", { message: "hello" }, 402, "units_exhausted", { as: ({ spent }) => spent }),
   ...silent.map(([when, during]) => act(when, { message: "hello" }, 500, "not_answered", { during })),
+
+  switching("the skill is not named", { enabled: true }, 400, "invalid_request", { fields: ["skillId"] }),
+  switching("it is not said which way", { skillId: "time" }, 400, "invalid_request", { fields: ["enabled"] }),
+  switching("nothing is said", {}, 400, "invalid_request", { fields: ["skillId", "enabled"] }),
+  switching("both are null", { skillId: null, enabled: null }, 400, "invalid_request", {
+    fields: ["skillId", "enabled"]
+  }),
+  switching("the types are wrong", { skillId: 1, enabled: "yes" }, 400, "invalid_request", {
+    fields: ["skillId", "enabled"]
+  }),
+  ...["nothing", "", "TIME", " time", "time\u00e9", "__proto__", "s".repeat(10_000)].map((skillId) =>
+    switching(`there is no skill ${skillId.slice(0, 20)}`, { skillId, enabled: false }, 404, "skill_not_found")
+  ),
+  switching("there is no agent", { skillId: "time", enabled: true }, 404, "no_running_agent", {
+    as: ({ newcomer }) => newcomer
+  }),
+  {
+    when: "a skill of another's agent is to be switched",
+    listener: "web",
+    route: "POST /api/agent",
+    call: ({ owner, stranger }) => ({
+      as: owner,
+      json: { action: "update-skill", agentId: stranger.agent.id, skillId: "time", enabled: true }
+    }),
+    status: 404,
+    code: "agent_not_found"
+  },
+  switching("the plan has basic skills only", { skillId: "files", enabled: true }, 403, "plan_feature_required", {
+    as: ({ full }) => full,
+    members: {
+      feature: "skill",
+      id: "files",
+      plans: ["solo", "collective", "label", "network", "pro", "scale", "enterprise"]
+    }
+  }),
+  ...[
+    ["it ended", new CellIsUnavailable({ reason: "it ended" })] as const,
+    ["the backend is gone", new BackendIsUnavailable({ reason: "it does not answer" })] as const
+  ].map(([when, failure]) =>
+    switching(
+      `the cell cannot be told: ${when}`,
+      { skillId: "time", enabled: false },
+      500,
+      "configuration_not_applied",
+      {
+        during: (effect) =>
+          Effect.flatMap(ScriptedAgentManager, ({ during }) => during({ reconfigure: () => failure })(effect))
+      }
+    )
+  ),
+
+  keeping("the key is not named", { value: "v" }, 400, "invalid_request", { fields: ["key"] }),
+  keeping("the value is missing", { key: "openai" }, 400, "invalid_request", { fields: ["value"] }),
+  keeping("both are null", { key: null, value: null }, 400, "invalid_request", { fields: ["key", "value"] }),
+  keeping("the types are wrong", { key: 1, value: ["hunter2"] }, 400, "invalid_request", { fields: ["key", "value"] }),
+  ...["groq", "OpenAI", "", "openai ", "__proto__"].map((key) =>
+    keeping(`no credential is called ${JSON.stringify(key)}`, { key, value: "hunter2" }, 400, "unknown_credential", {
+      members: {
+        message: "key: must be one of anthropic, openai, openrouter, google, telegram, discord, whatsapp."
+      }
+    })
+  ),
+  keeping("the value is empty", { key: "openai", value: "" }, 400, "invalid_credential"),
+  keeping("the value is blank", { key: "openai", value: " \n\t" }, 400, "invalid_credential"),
+  keeping("the value is too long", { key: "openai", value: "v".repeat(8_193) }, 400, "invalid_credential"),
+  keeping("the value has a line break", { key: "openai", value: "hunter2\nhunter2" }, 400, "invalid_credential"),
+  {
+    when: "a credential is to be set by another's agent",
+    listener: "web",
+    route: "POST /api/agent",
+    call: ({ owner, stranger }) => ({
+      as: owner,
+      json: { action: "set-credential", agentId: stranger.agent.id, key: "openai", value: "hunter2" }
+    }),
+    status: 404,
+    code: "agent_not_found"
+  },
 
   unauthorized("POST /api/chat"),
   unauthorized("GET /api/chat"),

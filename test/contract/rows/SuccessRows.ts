@@ -253,6 +253,50 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
     }
   },
   {
+    what: "GET /api/agent?action=health",
+    call: get("/api/agent?action=health"),
+    shape: {
+      status: s.is("running"),
+      version: s.text,
+      apiVersion: s.is("1.0.0"),
+      uptime: s.count,
+      model: s.is("claude-opus-4-6"),
+      channels: [s.is("web")],
+      skills: (value) => Array.isArray(value),
+      lastSeen: s.epochMillis
+    }
+  },
+  {
+    what: "GET /api/agent?action=skills",
+    call: get("/api/agent?action=skills"),
+    shape: { skills: [{ id: s.text, name: s.text, description: s.text, enabled: s.flag }] }
+  },
+  {
+    what: "POST /api/agent update-skill",
+    call: post("/api/agent", { action: "update-skill", skillId: "time", enabled: true, agentId: null }),
+    shape: { success: s.is(true), skillId: s.is("time"), enabled: s.is(true) }
+  },
+  {
+    what: "POST /api/agent set-credential",
+    call: post("/api/agent", { action: "set-credential", key: "discord", value: " a-token " }),
+    shape: { success: s.is(true), key: s.is("discord"), configured: s.is(true) }
+  },
+  {
+    what: "GET /api/agent?action=credentials",
+    call: get("/api/agent?action=credentials"),
+    shape: {
+      credentials: {
+        anthropic: s.is(false),
+        openai: s.is(false),
+        openrouter: s.is(false),
+        google: s.is(false),
+        telegram: s.is(false),
+        discord: s.is(true),
+        whatsapp: s.is(false)
+      }
+    }
+  },
+  {
     what: "POST /api/chat",
     call: post("/api/chat", { message: "hello", topic: "greetings" }),
     shape: {
@@ -407,6 +451,27 @@ const recordRows: ReadonlyArray<SuccessRow> = [
 ]
 
 const sessionRows: ReadonlyArray<SuccessRow> = [
+  {
+    what: "POST /api/auth/token",
+    call: ({ owner }) => ({ method: "POST", path: "/api/auth/token", as: owner }),
+    shape: { token: s.matching(/^[\w-]+\.[\w-]+\.[\w-]+$/), expiresAt: s.timestamp }
+  },
+  {
+    what: "GET /.well-known/jwks.json",
+    call: () => ({ method: "GET", path: "/.well-known/jwks.json" }),
+    shape: {
+      keys: [
+        {
+          kty: s.is("OKP"),
+          crv: s.is("Ed25519"),
+          x: s.matching(/^[\w-]{43}$/),
+          kid: s.matching(/^[\w-]{43}$/),
+          alg: s.is("EdDSA"),
+          use: s.is("sig")
+        }
+      ]
+    }
+  },
   {
     what: "GET /api/auth/session",
     call: get("/api/auth/session"),

@@ -8,7 +8,9 @@ import {
   AgentIsUnknownBody,
   ConfigurationIsNotAppliedBody,
   CustomModelIsMissingBody,
-  ModelIsNotAllowedBody
+  ModelIsNotAllowedBody,
+  PlanFeatureIsRequiredBody,
+  SkillsAreUnknownBody
 } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
 
@@ -37,6 +39,8 @@ const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")
   .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("updated") }))
   .addError(ModelIsNotAllowedBody)
   .addError(CustomModelIsMissingBody)
+  .addError(SkillsAreUnknownBody)
+  .addError(PlanFeatureIsRequiredBody)
   .addError(AgentIsUnknownBody)
   .addError(ConfigurationIsNotAppliedBody)
 

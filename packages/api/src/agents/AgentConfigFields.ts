@@ -1,4 +1,4 @@
-import { Channel } from "@berth/domain/agents/Agent"
+import { Channel } from "@berth/domain/channels/Channel"
 import { Cron, Either, Option, Schema } from "effect"
 import { ModelName } from "../http/Payload.ts"
 

@@ -5,6 +5,8 @@ import {
   SubscriptionIsRequired
 } from "@berth/domain/agents/AgentErrors"
 import { CustomModelIsMissing, ModelIsNotAllowed } from "@berth/domain/agents/AgentModel"
+import { PlanFeatureIsRequired, SkillsAreUnknown } from "@berth/domain/agents/ConfigurationRules"
+import { PlanId } from "@berth/domain/billing/Plan"
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
 import { classOf, errorBody, errorFields } from "../http/ErrorBody.ts"
@@ -49,6 +51,46 @@ export const CustomModelIsMissingBody = errorBody(CustomModelIsMissing, {
   message: "config.customModel: the model custom needs the provider/model id of a model here.",
   read: () => new CustomModelIsMissing()
 })
+export const SkillsAreUnknownBody = Schema.transform(
+  Schema.Struct({
+    ...errorFields("unknown_skill"),
+    skills: Schema.Array(Schema.String),
+    known: Schema.Array(Schema.String)
+  }).annotations({ identifier: "UnknownSkill" }),
+  classOf(SkillsAreUnknown),
+  {
+    strict: true,
+    decode: ({ known, skills }) => new SkillsAreUnknown({ skills, known }),
+    encode: ({ known, skills }) => ({
+      error: "Unknown skill",
+      message: `skills: there is no ${skills.join(", no ")}; there are ${known.join(", ")}.`,
+      code: "unknown_skill" as const,
+      skills,
+      known
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 400, description: "Unknown skill" }))
+export const PlanFeatureIsRequiredBody = Schema.transform(
+  Schema.Struct({
+    ...errorFields("plan_feature_required"),
+    feature: Schema.Literal("skill", "channel"),
+    id: Schema.String,
+    plans: Schema.Array(PlanId)
+  }).annotations({ identifier: "PlanFeatureRequired" }),
+  classOf(PlanFeatureIsRequired),
+  {
+    strict: true,
+    decode: ({ feature, id, plans }) => new PlanFeatureIsRequired({ feature, id, plans }),
+    encode: ({ feature, id, plans }) => ({
+      error: "Plan feature required",
+      message: `Your plan does not have the ${feature} ${id}. These plans do: ${plans.join(", ")}.`,
+      code: "plan_feature_required" as const,
+      feature,
+      id,
+      plans
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 403, description: "Not part of the plan" }))
 export const SubscriptionIsRequiredBody = errorBody(SubscriptionIsRequired, {
   status: 402,
   code: "subscription_required",

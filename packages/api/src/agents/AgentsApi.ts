@@ -13,7 +13,9 @@ import {
   AgentNameIsInvalidBody,
   CustomModelIsMissingBody,
   ModelIsNotAllowedBody,
+  PlanFeatureIsRequiredBody,
   PlanLimitIsReachedBody,
+  SkillsAreUnknownBody,
   SubscriptionIsRequiredBody
 } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
@@ -70,7 +72,9 @@ const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
   .addError(AgentNameIsInvalidBody)
   .addError(ModelIsNotAllowedBody)
   .addError(CustomModelIsMissingBody)
+  .addError(SkillsAreUnknownBody)
   .addError(SubscriptionIsRequiredBody)
+  .addError(PlanFeatureIsRequiredBody)
   .addError(PlanLimitIsReachedBody)
   .addError(IdempotencyErrors)
   .middleware(SessionAuth)

@@ -1,18 +1,28 @@
 import { AgentId } from "@berth/domain/agents/Agent"
+import { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { Channel } from "@berth/domain/channels/Channel"
 import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
+import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import { AgentIsUnknownBody } from "../agents/AgentErrorBodies.ts"
-import { optionalText, payload } from "../http/Payload.ts"
+import {
+  AgentIsUnknownBody,
+  ConfigurationIsNotAppliedBody,
+  PlanFeatureIsRequiredBody
+} from "../agents/AgentErrorBodies.ts"
+import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SessionAuth } from "../sessions/SessionAuth.ts"
 import {
   ChatFailedBody,
   ChatSessionIsUnknownBody,
+  CredentialIsInvalidBody,
+  CredentialKeyIsUnknownBody,
   MessageIsInvalidBody,
   MessageWasNotAnsweredBody,
   NoAgentIsRunningBody,
+  SkillIsUnknownBody,
   UnitsAreExhaustedBody
 } from "./InteractionErrorBodies.ts"
 
@@ -45,15 +55,33 @@ export const MemoryItem = Schema.Struct({ role, content: Schema.String }).annota
   description: "content is cut to 100 characters"
 })
 
+export const AgentHealthView = Schema.Struct({
+  status: AgentStatus,
+  version: Schema.String.annotations({ description: "Of the runtime that the agent's cell runs" }),
+  apiVersion: Schema.String,
+  uptime: Schema.Int.annotations({ description: "Seconds since its cell was started; 0 when the agent is not up" }),
+  model: Schema.String,
+  channels: Schema.Array(Channel),
+  skills: Schema.Array(Schema.String).annotations({ description: "Ids of the skills that it works with" }),
+  lastSeen: EpochMillis
+}).annotations({ identifier: "AgentHealth" })
+
+export const SkillView = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  description: Schema.String,
+  enabled: Schema.Boolean.annotations({ description: "Whether the agent works with it: chosen, and part of the plan" })
+}).annotations({ identifier: "Skill" })
+
 export const InteractionIndex = Schema.Struct({
   apiVersion: Schema.String,
   serviceVersion: Schema.String,
   endpoints: Schema.Record({ key: Schema.String, value: Schema.String })
 }).annotations({ identifier: "InteractionIndex" })
 
-const readActions = ["sessions", "session", "memory"] as const
+const readActions = ["health", "sessions", "session", "memory", "skills", "credentials"] as const
 
-/** GET /api/agent, with `action` one of sessions, session, memory, or the index without it. */
+/** GET /api/agent, with `action` one of health, sessions, session, memory, skills, credentials, or the index without it. */
 const read = HttpApiEndpoint.get("read", "/api/agent")
   .setUrlParams(
     payload({
@@ -67,15 +95,20 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
       Schema.Struct({ sessions: Schema.Array(SessionSummary) }),
       Schema.Struct({ session: FullSession }),
       Schema.Struct({ memory: Schema.Array(MemoryItem) }),
+      // Before what is told of skills alone, whose members it has too.
+      AgentHealthView,
+      Schema.Struct({ skills: Schema.Array(SkillView) }),
+      Schema.Struct({ credentials: CredentialMap }),
       InteractionIndex
     )
   )
   .addError(ChatSessionIsUnknownBody)
   .addError(AgentIsUnknownBody)
+  .addError(NoAgentIsRunningBody)
   .addError(MessageIsInvalidBody)
   .middleware(SessionAuth)
 
-const actions = ["chat", "create-session"] as const
+const actions = ["chat", "create-session", "update-skill", "set-credential"] as const
 
 /** POST /api/agent: `action` is chat when omitted. With `Accept: text/event-stream` a chat is answered piece by piece. */
 const act = HttpApiEndpoint.post("act", "/api/agent")
@@ -87,13 +120,19 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
       }),
       message: optionalText,
       sessionId: Schema.optionalWith(ChatSessionId, { nullable: true }),
-      agentId: Schema.optionalWith(AgentId, { nullable: true })
+      agentId: Schema.optionalWith(AgentId, { nullable: true }),
+      skillId: optionalText,
+      enabled: Schema.optionalWith(Schema.Boolean, { nullable: true }),
+      key: optionalText,
+      value: Schema.optionalWith(SecretText, { nullable: true })
     })
   )
   .addSuccess(
     Schema.Union(
       Schema.Struct({ sessionId: ChatSessionId, reply: Schema.String, timestamp: EpochMillis }),
-      Schema.Struct({ sessionId: ChatSessionId, status: Schema.Literal("active") })
+      Schema.Struct({ sessionId: ChatSessionId, status: Schema.Literal("active") }),
+      Schema.Struct({ success: Schema.Boolean, skillId: Schema.String, enabled: Schema.Boolean }),
+      Schema.Struct({ success: Schema.Boolean, key: CredentialKey, configured: Schema.Boolean })
     )
   )
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
@@ -102,6 +141,11 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
   .addError(NoAgentIsRunningBody)
   .addError(ChatSessionIsUnknownBody)
   .addError(UnitsAreExhaustedBody)
+  .addError(SkillIsUnknownBody)
+  .addError(PlanFeatureIsRequiredBody)
+  .addError(CredentialKeyIsUnknownBody)
+  .addError(CredentialIsInvalidBody)
+  .addError(ConfigurationIsNotAppliedBody)
   .addError(MessageWasNotAnsweredBody)
   .middleware(SessionAuth)
 

@@ -1,3 +1,4 @@
+import { SkillIsUnknown } from "@berth/domain/agents/AgentConfiguration"
 import { UnitsAreExhausted } from "@berth/domain/billing/Charging"
 import {
   ChatSessionIsUnknown,
@@ -5,7 +6,8 @@ import {
   MessageWasNotAnswered,
   NoAgentIsRunning
 } from "@berth/domain/interaction/ConversationErrors"
-import { HttpApiSchema } from "@effect/platform"
+import { CredentialIsInvalid, CredentialKey, CredentialKeyIsUnknown } from "@berth/domain/secrets/Credential"
+import { HttpApiError, HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
 import { classOf, errorBody, errorFields } from "../http/ErrorBody.ts"
 
@@ -30,6 +32,35 @@ export const NoAgentIsRunningBody = errorBody(NoAgentIsRunning, {
   message: "You have no agent that is up. Provision one, or start your instance.",
   read: () => new NoAgentIsRunning()
 })
+export const SkillIsUnknownBody = errorBody(SkillIsUnknown, {
+  status: 404,
+  code: "skill_not_found",
+  error: "Skill not found",
+  message: "There is no skill with this id. GET /api/agent?action=skills lists what there is.",
+  read: () => new SkillIsUnknown()
+})
+export const CredentialKeyIsUnknownBody = errorBody(CredentialKeyIsUnknown, {
+  status: 400,
+  code: "unknown_credential",
+  error: "Unknown credential",
+  message: `key: must be one of ${CredentialKey.literals.join(", ")}.`,
+  read: () => new CredentialKeyIsUnknown()
+})
+export const CredentialIsInvalidBody = errorBody(CredentialIsInvalid, {
+  status: 400,
+  code: "invalid_credential",
+  error: "Invalid credential",
+  message: ({ reason }) => `value: ${reason}`,
+  read: (message) => new CredentialIsInvalid({ reason: message.replace(/^value: /, "") })
+})
+
+/** What an action needs and the body does not have, told like any other mismatch with the contract. */
+export const fieldsAreMissing = (fields: ReadonlyArray<string>) =>
+  new HttpApiError.HttpApiDecodeError({
+    message: "fields are missing",
+    issues: fields.map((field) => ({ _tag: "Missing" as const, path: [field], message: "is missing" }))
+  })
+
 export const MessageWasNotAnsweredBody = errorBody(MessageWasNotAnswered, {
   status: 500,
   code: "not_answered",

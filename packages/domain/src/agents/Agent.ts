@@ -1,15 +1,11 @@
 import { Schema } from "effect"
 import { UserId } from "../accounts/User.ts"
+import { Channel } from "../channels/Channel.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
 import { AgentStatus } from "./AgentStatus.ts"
 
 export const AgentId = idSchema("AgentId", "An agent's id, agt_…")
 export type AgentId = typeof AgentId.Type
-
-export const Channel = Schema.Literal("platformA", "platformB", "platformC", "web").annotations({
-  identifier: "Channel"
-})
-export type Channel = typeof Channel.Type
 
 /** What the owner sets of an agent. */
 export const AgentConfig = Schema.Struct({

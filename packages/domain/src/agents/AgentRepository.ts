@@ -23,6 +23,8 @@ export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
     readonly listOwned: (ownerId: UserId) => Effect.Effect<ReadonlyArray<Agent>>
     /** Stores what is given, in one step: what two callers change at once, each something else, is both there. None when the agent is gone. */
     readonly reconfigure: (id: AgentId, changes: AgentChanges) => Effect.Effect<Option.Option<Agent>>
+    /** Adds a skill to the configuration or takes it out, whatever else changes at the same time; none when the agent is gone. */
+    readonly setSkill: (id: AgentId, skillId: string, enabled: boolean) => Effect.Effect<Option.Option<Agent>>
     /** Deletes the agent with its sessions and messages; false when it was gone. */
     readonly remove: (id: AgentId) => Effect.Effect<boolean>
     /** Compare-and-set: false when the agent is no longer in `from`. Touches the agent, also when `to` is the same. */

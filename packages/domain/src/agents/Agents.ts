@@ -1,4 +1,4 @@
-import { Array, DateTime, Effect, Schema } from "effect"
+import { Array, DateTime, Effect, Option, Schema } from "effect"
 import { parseDisplayName } from "../accounts/DisplayName.ts"
 import type { User, UserId } from "../accounts/User.ts"
 import { Allowances } from "../billing/Allowances.ts"
@@ -8,12 +8,15 @@ import { NewAgent } from "../jobs/Job.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { OncePerKey } from "../limits/OncePerKey.ts"
 import { Transaction } from "../persistence/Transaction.ts"
+import { SkillCatalogue } from "../skills/SkillCatalogue.ts"
+import { basicSkillIds } from "../skills/UsableSkills.ts"
 import { Agent, type AgentConfig, AgentId, defaultAgentConfig } from "./Agent.ts"
 import { AgentIsUnknown, AgentNameIsInvalid, PlanLimitIsReached, SubscriptionIsRequired } from "./AgentErrors.ts"
 import { chooseModel } from "./AgentModel.ts"
 import { AgentModels } from "./AgentModels.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import { isUp } from "./AgentStatus.ts"
+import { refuseBeyondPlan, refuseUnknownSkills, withoutRepeats } from "./ConfigurationRules.ts"
 
 export interface AgentRequest {
   readonly name: string
@@ -36,6 +39,8 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
     const { once } = yield* OncePerKey
     const transaction = yield* Transaction
     const models = yield* AgentModels
+    const catalogue = yield* SkillCatalogue
+    const newAgentConfig: AgentConfig = { ...defaultAgentConfig, skills: basicSkillIds(catalogue) }
 
     /** Accepts a new agent in `provisioning`; its deployment follows through the outbox. The plan's limit is exact under concurrent requests. */
     const provision = Effect.fn("Agents.provision")(function* (owner: User, request: AgentRequest) {
@@ -44,6 +49,7 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
         () => new AgentNameIsInvalid({ reason: "must have 1 to 200 characters and no control characters" })
       )
       const choice = yield* chooseModel(models, request)
+      yield* refuseUnknownSkills(catalogue, newAgentConfig, request.config)
       const now = yield* DateTime.now
       const asked = new Agent({
         id: AgentId.make(yield* ids.next("agt")),
@@ -51,13 +57,14 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
         name,
         ...choice,
         status: "provisioning",
-        config: { ...defaultAgentConfig, ...request.config },
+        config: { ...newAgentConfig, ...withoutRepeats(request.config) },
         createdAt: now,
         updatedAt: now
       })
       const accept = Effect.gen(function* () {
         const allowance = yield* allowances.of(owner)
         if (!allowance.mayProvision) return yield* new SubscriptionIsRequired()
+        yield* refuseBeyondPlan(catalogue, allowance.features, newAgentConfig, request.config)
         yield* agents.lockOwner(owner.id)
         const current = yield* agents.countTowardsLimit(owner.id)
         if (current >= allowance.agents) return yield* new PlanLimitIsReached({ current, limit: allowance.agents })
@@ -86,6 +93,12 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       return Array.last(Array.filter(yield* agents.listOwned(ownerId), ({ status }) => isUp(status)))
     })
 
-    return { provision, list, find, findFirstUp }
+    /** Whom a request means that names none and can do with an agent that is not up: the oldest that is, else the oldest. */
+    const findFirst = Effect.fn("Agents.findFirst")(function* (ownerId: UserId) {
+      const owned = yield* agents.listOwned(ownerId)
+      return Option.orElse(Array.last(Array.filter(owned, ({ status }) => isUp(status))), () => Array.last(owned))
+    })
+
+    return { provision, list, find, findFirstUp, findFirst }
   })
 }) {}

@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { Admins } from "../accounts/Admins.ts"
 import type { User } from "../accounts/User.ts"
 import { adminEntitlements, entitlementsOf, type PlanId } from "./Plan.ts"
+import { allFeatures, featuresOf, type PlanFeatures } from "./PlanFeatures.ts"
 import { type Subscription, SubscriptionRepository } from "./Subscription.ts"
 
 export interface Allowance {
@@ -11,6 +12,7 @@ export interface Allowance {
   readonly agents: number
   readonly memoryMb: number
   readonly storageMb: number
+  readonly features: PlanFeatures
 }
 
 /** What a user may have, from who he is and what he pays for. */
@@ -19,8 +21,8 @@ export const allowanceOf = (isAdmin: boolean, subscription: Option.Option<Subscr
   const plan = Option.match(active, { onNone: () => "free" as const, onSome: (subscribed) => subscribed.plan })
   const { agents, memoryMb, storageMb } = entitlementsOf(plan)
   return isAdmin
-    ? { plan, mayProvision: true, ...adminEntitlements }
-    : { plan, mayProvision: Option.isSome(active), agents, memoryMb, storageMb }
+    ? { plan, mayProvision: true, ...adminEntitlements, features: allFeatures }
+    : { plan, mayProvision: Option.isSome(active), agents, memoryMb, storageMb, features: featuresOf(plan) }
 }
 
 export class Allowances extends Effect.Service<Allowances>()("@berth/Allowances", {

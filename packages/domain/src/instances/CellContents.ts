@@ -1,9 +1,12 @@
 import { Effect, Ref } from "effect"
 import type { User, UserId } from "../accounts/User.ts"
+import { Users } from "../accounts/Users.ts"
 import type { Agent } from "../agents/Agent.ts"
 import { ContextWindows } from "../ai/ContextWindows.ts"
 import { Allowances } from "../billing/Allowances.ts"
+import type { PlanFeatures } from "../billing/PlanFeatures.ts"
 import { SkillCatalogue } from "../skills/SkillCatalogue.ts"
+import { usableSkills } from "../skills/UsableSkills.ts"
 import { AgentRuntime, type CellAccess, type RuntimeAgent } from "./AgentRuntime.ts"
 import { BackendAddress } from "./BackendAddress.ts"
 import type { Cell, CellSpec } from "./InstanceDriver.ts"
@@ -14,6 +17,7 @@ import { InstanceRepository } from "./InstanceRepository.ts"
 export class CellContents extends Effect.Service<CellContents>()("@berth/CellContents", {
   effect: Effect.gen(function* () {
     const instances = yield* InstanceRepository
+    const users = yield* Users
     const allowances = yield* Allowances
     const runtime = yield* AgentRuntime
     const backendUrl = yield* BackendAddress
@@ -28,25 +32,36 @@ export class CellContents extends Effect.Service<CellContents>()("@berth/CellCon
       return { owner: owner.id, memoryMb, diskMb: storageMb, token, backendUrl } satisfies CellSpec
     })
 
-    const toRuntimeAgent = (agent: Agent): Effect.Effect<RuntimeAgent> => {
-      const model = agent.customModel ?? agent.model
-      return Effect.map(windows.of(model, agent.ownerId), (contextWindow) => ({
-        id: agent.id,
-        name: agent.name,
-        model,
-        contextWindow,
-        systemPrompt: agent.config.systemPrompt,
-        temperature: agent.config.temperature,
-        maxTokens: agent.config.maxTokens,
-        timezone: agent.config.timezone,
-        skills: skills.filter(({ id }) => agent.config.skills.includes(id))
-      }))
-    }
+    const toRuntimeAgent =
+      (features: PlanFeatures) =>
+      (agent: Agent): Effect.Effect<RuntimeAgent> => {
+        const model = agent.customModel ?? agent.model
+        return Effect.map(windows.of(model, agent.ownerId), (contextWindow) => ({
+          id: agent.id,
+          name: agent.name,
+          model,
+          contextWindow,
+          systemPrompt: agent.config.systemPrompt,
+          temperature: agent.config.temperature,
+          maxTokens: agent.config.maxTokens,
+          timezone: agent.config.timezone,
+          skills: usableSkills(skills, features, agent.config.skills)
+        }))
+      }
+
+    /** What the owner's plan has now, which may be less than what his agents were given once. */
+    const featuresOf = (userId: UserId) =>
+      users.find(userId).pipe(
+        Effect.mapError(() => new CellIsUnavailable({ reason: "its owner is gone" })),
+        Effect.flatMap(allowances.of),
+        Effect.map(({ features }) => features)
+      )
 
     /** Makes the cell know exactly these agents. */
     const tell = Effect.fn("CellContents.tell")(
       function* (access: CellAccess, members: ReadonlyArray<Agent>) {
-        yield* runtime.configure(access, yield* Effect.forEach(members, toRuntimeAgent))
+        const features = yield* featuresOf(access.cell.owner)
+        yield* runtime.configure(access, yield* Effect.forEach(members, toRuntimeAgent(features)))
         yield* Ref.update(toldCells, (all) => new Map(all).set(access.cell.owner, access.cell.startedAt.epochMillis))
       },
       Effect.mapError(({ reason }) => new CellIsUnavailable({ reason }))

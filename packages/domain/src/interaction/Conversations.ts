@@ -256,6 +256,11 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return active === undefined ? [] : yield* repository.record(active.id, memoryLength)
     })
 
+    /** When the user's conversations with an agent were last used. */
+    const lastActivity = Effect.fn("Conversations.lastActivity")(function* (userId: UserId, agentId: AgentId) {
+      return Option.map(yield* repository.findActiveSession(userId, agentId), (active) => active.lastActivity)
+    })
+
     /** An agent's messages over all conversations, newest first. */
     const messagesOf = Effect.fn("Conversations.messagesOf")(function* (
       agentId: AgentId,
@@ -282,7 +287,19 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       })
     })
 
-    return { send, ask, createSession, sessions, session, memory, messagesOf, figuresOf, forget, history }
+    return {
+      send,
+      ask,
+      createSession,
+      sessions,
+      session,
+      memory,
+      lastActivity,
+      messagesOf,
+      figuresOf,
+      forget,
+      history
+    }
   })
 }) {}
 

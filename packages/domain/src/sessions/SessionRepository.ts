@@ -12,6 +12,11 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
       tokenHash: string,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
+    /** The unexpired session with its user, in one read. */
+    readonly find: (
+      id: SessionId,
+      now: DateTime.Utc
+    ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
     readonly renew: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<void>
     readonly remove: (id: SessionId) => Effect.Effect<void>
     readonly removeByTokenHash: (tokenHash: string) => Effect.Effect<void>

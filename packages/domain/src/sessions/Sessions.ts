@@ -35,6 +35,11 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       return found
     })
 
+    /** The session, if it still stands, with its user. Its expiry stays as it is. */
+    const find = Effect.fn("Sessions.find")(function* (id: SessionId) {
+      return yield* repository.find(id, yield* DateTime.now)
+    })
+
     const close = Effect.fn("Sessions.close")(function* (token: Redacted.Redacted) {
       yield* repository.removeByTokenHash(tokens.hash(token))
     })
@@ -44,7 +49,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* repository.removeAllOf(userId, kept)
     })
 
-    return { open, authenticate, close, closeOthers }
+    return { open, authenticate, find, close, closeOthers }
   })
 }) {}
 

@@ -1,5 +1,6 @@
 import { UserId } from "@berth/domain/accounts/User"
 import { allowanceOf } from "@berth/domain/billing/Allowances"
+import { allFeatures } from "@berth/domain/billing/PlanFeatures"
 import type { PlanId } from "@berth/domain/billing/Plan"
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
@@ -47,6 +48,7 @@ describe("allowanceOf", () => {
       mayProvision: true,
       agents: 999,
       memoryMb: 2048,
-      storageMb: 1024
+      storageMb: 1024,
+      features: allFeatures
     }))
 })

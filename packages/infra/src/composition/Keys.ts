@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto"
 import { join, resolve } from "node:path"
 import type { Settings } from "../configuration/Settings.ts"
 import { ensureSecret, type KeyFileIsUnusable } from "../crypto/GeneratedKeys.ts"
+import { generateJwtKey, parseJwtKey } from "../crypto/JwtKey.ts"
 import { generateKeyEncryptionKeys, parseKeyEncryptionKeys } from "../crypto/SecretBox.ts"
 import { CannotRun } from "../process/RunProgram.ts"
 
@@ -42,6 +43,14 @@ export const keyEncryptionKeysOf = (settings: Settings) =>
         parseKeyEncryptionKeys(text),
         ({ reason }) => new CannotRun({ reason: `SECRETS_KEYS: ${reason}` })
       )
+    )
+  )
+
+/** What access tokens are signed by. */
+export const jwtKeyOf = (settings: Settings) =>
+  givenOrMade(settings, settings.jwtPrivateKey, "jwt-private-key", generateJwtKey).pipe(
+    Effect.flatMap((text) =>
+      Effect.mapError(parseJwtKey(text), ({ reason }) => new CannotRun({ reason: `JWT_PRIVATE_KEY ${reason}` }))
     )
   )
 

@@ -9,6 +9,7 @@ import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
 import * as AgentRepository from "../postgres/AgentRepository.ts"
 import * as Charging from "../postgres/Charging.ts"
 import * as ConversationRepository from "../postgres/ConversationRepository.ts"
+import * as CredentialRepository from "../postgres/CredentialRepository.ts"
 import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
 import * as MemoryRepository from "../postgres/MemoryRepository.ts"
@@ -45,6 +46,7 @@ export const layer = (options: StorageOptions) =>
     SubscriptionRepository.layer,
     AgentRepository.layer,
     InstanceRepository.layer,
+    CredentialRepository.layer,
     ConversationRepository.layer,
     MemoryRepository.layer,
     Charging.layer,

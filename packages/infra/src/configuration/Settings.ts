@@ -119,6 +119,7 @@ export const Settings = Config.all({
   databaseUrl: optionalSecret("DATABASE_URL"),
   redisUrl: optionalSecret("REDIS_URL"),
   secretsKeys: optionalSecret("SECRETS_KEYS"),
+  jwtPrivateKey: optionalSecret("JWT_PRIVATE_KEY"),
   adminEmails: Config.option(Config.array(Config.string(), "ADMIN_EMAILS")),
   referralCredits: Config.withDefault(Config.number("REFERRAL_CREDITS"), 1),
   limits: Config.all({

@@ -15,6 +15,7 @@ export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
       ? [
           fault(settings.internalApiKey._tag === "None", "INTERNAL_API_KEY is required in production"),
           fault(settings.secretsKeys._tag === "None", "SECRETS_KEYS is required in production"),
+          fault(settings.jwtPrivateKey._tag === "None", "JWT_PRIVATE_KEY is required in production"),
           fault(settings.databaseUrl._tag === "None", "DATABASE_URL is required in production"),
           fault(!addresses.appUrlIsSet, "APP_URL is required in production"),
           fault(

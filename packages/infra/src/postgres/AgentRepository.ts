@@ -83,6 +83,20 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
           returning *`.pipe(first(AgentRow), Effect.orDie)
         return Option.map(row, toAgent)
       }),
+      // In the statement itself, so that two changes at once both stay.
+      setSkill: Effect.fn("AgentRepository.setSkill")(function* (id: AgentId, skillId: string, enabled: boolean) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        const skill = storableText(skillId)
+        const skills = enabled
+          ? sql`case when config->'skills' @> to_jsonb(${skill}::text) then config->'skills'
+              else config->'skills' || to_jsonb(${skill}::text) end`
+          : sql`(config->'skills') - ${skill}::text`
+        const row = yield* sql`
+          update agents set config = jsonb_set(config, '{skills}', ${skills}), updated_at = ${now}
+          where id = ${id}
+          returning *`.pipe(first(AgentRow), Effect.orDie)
+        return Option.map(row, toAgent)
+      }),
       remove: Effect.fn("AgentRepository.remove")(function* (id: AgentId) {
         return (yield* affected(sql`delete from agents where id = ${id}`).pipe(Effect.orDie)) === 1
       }),

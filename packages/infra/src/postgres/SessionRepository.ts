@@ -14,6 +14,16 @@ const SessionWithUser = Schema.Struct({
   expiresAt: Schema.DateTimeUtcFromDate
 })
 
+const withUser = (found: typeof SessionWithUser.Type) => ({
+  session: Session.make({
+    id: found.sessionId,
+    userId: found.id,
+    createdAt: found.startedAt,
+    expiresAt: found.expiresAt
+  }),
+  user: toUser(found)
+})
+
 export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
   SessionRepository,
   Effect.map(SqlClient, (sql) =>
@@ -43,15 +53,17 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           first(SessionWithUser),
           Effect.orDie
         )
-        return Option.map(row, (found) => ({
-          session: Session.make({
-            id: found.sessionId,
-            userId: found.id,
-            createdAt: found.startedAt,
-            expiresAt: found.expiresAt
-          }),
-          user: toUser(found)
-        }))
+        return Option.map(row, withUser)
+      }),
+      find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
+        const row = yield* sql`
+          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.expires_at
+          from sessions join users on users.id = sessions.user_id
+          where sessions.id = ${storableText(id)} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
+          first(SessionWithUser),
+          Effect.orDie
+        )
+        return Option.map(row, withUser)
       }),
       renew: Effect.fn("SessionRepository.renew")(function* (id: SessionId, expiresAt: DateTime.Utc) {
         yield* sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`.pipe(Effect.orDie)

@@ -21,6 +21,7 @@ const production = {
   DATABASE_URL: "postgres://berth@db/berth",
   INTERNAL_API_KEY: "k",
   SECRETS_KEYS: "a:AAAA",
+  JWT_PRIVATE_KEY: "a key",
   ALLOW_PROCESS_RUNTIME: "yes"
 }
 
@@ -89,7 +90,14 @@ describe("settings", () => {
     })
   )
 
-  for (const name of ["APP_URL", "DATABASE_URL", "INTERNAL_API_KEY", "SECRETS_KEYS", "ALLOW_PROCESS_RUNTIME"])
+  for (const name of [
+    "APP_URL",
+    "DATABASE_URL",
+    "INTERNAL_API_KEY",
+    "SECRETS_KEYS",
+    "JWT_PRIVATE_KEY",
+    "ALLOW_PROCESS_RUNTIME"
+  ])
     it.effect(`production is not without ${name}`, () =>
       Effect.gen(function* () {
         const faults = yield* faultsOf({ ...production, [name]: "" })

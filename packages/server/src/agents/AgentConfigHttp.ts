@@ -16,9 +16,9 @@ export const layer = HttpApiBuilder.group(WebApi, "agentConfig", (handlers) =>
       .handle("read", () => Effect.map(OwnedAgent, ({ agent }) => ({ config: configOf(agent), status: "ok" as const })))
       .handle("change", ({ payload: { customModel, model, ...config } }) =>
         Effect.gen(function* () {
-          const { agent } = yield* OwnedAgent
+          const { agent, user } = yield* OwnedAgent
           const changed = yield* configuration
-            .change(agent, { model, customModel, config })
+            .change(user, agent, { model, customModel, config })
             .pipe(Effect.catchTags({ BackendIsUnavailable: notApplied, CellIsUnavailable: notApplied }))
           return { config: configOf(changed), status: "updated" as const }
         })

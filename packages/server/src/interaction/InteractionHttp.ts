@@ -1,12 +1,18 @@
+import { ConfigurationIsNotApplied } from "@berth/api/agents/AgentErrorBodies"
 import { interactionApiVersion } from "@berth/api/interaction/InteractionApi"
-import { ChatFailed } from "@berth/api/interaction/InteractionErrorBodies"
+import { ChatFailed, fieldsAreMissing } from "@berth/api/interaction/InteractionErrorBodies"
 import { WebApi } from "@berth/api/WebApi"
+import type { User } from "@berth/domain/accounts/User"
+import type { AgentId } from "@berth/domain/agents/Agent"
+import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
+import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
 import type { ChatSession, Message } from "@berth/domain/interaction/Conversation"
 import { MessageIsInvalid } from "@berth/domain/interaction/ConversationErrors"
 import { Conversations, roleOf } from "@berth/domain/interaction/Conversations"
+import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder } from "@effect/platform"
-import { Effect } from "effect"
+import { Duration, Effect, Option, type Redacted } from "effect"
 import { eventStream, wantsEvents } from "../http/Sse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { answerEvents } from "./AnswerEvents.ts"
@@ -40,22 +46,84 @@ const chatRecordOf = ({ content, createdAt, id, sender, topic }: Message) => ({
   timestamp: createdAt
 })
 
+const notApplied = ({ reason }: { readonly reason: string }) => new ConfigurationIsNotApplied({ reason })
+
+const absent = (fields: Readonly<Record<string, unknown>>) =>
+  Object.keys(fields).filter((field) => fields[field] === undefined)
+
 const index = (serviceVersion: string) => ({
   apiVersion: interactionApiVersion,
   serviceVersion,
   endpoints: {
+    "GET /api/agent?action=health": "How your agent is",
     "GET /api/agent?action=sessions": "Your conversations, last used first",
     "GET /api/agent?action=session&sessionId=<id>": "One conversation with its messages",
     "GET /api/agent?action=memory": "The last 10 messages of the conversation used last",
-    "POST /api/agent":
-      "action chat (or none): message, sessionId? gives the reply; action create-session opens a conversation"
+    "GET /api/agent?action=skills": "Every skill, and whether your agent works with it",
+    "GET /api/agent?action=credentials": "Which credentials are configured",
+    "POST /api/agent (action chat, or none)": "message, sessionId? gives the reply",
+    "POST /api/agent (action create-session)": "Opens a conversation",
+    "POST /api/agent (action update-skill)": "skillId, enabled switches a skill on or off",
+    "POST /api/agent (action set-credential)": "key, value keeps a credential; it is never shown again",
+    "GET /api/chat": "Your messages over all conversations, newest first",
+    "POST /api/chat": "message, topic? gives the reply"
   }
 })
 
 export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
   Effect.gen(function* () {
     const conversations = yield* Conversations
+    const health = yield* AgentHealth
+    const configuration = yield* AgentConfiguration
+    const vault = yield* CredentialVault
     const { serviceVersion } = yield* WebSettings
+
+    const healthOf = Effect.fnUntraced(function* (owner: User, agentId: AgentId | undefined) {
+      const { channels, lastSeen, model, runtimeVersion, skills, status, uptime } = yield* health.of(owner, agentId)
+      return {
+        status,
+        // A cell that has never been started would run what is here.
+        version: Option.getOrElse(runtimeVersion, () => serviceVersion),
+        apiVersion: interactionApiVersion,
+        uptime: Math.floor(Duration.toSeconds(uptime)),
+        model,
+        channels,
+        skills,
+        lastSeen
+      }
+    })
+
+    const skillsOf = Effect.fnUntraced(function* (owner: User, agentId: AgentId | undefined) {
+      const agent = yield* health.addressed(owner.id, agentId)
+      const skills = yield* configuration.skills(owner, agent)
+      return {
+        skills: skills.map(({ enabled, skill: { description, id, name } }) => ({ id, name, description, enabled }))
+      }
+    })
+
+    const updateSkill = Effect.fnUntraced(
+      function* (
+        owner: User,
+        agentId: AgentId | undefined,
+        { enabled, skillId }: { readonly skillId: string | undefined; readonly enabled: boolean | undefined }
+      ) {
+        const agent = yield* health.addressed(owner.id, agentId)
+        if (skillId === undefined || enabled === undefined) return yield* fieldsAreMissing(absent({ skillId, enabled }))
+        yield* configuration.setSkill(owner, agent, skillId, enabled)
+        return { success: true, skillId, enabled }
+      },
+      Effect.catchTags({ BackendIsUnavailable: notApplied, CellIsUnavailable: notApplied })
+    )
+
+    const setCredential = Effect.fnUntraced(function* (
+      owner: User,
+      agentId: AgentId | undefined,
+      { key, value }: { readonly key: string | undefined; readonly value: Redacted.Redacted | undefined }
+    ) {
+      if (agentId !== undefined) yield* health.addressed(owner.id, agentId)
+      if (key === undefined || value === undefined) return yield* fieldsAreMissing(absent({ key, value }))
+      return { success: true, key: yield* vault.set(owner.id, key, value), configured: true }
+    })
 
     return handlers
       .handle("read", ({ urlParams: { action, agentId, sessionId } }) =>
@@ -73,16 +141,26 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             }
             case "memory":
               return { memory: (yield* conversations.memory(user.id, agentId)).map(memoryItemOf) }
+            case "health":
+              return yield* healthOf(user, agentId)
+            case "skills":
+              return yield* skillsOf(user, agentId)
+            case "credentials": {
+              if (agentId !== undefined) yield* health.addressed(user.id, agentId)
+              return { credentials: yield* vault.configured(user.id) }
+            }
           }
         })
       )
-      .handle("act", ({ payload: { action, agentId, message, sessionId }, request }) =>
+      .handle("act", ({ payload: { action, agentId, enabled, key, message, sessionId, skillId, value }, request }) =>
         Effect.gen(function* () {
           const { user } = yield* CurrentUser
           if (action === "create-session") {
             const session = yield* conversations.createSession(user.id, agentId)
             return { sessionId: session.id, status: session.status }
           }
+          if (action === "update-skill") return yield* updateSkill(user, agentId, { skillId, enabled })
+          if (action === "set-credential") return yield* setCredential(user, agentId, { key, value })
           if (message === undefined) return yield* new MessageIsInvalid({ reason: "is missing" })
           const toSend = { message, sessionId, agentId }
           if (wantsEvents(request.headers["accept"])) {

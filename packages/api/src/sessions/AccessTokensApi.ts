@@ -1,0 +1,34 @@
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { SessionAuth } from "./SessionAuth.ts"
+
+/** POST /api/auth/token: a session's access token, good for 15 minutes and no longer than the session. */
+const issue = HttpApiEndpoint.post("issue", "/api/auth/token")
+  .addSuccess(
+    Schema.Struct({
+      token: Schema.Redacted(Schema.String).annotations({ description: "For `Authorization: Bearer`" }),
+      expiresAt: Timestamp
+    }).annotations({ identifier: "AccessToken" })
+  )
+  .middleware(SessionAuth)
+
+export const JsonWebKey = Schema.Struct({
+  kty: Schema.Literal("OKP"),
+  crv: Schema.Literal("Ed25519"),
+  x: Schema.String,
+  kid: Schema.String,
+  alg: Schema.Literal("EdDSA"),
+  use: Schema.Literal("sig")
+}).annotations({ identifier: "JsonWebKey" })
+
+/** GET /.well-known/jwks.json: the public keys by which anybody can check an access token. */
+const keys = HttpApiEndpoint.get("keys", "/.well-known/jwks.json").addSuccess(
+  Schema.Struct({ keys: Schema.Array(JsonWebKey) })
+)
+
+export class AccessTokensApi extends HttpApiGroup.make("accessTokens")
+  .add(issue)
+  .add(keys)
+  .addError(InternalFailureBody) {}

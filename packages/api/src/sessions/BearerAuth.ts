@@ -1,0 +1,22 @@
+import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
+import { Data } from "effect"
+import { errorBody } from "../http/ErrorBody.ts"
+
+/** The request shows no access token that is good now. */
+export class AccessTokenIsRequired extends Data.TaggedError("AccessTokenIsRequired")<object> {}
+
+export const AccessTokenIsRequiredBody = errorBody(AccessTokenIsRequired, {
+  status: 401,
+  code: "access_token_required",
+  error: "Unauthorized",
+  message: "This needs `Authorization: Bearer` with a valid token of POST /api/auth/token.",
+  read: () => new AccessTokenIsRequired()
+})
+
+/** Only those with an access token pass: `Authorization: Bearer <token>`. */
+export class BearerAuth extends HttpApiMiddleware.Tag<BearerAuth>()("BearerAuth", {
+  provides: CurrentUser,
+  failure: AccessTokenIsRequiredBody,
+  security: { jwt: HttpApiSecurity.bearer.pipe(HttpApiSecurity.annotate(OpenApi.Format, "JWT")) }
+}) {}

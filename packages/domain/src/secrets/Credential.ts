@@ -1,0 +1,74 @@
+import { Data, Either, Redacted, Schema } from "effect"
+
+/** What an owner may keep a credential for: the model providers and messaging platforms of the credential map. */
+export const CredentialKey = Schema.Literal(
+  "anthropic",
+  "openai",
+  "openrouter",
+  "google",
+  "telegram",
+  "discord",
+  "whatsapp"
+).annotations({ identifier: "CredentialKey" })
+export type CredentialKey = typeof CredentialKey.Type
+
+/** Credentials that the AI layer uses when it works for their owner. */
+export const modelCredentialKeys = [
+  "anthropic",
+  "openai",
+  "openrouter",
+  "google"
+] as const satisfies ReadonlyArray<CredentialKey>
+/** Credentials that reach the owner's messaging channels only. */
+export const channelCredentialKeys = ["telegram", "discord", "whatsapp"] as const satisfies ReadonlyArray<CredentialKey>
+
+/** The credentials themselves, as far as there are any. */
+export type Credentials = { readonly [Key in CredentialKey]?: Redacted.Redacted }
+
+/** Whether each credential is configured; never what it is. */
+export const CredentialMap = Schema.Struct({
+  anthropic: Schema.Boolean,
+  openai: Schema.Boolean,
+  openrouter: Schema.Boolean,
+  google: Schema.Boolean,
+  telegram: Schema.Boolean,
+  discord: Schema.Boolean,
+  whatsapp: Schema.Boolean
+}).annotations({ identifier: "CredentialMap" })
+export type CredentialMap = typeof CredentialMap.Type
+
+export class CredentialKeyIsUnknown extends Data.TaggedError("CredentialKeyIsUnknown")<object> {}
+/** The value cannot be a key or token of anybody's. `reason` never quotes it. */
+export class CredentialIsInvalid extends Data.TaggedError("CredentialIsInvalid")<{ readonly reason: string }> {}
+
+export const credentialMapOf = (configured: ReadonlyArray<CredentialKey>): CredentialMap => ({
+  anthropic: configured.includes("anthropic"),
+  openai: configured.includes("openai"),
+  openrouter: configured.includes("openrouter"),
+  google: configured.includes("google"),
+  telegram: configured.includes("telegram"),
+  discord: configured.includes("discord"),
+  whatsapp: configured.includes("whatsapp")
+})
+
+const isCredentialKey = Schema.is(CredentialKey)
+
+export const parseCredentialKey = (text: string): Either.Either<CredentialKey, CredentialKeyIsUnknown> =>
+  isCredentialKey(text) ? Either.right(text) : Either.left(new CredentialKeyIsUnknown())
+
+export const maximumCredentialLength = 8192
+
+/**
+ * A value as it is kept: without the spaces around it that copying brings along. Only what may stand in a header: anything
+ * else would fail later and elsewhere, in the words of whoever was given it.
+ */
+export const parseCredentialValue = (
+  text: Redacted.Redacted
+): Either.Either<Redacted.Redacted, CredentialIsInvalid> => {
+  const value = Redacted.value(text).trim()
+  if (value.length === 0 || value.length > maximumCredentialLength)
+    return Either.left(new CredentialIsInvalid({ reason: `must have 1 to ${maximumCredentialLength} characters` }))
+  return /^[\x20-\x7e]+$/.test(value)
+    ? Either.right(Redacted.make(value))
+    : Either.left(new CredentialIsInvalid({ reason: "must be one line of printable ASCII characters" }))
+}

@@ -1,0 +1,21 @@
+import { Data, Either, Redacted } from "effect"
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto"
+
+export class JwtKeyIsMalformed extends Data.TaggedError("JwtKeyIsMalformed")<{ readonly reason: string }> {}
+
+const malformed = () => new JwtKeyIsMalformed({ reason: "must be an Ed25519 private key in PKCS8 PEM" })
+
+/** Reads `JWT_PRIVATE_KEY`. Where a variable cannot hold line breaks, `\n` stands for one. */
+export const parseJwtKey = (text: Redacted.Redacted): Either.Either<Redacted.Redacted<KeyObject>, JwtKeyIsMalformed> =>
+  // What the library says of a key that it cannot read is left out: it has seen the key.
+  Either.try({
+    try: () => createPrivateKey({ key: Redacted.value(text).replaceAll("\\n", "\n"), format: "pem", type: "pkcs8" }),
+    catch: malformed
+  }).pipe(
+    Either.filterOrLeft((key) => key.type === "private" && key.asymmetricKeyType === "ed25519", malformed),
+    Either.map(Redacted.make)
+  )
+
+/** A new key in the form of `JWT_PRIVATE_KEY`. */
+export const generateJwtKey = (): Redacted.Redacted =>
+  Redacted.make(generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString())

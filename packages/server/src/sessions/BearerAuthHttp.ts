@@ -1,0 +1,40 @@
+import { AccessTokenIsRequired, BearerAuth } from "@berth/api/sessions/BearerAuth"
+import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
+import { HttpApp, HttpServerResponse } from "@effect/platform"
+import { Effect, Layer, Option } from "effect"
+import { bearerToken } from "../http/InternalAuthHttp.ts"
+
+/** RFC 6750: what is wanted, and whether it was shown and not taken. */
+const tellWhatIsWanted = (error: Option.Option<"invalid_token">) =>
+  HttpApp.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(
+      HttpServerResponse.setHeader(
+        response,
+        "www-authenticate",
+        `Bearer realm="berth"${Option.match(error, { onNone: () => "", onSome: (code) => `, error="${code}"` })}`
+      )
+    )
+  )
+
+const refuse = (error: Option.Option<"invalid_token">) =>
+  Effect.zipRight(tellWhatIsWanted(error), new AccessTokenIsRequired())
+
+export const layer = Layer.effect(
+  BearerAuth,
+  Effect.map(BearerSessions, (sessions) =>
+    BearerAuth.of({
+      jwt: () =>
+        Effect.flatMap(
+          bearerToken,
+          Option.match({
+            onNone: () => refuse(Option.none()),
+            onSome: (token) =>
+              Effect.matchEffect(sessions.authenticate(token), {
+                onFailure: () => refuse(Option.some("invalid_token")),
+                onSuccess: ({ session, user }) => Effect.succeed({ user, sessionId: session.id })
+              })
+          })
+        )
+    })
+  )
+)

@@ -1,0 +1,82 @@
+import { CredentialKey } from "@berth/domain/secrets/Credential"
+import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { unique } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { ownerWithAgent } from "./Scene.ts"
+
+const none = Object.fromEntries(CredentialKey.literals.map((key) => [key, false]))
+
+const set = (as: App.SignedIn, key: string, value: unknown) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({ method: "POST", path: "/api/agent", as, json: { action: "set-credential", key, value } })
+  )
+const mapOf = (as: App.SignedIn) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.map(web({ method: "GET", path: "/api/agent?action=credentials", as }), ({ body }) => body["credentials"])
+  )
+
+layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
+  it.effect("are known by whether they are there, to their owner alone, with an agent or without", () =>
+    Effect.gen(function* () {
+      const [owner, stranger] = [yield* App.newcomer(), yield* ownerWithAgent()]
+      assert.deepStrictEqual(yield* mapOf(owner), none)
+      for (const [index, key] of CredentialKey.literals.entries()) {
+        const answer = yield* set(owner, key, `value of ${key}`)
+        assert.deepStrictEqual([answer.status, answer.body], [200, { success: true, key, configured: true }])
+        const there = CredentialKey.literals.slice(0, index + 1).map((known) => [known, true])
+        assert.deepStrictEqual(yield* mapOf(owner), { ...none, ...Object.fromEntries(there) })
+      }
+      assert.deepStrictEqual(yield* mapOf(stranger), none)
+    })
+  )
+
+  it.effect("stay as they are when a new value is refused, and are replaced by one that is taken", () =>
+    Effect.gen(function* () {
+      const credentials = yield* CredentialRepository
+      const owner = yield* App.newcomer()
+      const kept = Effect.map(credentials.open(owner.user.id, ["openai"]), ({ openai }) =>
+        openai === undefined ? null : Redacted.value(openai)
+      )
+      assert.strictEqual((yield* set(owner, "openai", "\tsk-first \n")).status, 200)
+      assert.strictEqual(yield* kept, "sk-first")
+      for (const value of ["", " ", "v".repeat(8_193), "a\nb", 7, null])
+        assert.strictEqual((yield* set(owner, "openai", value)).status, 400)
+      assert.strictEqual(yield* kept, "sk-first")
+      assert.strictEqual((yield* set(owner, "openai", "v".repeat(8_192))).status, 200)
+      assert.strictEqual(yield* kept, "v".repeat(8_192))
+    })
+  )
+
+  it.effect("stand in no answer, no log and no row, whatever becomes of them", () =>
+    Effect.gen(function* () {
+      const { logged } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const owner = yield* ownerWithAgent()
+      const secret = `sk-${yield* unique("secret")}`
+      const answers = [
+        yield* set(owner, "openai", secret),
+        yield* set(owner, "openai", { key: secret }),
+        yield* set(owner, "openai", [secret]),
+        yield* set(owner, "openai", `${secret}\n${secret}`),
+        yield* set(owner, "nobody", secret),
+        yield* sql`alter table credentials rename to hidden`.pipe(
+          Effect.zipRight(set(owner, "openai", secret)),
+          Effect.ensuring(Effect.orDie(sql`alter table hidden rename to credentials`))
+        )
+      ]
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        [200, 400, 400, 400, 400, 500]
+      )
+      const rows = yield* sql`select credentials::text as text from credentials where user_id = ${owner.user.id}`
+      assert.lengthOf(rows, 1)
+      const lines = yield* logged
+      assert.isTrue(lines.some((line) => line.includes("A credential was set") && line.includes(owner.user.id)))
+      const everything = [...answers.map(({ text }) => text), ...lines, JSON.stringify(rows)].join("\n")
+      for (const hidden of [secret, Buffer.from(secret).toString("base64url")]) assert.notInclude(everything, hidden)
+    })
+  )
+})

@@ -1,0 +1,221 @@
+import { WebApi } from "@berth/api/WebApi"
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { routesOf } from "@berth/server/http/RouteTable"
+import { assert, layer } from "@effect/vitest"
+import { Array, DateTime, Effect, Schema } from "effect"
+import { storedAgent } from "../support/Samples.ts"
+import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { lapse, type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+
+const get = (path: string, as: App.SignedIn) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "GET", path, as }))
+const post = (json: unknown, as: App.SignedIn) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/agent", json, as }))
+const put = (json: unknown, as: OwnerWithAgent) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "PUT", path: `/api/agents/${as.agent.id}/config`, json, as }))
+
+const configOf = (owner: OwnerWithAgent) =>
+  Effect.map(get(`/api/agents/${owner.agent.id}/config`, owner), ({ body }) => body["config"])
+const healthOf = (owner: App.SignedIn) => Effect.map(get("/api/agent?action=health", owner), ({ body }) => body)
+const Endpoints = Schema.Record({ key: Schema.String, value: Schema.NonEmptyString })
+const Enabled = Schema.Array(Schema.Struct({ id: Schema.String, enabled: Schema.Boolean }))
+/** Each skill's id, and whether it works. */
+const skillsOf = (owner: App.SignedIn, query = "") =>
+  Effect.map(get(`/api/agent?action=skills${query}`, owner), ({ body: { skills } }) =>
+    Object.fromEntries(Schema.decodeUnknownSync(Enabled)(skills).map(({ enabled, id }) => [id, enabled]))
+  )
+const toggle = (owner: App.SignedIn, skillId: string, enabled: boolean, agentId?: string) =>
+  post({ action: "update-skill", skillId, enabled, agentId: agentId ?? null }, owner)
+const resubscribe = ({ user }: App.SignedIn) =>
+  Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status: "active" }))
+
+layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
+  it.effect("are switched one by one, in the row and then in the cell, and its conversations go on", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent("pro")
+      const { calls } = yield* ScriptedAgentManager
+      const told = Effect.map(calls, (all) =>
+        all.filter(({ method, target }) => method === "reconfigure" && target === owner.user.id)
+      )
+      assert.deepStrictEqual(yield* skillsOf(owner), { time: false, calculator: false, files: false })
+      assert.strictEqual((yield* toggle(owner, "files", true)).status, 200)
+      assert.strictEqual((yield* toggle(owner, "time", true)).status, 200)
+      assert.strictEqual((yield* toggle(owner, "time", true)).status, 200)
+      assert.deepStrictEqual(yield* skillsOf(owner), { time: true, calculator: false, files: true })
+      assert.deepInclude(yield* configOf(owner), { skills: ["files", "time"], channels: ["web"], timezone: "UTC" })
+      assert.deepInclude(yield* healthOf(owner), { skills: ["time", "files"] })
+      assert.strictEqual((yield* toggle(owner, "files", false)).status, 200)
+      assert.strictEqual((yield* toggle(owner, "files", false)).status, 200)
+      assert.deepStrictEqual(yield* skillsOf(owner), { time: true, calculator: false, files: false })
+      assert.lengthOf(yield* told, 5)
+      const { body } = yield* get(`/api/agent?action=session&sessionId=${owner.conversation}`, owner)
+      assert.deepInclude(body["session"], { id: owner.conversation })
+    })
+  )
+
+  it.effect("all stay when they are switched at once, beside each other and beside nothing else", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent("pro")
+      const skills = ["time", "calculator", "files"]
+      for (const enabled of [true, false, true]) {
+        const answers = yield* Effect.forEach([...skills, ...skills], (id) => toggle(owner, id, enabled), {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
+        assert.deepStrictEqual(yield* skillsOf(owner), Object.fromEntries(skills.map((id) => [id, enabled])))
+      }
+    })
+  )
+
+  it.effect("of one that is stopped are switched in its row, and no cell is told", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent("pro", "stopped")
+      const { calls } = yield* ScriptedAgentManager
+      const before = (yield* calls).length
+      assert.strictEqual((yield* toggle(owner, "time", true)).status, 200)
+      assert.deepInclude(yield* skillsOf(owner), { time: true })
+      assert.deepStrictEqual((yield* calls).slice(before), [])
+    })
+  )
+
+  it.effect(
+    "beyond the plan work no more when the plan shrinks, and again when it grows; the configuration stays",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* ownerWithAgent("pro")
+        const config = { skills: ["files", "time"], channels: ["web", "platformB", "platformA"] }
+        assert.strictEqual((yield* put(config, owner)).status, 200)
+        assert.deepInclude(yield* healthOf(owner), { ...config, skills: ["time", "files"] })
+        yield* lapse(owner)
+        assert.deepStrictEqual(yield* skillsOf(owner), { time: true, calculator: false, files: false })
+        assert.deepInclude(yield* healthOf(owner), { skills: ["time"], channels: ["web", "platformA"] })
+        assert.deepInclude(yield* configOf(owner), config)
+
+        // What is there may be sent back as it is, with a change elsewhere; what is not there may not come.
+        assert.strictEqual((yield* put({ ...config, temperature: 1 }, owner)).status, 200)
+        assertError(yield* put({ channels: [...config.channels, "platformC"] }, owner), {
+          status: 403,
+          code: "plan_feature_required"
+        })
+        assertError(yield* toggle(owner, "files", true), { status: 403, code: "plan_feature_required" })
+        assert.deepInclude(yield* configOf(owner), { ...config, temperature: 1 })
+        yield* resubscribe(owner)
+        assert.deepInclude(yield* skillsOf(owner), { files: true })
+        yield* lapse(owner)
+        assert.strictEqual((yield* toggle(owner, "files", false)).status, 200)
+        yield* resubscribe(owner)
+        assert.deepInclude(yield* skillsOf(owner), { files: false })
+      })
+  )
+
+  it.effect("are kept once, however often they are named", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent("pro")
+      yield* put({ skills: ["time", "files", "time"], channels: ["web", "web"] }, owner)
+      assert.deepInclude(yield* configOf(owner), { skills: ["time", "files"], channels: ["web"] })
+      yield* toggle(owner, "time", false)
+      assert.deepInclude(yield* configOf(owner), { skills: ["files"] })
+    })
+  )
+
+  it.effect("are the basic ones to begin with, or those that are asked for", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* App.newcomer("solo")
+      const provision = (config: unknown) =>
+        web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Ada", config } })
+      const skillsOfNew = Effect.gen(function* () {
+        const agents = yield* AgentRepository
+        const [{ id }] = yield* Effect.filterOrDieMessage(
+          agents.listOwned(owner.user.id),
+          Array.isNonEmptyReadonlyArray,
+          "no agent"
+        )
+        const { body: answer } = yield* get(`/api/agents/${id}/config`, owner)
+        yield* web({ method: "DELETE", path: `/api/agents/provision/${id}`, as: owner })
+        return answer["config"]
+      })
+      assert.strictEqual((yield* provision(null)).status, 201)
+      assert.deepInclude(yield* skillsOfNew, { skills: ["time", "calculator"], channels: ["web"] })
+      assert.strictEqual((yield* provision({ skills: ["files", "files"], channels: ["platformA"] })).status, 201)
+      assert.deepInclude(yield* skillsOfNew, { skills: ["files"], channels: ["platformA"] })
+      assert.strictEqual((yield* provision({ skills: [] })).status, 201)
+      assert.deepInclude(yield* skillsOfNew, { skills: [] })
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
+  it.effect("tells of the named agent, else of the oldest that is up, else of the oldest", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent("pro", "stopped")
+      assert.deepInclude(yield* healthOf(owner), { status: "stopped", uptime: 0 })
+      const { id } = yield* storedAgent(owner.user.id, { status: "active" })
+      assert.deepInclude(yield* healthOf(owner), { status: "active" })
+      yield* toggle(owner, "time", true)
+      assert.deepInclude(yield* skillsOf(owner, `&agentId=${id}`), { time: true })
+      assert.deepInclude(yield* skillsOf(owner, `&agentId=${owner.agent.id}`), { time: false })
+      yield* toggle(owner, "calculator", true, owner.agent.id)
+      assert.deepInclude(yield* skillsOf(owner, `&agentId=${owner.agent.id}`), { time: false, calculator: true })
+      const named = yield* get(`/api/agent?action=health&agentId=${owner.agent.id}`, owner)
+      assert.deepInclude(named.body, { status: "stopped", skills: ["calculator"] })
+      yield* put({ model: "custom", customModel: "openai/gpt-4o" }, owner)
+      const changed = yield* get(`/api/agent?action=health&agentId=${owner.agent.id}`, owner)
+      assert.deepInclude(changed.body, { model: "openai/gpt-4o" })
+    })
+  )
+
+  it.effect("tells how long the cell is up, what it runs, and when something was last heard", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent("pro")
+      const instances = yield* InstanceRepository
+      assert.deepInclude(yield* healthOf(owner), { uptime: 0, version: "1.2.3-test" })
+      const startedAt = DateTime.subtract(yield* DateTime.now, { seconds: 90 })
+      yield* instances.update(owner.user.id, { status: "running", startedAt, runtimeVersion: "3.2.1" })
+      const { uptime, version } = yield* healthOf(owner)
+      assert.strictEqual(version, "3.2.1")
+      assert.isTrue(typeof uptime === "number" && uptime >= 90 && uptime < 120, String(uptime))
+
+      const seenAt = Effect.map(healthOf(owner), ({ lastSeen }) => Number(lastSeen))
+      const before = yield* seenAt
+      const beforeChat = yield* DateTime.now
+      yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hello" } })
+      assert.isAtLeast(yield* seenAt, beforeChat.epochMillis)
+      assert.isBelow(before, beforeChat.epochMillis)
+      const later = DateTime.add(yield* DateTime.now, { minutes: 1 })
+      yield* instances.update(owner.user.id, { startedAt: later })
+      assert.deepInclude(yield* healthOf(owner), { uptime: 0, lastSeen: later.epochMillis })
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("The index of GET /api/agent", (it) => {
+  it.effect("lists every route of the group, and every action", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer()
+      const { body } = yield* get("/api/agent", owner)
+      const listed = Object.keys(Schema.decodeUnknownSync(Endpoints)(body["endpoints"]))
+      const actions = ["health", "sessions", "session", "memory", "skills", "credentials"]
+      for (const action of actions)
+        assert.isTrue(
+          listed.some((one) => one.startsWith(`GET /api/agent?action=${action}`)),
+          action
+        )
+      for (const action of ["chat", "create-session", "update-skill", "set-credential"])
+        assert.isTrue(
+          listed.some((one) => one.startsWith(`POST /api/agent (action ${action}`)),
+          action
+        )
+      for (const { method, path } of routesOf(WebApi).filter(({ path }) => /^\/api\/(agent|chat)$/.test(path)))
+        assert.isTrue(
+          listed.some((one) => one.startsWith(`${method} ${path}`)),
+          `${method} ${path}`
+        )
+    })
+  )
+})

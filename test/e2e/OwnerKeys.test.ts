@@ -1,0 +1,106 @@
+import { expect, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Option } from "effect"
+import { freshDatabase } from "../support/Databases.ts"
+import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
+import { allCells, environmentOf } from "./Cells.ts"
+import { member, text } from "./Journey.ts"
+import { type Berth, startBerth, until } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { newcomer } from "./Visitor.ts"
+
+const platformKey = "sk-the-platform's-own-7d21"
+const wrongKey = "sk-a-key-of-nobody-93ab"
+
+class Service extends Context.Tag("@berth/test/OwnerKeysService")<
+  Service,
+  { readonly berth: Berth; readonly upstream: OpenAiStandIn }
+>() {}
+
+/** An upstream that takes one owner's key, and refuses the platform's. */
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const databaseUrl = yield* freshDatabase
+    const upstream = yield* openAiStandIn()
+    const berth = yield* startBerth({
+      databaseUrl,
+      environment: {
+        OPENAI_BASE_URL: upstream.baseUrl,
+        OPENAI_API_KEY: platformKey,
+        LIMIT_REGISTER: "1000/1h",
+        // Nothing listens there: no test asks the world for its models.
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
+      }
+    })
+    return Layer.merge(Layer.succeed(Service, { berth, upstream }), Records.layer(databaseUrl))
+  })
+)
+
+const settled = Effect.gen(function* () {
+  const { berth } = yield* Service
+  const person = yield* newcomer(berth.webUrl)
+  yield* Records.subscribe(person.userId, "starter")
+  const { id } = yield* person.provision("Ada", "openai/gpt-4o-mini")
+  yield* person.untilRunning(id)
+  const say = (message: string) => person.raw("POST", "/api/agent", { body: { message } })
+  const setKey = (value: string) =>
+    person.raw("POST", "/api/agent", { body: { action: "set-credential", key: "openai", value } })
+  return { say, setKey }
+})
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner's own model key", (it) => {
+  it.effect(
+    "is shown to its provider for that owner's chats alone, and to nobody else",
+    Effect.fn(function* () {
+      const { berth, upstream } = yield* Service
+      const [ada, bob, eve] = [yield* settled, yield* settled, yield* settled]
+      expect(yield* ada.setKey(upstream.apiKey)).toMatchObject({ status: 200, body: { configured: true } })
+      expect(yield* eve.setKey(wrongKey)).toMatchObject({ status: 200 })
+      // A new key is used a moment later.
+      yield* until(
+        Effect.map(ada.say("Are you there?"), ({ body }) => member(body, "reply") === "You said: Are you there?")
+      )
+      yield* until(
+        Effect.map(eve.say("Are you there?"), ({ body }) =>
+          text(member(body, "message") ?? "").includes("your openai key was refused")
+        )
+      )
+      const answers = [
+        yield* ada.say("A word of Ada's"),
+        yield* bob.say("A word of Bob's"),
+        yield* eve.say("A word of Eve's"),
+        yield* ada.say("A last word of Ada's")
+      ]
+      const [first, ofBob, ofEve, last] = answers
+      expect(first).toMatchObject({ status: 200, body: { reply: "You said: A word of Ada's" } })
+      expect(last).toMatchObject({ status: 200, body: { reply: "You said: A last word of Ada's" } })
+      expect(text(member(ofBob?.body, "reply") ?? "")).not.toBe("You said: A word of Bob's")
+      expect(ofEve).toMatchObject({ status: 500, body: { code: "not_answered" } })
+      expect(text(member(ofEve?.body, "message"))).toContain("your openai key was refused")
+
+      const shownFor = (words: string) => [
+        ...new Set(
+          upstream.received
+            .filter(({ body }) => JSON.stringify(body ?? null).includes(words))
+            .map(({ headers }) => headers["authorization"])
+        )
+      ]
+      expect(shownFor("word of Ada's")).toEqual([`Bearer ${upstream.apiKey}`])
+      expect(shownFor("word of Bob's")).toEqual([`Bearer ${platformKey}`])
+      expect(shownFor("word of Eve's")).toEqual([`Bearer ${wrongKey}`])
+
+      const cells = yield* allCells(berth.place.dataDirectory)
+      const environments = yield* Effect.forEach(
+        cells.flatMap(({ pid }) => Option.toArray(pid)),
+        environmentOf
+      )
+      expect(environments.length).toBeGreaterThan(0)
+      const everywhere = [
+        ...environments,
+        ...cells.map(({ log }) => log),
+        ...answers.map(({ body }) => JSON.stringify(body)),
+        yield* berth.logs
+      ].join("\n")
+      for (const key of [upstream.apiKey, wrongKey, platformKey]) expect(everywhere.includes(key)).toBe(false)
+    })
+  )
+})
