@@ -22,7 +22,8 @@ export interface HttpAnswer {
 }
 
 const Members = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
-const membersOf = (text: string) => Option.getOrElse(Schema.decodeOption(Members)(text), () => ({}))
+/** The members of a JSON object; none of anything else. */
+export const membersOf = (text: string) => Option.getOrElse(Schema.decodeOption(Members)(text), () => ({}))
 
 const timeLimit = "20 seconds"
 

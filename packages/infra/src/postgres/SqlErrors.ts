@@ -9,22 +9,13 @@ const textOf = (cause: unknown, field: "code" | "constraint"): string | undefine
 /** SQLSTATE, or the code of a failed system call. */
 export const codeOf = (cause: unknown): string | undefined => textOf(cause, "code")
 
-// What the socket or the name lookup says, and the driver when a connection cannot be had or is lost.
-const unreachable = new Set([
-  ...[
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "ETIMEDOUT",
-    "EPIPE",
-    "ENOENT",
-    "ENOTFOUND",
-    "EAI_AGAIN",
-    "EHOSTUNREACH",
-    "ENETUNREACH"
-  ],
-  // Going down, crashed, coming up, out of connections, and closed for this database.
-  ...["57P01", "57P02", "57P03", "57P05", "53300", "55000"]
-])
+// What the socket or the name lookup says; and a server that goes down, crashed, comes up, or has no connection left for us.
+const unreachable = new Set(
+  "ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE ENOENT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH 57P01 57P02 57P03 57P05 53300 55000".split(
+    " "
+  )
+)
+// What the driver says, which has no codes of its own.
 const lost =
   /^(timeout exceeded when trying to connect|connection terminated|client has encountered a connection error|client was closed|cannot use a pool after)/i
 

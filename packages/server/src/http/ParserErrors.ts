@@ -19,14 +19,9 @@ import { securityHeaders } from "./SecurityHeaders.ts"
 
 /** What a client is told of bytes that the parser refused, by the parser's code. */
 export const refusalOf = (code: string | undefined): HttpServerResponse.HttpServerResponse => {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return errorResponse(HeadersAreTooLargeBody, new HeadersAreTooLarge())
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return errorResponse(RequestTookTooLongBody, new RequestTookTooLong())
-    default:
-      return errorResponse(RequestIsMalformedBody, new RequestIsMalformed())
-  }
+  if (code === "HPE_HEADER_OVERFLOW") return errorResponse(HeadersAreTooLargeBody, new HeadersAreTooLarge())
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return errorResponse(RequestTookTooLongBody, new RequestTookTooLong())
+  return errorResponse(RequestIsMalformedBody, new RequestIsMalformed())
 }
 
 const codeOf = (error: unknown) =>
