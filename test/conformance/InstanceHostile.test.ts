@@ -4,7 +4,7 @@ import { readdir, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { hostileCell } from "../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../support/Workplace.ts"
-import { ada, bob, eventually, firstExit, hosts, specOf, test } from "./InstanceHosts.ts"
+import { ada, bob, eventually, firstExit, hosts, pollUntil, specOf, test } from "./InstanceHosts.ts"
 
 const intervals = { life: "100 millis", logs: "100 millis", disk: "200 millis", health: "200 millis" } as const
 
@@ -51,14 +51,20 @@ for (const host of hosts)
           expect(entries[0]?.message).toMatch(reason)
         }))
 
-    test("one that floods its log takes no more of the disk than a file may be long", () =>
+    test("one that floods its log while nobody looks fills a file of a bounded length, and no more", () =>
       Effect.gen(function* () {
-        const { directory, driver } = yield* hostile("floods its log")
-        const exit = yield* firstExit(driver)
+        const directory = yield* temporaryDirectory
+        const program = yield* Effect.promise(() => hostileCell("floods its log"))
+        const driver = yield* host.driver({
+          directory,
+          program,
+          onClose: "stop",
+          intervals: { ...intervals, logs: "1 hour" }
+        })
         yield* driver.start(small)
-        yield* exit
-        const sizes = yield* sizesIn(host.place(directory, ada).all)
-        expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(70 * 1024 * 1024)
+        const held = Effect.map(sizesIn(host.place(directory, ada).all), (sizes) => Math.max(...sizes))
+        yield* pollUntil(Effect.map(held, (size) => size >= host.longestFile))
+        expect(yield* held).toBe(host.longestFile)
       }))
 
     test("one that began with a full disk runs on, but may not grow", () =>
@@ -89,8 +95,8 @@ for (const host of hosts)
         yield* driver.start(specOf(bob))
         expect(host.exists(identity)).toBe(true)
         const [took] = yield* Fiber.join(stopping)
-        expect(host.exists(identity)).toBe(false)
+        yield* eventually(() => !host.exists(identity))
         expect(Duration.toSeconds(took)).toBeGreaterThan(5)
-        expect(Duration.toSeconds(took)).toBeLessThan(15)
+        expect(Duration.toSeconds(took)).toBeLessThan(40)
       }))
   })

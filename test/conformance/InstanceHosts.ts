@@ -37,6 +37,8 @@ export interface Host {
   readonly ownAccounts: boolean
   /** Whether the host can say what a cell uses. */
   readonly tellsFigures: boolean
+  /** Bytes that a file of a cell may have. */
+  readonly longestFile: number
 }
 
 const decodeRecord = Schema.decodeUnknownPromise(Schema.parseJson(Schema.Struct({ pid: Schema.Int })))
@@ -80,7 +82,8 @@ const processes: Host = {
   settings: Object.keys(smallEnvironment),
   place: (directory, owner) => ({ all: join(directory, owner), home: join(directory, owner, "home") }),
   ownAccounts: process.getuid?.() === 0 && mapsManyAccounts(),
-  tellsFigures: existsSync("/proc/self/status")
+  tellsFigures: existsSync("/proc/self/status"),
+  longestFile: 64 * 1024 * 1024
 }
 
 export const ada = UserId.make("usr_ada")

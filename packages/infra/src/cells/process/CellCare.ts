@@ -72,7 +72,7 @@ export const make = ({ client, endBecause, intervals, onGone, tenants }: CareOpt
       Effect.gen(function* () {
         const before = known.get(tenant)
         if (before !== undefined) return before
-        const size = yield* CellLog.sizeOf(tenant.place)
+        const size = yield* CellLog.sizeOf(tenant.place.log)
         const allowance = fullAllowance(yield* Clock.currentTimeMillis)
         const fresh: Observations = { log: { size, allowance }, silent: 0, nextDiskLook: 0, cpu: [], ending: false }
         known.set(tenant, fresh)
@@ -103,7 +103,7 @@ export const make = ({ client, endBecause, intervals, onGone, tenants }: CareOpt
     const lookAtLog = (tenant: Tenant) =>
       Effect.gen(function* () {
         const seen = yield* observationsOf(tenant)
-        const size = yield* CellLog.sizeOf(tenant.place)
+        const size = yield* CellLog.sizeOf(tenant.place.log)
         const now = yield* Clock.currentTimeMillis
         const allowance = afterWriting(seen.log.allowance, size - seen.log.size, now)
         yield* logs.withPermits(1)(CellLog.rotate(tenant.place))

@@ -14,9 +14,9 @@ const tail = 16 * 1024
 
 const appending = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
 
-export const sizeOf = ({ log }: CellPlace): Effect.Effect<number, FileTrouble> =>
-  io(`looking at ${log}`, () =>
-    stat(log).then(
+export const sizeOf = (path: string): Effect.Effect<number, FileTrouble> =>
+  io(`looking at ${path}`, () =>
+    stat(path).then(
       ({ size }) => size,
       () => 0
     )
@@ -37,7 +37,7 @@ const bytes = async (path: string, from: number, length: number): Promise<Buffer
  * goes on writing to the file that it was given; it appends, so it goes on at the new end.
  */
 export const rotate = (place: CellPlace): Effect.Effect<void, FileTrouble> =>
-  Effect.flatMap(sizeOf(place), (size) =>
+  Effect.flatMap(sizeOf(place.log), (size) =>
     size <= logLimit
       ? Effect.void
       : io(`rotating ${place.log}`, async () => {
@@ -60,38 +60,40 @@ export const openForCell = (place: CellPlace): Effect.Effect<{ file: FileHandle;
   Effect.gen(function* () {
     yield* rotate(place)
     const file = yield* io(`opening ${place.log}`, () => open(place.log, appending, 0o600))
-    return { file, from: yield* sizeOf(place) }
+    return { file, from: yield* sizeOf(place.log) }
   })
 
 /** Writes down what the host has to say about the cell. */
-export const note = ({ log }: CellPlace, level: LogLevel, message: string): Effect.Effect<void, FileTrouble> =>
-  Effect.flatMap(DateTime.now, (now) =>
-    // A cell that died in the middle of a line must not swallow this one.
-    io(`writing to ${log}`, () =>
-      appendFile(log, `\n${hostLine(level, now, message)}`, { flag: appending, mode: 0o600 })
-    )
-  )
+export const note = (place: CellPlace, level: LogLevel, message: string): Effect.Effect<void, FileTrouble> =>
+  Effect.gen(function* () {
+    // A cell that is gone may have left more than a log should be long, and nobody else looks after it any more.
+    yield* rotate(place)
+    // One that died in the middle of a line must not swallow this one.
+    const line = `\n${hostLine(level, yield* DateTime.now, message)}`
+    yield* io(`writing to ${place.log}`, () => appendFile(place.log, line, { flag: appending, mode: 0o600 }))
+  })
 
 /** The end of the log, but nothing from before `from`. */
 export const endOf = (place: CellPlace, from = 0): Effect.Effect<string, FileTrouble> =>
-  Effect.flatMap(sizeOf(place), (size) =>
+  Effect.flatMap(sizeOf(place.log), (size) =>
     Effect.map(
       readPlain(place.log, tail, Math.max(from > size ? 0 : from, size - tail)),
       Option.getOrElse(() => "")
     )
   )
 
-const whole = (path: string, limit: number): Effect.Effect<string, FileTrouble> =>
-  Effect.map(
-    readPlain(path, limit),
-    Option.getOrElse(() => "")
+/** The end of a file, as long as a log may be. A flood that has not been cut back yet is read no further. */
+const lately = (path: string): Effect.Effect<string, FileTrouble> =>
+  Effect.flatMap(sizeOf(path), (size) =>
+    Effect.map(
+      readPlain(path, 2 * logLimit, Math.max(0, size - 2 * logLimit)),
+      Option.getOrElse(() => "")
+    )
   )
 
 /** What a query asks for of all that is kept. */
 export const page = ({ log, oldLog }: CellPlace, query: CellLogQuery): Effect.Effect<CellLogPage, FileTrouble> =>
   Effect.gen(function* () {
-    const before = yield* whole(oldLog, 2 * logLimit)
-    // A flood that has not been cut back yet is read no further than a log should be long.
-    const now = yield* whole(log, 2 * logLimit)
-    return pageOfLog(logEntries(before + now), query)
+    const before = yield* lately(oldLog)
+    return pageOfLog(logEntries(before + (yield* lately(log))), query)
   })
