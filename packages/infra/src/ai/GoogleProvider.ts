@@ -1,15 +1,12 @@
 import type { ModelProvider } from "@berth/domain/ai/ModelChat"
 import type { HttpClient } from "@effect/platform"
-import { Array, Effect, type Redacted, Stream } from "effect"
-import { readListed } from "./catalogue/ListedModels.ts"
+import { Effect, type Redacted } from "effect"
 import { generateRequest } from "./google-wire/GenerateRequest.ts"
 import { makeGoogleWire } from "./google-wire/GoogleWire.ts"
 import { kindOfRefusal } from "./google-wire/KindOfRefusal.ts"
 import { wireModel } from "./google-wire/ModelName.ts"
 import { readAnswer } from "./google-wire/ReadAnswer.ts"
-import { countCalls } from "./wire/Conversation.ts"
-import { healthOf } from "./wire/Health.ts"
-import { readFailure } from "./wire/ReadFailure.ts"
+import { wireProvider } from "./wire/WireProvider.ts"
 
 export interface GoogleOptions {
   readonly apiKey: Redacted.Redacted
@@ -25,23 +22,14 @@ export const makeGoogleProvider = ({
   apiKey,
   baseUrl
 }: GoogleOptions): Effect.Effect<ModelProvider, never, HttpClient.HttpClient> =>
-  Effect.map(makeGoogleWire({ baseUrl, apiKey }), (wire) => {
-    const failure = readFailure({ provider: "google", apiKey, kindOf: kindOfRefusal })
-    return {
-      name: "google",
-      chat: (modelId, messages, options) =>
-        wire
-          .chat(wireModel(modelId), generateRequest(modelId, messages, options))
-          .pipe(
-            readAnswer({ provider: "google", model: modelId, callsBefore: countCalls(messages) }),
-            Stream.mapError(failure)
-          ),
-      models: wire.models.pipe(
-        Effect.mapBoth({
-          onFailure: failure,
-          onSuccess: Array.filterMap((entry) => readListed("google", entry))
-        })
-      ),
-      healthy: healthOf("google", wire.ask, failure)
-    }
-  })
+  Effect.map(makeGoogleWire({ baseUrl, apiKey }), (wire) =>
+    wireProvider({
+      provider: "google",
+      apiKey,
+      kindOf: kindOfRefusal,
+      chat: (modelId, messages, options) => wire.chat(wireModel(modelId), generateRequest(modelId, messages, options)),
+      readAnswer,
+      models: wire.models,
+      cheapest: wire.ask
+    })
+  )

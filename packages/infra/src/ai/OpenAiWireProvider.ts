@@ -1,14 +1,11 @@
 import type { ModelProvider } from "@berth/domain/ai/ModelChat"
 import type { HttpClient } from "@effect/platform"
-import { Array, Effect, type Redacted, Stream } from "effect"
-import { readListed } from "./catalogue/ListedModels.ts"
+import { Effect, type Redacted } from "effect"
 import { completionRequest, type OpenAiWireName } from "./openai-wire/CompletionRequest.ts"
 import { kindOfRefusal } from "./openai-wire/KindOfRefusal.ts"
 import { makeOpenAiWire } from "./openai-wire/OpenAiWire.ts"
 import { readAnswer } from "./openai-wire/ReadAnswer.ts"
-import { countCalls } from "./wire/Conversation.ts"
-import { healthOf } from "./wire/Health.ts"
-import { readFailure } from "./wire/ReadFailure.ts"
+import { wireProvider } from "./wire/WireProvider.ts"
 
 export interface OpenAiWireOptions {
   readonly name: OpenAiWireName
@@ -30,32 +27,22 @@ export const makeOpenAiWireProvider = ({
   baseUrl,
   name
 }: OpenAiWireOptions): Effect.Effect<ModelProvider, never, HttpClient.HttpClient> =>
-  Effect.map(makeOpenAiWire({ baseUrl, apiKey }), (wire) => {
-    const failure = readFailure({ provider: name, apiKey, kindOf: kindOfRefusal })
-    // OpenRouter's list of models is public, so it says nothing of the key.
-    const cheapest =
-      name === "openrouter"
-        ? Effect.catchIf(
-            wire.ask("/key"),
-            (refusal) => refusal._tag === "VendorRefused" && refusal.status === 404,
-            () => wire.ask("/models")
-          )
-        : wire.ask("/models")
-    return {
-      name,
-      chat: (modelId, messages, options) =>
-        wire
-          .chat(completionRequest(name, modelId, messages, options))
-          .pipe(
-            readAnswer({ provider: name, model: modelId, callsBefore: countCalls(messages) }),
-            Stream.mapError(failure)
-          ),
-      models: wire.models.pipe(
-        Effect.mapBoth({
-          onFailure: failure,
-          onSuccess: Array.filterMap((entry) => readListed(name, entry))
-        })
-      ),
-      healthy: healthOf(name, cheapest, failure)
-    }
-  })
+  Effect.map(makeOpenAiWire({ baseUrl, apiKey }), (wire) =>
+    wireProvider({
+      provider: name,
+      apiKey,
+      kindOf: kindOfRefusal,
+      chat: (modelId, messages, options) => wire.chat(completionRequest(name, modelId, messages, options)),
+      readAnswer,
+      models: wire.models,
+      // OpenRouter's list of models is public, so it says nothing of the key.
+      cheapest:
+        name === "openrouter"
+          ? Effect.catchIf(
+              wire.ask("/key"),
+              (refusal) => refusal._tag === "VendorRefused" && refusal.status === 404,
+              () => wire.ask("/models")
+            )
+          : wire.ask("/models")
+    })
+  )

@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall } from "@berth/domain/ai/ModelChat"
 import { countCalls, readConversation } from "@berth/infra/ai/wire/Conversation"
 import { endAfterLast } from "@berth/infra/ai/wire/EndAfterLast"
-import { readEvents } from "@berth/infra/ai/wire/EventStream"
+import { hearEvents } from "@berth/infra/ai/wire/EventStream"
 import { tidy } from "@berth/infra/ai/wire/ReadFailure"
 import { retryAfterOf } from "@berth/infra/ai/wire/RetryAfter"
 import { argumentsOf, type CallPiece, gatherCall, type GatheredCall } from "@berth/infra/ai/wire/ToolCalls"
@@ -11,6 +11,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Chunk, Duration, Effect, FastCheck, Fiber, Queue, Redacted, Stream, TestClock } from "effect"
 
 describe("events", () => {
+  const readEvents = (some: Stream.Stream<Uint8Array>) => hearEvents(Stream.decodeText(some))
   const bytes = new TextEncoder().encode(
     `: hello\n\ndata: {"a":"日本"}\r\n\r\nevent: x\r\ndata: two\r\ndata:lines\n\ndata\r\rdata: [DONE]\n\ndata: cut`
   )

@@ -1,11 +1,10 @@
 import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import { Effect, Option, type Redacted, Schema, Stream } from "effect"
-import { endAfterLast } from "../wire/EndAfterLast.ts"
-import { readEvents } from "../wire/EventStream.ts"
+import { Effect, type Redacted, Schema, Stream } from "effect"
 import { entriesIn } from "../wire/ModelList.ts"
-import { bytesOf, makeVendorClient, typeOf, unexpectedType } from "../wire/VendorClient.ts"
+import { eventReader, postForStream, readStream } from "../wire/ReadStream.ts"
+import { makeVendorClient, typeOf, unexpectedType } from "../wire/VendorClient.ts"
 import type { WireEvent } from "../wire/WireEvent.ts"
-import { AnswerIsNonsense, type WireFailure } from "../wire/WireFailure.ts"
+import type { WireFailure } from "../wire/WireFailure.ts"
 import { AnswerEvent, type MessagesBody, StreamEvent } from "./WireBodies.ts"
 import { refusalOf, refusalOfBody } from "./WireRefusals.ts"
 
@@ -28,22 +27,17 @@ const wholeList = "1000"
 
 const isOfAnswer = Schema.is(AnswerEvent)
 
-const readEvent = (data: string): Effect.Effect<AnthropicEvent, WireFailure> => {
-  const event = Schema.decodeUnknownOption(StreamEvent)(data)
-  if (Option.isNone(event)) return Effect.fail(new AnswerIsNonsense({ reason: "an event that cannot be read" }))
-  if ("error" in event.value) return Effect.fail(refusalOf(event.value.error, null, undefined))
-  if (isOfAnswer(event.value)) return Effect.succeed({ type: "chunk", chunk: event.value })
-  return Effect.succeed({ type: event.value.type === "message_stop" ? "done" : "sign-of-life" })
-}
+const readEvents = readStream<AnswerEvent>({
+  read: eventReader(StreamEvent, (event): Effect.Effect<AnthropicEvent, WireFailure> => {
+    if ("error" in event) return Effect.fail(refusalOf(event.error, null, undefined))
+    if (isOfAnswer(event)) return Effect.succeed({ type: "chunk", chunk: event })
+    return Effect.succeed({ type: event.type === "message_stop" ? "done" : "sign-of-life" })
+  }),
+  isLast: ({ type }) => type === "done"
+})
 
 const readAnswer = (response: HttpClientResponse.HttpClientResponse): Stream.Stream<AnthropicEvent, WireFailure> =>
-  typeOf(response) === "text/event-stream"
-    ? bytesOf(response).pipe(
-        readEvents,
-        Stream.mapEffect((heard) => (heard.type === "event" ? readEvent(heard.data) : Effect.succeed(heard))),
-        endAfterLast(({ type }) => type === "done")
-      )
-    : Stream.fail(unexpectedType(response))
+  typeOf(response) === "text/event-stream" ? readEvents(response) : Stream.fail(unexpectedType(response))
 
 /** The wire that Anthropic speaks, in its words. */
 export const makeAnthropicWire = (options: {
@@ -58,14 +52,7 @@ export const makeAnthropicWire = (options: {
       readRefusal: refusalOfBody
     }),
     ({ ask, read, send }) => ({
-      chat: (body) =>
-        HttpClientRequest.post("/messages").pipe(
-          HttpClientRequest.accept("text/event-stream"),
-          HttpClientRequest.bodyUnsafeJson(body),
-          send,
-          Effect.map(readAnswer),
-          Stream.unwrapScoped
-        ),
+      chat: (body) => postForStream(send, readAnswer)("/messages", body),
       models: HttpClientRequest.get("/models").pipe(
         HttpClientRequest.acceptJson,
         HttpClientRequest.setUrlParam("limit", wholeList),

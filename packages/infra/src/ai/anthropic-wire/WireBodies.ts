@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { maybe } from "../wire/Maybe.ts"
 
 export type UserBlock =
   | { readonly type: "text"; readonly text: string }
@@ -27,8 +28,6 @@ export interface MessagesBody {
   readonly temperature?: number
   readonly top_p?: number
 }
-
-const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
 
 /** Counts so far; what is read from or written to the vendor's cache is part of the prompt, and not in `input_tokens`. */
 export const WireUsage = Schema.Struct({

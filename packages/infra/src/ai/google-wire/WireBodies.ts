@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { maybe } from "../wire/Maybe.ts"
 
 export type WirePart =
   | { readonly text: string }
@@ -37,8 +38,6 @@ export interface GenerateBody {
     readonly maxOutputTokens?: number
   }
 }
-
-const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
 
 /** A count of nothing is left out. */
 export const WireUsage = Schema.Struct({

@@ -1,6 +1,5 @@
-import type { Headers } from "@effect/platform"
-import { Array, Duration, Option, Schema } from "effect"
-import { retryAfterOf } from "../wire/RetryAfter.ts"
+import { Array, Duration, Schema } from "effect"
+import { readRefusalBody } from "../wire/Refusals.ts"
 import { VendorRefused } from "../wire/WireFailure.ts"
 import { ErrorBody, ErrorDetail, type WireError } from "./WireBodies.ts"
 
@@ -31,13 +30,4 @@ export const refusalOf = (
   })
 }
 
-/** An answer whose status says that it failed; a body that is not the vendor's (a proxy's page) is left out. */
-export const refusalOfBody = (body: string, status: number, headers: Headers.Headers, now: number): VendorRefused =>
-  refusalOf(
-    Option.match(Schema.decodeUnknownOption(ErrorBody)(body), {
-      onNone: () => ({}),
-      onSome: ({ error }) => error
-    }),
-    status,
-    retryAfterOf(headers, now)
-  )
+export const refusalOfBody = readRefusalBody(ErrorBody, refusalOf)

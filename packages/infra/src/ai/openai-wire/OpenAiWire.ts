@@ -1,9 +1,8 @@
 import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import { Effect, Option, type Redacted, Schema, Stream } from "effect"
-import { endAfterLast } from "../wire/EndAfterLast.ts"
-import { readEvents } from "../wire/EventStream.ts"
 import { entriesIn } from "../wire/ModelList.ts"
-import { bytesOf, makeVendorClient, textOf, typeOf, unexpectedType } from "../wire/VendorClient.ts"
+import { eventReader, postForStream, readStream } from "../wire/ReadStream.ts"
+import { makeVendorClient, textOf, typeOf, unexpectedType } from "../wire/VendorClient.ts"
 import type { WireEvent } from "../wire/WireEvent.ts"
 import { AnswerIsNonsense, type WireFailure } from "../wire/WireFailure.ts"
 import { Completion, type CompletionBody, type CompletionChunk, StreamEvent } from "./WireBodies.ts"
@@ -20,14 +19,16 @@ export interface OpenAiWire {
   readonly ask: (path: string) => Effect.Effect<void, WireFailure>
 }
 
-const readEvent = (data: string): Effect.Effect<OpenAiEvent, WireFailure> => {
-  if (data.trim() === "[DONE]") return Effect.succeed({ type: "done" })
-  const event = Schema.decodeUnknownOption(StreamEvent)(data)
-  if (Option.isNone(event)) return Effect.fail(new AnswerIsNonsense({ reason: "an event that cannot be read" }))
-  return "error" in event.value
-    ? Effect.fail(refusalOf(event.value.error, null, undefined))
-    : Effect.succeed({ type: "chunk", chunk: event.value })
-}
+const readChunk = eventReader(StreamEvent, (event): Effect.Effect<OpenAiEvent, WireFailure> =>
+  "error" in event
+    ? Effect.fail(refusalOf(event.error, null, undefined))
+    : Effect.succeed({ type: "chunk", chunk: event })
+)
+
+const readEvents = readStream<CompletionChunk>({
+  read: (data) => (data.trim() === "[DONE]" ? Effect.succeed({ type: "done" }) : readChunk(data)),
+  isLast: ({ type }) => type === "done"
+})
 
 /** A whole answer in the words of a streamed one. */
 const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>, WireFailure> => {
@@ -49,11 +50,7 @@ const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>,
 const readAnswer = (response: HttpClientResponse.HttpClientResponse): Stream.Stream<OpenAiEvent, WireFailure> => {
   switch (typeOf(response)) {
     case "text/event-stream":
-      return bytesOf(response).pipe(
-        readEvents,
-        Stream.mapEffect((heard) => (heard.type === "event" ? readEvent(heard.data) : Effect.succeed(heard))),
-        endAfterLast(({ type }) => type === "done")
-      )
+      return readEvents(response)
     case "application/json":
       return Stream.fromIterableEffect(Effect.flatMap(textOf(response), readCompletion))
     default:
@@ -69,14 +66,7 @@ export const makeOpenAiWire = (options: {
   Effect.map(
     makeVendorClient({ ...options, keyHeader: "authorization", readRefusal: refusalOfBody }),
     ({ ask, read, send }) => ({
-      chat: (body) =>
-        HttpClientRequest.post("/chat/completions").pipe(
-          HttpClientRequest.accept("text/event-stream"),
-          HttpClientRequest.bodyUnsafeJson(body),
-          send,
-          Effect.map(readAnswer),
-          Stream.unwrapScoped
-        ),
+      chat: (body) => postForStream(send, readAnswer)("/chat/completions", body),
       models: HttpClientRequest.get("/models").pipe(
         HttpClientRequest.acceptJson,
         read,

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { maybe } from "../wire/Maybe.ts"
 
 export type MessageBody =
   | { readonly role: "system" | "user"; readonly content: string }
@@ -31,8 +32,6 @@ export interface CompletionBody {
   readonly max_tokens?: number
   readonly max_completion_tokens?: number
 }
-
-const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
 
 export const WireUsage = Schema.Struct({
   prompt_tokens: Schema.NonNegativeInt,

@@ -57,8 +57,3 @@ export const hearEvents = <E, R>(texts: Stream.Stream<string, E, R>): Stream.Str
       events.length === 0 ? [{ type: "sign-of-life" }] : events.map((data) => ({ type: "event", data }))
     )
   )
-
-/** Server-sent events as their bytes come in. */
-export const readEvents = <E, R>(
-  bytes: Stream.Stream<Uint8Array, E, R>
-): Stream.Stream<Heard, E | AnswerIsNonsense, R> => hearEvents(Stream.decodeText(bytes))
