@@ -162,6 +162,17 @@ describe("an owner's own keys", () => {
     })
   )
 
+  it.scoped("are no way to have the platform pay", () =>
+    Effect.gen(function* () {
+      const { ask, calls } = yield* scene({
+        keys: new Map([[ada, { anthropic: keyOf("adas") }]]),
+        fails: (provider) => (provider === "anthropic" ? "refused" : null)
+      })
+      expect(yield* Effect.flip(ask(ada))).toMatchObject({ kind: "refused", provider: "anthropic", ownKey: true })
+      expect(calls).toEqual([`anthropic adas ${opus.id}`])
+    })
+  )
+
   it.scoped("keep their own count of failures", () =>
     Effect.gen(function* () {
       const { ask, calls } = yield* scene({
