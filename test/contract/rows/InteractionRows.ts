@@ -112,6 +112,31 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   act("the units are used up", { message: "hello" }, 402, "units_exhausted", { as: ({ spent }) => spent }),
   ...silent.map(([when, during]) => act(when, { message: "hello" }, 500, "not_answered", { during })),
 
+  ...[
+    { when: "what is shown of an event is no id", id: "3", status: 400, code: "invalid_last_event_id" },
+    { when: "the event is of no message", id: "msg_0:3", status: 404, code: "message_not_found" }
+  ].flatMap(({ code, id, status, when }) => {
+    const headers = { accept: "text/event-stream", "last-event-id": id }
+    const row = { when, listener: "web", status, code } as const
+    return [
+      { ...row, route: "POST /api/agent", call: ({ owner }: SceneOf) => ({ as: owner, json: {}, headers }) },
+      {
+        ...row,
+        route: "POST /api/chat",
+        call: ({ owner }: SceneOf) => ({ as: owner, json: { message: "hello" }, headers })
+      }
+    ] as const
+  }),
+  unauthorized("GET /api/agent/messages/:messageId/events"),
+  {
+    when: "there is no such message, whatever else is wrong",
+    listener: "web",
+    route: "GET /api/agent/messages/:messageId/events",
+    call: ({ owner }) => ({ as: owner, headers: { "last-event-id": "3" } }),
+    status: 404,
+    code: "message_not_found"
+  },
+
   unauthorized("POST /api/chat"),
   unauthorized("GET /api/chat"),
   chat("the message is missing", {}, 400, "invalid_request", { fields: ["message"] }),

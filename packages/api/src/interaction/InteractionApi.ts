@@ -3,6 +3,7 @@ import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interactio
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentIsUnknownBody } from "../agents/AgentErrorBodies.ts"
+import { pageNumber } from "../http/Page.ts"
 import { optionalText, payload } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -10,9 +11,13 @@ import { SessionAuth } from "../sessions/SessionAuth.ts"
 import {
   ChatFailedBody,
   ChatSessionIsUnknownBody,
+  LastEventIdIsInvalidBody,
   MessageIsInvalidBody,
+  MessageIsUnknownBody,
   MessageWasNotAnsweredBody,
   NoAgentIsRunningBody,
+  TooManyArePendingBody,
+  TooManySessionsBody,
   UnitsAreExhaustedBody
 } from "./InteractionErrorBodies.ts"
 
@@ -51,6 +56,16 @@ export const InteractionIndex = Schema.Struct({
   endpoints: Schema.Record({ key: Schema.String, value: Schema.String })
 }).annotations({ identifier: "InteractionIndex" })
 
+/** Messages of a conversation that are shown at a time, the newest ones unless `before` names one. */
+const sessionPage = {
+  before: Schema.optional(
+    MessageId.annotations({ description: "Only messages of the conversation before this one of its messages" })
+  ),
+  limit: pageNumber({ least: 1, most: 300, usual: 300 })
+}
+
+const eventText = HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" })
+
 const readActions = ["sessions", "session", "memory"] as const
 
 /** GET /api/agent, with `action` one of sessions, session, memory, or the index without it. */
@@ -59,7 +74,8 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
     payload({
       action: Schema.optional(Schema.Literal(...readActions)),
       sessionId: Schema.optional(ChatSessionId),
-      agentId: Schema.optional(AgentId)
+      agentId: Schema.optional(AgentId),
+      ...sessionPage
     })
   )
   .addSuccess(
@@ -77,7 +93,10 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
 
 const actions = ["chat", "create-session"] as const
 
-/** POST /api/agent: `action` is chat when omitted. With `Accept: text/event-stream` a chat is answered piece by piece. */
+/**
+ * POST /api/agent: `action` is chat when omitted. With `Accept: text/event-stream` a chat is answered piece by piece, and
+ * with `Last-Event-ID` as well nothing is sent: the rest of that event's answer comes.
+ */
 const act = HttpApiEndpoint.post("act", "/api/agent")
   .setPayload(
     payload({
@@ -96,7 +115,11 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
       Schema.Struct({ sessionId: ChatSessionId, status: Schema.Literal("active") })
     )
   )
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(eventText)
+  .addError(LastEventIdIsInvalidBody)
+  .addError(MessageIsUnknownBody)
+  .addError(TooManyArePendingBody)
+  .addError(TooManySessionsBody)
   .addError(MessageIsInvalidBody)
   .addError(AgentIsUnknownBody)
   .addError(NoAgentIsRunningBody)
@@ -113,7 +136,7 @@ export const ChatRecord = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "ChatRecord" })
 
-/** POST /api/chat */
+/** POST /api/chat, piece by piece as POST /api/agent. */
 const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .setPayload(
     payload({
@@ -131,6 +154,10 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
       reply: Schema.String
     })
   )
+  .addSuccess(eventText)
+  .addError(LastEventIdIsInvalidBody)
+  .addError(MessageIsUnknownBody)
+  .addError(TooManyArePendingBody)
   .addError(MessageIsInvalidBody)
   .addError(UnitsAreExhaustedBody)
   .addError(ChatFailedBody)
@@ -141,9 +168,22 @@ const history = HttpApiEndpoint.get("history", "/api/chat")
   .addSuccess(Schema.Struct({ messages: Schema.Array(ChatRecord), count: Schema.Int }))
   .middleware(SessionAuth)
 
+/**
+ * GET /api/agent/messages/:messageId/events: the answer to a message as server-sent events, from its beginning or from what
+ * `Last-Event-ID` names, as a browser's EventSource asks for it; 204 for who has heard all of it.
+ */
+const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/events")
+  .setPath(Schema.Struct({ messageId: MessageId }))
+  .addSuccess(eventText)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(LastEventIdIsInvalidBody)
+  .addError(MessageIsUnknownBody)
+  .middleware(SessionAuth)
+
 export class InteractionApi extends HttpApiGroup.make("interaction")
   .add(read)
   .add(act)
   .add(chat)
   .add(history)
+  .add(events)
   .addError(InternalFailureBody) {}
