@@ -93,7 +93,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
         )
         const last = events.at(-1)?.data
         assert.deepInclude(last, { reply })
-        assert.deepStrictEqual(Object.keys(Object(last)).toSorted(), [...done])
+        assert.hasAllKeys(last, [...done])
         for (let after = 0; after <= events.length; after++) {
           const resumed = yield* say(owner, path, { "last-event-id": `${id}:${after}` })
           assert.strictEqual(resumed.status, 200)

@@ -1,4 +1,4 @@
-import { Effect, Mailbox, Option, Stream } from "effect"
+import { Effect, Mailbox, Option, type Stream } from "effect"
 import type { AnswerDelta, AnswerEvent } from "./AnswerEvent.ts"
 import type { Message } from "./Conversation.ts"
 
