@@ -42,6 +42,8 @@ export interface WebAppOptions {
   /** Whether the web listener calls the agent manager in its process, or over HTTP at the backend listener. */
   readonly managerIs?: "in process" | "remote"
   readonly aiLayerIsPrivate?: boolean
+  /** How long what is in flight may take once a listener closes; a second when absent. */
+  readonly drain?: Duration.Duration
 }
 
 /** A call with who makes it. */
@@ -154,7 +156,7 @@ const make = (options: WebAppOptions) =>
       Layer.succeed(AiLayerIsPrivate, options.aiLayerIsPrivate ?? false),
       Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
     )
-    const listening = (port: number) => ({ host: "127.0.0.1", port, drain: Duration.seconds(1) })
+    const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drain ?? Duration.seconds(1) })
     const remoteManager = AgentManagerClient.layer({ backendUrl, internalApiKey: internalKey }).pipe(
       Layer.provide(FetchHttpClient.layer)
     )

@@ -8,6 +8,7 @@ import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { Allowances } from "@berth/domain/billing/Allowances"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
+import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { Conversations } from "@berth/domain/interaction/Conversations"
@@ -27,8 +28,10 @@ export const web = Layer.mergeAll(
   Accounts.Default,
   CredentialsSignIn.Default,
   Conversations.Default,
-  AgentConfiguration.Default
+  AgentConfiguration.Default,
+  GatewayAccess.Default
 ).pipe(
+  Layer.provideMerge(Users.Default),
   Layer.provideMerge(Credentials.Default),
   Layer.provideMerge(Agents.Default),
   Layer.provideMerge(Instances.Default)

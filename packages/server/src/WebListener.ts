@@ -16,6 +16,9 @@ import { requestRules } from "./http/RequestRules.ts"
 import { routesOf } from "./http/RouteTable.ts"
 import * as InstancesHttp from "./instances/InstancesHttp.ts"
 import * as OwnInstanceHttp from "./instances/OwnInstanceHttp.ts"
+import * as AgentSocketHttp from "./interaction/AgentSocketHttp.ts"
+import * as AgentSockets from "./interaction/AgentSockets.ts"
+import { hideTokens } from "./interaction/SocketCredentials.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as RateLimitsHttp from "./limits/RateLimitsHttp.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
@@ -40,17 +43,25 @@ const middlewares = Layer.mergeAll(
   RateLimitsHttp.layer
 )
 
-const table = [...routesOf(WebApi), ...HealthHttp.healthRoutes, ...Documentation.documentationRoutes]
+const table = [
+  ...routesOf(WebApi),
+  ...HealthHttp.healthRoutes,
+  ...Documentation.documentationRoutes,
+  ...AgentSocketHttp.agentSocketRoutes
+]
 
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(WebApi, { openapiPath: "/openapi.json" }).pipe(
     Layer.provide(groups),
-    Layer.provide(middlewares),
-    Layer.provide(SessionAuthHttp.RequestSession.Default)
+    Layer.provide(middlewares)
   ),
+  AgentSocketHttp.layer,
   Documentation.layer(WebApi),
   HealthHttp.layer
-).pipe(Layer.provide(requestRules(table, { sameOrigin: true, bodyLimit: () => defaultBodyLimit })))
+).pipe(
+  Layer.provide(SessionAuthHttp.RequestSession.Default),
+  Layer.provide(requestRules(table, { sameOrigin: true, bodyLimit: () => defaultBodyLimit }))
+)
 
 /** The public listener. */
 export const layer = (options: Listener.ListenerOptions) =>
@@ -60,4 +71,10 @@ export const layer = (options: Listener.ListenerOptions) =>
       disableListenLog: true,
       routerConfig: Listener.routerConfig
     })
-  ).pipe(Layer.provide(Idempotency.Default), Layer.provide(SessionCookie.layer), Layer.provide(Listener.layer(options)))
+  ).pipe(
+    // Closes its sockets while the listener still has their connections.
+    Layer.provide(AgentSockets.layer(options)),
+    Layer.provide(Idempotency.Default),
+    Layer.provide(SessionCookie.layer),
+    Layer.provide(Listener.layer({ ...options, prepare: hideTokens }))
+  )

@@ -35,6 +35,11 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       return found
     })
 
+    /** Those of the sessions that have not ended; asking is no use of them. */
+    const stillOpen = Effect.fn("Sessions.stillOpen")(function* (ids: ReadonlyArray<SessionId>) {
+      return yield* repository.stillOpen(ids, yield* DateTime.now)
+    })
+
     const close = Effect.fn("Sessions.close")(function* (token: Redacted.Redacted) {
       yield* repository.removeByTokenHash(tokens.hash(token))
     })
@@ -44,7 +49,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* repository.removeAllOf(userId, kept)
     })
 
-    return { open, authenticate, close, closeOthers }
+    return { open, authenticate, stillOpen, close, closeOthers }
   })
 }) {}
 

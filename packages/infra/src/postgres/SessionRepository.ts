@@ -3,7 +3,7 @@ import { Session, SessionId } from "@berth/domain/sessions/Session"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { affected, first } from "./Rows.ts"
+import { affected, all, first } from "./Rows.ts"
 import { storableText } from "./Storable.ts"
 import { toUser, UserRow } from "./UserRow.ts"
 
@@ -13,6 +13,8 @@ const SessionWithUser = Schema.Struct({
   startedAt: Schema.DateTimeUtcFromDate,
   expiresAt: Schema.DateTimeUtcFromDate
 })
+
+const Open = Schema.Struct({ id: SessionId })
 
 export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
   SessionRepository,
@@ -44,6 +46,14 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           }),
           user: toUser(found)
         }))
+      }),
+      stillOpen: Effect.fn("SessionRepository.stillOpen")(function* (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) {
+        const rows = yield* sql`
+          select id from sessions where ${sql.in("id", ids)} and expires_at > ${DateTime.toDate(now)}`.pipe(
+          all(Open),
+          Effect.orDie
+        )
+        return new Set(rows.map(({ id }) => id))
       }),
       renew: Effect.fn("SessionRepository.renew")(function* (id: SessionId, expiresAt: DateTime.Utc) {
         yield* sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`.pipe(Effect.orDie)
