@@ -10,6 +10,7 @@ import { connect as netConnect } from "node:net"
 import { eventually } from "../conformance/Eventually.ts"
 import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
 import { connect, type Frame, refusalOf, type SocketCall, type SocketClient } from "../support/SocketClient.ts"
+import { storedAgent } from "../support/Samples.ts"
 import * as App from "../support/WebApp.ts"
 import { assertError } from "./Answers.ts"
 import { type OwnerWithAgent, ownerWithAgent, useUpUnits } from "./Scene.ts"
@@ -220,6 +221,11 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
       const { messageId } = yield* chat(yield* socketOf(stranger), "mine")
       client.send({ type: "resume", lastEventId: `${messageId}:0` })
       yield* client.until((frame) => frame["code"] === "message_not_found")
+      // Of the same owner, and of another agent.
+      const sibling = { ...owner, agent: yield* storedAgent(owner.user.id) }
+      const said = yield* chat(yield* socketOf(sibling), "to the other one")
+      client.send({ type: "resume", lastEventId: `${said.messageId}:1` })
+      yield* client.until((frame) => frame["id"] === `${said.messageId}:1` && frame["code"] === "message_not_found")
       yield* useUpUnits(owner)
       assert.strictEqual(yield* codeOf("spent"), "units_exhausted")
       const { changeStatus } = yield* AgentRepository
