@@ -221,16 +221,24 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
       const { messageId } = yield* chat(yield* socketOf(stranger), "mine")
       client.send({ type: "resume", lastEventId: `${messageId}:0` })
       yield* client.until((frame) => frame["code"] === "message_not_found")
-      // Of the same owner, and of another agent.
-      const sibling = { ...owner, agent: yield* storedAgent(owner.user.id) }
-      const said = yield* chat(yield* socketOf(sibling), "to the other one")
-      client.send({ type: "resume", lastEventId: `${said.messageId}:1` })
-      yield* client.until((frame) => frame["id"] === `${said.messageId}:1` && frame["code"] === "message_not_found")
       yield* useUpUnits(owner)
       assert.strictEqual(yield* codeOf("spent"), "units_exhausted")
       const { changeStatus } = yield* AgentRepository
       yield* changeStatus(owner.agent.id, "running", "stopped")
       assert.strictEqual(yield* codeOf("stopped"), "no_running_agent")
+    })
+  )
+
+  it.scoped("is its agent's alone: another agent's answers are not there, though the owner is the same", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const sibling = { ...owner, agent: yield* storedAgent(owner.user.id) }
+      const [client, other] = [yield* socketOf(owner), yield* socketOf(sibling)]
+      const { frames, messageId } = yield* chat(other, "to the other one")
+      client.send({ type: "resume", lastEventId: `${messageId}:1` })
+      yield* client.until(ofType("error"))
+      assert.deepInclude(client.frames.at(-1), { id: `${messageId}:1`, code: "message_not_found" })
+      assert.isTrue(frames.length > 1)
     })
   )
 
