@@ -83,6 +83,25 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
     })
   )
 
+  it.effect("says the statuses of those there are", () =>
+    Effect.gen(function* () {
+      const agents = yield* AgentRepository
+      const owner = yield* storedUser()
+      const [running, stopped] = yield* Effect.all([
+        storedAgent(owner.id, { status: "running" }),
+        storedAgent(owner.id, { status: "stopped" })
+      ])
+      assert.deepStrictEqual(
+        yield* agents.statusesOf([running.id, stopped.id, AgentId.make("agt_none"), AgentId.make("agt_\u0000")]),
+        new Map([
+          [running.id, "running"],
+          [stopped.id, "stopped"]
+        ] as const)
+      )
+      assert.deepStrictEqual(yield* agents.statusesOf([]), new Map())
+    })
+  )
+
   it.effect("shows an agent to its owner alone, newest first", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository

@@ -229,6 +229,61 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
+  it.effect("finds a message for who has sent it, and its reply", () =>
+    Effect.gen(function* () {
+      const { findMessage, findReply } = yield* ConversationRepository
+      const { session, user } = yield* conversation
+      const stranger = yield* storedUser()
+      const message = yield* say(session, "hello")
+      assert.deepStrictEqual(yield* findMessage(user.id, message.id), Option.some(message))
+      assert.deepStrictEqual(yield* findReply(message), Option.none())
+      const answered = yield* reply(message, "hi")
+      assert.deepStrictEqual(yield* findReply(message), answered)
+      assert.deepStrictEqual(yield* findMessage(stranger.id, message.id), Option.none())
+      assert.deepStrictEqual(yield* findMessage(user.id, MessageId.make("msg_\u0000")), Option.none())
+      assert.deepStrictEqual(yield* findMessage(user.id, Option.getOrThrow(answered).id), Option.none())
+    })
+  )
+
+  it.effect("takes no more messages than may wait, and none for a session that is gone", () =>
+    Effect.gen(function* () {
+      const { appendUserMessage, fail, removeSessions } = yield* ConversationRepository
+      const { open, session, user } = yield* conversation
+      const other = yield* open()
+      const limits = { session: 2, user: 3 }
+      const add = (to: ChatSession) =>
+        Effect.flatMap(newMessageId, (id) =>
+          appendUserMessage(
+            { id, sessionId: to.id, content: "hello", topic: null, platform: "web" },
+            minute(5),
+            Option.none(),
+            limits
+          )
+        )
+      const first = yield* add(session)
+      yield* add(session)
+      assert.deepInclude(yield* Effect.flip(add(session)), { _tag: "TooManyArePending", of: "session", limit: 2 })
+      yield* add(other)
+      assert.deepInclude(yield* Effect.flip(add(other)), { _tag: "TooManyArePending", of: "user", limit: 3 })
+      yield* fail(first.id)
+      assert.strictEqual((yield* add(session)).seq, 5)
+      yield* removeSessions(user.id)
+      assert.deepInclude(yield* Effect.flip(add(session)), { _tag: "ChatSessionIsUnknown" })
+    })
+  )
+
+  it.effect("opens no more sessions than a user may have", () =>
+    Effect.gen(function* () {
+      const { findSession, insertSession } = yield* ConversationRepository
+      const { session, user } = yield* conversation
+      const another = (n: number) => ({ ...session, id: ChatSessionId.make(`${session.id}${n}`) })
+      assert.isTrue(yield* insertSession(another(2), 2))
+      assert.isFalse(yield* insertSession(another(3), 2))
+      assert.deepStrictEqual(yield* findSession(user.id, another(2).id), Option.some(another(2)))
+      assert.deepStrictEqual(yield* findSession(user.id, another(3).id), Option.none())
+    })
+  )
+
   it.effect("lists and counts a user's messages over all sessions, newest first", () =>
     Effect.gen(function* () {
       const { countOfUser, listOfUser } = yield* ConversationRepository

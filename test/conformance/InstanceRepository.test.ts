@@ -48,6 +48,29 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
+  it.effect("marks a gateway token: the same mark as long as it is the same, and never the token", () =>
+    Effect.gen(function* () {
+      const instances = yield* InstanceRepository
+      const sql = yield* SqlClient
+      const [user, other, none] = yield* Effect.all([storedUser(), storedUser(), storedUser()])
+      for (const { id, referralCode } of [user, other, none]) yield* instances.ensure(id, referralCode)
+      const token = yield* instances.gatewayToken(user.id)
+      yield* instances.gatewayToken(other.id)
+      const marks = instances.gatewayMarks([user.id, other.id, none.id])
+      const before = yield* marks
+      assert.sameMembers([...before.keys()], [user.id, other.id])
+      assert.notStrictEqual(before.get(user.id), before.get(other.id))
+      assert.notInclude([...before.values()], Redacted.value(token))
+      assert.deepStrictEqual(yield* marks, before)
+      yield* sql`update instances set gateway_token_sealed = null where user_id = ${user.id}`
+      yield* instances.gatewayToken(user.id)
+      const after = yield* marks
+      assert.notStrictEqual(after.get(user.id), before.get(user.id))
+      assert.strictEqual(after.get(other.id), before.get(other.id))
+      assert.deepStrictEqual(yield* instances.gatewayMarks([]), new Map())
+    })
+  )
+
   it.effect("changes what is named, and lists what should be up", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository

@@ -78,6 +78,26 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
+  it.effect("says which of many have not ended", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const user = yield* storedUser()
+      const [open, expired, removed] = yield* Effect.all([
+        storedSession(user.id, after(2)),
+        storedSession(user.id, after(1)),
+        storedSession(user.id, after(2))
+      ])
+      yield* sessions.remove(removed.session.id)
+      const asked = [open, expired, removed].map(({ session }) => session.id)
+      assert.deepStrictEqual(
+        yield* sessions.stillOpen([...asked, SessionId.make("ses_none")], after(1)),
+        new Set([open.session.id])
+      )
+      assert.deepStrictEqual(yield* sessions.stillOpen([], start), new Set())
+      yield* sessions.remove(expired.session.id)
+    })
+  )
+
   it.effect("removes one, one by its token, all of a user but one, and those that have expired", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository

@@ -1,24 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import type { HttpAnswer } from "../support/HttpCall.ts"
 import * as App from "../support/WebApp.ts"
+import { eventsOf } from "./Events.ts"
 import * as s from "./Shapes.ts"
 import { ownerWithAgent } from "./Scene.ts"
 
 const messages = [{ role: "user", content: "hello" }]
-
-/** The events of a stream: name, id and datum. */
-const eventsOf = ({ text }: HttpAnswer) =>
-  text
-    .split("\n\n")
-    .filter((frame) => frame.startsWith("event:"))
-    .map((frame) => {
-      const fields = new Map(
-        frame.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)])
-      )
-      const data: unknown = JSON.parse(fields.get("data") ?? "null")
-      return { event: fields.get("event"), id: fields.get("id"), data }
-    })
 
 layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
   it.effect("of an agent comes in pieces, then whole, each with an id", () =>

@@ -10,7 +10,7 @@ import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
 
 /** What a parameter of a path names: how to find the owner's, an id that nobody has, and what a stranger is told. */
 interface Kind {
-  readonly of: (owner: OwnerWithAgent) => string
+  readonly of: (owner: OwnerWithAgent) => string | ReturnType<typeof messageOf>
   readonly guessed: string
   readonly refusal: number
 }
@@ -18,7 +18,21 @@ interface Kind {
 const agent: Kind = { of: ({ agent: { id } }) => id, guessed: "agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 const instance: Kind = { of: ({ user: { id } }) => id, guessed: "usr_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 403 }
 
+/** A message that an owner has sent. */
+const messageOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.WebApp
+    const { body } = yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } })
+    return String(body["id"])
+  })
+const idOf = (kind: Kind, owner: OwnerWithAgent) => {
+  const id = kind.of(owner)
+  return typeof id === "string" ? Effect.succeed(id) : id
+}
+const message: Kind = { of: messageOf, guessed: "msg_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
+
 const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
+  [/^\/api\/agent\/messages\/:messageId(\/|$)/, message],
   [/^\/api\/agents\/:id(\/|$)/, agent],
   [/^\/api\/agents\/provision\/:id$/, agent],
   [/^\/api\/instance\/:userId(\/|$)/, instance]
@@ -86,11 +100,12 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
         Effect.gen(function* () {
           const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
           const { calls } = yield* ScriptedAgentManager
+          const owned = yield* idOf(kind, owner)
           const before = (yield* calls).length
-          const ofAnother = yield* send(route, kind.of(owner), stranger)
+          const ofAnother = yield* send(route, owned, stranger)
           assert.strictEqual(ofAnother.status, kind.refusal, ofAnother.text)
           assert.notInclude(ofAnother.text, owner.user.id)
-          for (const id of [kind.guessed, kind.of(owner).toUpperCase(), `${kind.of(owner)}%20`, ...malformed])
+          for (const id of [kind.guessed, owned.toUpperCase(), `${owned}%20`, ...malformed])
             assert.strictEqual(seen(yield* send(route, id, stranger)), seen(ofAnother), id)
           assert.deepStrictEqual((yield* calls).slice(before), [])
         })
@@ -99,7 +114,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
       it.effect(`${name} tells nobody anything`, () =>
         Effect.gen(function* () {
           const owner = yield* ownerWithAgent()
-          const ofSomebody = yield* send(route, kind.of(owner))
+          const ofSomebody = yield* send(route, yield* idOf(kind, owner))
           assert.strictEqual(ofSomebody.status, 401, ofSomebody.text)
           for (const id of [kind.guessed, ...malformed])
             assert.strictEqual(seen(yield* send(route, id)), seen(ofSomebody), id)
@@ -109,7 +124,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
       it.effect(`${name} lets its owner in`, () =>
         Effect.gen(function* () {
           const owner = yield* ownerWithAgent()
-          const own = yield* send(route, kind.of(owner), owner)
+          const own = yield* send(route, yield* idOf(kind, owner), owner)
           assert.notInclude([401, 403, 404, 405], own.status, own.text)
           assert.isBelow(own.status, 500, own.text)
         })

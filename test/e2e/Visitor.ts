@@ -100,10 +100,10 @@ export const visit = (webUrl: string) =>
       )
 
     /** A stream's events as they come; fails when there is no stream. */
-    const events = (path: string, body: unknown) =>
+    const events = (path: string, body: unknown, more: RawOptions["headers"] = {}) =>
       Stream.unwrap(
         Effect.gen(function* () {
-          const options = { body, headers: { accept: "text/event-stream" } }
+          const options = { body, headers: { accept: "text/event-stream", ...more } }
           const response = yield* http.execute(requestOf("POST", path, options))
           const { headers, status } = response
           if (status !== 200)
@@ -115,6 +115,9 @@ export const visit = (webUrl: string) =>
           )
         })
       ).pipe(Stream.timeoutFail(() => new NoAnswerInTime({ request: `POST ${path}` }), patience))
+
+    /** The rest of a stream, behind an event. */
+    const resume = (path: string, lastEventId: string) => events(path, {}, { "last-event-id": lastEventId })
 
     const register = (account: Account) =>
       api.accounts.register({ payload: { email: account.email, password: Redacted.make(account.password) } })
@@ -146,6 +149,7 @@ export const visit = (webUrl: string) =>
       api,
       raw,
       events,
+      resume,
       register,
       signIn,
       provision,

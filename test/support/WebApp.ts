@@ -50,6 +50,8 @@ export interface WebAppOptions {
   readonly maxWaitingHashes?: number
   /** A migrated database; by default one of its own. */
   readonly databaseUrl?: Redacted.Redacted
+  /** How long what is in flight may take once a listener closes; a second when absent. */
+  readonly drain?: Duration.Duration
 }
 
 /** A call with who makes it. */
@@ -174,7 +176,7 @@ const make = (options: WebAppOptions) =>
       Layer.succeed(AiLayerIsPrivate, options.aiLayerIsPrivate ?? false),
       Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
     )
-    const listening = (port: number) => ({ host: "127.0.0.1", port, drain: Duration.seconds(1) })
+    const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drain ?? Duration.seconds(1) })
     const remoteManager = AgentManagerClient.layer({ backendUrl, internalApiKey: internalKey }).pipe(
       Layer.provide(FetchHttpClient.layer)
     )

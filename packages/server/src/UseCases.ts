@@ -10,6 +10,7 @@ import { Allowances } from "@berth/domain/billing/Allowances"
 import { CellContents } from "@berth/domain/instances/CellContents"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
+import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
 import { Instances } from "@berth/domain/instances/Instances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
@@ -36,9 +37,11 @@ export const web = Layer.mergeAll(
   CredentialsSignIn.Default,
   CredentialVault.Default,
   BearerSessions.Default,
-  AgentHealth.Default
+  AgentHealth.Default,
+  GatewayAccess.Default
 ).pipe(
   Layer.provideMerge(Layer.merge(Conversations.Default, AgentConfiguration.Default)),
+  Layer.provideMerge(Users.Default),
   Layer.provideMerge(Credentials.Default),
   Layer.provideMerge(Agents.Default),
   Layer.provideMerge(Instances.Default)

@@ -18,6 +18,9 @@ import { routesOf } from "./http/RouteTable.ts"
 import { withHiddenHeaders } from "./http/SpanSecrets.ts"
 import * as InstancesHttp from "./instances/InstancesHttp.ts"
 import * as OwnInstanceHttp from "./instances/OwnInstanceHttp.ts"
+import * as AgentSocketHttp from "./interaction/AgentSocketHttp.ts"
+import * as AgentSockets from "./interaction/AgentSockets.ts"
+import { hideTokens } from "./interaction/SocketCredentials.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as RateLimitsHttp from "./limits/RateLimitsHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
@@ -46,17 +49,23 @@ const middlewares = Layer.mergeAll(
   RateLimitsHttp.layer
 )
 
-const table = [...routesOf(WebApi), ...HealthHttp.healthRoutes, ...Documentation.documentationRoutes]
+const table = [
+  ...routesOf(WebApi),
+  ...HealthHttp.healthRoutes,
+  ...Documentation.documentationRoutes,
+  ...AgentSocketHttp.agentSocketRoutes
+]
 
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(WebApi, { openapiPath: "/openapi.json" }).pipe(
     Layer.provide(groups),
-    Layer.provide(middlewares),
-    Layer.provide(SessionAuthHttp.RequestSession.Default)
+    Layer.provide(middlewares)
   ),
+  AgentSocketHttp.layer,
   Documentation.layer(WebApi),
   HealthHttp.layer
 ).pipe(
+  Layer.provide(SessionAuthHttp.RequestSession.Default),
   Layer.provide(requestRules(table, { sameOrigin: true, bodyLimit: () => defaultBodyLimit, caller: CallerHttp.client }))
 )
 
@@ -70,7 +79,9 @@ export const layer = (options: Listener.ListenerOptions) =>
     })
   ).pipe(
     withHiddenHeaders,
+    // Closes its sockets while the listener still has their connections.
+    Layer.provide(AgentSockets.layer(options)),
     Layer.provide(Idempotency.Default),
     Layer.provide(SessionCookie.layer),
-    Layer.provide(Listener.layer(options))
+    Layer.provide(Listener.layer({ ...options, prepare: hideTokens }))
   )

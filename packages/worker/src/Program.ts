@@ -46,7 +46,8 @@ export const program = (settings: Settings) =>
       const { drainSeconds, provisionConcurrency, tasksConcurrency } = settings.worker
       return Worker.layer({
         concurrency: { tasks: tasksConcurrency, provision: provisionConcurrency },
-        drain: Duration.seconds(drainSeconds)
+        drain: Duration.seconds(drainSeconds),
+        streamRetention: settings.streamRetention
       }).pipe(
         Layer.provide(health(settings)),
         Layer.provide(AgentManagerClient.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),

@@ -1,5 +1,6 @@
 import { Layer } from "effect"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
+import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
 import * as Consumers from "./jobs/Consumers.ts"
 import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as StuckAgents from "./jobs/StuckAgents.ts"
@@ -7,12 +8,13 @@ import * as ExpiredIdempotencyKeys from "./limits/ExpiredIdempotencyKeys.ts"
 import * as ExpiredSessions from "./sessions/ExpiredSessions.ts"
 
 /** Everything a worker does, over the domain's ports: the jobs, and what has to be looked after now and again. */
-export const layer = (options: Consumers.ConsumerOptions) =>
+export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.RetentionOptions) =>
   Layer.mergeAll(
     Consumers.layer(options),
     OutboxRelay.layer,
     StuckAgents.layer,
     AbandonedTurns.layer,
+    ExpiredAnswerEvents.layer(options),
     ExpiredSessions.layer,
     ExpiredIdempotencyKeys.layer
   )

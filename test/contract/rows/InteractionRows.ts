@@ -219,6 +219,30 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     status: 404,
     code: "agent_not_found"
   },
+  ...[
+    { when: "what is shown of an event is no id", id: "3", status: 400, code: "invalid_last_event_id" },
+    { when: "the event is of no message", id: "msg_0:3", status: 404, code: "message_not_found" }
+  ].flatMap(({ code, id, status, when }) => {
+    const headers = { accept: "text/event-stream", "last-event-id": id }
+    const row = { when, listener: "web", status, code } as const
+    return [
+      { ...row, route: "POST /api/agent", call: ({ owner }: SceneOf) => ({ as: owner, json: {}, headers }) },
+      {
+        ...row,
+        route: "POST /api/chat",
+        call: ({ owner }: SceneOf) => ({ as: owner, json: { message: "hello" }, headers })
+      }
+    ] as const
+  }),
+  unauthorized("GET /api/agent/messages/:messageId/events"),
+  {
+    when: "there is no such message, whatever else is wrong",
+    listener: "web",
+    route: "GET /api/agent/messages/:messageId/events",
+    call: ({ owner }) => ({ as: owner, headers: { "last-event-id": "3" } }),
+    status: 404,
+    code: "message_not_found"
+  },
 
   unauthorized("POST /api/chat"),
   unauthorized("GET /api/chat"),

@@ -10,6 +10,7 @@ import {
   ConfigurationIsNotAppliedBody,
   PlanFeatureIsRequiredBody
 } from "../agents/AgentErrorBodies.ts"
+import { pageNumber } from "../http/Page.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
@@ -19,10 +20,14 @@ import {
   ChatSessionIsUnknownBody,
   CredentialIsInvalidBody,
   CredentialKeyIsUnknownBody,
+  LastEventIdIsInvalidBody,
   MessageIsInvalidBody,
+  MessageIsUnknownBody,
   MessageWasNotAnsweredBody,
   NoAgentIsRunningBody,
   SkillIsUnknownBody,
+  TooManyArePendingBody,
+  TooManySessionsBody,
   UnitsAreExhaustedBody
 } from "./InteractionErrorBodies.ts"
 
@@ -79,6 +84,16 @@ export const InteractionIndex = Schema.Struct({
   endpoints: Schema.Record({ key: Schema.String, value: Schema.String })
 }).annotations({ identifier: "InteractionIndex" })
 
+/** Messages of a conversation that are shown at a time, the newest ones unless `before` names one. */
+const sessionPage = {
+  before: Schema.optional(
+    MessageId.annotations({ description: "Only messages of the conversation before this one of its messages" })
+  ),
+  limit: pageNumber({ least: 1, most: 300, usual: 300 })
+}
+
+const eventText = HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" })
+
 const readActions = ["health", "sessions", "session", "memory", "skills", "credentials"] as const
 
 /** GET /api/agent, with `action` one of health, sessions, session, memory, skills, credentials, or the index without it. */
@@ -87,7 +102,8 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
     payload({
       action: Schema.optional(Schema.Literal(...readActions)),
       sessionId: Schema.optional(ChatSessionId),
-      agentId: Schema.optional(AgentId)
+      agentId: Schema.optional(AgentId),
+      ...sessionPage
     })
   )
   .addSuccess(
@@ -110,7 +126,10 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
 
 const actions = ["chat", "create-session", "update-skill", "set-credential"] as const
 
-/** POST /api/agent: `action` is chat when omitted. With `Accept: text/event-stream` a chat is answered piece by piece. */
+/**
+ * POST /api/agent: `action` is chat when omitted. With `Accept: text/event-stream` a chat is answered piece by piece, and
+ * with `Last-Event-ID` as well nothing is sent: the rest of that event's answer comes.
+ */
 const act = HttpApiEndpoint.post("act", "/api/agent")
   .setPayload(
     payload({
@@ -135,7 +154,11 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
       Schema.Struct({ success: Schema.Boolean, key: CredentialKey, configured: Schema.Boolean })
     )
   )
-  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addSuccess(eventText)
+  .addError(LastEventIdIsInvalidBody)
+  .addError(MessageIsUnknownBody)
+  .addError(TooManyArePendingBody)
+  .addError(TooManySessionsBody)
   .addError(MessageIsInvalidBody)
   .addError(AgentIsUnknownBody)
   .addError(NoAgentIsRunningBody)
@@ -157,7 +180,7 @@ export const ChatRecord = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "ChatRecord" })
 
-/** POST /api/chat */
+/** POST /api/chat, piece by piece as POST /api/agent. */
 const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .setPayload(
     payload({
@@ -175,6 +198,10 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
       reply: Schema.String
     })
   )
+  .addSuccess(eventText)
+  .addError(LastEventIdIsInvalidBody)
+  .addError(MessageIsUnknownBody)
+  .addError(TooManyArePendingBody)
   .addError(MessageIsInvalidBody)
   .addError(UnitsAreExhaustedBody)
   .addError(ChatFailedBody)
@@ -185,9 +212,22 @@ const history = HttpApiEndpoint.get("history", "/api/chat")
   .addSuccess(Schema.Struct({ messages: Schema.Array(ChatRecord), count: Schema.Int }))
   .middleware(SessionAuth)
 
+/**
+ * GET /api/agent/messages/:messageId/events: the answer to a message as server-sent events, from its beginning or from what
+ * `Last-Event-ID` names, as a browser's EventSource asks for it; 204 for who has heard all of it.
+ */
+const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/events")
+  .setPath(Schema.Struct({ messageId: MessageId }))
+  .addSuccess(eventText)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(LastEventIdIsInvalidBody)
+  .addError(MessageIsUnknownBody)
+  .middleware(SessionAuth)
+
 export class InteractionApi extends HttpApiGroup.make("interaction")
   .add(read)
   .add(act)
   .add(chat)
   .add(history)
+  .add(events)
   .addError(InternalFailureBody) {}

@@ -3,8 +3,11 @@ import { UnitsAreExhausted } from "@berth/domain/billing/Charging"
 import {
   ChatSessionIsUnknown,
   MessageIsInvalid,
+  MessageIsUnknown,
   MessageWasNotAnswered,
-  NoAgentIsRunning
+  NoAgentIsRunning,
+  TooManyArePending,
+  TooManySessions
 } from "@berth/domain/interaction/ConversationErrors"
 import { CredentialIsInvalid, CredentialKey, CredentialKeyIsUnknown } from "@berth/domain/secrets/Credential"
 import { HttpApiError, HttpApiSchema } from "@effect/platform"
@@ -101,3 +104,64 @@ export const ChatFailedBody = errorBody(ChatFailed, {
   message: ({ reason }) => `The message could not be answered: ${reason}`,
   read: (message) => new ChatFailed({ reason: message.replace(/^The message could not be answered: /, "") })
 })
+
+export const MessageIsUnknownBody = errorBody(MessageIsUnknown, {
+  status: 404,
+  code: "message_not_found",
+  error: "Message not found",
+  message: "You have sent no message with this id.",
+  read: () => new MessageIsUnknown()
+})
+
+/** What a client shows of where it stopped is no id of an event, or one of another message. */
+export class LastEventIdIsInvalid extends Data.TaggedError("LastEventIdIsInvalid")<object> {}
+export const LastEventIdIsInvalidBody = errorBody(LastEventIdIsInvalid, {
+  status: 400,
+  code: "invalid_last_event_id",
+  error: "Invalid last event id",
+  message: "Last-Event-ID: must be the id of an event of this answer, <messageId>:<number>.",
+  read: () => new LastEventIdIsInvalid()
+})
+
+/** How long who has too many messages waiting is asked to wait, in seconds. */
+export const pendingRetryAfter = 2
+
+/** 429, with `Retry-After` in the header and the seconds again in the body. */
+export const TooManyArePendingBody = Schema.transform(
+  Schema.Struct({
+    ...errorFields("too_many_pending"),
+    of: Schema.Literal("session", "user"),
+    limit: Schema.Int,
+    retryAfter: Schema.Int.annotations({ description: "Seconds" })
+  }).annotations({ identifier: "TooManyPending" }),
+  classOf(TooManyArePending),
+  {
+    strict: true,
+    decode: ({ limit, of }) => new TooManyArePending({ of, limit }),
+    encode: ({ limit, of }) => ({
+      error: "Too many pending messages",
+      message: `${limit} messages of ${of === "session" ? "this conversation" : "yours"} wait for their answers. Wait for some of them.`,
+      code: "too_many_pending" as const,
+      of,
+      limit,
+      retryAfter: pendingRetryAfter
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many messages wait for their answers" }))
+
+export const TooManySessionsBody = Schema.transform(
+  Schema.Struct({ ...errorFields("too_many_sessions"), limit: Schema.Int }).annotations({
+    identifier: "TooManySessions"
+  }),
+  classOf(TooManySessions),
+  {
+    strict: true,
+    decode: ({ limit }) => new TooManySessions({ limit }),
+    encode: ({ limit }) => ({
+      error: "Too many conversations",
+      message: `You have ${limit} conversations, and nobody may have more. POST /api/instance/:userId/reset-memory forgets them.`,
+      code: "too_many_sessions" as const,
+      limit
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many conversations" }))

@@ -19,6 +19,8 @@ export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
     readonly insert: (agent: Agent) => Effect.Effect<void>
     readonly find: (id: AgentId) => Effect.Effect<Option.Option<Agent>>
     readonly findOwned: (ownerId: UserId, id: AgentId) => Effect.Effect<Option.Option<Agent>>
+    /** Of the agents among these that there are. */
+    readonly statusesOf: (ids: ReadonlyArray<AgentId>) => Effect.Effect<ReadonlyMap<AgentId, AgentStatus>>
     /** Newest first. */
     readonly listOwned: (ownerId: UserId) => Effect.Effect<ReadonlyArray<Agent>>
     /** Stores what is given, in one step: what two callers change at once, each something else, is both there. None when the agent is gone. */

@@ -88,6 +88,15 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       return yield* Effect.mapError(yield* agents.findOwned(ownerId, id), () => new AgentIsUnknown())
     })
 
+    /** Whosever it is: for who proves that he may know by something else than a session. */
+    const lookUp = Effect.fn("Agents.lookUp")(function* (id: AgentId) {
+      return yield* agents.find(id)
+    })
+
+    const statuses = Effect.fn("Agents.statuses")(function* (ids: ReadonlyArray<AgentId>) {
+      return yield* agents.statusesOf(ids)
+    })
+
     /** The owner's oldest agent that is up: who answers when a request names none. */
     const findFirstUp = Effect.fn("Agents.findFirstUp")(function* (ownerId: UserId) {
       return Array.last(Array.filter(yield* agents.listOwned(ownerId), ({ status }) => isUp(status)))
@@ -99,6 +108,6 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
       return Option.orElse(Array.last(Array.filter(owned, ({ status }) => isUp(status))), () => Array.last(owned))
     })
 
-    return { provision, list, find, findFirstUp, findFirst }
+    return { provision, list, find, lookUp, statuses, findFirstUp, findFirst }
   })
 }) {}

@@ -27,10 +27,15 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       return token
     })
 
+    const gatewayMarks = Effect.fn("Instances.gatewayMarks")(function* (userIds: ReadonlyArray<UserId>) {
+      return yield* repository.gatewayMarks(userIds)
+    })
+
     return {
       find,
       ensure,
       gatewayToken,
+      gatewayMarks,
       start: manager.start,
       stop: manager.stop,
       restart: manager.restart,

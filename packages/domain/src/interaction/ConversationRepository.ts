@@ -3,6 +3,7 @@ import type { UserId } from "../accounts/User.ts"
 import type { AgentId } from "../agents/Agent.ts"
 import type { ReservationId } from "../billing/Charging.ts"
 import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId } from "./Conversation.ts"
+import type { ChatSessionIsUnknown, TooManyArePending } from "./ConversationErrors.ts"
 
 export interface NewMessage {
   readonly id: MessageId
@@ -12,32 +13,49 @@ export interface NewMessage {
   readonly platform: string
 }
 
+/** How many messages may wait for their answers at a time. */
+export interface PendingLimits {
+  readonly session: number
+  readonly user: number
+}
+
 /** The record of conversations. A user's pending message is the turn itself: it holds a lease that its process renews while it works on it. */
 export class ConversationRepository extends Context.Tag("@berth/ConversationRepository")<
   ConversationRepository,
   {
-    readonly insertSession: (session: ChatSession) => Effect.Effect<void>
+    /** False, and no session, when its user has `maximum` of them already. */
+    readonly insertSession: (session: ChatSession, maximum?: number) => Effect.Effect<boolean>
     readonly findSession: (userId: UserId, id: ChatSessionId) => Effect.Effect<Option.Option<ChatSession>>
     /** The user's session with this agent that was used last. */
     readonly findActiveSession: (userId: UserId, agentId: AgentId) => Effect.Effect<Option.Option<ChatSession>>
     /** Last used first. */
     readonly listSessions: (userId: UserId, limit: number) => Effect.Effect<ReadonlyArray<ChatSession>>
-    /** Appends the user's message as `pending` with the session's next `seq` and a lease until `leaseUntil`. */
+    /**
+     * Appends the user's message as `pending` with the session's next `seq` and a lease until `leaseUntil`. The limits are exact
+     * when whatever comes before it in its transaction takes turns with every other message of the user, as a reservation does.
+     */
     readonly appendUserMessage: (
       message: NewMessage,
       leaseUntil: DateTime.Utc,
-      reservation: Option.Option<ReservationId>
-    ) => Effect.Effect<Message>
+      reservation: Option.Option<ReservationId>,
+      limits?: PendingLimits
+    ) => Effect.Effect<Message, ChatSessionIsUnknown | TooManyArePending>
+    /** A message that the user has sent. */
+    readonly findMessage: (userId: UserId, id: MessageId) => Effect.Effect<Option.Option<Message>>
+    readonly findReply: (message: Message) => Effect.Effect<Option.Option<Message>>
     /** Whether every earlier message of the session has been answered or has failed. */
     readonly isNext: (message: Message) => Effect.Effect<boolean>
     readonly renewLease: (id: MessageId, leaseUntil: DateTime.Utc) => Effect.Effect<void>
-    /** Stores the reply and marks the message answered; none when the message is no longer pending (it was given up). */
+    /**
+     * Stores the reply and marks the message answered; none when the message is no longer pending (it was given up). `told`:
+     * how many pieces the reply was told in, none when absent.
+     */
     readonly answer: (
       message: Message,
-      reply: { readonly id: MessageId; readonly content: string }
+      reply: { readonly id: MessageId; readonly content: string; readonly told?: number }
     ) => Effect.Effect<Option.Option<Message>>
-    /** pending to failed; false when it was not pending any more. */
-    readonly fail: (id: MessageId) => Effect.Effect<boolean>
+    /** pending to failed, with why and how many pieces there were before; false when it was not pending any more. */
+    readonly fail: (id: MessageId, why?: { readonly reason: string; readonly told: number }) => Effect.Effect<boolean>
     /** Pending messages whose lease has ended: their process is gone. Marks them failed and answers them with what they had reserved. */
     readonly failAbandoned: (
       now: DateTime.Utc
@@ -47,8 +65,12 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       sessionId: ChatSessionId,
       options: { readonly afterSeq?: number; readonly beforeSeq?: number; readonly limit: number }
     ) => Effect.Effect<ReadonlyArray<Message>>
-    /** The record of a session, failed messages too, the newest `limit`, oldest first. */
-    readonly record: (sessionId: ChatSessionId, limit: number) => Effect.Effect<ReadonlyArray<Message>>
+    /** The record of a session, failed messages too, the newest `limit` of those before a message (all when absent), oldest first. */
+    readonly record: (
+      sessionId: ChatSessionId,
+      limit: number,
+      before?: MessageId
+    ) => Effect.Effect<ReadonlyArray<Message>>
     /** All messages of an agent over all sessions, newest first, and how many there are. */
     readonly listOfAgent: (
       agentId: AgentId,

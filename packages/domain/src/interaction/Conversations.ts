@@ -1,4 +1,4 @@
-import { Cause, DateTime, Duration, Effect, FiberSet, Mailbox, Option, Schedule, Stream } from "effect"
+import { Cause, DateTime, Duration, Effect, FiberSet, Option, Schedule, Stream } from "effect"
 import type { User, UserId } from "../accounts/User.ts"
 import { type Agent, type AgentId } from "../agents/Agent.ts"
 import { Agents } from "../agents/Agents.ts"
@@ -7,16 +7,23 @@ import { Charging, type ReservationId } from "../billing/Charging.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { AgentManager } from "../instances/AgentManager.ts"
 import { Transaction } from "../persistence/Transaction.ts"
+import type { AnswerEvent, AnswerPosition } from "./AnswerEvent.ts"
+import { AnswerStreams } from "./AnswerStreams.ts"
 import { type ChatSession, ChatSessionId, maximumMessageLength, type Message, MessageId } from "./Conversation.ts"
 import {
   ChatSessionIsUnknown,
   MessageIsInvalid,
+  MessageIsUnknown,
   MessageWasNotAnswered,
-  NoAgentIsRunning
+  NoAgentIsRunning,
+  TooManySessions
 } from "./ConversationErrors.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
+import { type AnswerPart, followAnswer, stepOf } from "./FollowAnswer.ts"
 import { fitHistory, historyLength } from "./History.ts"
 import { Memories } from "./Memories.ts"
+import * as SessionLine from "./SessionLine.ts"
+import { tellAnswer, type Telling } from "./TellAnswer.ts"
 
 export interface ToSend {
   readonly message: string
@@ -25,18 +32,22 @@ export interface ToSend {
   readonly topic?: string | undefined
 }
 
-/** An answer as it comes: pieces, then the stored reply. */
-export type AnswerEvent =
-  { readonly type: "delta"; readonly text: string } | { readonly type: "done"; readonly reply: Message }
+/** A page of a session's record: so many messages before that one; the newest when absent. */
+export interface RecordPage {
+  readonly before?: MessageId | undefined
+  readonly limit?: number | undefined
+}
 
 /** How long a turn is held for a process that has stopped saying it works on it. */
 const lease = Duration.seconds(15)
 const leaseRenewal = Duration.seconds(5)
-/** How often a turn looks whether the ones before it in its session are done. */
-const turnPolling = Duration.millis(50)
 const givingUpAgain = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
-/** Messages of a session that are shown at most, the newest ones. */
-const recordLength = 300
+/** Messages that wait for their answers at a time. More would only wait longer than anybody does. */
+const pendingLimits = { session: 16, user: 64 }
+/** Conversations of one user. */
+const maximumSessions = 10_000
+/** Messages of a session that are shown at a time. */
+export const recordLength = 300
 const memoryLength = 10
 /** What a message through either route costs. */
 const messageUnits = 1
@@ -54,6 +65,8 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const ids = yield* IdGenerator
     const memories = yield* Memories
     const transaction = yield* Transaction
+    const streams = yield* AnswerStreams
+    const line = yield* SessionLine.make
     const turns = yield* FiberSet.make<void>()
 
     const findSession = (userId: UserId, id: ChatSessionId) =>
@@ -80,7 +93,8 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         createdAt: now,
         lastActivity: now
       }
-      yield* repository.insertSession(session)
+      if (!(yield* repository.insertSession(session, maximumSessions)))
+        return yield* new TooManySessions({ limit: maximumSessions })
       return session
     })
 
@@ -97,19 +111,22 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return yield* Option.match(active, { onNone: () => openSession(userId, agent), onSome: Effect.succeed })
     })
 
-    /** Stores the message with its reservation; what was reserved goes back when it cannot be stored. */
+    /** Stores the message with its reservation, both or neither. */
     const accept = Effect.fnUntraced(function* (user: User, session: ChatSession, toSend: ToSend) {
       const id = MessageId.make(yield* ids.next("msg"))
-      const reservation = yield* charging.reserve(user, messageUnits, id)
       const leaseUntil = DateTime.addDuration(yield* DateTime.now, lease)
-      const message = yield* repository
-        .appendUserMessage(
-          { id, sessionId: session.id, content: toSend.message, topic: toSend.topic ?? null, platform: "web" },
-          leaseUntil,
-          reservation
-        )
-        .pipe(Effect.onExit((exit) => (exit._tag === "Failure" ? releaseAny(reservation) : Effect.void)))
-      return { message, reservation }
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          const reservation = yield* charging.reserve(user, messageUnits, id)
+          const message = yield* repository.appendUserMessage(
+            { id, sessionId: session.id, content: toSend.message, topic: toSend.topic ?? null, platform: "web" },
+            leaseUntil,
+            reservation,
+            pendingLimits
+          )
+          return { message, reservation }
+        })
+      )
     })
 
     const releaseAny = (reservation: Option.Option<ReservationId>) =>
@@ -125,21 +142,36 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         Effect.schedule(Schedule.spaced(leaseRenewal))
       )
 
-    const awaitTurn = (message: Message) =>
-      repository.isNext(message).pipe(Effect.repeat({ until: (next) => next, schedule: Schedule.spaced(turnPolling) }))
+    /**
+     * What the turn of a message begins with, as soon as all that went before it has been answered or has failed. Fewer may wait
+     * than a transcript is long.
+     */
+    const awaitTurn = (message: Message, place: SessionLine.PlaceInLine) => {
+      const look = Effect.gen(function* () {
+        const { afterSeq, ...known } = yield* memories.forTurn(message)
+        const before = yield* repository.transcript(message.sessionId, {
+          afterSeq,
+          beforeSeq: message.seq,
+          limit: historyLength
+        })
+        return { known, before }
+      })
+      const waiting = (looks: number): Effect.Effect<void> =>
+        Effect.flatMap(Effect.zipRight(place.wait(looks), repository.isNext(message)), (next) =>
+          next ? Effect.void : waiting(looks + 1)
+        )
+      return Effect.flatMap(look, (seen) =>
+        seen.before.some(({ state }) => state === "pending") ? Effect.zipRight(waiting(0), look) : Effect.succeed(seen)
+      )
+    }
 
     const answer = Effect.fn("Conversations.answer")(function* (
       message: Message,
       reservation: Option.Option<ReservationId>,
-      tell: (event: AnswerEvent) => Effect.Effect<unknown>
+      place: SessionLine.PlaceInLine,
+      telling: Telling
     ) {
-      yield* awaitTurn(message)
-      const { afterSeq, ...known } = yield* memories.forTurn(message)
-      const before = yield* repository.transcript(message.sessionId, {
-        afterSeq,
-        beforeSeq: message.seq,
-        limit: historyLength
-      })
+      const { before, known } = yield* awaitTurn(message, place)
       const turn = {
         agentId: message.agentId,
         sessionId: message.sessionId,
@@ -151,7 +183,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       const reply = yield* manager.chat(message.userId, turn).pipe(
         Stream.tap((event) => {
           if (event.type === "compacted") return memories.summarise(message, event)
-          return event.type === "delta" ? tell(event) : Effect.void
+          return event.type === "delta" ? telling.piece(event.text) : Effect.void
         }),
         Stream.runFold(Option.none<string>(), (whole, event) =>
           event.type === "done" ? Option.some(event.reply) : whole
@@ -159,76 +191,119 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
         Effect.flatMap(Effect.mapError(() => new MessageWasNotAnswered({ reason: "the agent stopped answering" })))
       )
       const replyId = MessageId.make(yield* ids.next("msg"))
+      const told = yield* telling.told
+      yield* streams.flush(message.id)
       // Settled also when the message is gone: whoever deletes a conversation in mid-answer has had the answer. A message
       // that was given up has had its unit back, and then there is nothing left to settle.
       const stored = yield* transaction.run(
-        Effect.zipLeft(repository.answer(message, { id: replyId, content: reply }), settleAny(reservation))
+        Effect.zipLeft(repository.answer(message, { id: replyId, content: reply, told }), settleAny(reservation))
       )
       return yield* Effect.mapError(stored, () => new MessageWasNotAnswered({ reason: "the message was given up" }))
     })
 
     /** Tries again for a moment: what failed the turn may be the same that keeps it from being put in order. */
-    const giveUp = (message: Message, reservation: Option.Option<ReservationId>) =>
-      transaction
-        .run(Effect.zipRight(repository.fail(message.id), releaseAny(reservation)))
-        .pipe(Effect.sandbox, Effect.retry(givingUpAgain), Effect.unsandbox)
-
-    /** Works a message off, tells the mailbox, and gives back what it reserved when no answer comes, at a shutdown too. */
-    const turn = (
+    const giveUp = (
       message: Message,
       reservation: Option.Option<ReservationId>,
-      mailbox: Mailbox.Mailbox<AnswerEvent, MessageWasNotAnswered>
+      why: { readonly reason: string; readonly told: number }
     ) =>
+      transaction
+        .run(Effect.zipRight(repository.fail(message.id, why), releaseAny(reservation)))
+        .pipe(Effect.sandbox, Effect.retry(givingUpAgain), Effect.unsandbox)
+
+    /** Works a message off, tells of it, and gives back what it reserved when no answer comes, at a shutdown too. */
+    const turn = (message: Message, reservation: Option.Option<ReservationId>, telling: Telling) =>
       Effect.uninterruptibleMask((restore) =>
-        answer(message, reservation, (event) => mailbox.offer(event)).pipe(
-          Effect.raceFirst(Effect.zipRight(keepLease(message), Effect.never)),
-          restore,
-          Effect.matchCauseEffect({
-            onSuccess: (reply) => Effect.zipRight(mailbox.offer({ type: "done", reply }), mailbox.end),
-            onFailure: (cause) => {
-              const { agentId, id: messageId, userId } = message
-              const reason = reasonOf(cause)
-              return Effect.logError("A message was not answered", cause).pipe(
-                Effect.annotateLogs({ messageId, agentId, userId, reason }),
-                Effect.zipRight(giveUp(message, reservation)),
-                Effect.zipRight(mailbox.fail(new MessageWasNotAnswered({ reason })))
-              )
-            }
-          }),
-          Effect.catchAllCause((cause) => Effect.logError("A turn ended badly", cause)),
-          Effect.ensuring(mailbox.end),
-          Effect.asVoid
-        )
+        Effect.flatMap(line.enter(message.sessionId, message.seq), (place) =>
+          answer(message, reservation, place, telling).pipe(
+            Effect.raceFirst(Effect.zipRight(keepLease(message), Effect.never)),
+            restore,
+            Effect.matchCauseEffect({
+              onSuccess: telling.done,
+              onFailure: (cause) =>
+                Effect.gen(function* () {
+                  const { agentId, id: messageId, userId } = message
+                  const reason = reasonOf(cause)
+                  const told = yield* telling.told
+                  yield* Effect.logError("A message was not answered", cause).pipe(
+                    Effect.annotateLogs({ messageId, agentId, userId, reason })
+                  )
+                  yield* streams.flush(messageId)
+                  yield* giveUp(message, reservation, { reason, told })
+                  yield* telling.failed(reason)
+                })
+            }),
+            Effect.catchAllCause((cause) => Effect.logError("A turn ended badly", cause)),
+            Effect.ensuring(telling.failed("an internal error"))
+          )
+        ).pipe(Effect.scoped)
       )
 
-    /** Sends a message and answers with the stream of its answer. The effect fails before, the stream after the message was stored. */
-    const send = Effect.fn("Conversations.send")(function* (user: User, toSend: ToSend) {
+    /**
+     * Sends a message and answers with the stream of its answer. Pieces that are `kept` can be followed from anywhere for a
+     * while; nobody comes back to an answer whose message he was not told of.
+     */
+    const send = Effect.fn("Conversations.send")(function* (
+      user: User,
+      toSend: ToSend,
+      options: { readonly kept: boolean }
+    ) {
       if (toSend.message.trim() === "") return yield* new MessageIsInvalid({ reason: "must not be empty" })
       if (toSend.message.length > maximumMessageLength)
         return yield* new MessageIsInvalid({ reason: `must have at most ${maximumMessageLength} characters` })
       const session = yield* addressee(user.id, toSend)
-      const mailbox = yield* Mailbox.make<AnswerEvent, MessageWasNotAnswered>()
       // An accepted message always has its turn, also when the client leaves in this very moment.
-      const message = yield* Effect.uninterruptible(
-        Effect.tap(accept(user, session, toSend), ({ message, reservation }) =>
-          FiberSet.run(turns, Effect.interruptible(turn(message, reservation, mailbox)))
-        ).pipe(Effect.map(({ message }) => message))
+      const { events, message } = yield* Effect.uninterruptible(
+        Effect.gen(function* () {
+          const { message, reservation } = yield* accept(user, session, toSend)
+          const telling = yield* tellAnswer(
+            options.kept ? Option.some((piece) => streams.append(message.id, piece)) : Option.none()
+          )
+          yield* FiberSet.run(turns, Effect.interruptible(turn(message, reservation, telling)))
+          return { message, events: telling.events }
+        })
       )
       yield* Effect.annotateCurrentSpan({ "message.id": message.id, "session.id": session.id })
-      return { message, session, events: Mailbox.toStream(mailbox) }
+      return { message, session, events }
+    })
+
+    const eventOf = (message: Message, part: AnswerPart): Effect.Effect<AnswerEvent> =>
+      part.type === "answered"
+        ? Effect.map(
+            repository.findReply(message),
+            Option.match({
+              onNone: (): AnswerEvent => ({ type: "failed", n: part.n, reason: "the message was deleted" }),
+              onSome: (reply): AnswerEvent => ({ type: "done", n: part.n, reply })
+            })
+          )
+        : Effect.succeed(part)
+
+    /**
+     * The rest of an answer that somebody stopped to hear, from whatever process: what is kept of its pieces, then what comes.
+     * When pieces are missing, because their time is over, the end alone comes, with the whole reply. `isOver`: he has heard all of it.
+     */
+    const resume = Effect.fn("Conversations.resume")(function* (userId: UserId, { after, messageId }: AnswerPosition) {
+      const found = yield* repository.findMessage(userId, messageId)
+      const message = yield* Effect.mapError(found, () => new MessageIsUnknown())
+      const seen = stepOf(yield* streams.read(messageId, after), after)
+      return {
+        message,
+        isOver: seen.isOver && seen.parts.length === 0,
+        events: Stream.mapEffect(
+          followAnswer((position) => streams.read(messageId, position), after),
+          (part) => eventOf(message, part)
+        )
+      }
     })
 
     /** Sends a message and waits for the whole reply. */
     const ask = Effect.fn("Conversations.ask")(function* (user: User, toSend: ToSend) {
-      const { events, message, session } = yield* send(user, toSend)
-      const reply = yield* Stream.runFold(events, Option.none<Message>(), (whole, event) =>
-        event.type === "done" ? Option.some(event.reply) : whole
-      )
-      return {
-        message,
-        session,
-        reply: yield* Effect.mapError(reply, () => new MessageWasNotAnswered({ reason: "the agent stopped answering" }))
-      }
+      const { events, message, session } = yield* send(user, toSend, { kept: false })
+      const last = Option.getOrUndefined(yield* Stream.runLast(events))
+      if (last?.type === "done") return { message, session, reply: last.reply }
+      return yield* new MessageWasNotAnswered({
+        reason: last?.type === "failed" ? last.reason : "the agent stopped answering"
+      })
     })
 
     const createSession = Effect.fn("Conversations.createSession")(function* (
@@ -242,9 +317,13 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return yield* repository.listSessions(userId, 100)
     })
 
-    const session = Effect.fn("Conversations.session")(function* (userId: UserId, id: ChatSessionId) {
+    const session = Effect.fn("Conversations.session")(function* (
+      userId: UserId,
+      id: ChatSessionId,
+      { before, limit = recordLength }: RecordPage = {}
+    ) {
       const found = yield* findSession(userId, id)
-      return { session: found, messages: yield* repository.record(id, recordLength) }
+      return { session: found, messages: yield* repository.record(id, limit, before) }
     })
 
     /** The last messages of the session that was used last; none when there is no session. */
@@ -289,6 +368,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
 
     return {
       send,
+      resume,
       ask,
       createSession,
       sessions,

@@ -17,6 +17,8 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
       id: SessionId,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
+    /** Those of the sessions that have not ended. */
+    readonly stillOpen: (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) => Effect.Effect<ReadonlySet<SessionId>>
     readonly renew: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<void>
     readonly remove: (id: SessionId) => Effect.Effect<void>
     readonly removeByTokenHash: (tokenHash: string) => Effect.Effect<void>

@@ -40,6 +40,11 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       return yield* repository.find(id, yield* DateTime.now)
     })
 
+    /** Those of the sessions that have not ended; asking is no use of them. */
+    const stillOpen = Effect.fn("Sessions.stillOpen")(function* (ids: ReadonlyArray<SessionId>) {
+      return yield* repository.stillOpen(ids, yield* DateTime.now)
+    })
+
     const close = Effect.fn("Sessions.close")(function* (token: Redacted.Redacted) {
       yield* repository.removeByTokenHash(tokens.hash(token))
     })
@@ -49,7 +54,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* repository.removeAllOf(userId, kept)
     })
 
-    return { open, authenticate, find, close, closeOthers }
+    return { open, authenticate, find, stillOpen, close, closeOthers }
   })
 }) {}
 

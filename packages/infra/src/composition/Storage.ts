@@ -6,6 +6,7 @@ import * as IdGenerator from "../crypto/IdGenerator.ts"
 import * as SecretBox from "../crypto/SecretBox.ts"
 import * as Tokens from "../crypto/Tokens.ts"
 import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
+import * as AnswerStreams from "../postgres/AnswerStreams.ts"
 import * as AgentRepository from "../postgres/AgentRepository.ts"
 import * as Charging from "../postgres/Charging.ts"
 import * as ConversationRepository from "../postgres/ConversationRepository.ts"
@@ -49,6 +50,7 @@ export const layer = (options: StorageOptions) =>
     CredentialRepository.layer,
     ConversationRepository.layer,
     MemoryRepository.layer,
+    AnswerStreams.layer,
     Charging.layer,
     Outbox.layer,
     IdempotencyKeys.layer,

@@ -1,6 +1,6 @@
 import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/RateLimiter"
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
-import { Config, ConfigError, Either, type Option, type Redacted } from "effect"
+import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"
 import { isIP } from "node:net"
 import { logLevelSetting } from "./LogLevelSetting.ts"
 
@@ -29,6 +29,18 @@ const seconds = (name: string, fallback: number) =>
 const positive = (name: string, fallback: number) =>
   Config.integer(name).pipe(
     Config.validate({ message: "must be at least 1", validation: (value) => value >= 1 }),
+    Config.withDefault(fallback)
+  )
+const lengths = { s: Duration.seconds, m: Duration.minutes, h: Duration.hours }
+/** A whole number of at least 1 and `s`, `m` or `h`. */
+const span = (name: string, fallback: Duration.Duration) =>
+  Config.string(name).pipe(
+    Config.mapOrFail((value) => {
+      const [, count, unit] = /^([1-9]\d{0,5})([smh])$/.exec(value.trim()) ?? []
+      return count !== undefined && (unit === "s" || unit === "m" || unit === "h")
+        ? Either.right(lengths[unit](Number(count)))
+        : Either.left(ConfigError.InvalidData([], "must be a whole number of s, m or h, for example 5m"))
+    }),
     Config.withDefault(fallback)
   )
 const webAddress = (name: string) =>
@@ -115,6 +127,7 @@ export const Settings = Config.all({
     Config.withDefault([])
   ),
   drainSeconds: seconds("DRAIN_SECONDS", 30),
+  streamRetention: span("STREAM_RETENTION", Duration.minutes(5)),
   dataDir: text("DATA_DIR", ".data"),
   databaseUrl: optionalSecret("DATABASE_URL"),
   redisUrl: optionalSecret("REDIS_URL"),

@@ -14,6 +14,7 @@ const AgentRow = Schema.Struct({
 })
 const toAgent = (row: typeof AgentRow.Type) => new Agent(row)
 
+const Standing = Schema.Struct({ id: Agent.fields.id, status: Agent.fields.status })
 const Count = Schema.Struct({ count: Schema.Int })
 
 export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effect(
@@ -56,6 +57,13 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
           Effect.orDie
         )
         return Option.map(row, toAgent)
+      }),
+      statusesOf: Effect.fn("AgentRepository.statusesOf")(function* (ids: ReadonlyArray<AgentId>) {
+        const rows = yield* sql`select id, status from agents where ${sql.in("id", ids.map(storableText))}`.pipe(
+          all(Standing),
+          Effect.orDie
+        )
+        return new Map(rows.map(({ id, status }) => [id, status]))
       }),
       listOwned: Effect.fn("AgentRepository.listOwned")(function* (ownerId: UserId) {
         const rows = yield* sql`

@@ -9,6 +9,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Array, DateTime, type Duration, Effect, Either, Layer, Option, Schema } from "effect"
 import { makeLedger } from "./Ledger.ts"
 import { all, first, single } from "./Rows.ts"
+import { violates } from "./SqlErrors.ts"
 import { storableText } from "./Storable.ts"
 
 const Units = Schema.NumberFromString
@@ -96,6 +97,36 @@ const make = Effect.gen(function* () {
       )
       update reservations set daily_units = ${taken.daily}, credit_units = ${taken.credit} where id = ${id}`
 
+  /**
+   * The usual case in one statement: the day has enough left on the plan that the caller knows of. None when anything is
+   * otherwise; the longer way then says what. Two at a time with one cause end in an error of the second one.
+   */
+  const reserveOfTheDay = (user: User, units: number, cause: string) =>
+    Effect.gen(function* () {
+      const { dailyUnits } = entitlementsOf(user.plan)
+      const createdAt = DateTime.toDate(yield* DateTime.now)
+      return yield* sql`
+        with payer as (
+          select id from users
+          where id = ${user.id} and plan = ${user.plan} and not exists (
+            select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
+          )
+        ), of_the_day as (
+          insert into unit_days as today (user_id, day, used)
+          select id, ${yield* today}::date, ${units}::bigint from payer where ${units}::bigint <= ${dailyUnits}::bigint
+          on conflict (user_id, day) do update set used = today.used + excluded.used
+          where today.used + excluded.used <= ${dailyUnits}::bigint
+          returning user_id, day
+        )
+        insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, created_at)
+        select ${yield* ids.next("rsv")}, user_id, ${cause}, day, 'reserved', ${units}::bigint, 0, ${createdAt}::timestamptz
+        from of_the_day
+        returning id`.pipe(
+        first(ReservationKey),
+        Effect.catchIf(violates("reservations_cause_key"), () => Effect.succeedNone)
+      )
+    })
+
   const reserveOnce = (userId: UserId, units: number, cause: string) =>
     sql.withTransaction(
       Effect.gen(function* () {
@@ -110,12 +141,44 @@ const make = Effect.gen(function* () {
 
   const reserve = Effect.fn("Charging.reserve")(function* (user: User, units: number, cause: string) {
     if (admins.includes(user)) return Option.none<ReservationId>()
-    const reservation = yield* reserveOnce(user.id, units, storableText(cause)).pipe(
+    const named = storableText(cause)
+    const atOnce = Number.isSafeInteger(units) && units > 0 ? reserveOfTheDay(user, units, named) : Effect.succeedNone
+    const reservation = yield* atOnce.pipe(
+      Effect.flatMap((made) => (Option.isSome(made) ? Effect.succeed(made) : reserveOnce(user.id, units, named))),
       Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error))),
       Effect.repeat({ until: Option.isSome })
     )
     return Option.map(reservation, ({ id }) => id)
   })
+
+  /** The usual case in one statement: all that was reserved is used. False when less is, or the reservation was closed before. */
+  const settleWhole = (id: ReservationId, units: number) =>
+    Effect.gen(function* () {
+      const createdAt = DateTime.toDate(yield* DateTime.now)
+      const [ofDay, usedOfDay, ofCredits, usedOfCredits] = yield* Effect.all([
+        ids.next("led"),
+        ids.next("led"),
+        ids.next("led"),
+        ids.next("led")
+      ])
+      const closed = yield* sql`
+        with closed as (
+          update reservations
+          set state = 'settled', booked_daily_units = daily_units, booked_credit_units = credit_units
+          where id = ${storableText(id)} and state = 'reserved' and daily_units + credit_units <= ${units}::bigint
+          returning id, user_id, cause, daily_units, credit_units
+        ), booked as (
+          insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
+          select entry.id, closed.id, closed.user_id, entry.account, entry.units, closed.cause, ${createdAt}::timestamptz
+          from closed cross join lateral (values
+            (${ofDay}, 'allowance', -daily_units), (${usedOfDay}, 'usage', daily_units),
+            (${ofCredits}, 'credits', -credit_units), (${usedOfCredits}, 'usage', credit_units)
+          ) as entry (id, account, units)
+          where entry.units <> 0
+        )
+        select id from closed`.pipe(first(ReservationKey))
+      return Option.isSome(closed)
+    }).pipe(Effect.orDie)
 
   /** Books what was used and gives back the rest; false when the reservation was closed before. */
   const close = (id: ReservationId, state: "settled" | "released", units: number) =>
@@ -148,7 +211,8 @@ const make = Effect.gen(function* () {
   return Charging.of({
     reserve,
     settle: Effect.fn("Charging.settle")(function* (id: ReservationId, units: number) {
-      yield* close(id, "settled", units)
+      const whole = Number.isSafeInteger(units) && units >= 0 ? yield* settleWhole(id, units) : false
+      if (!whole) yield* close(id, "settled", units)
     }),
     release: Effect.fn("Charging.release")(function* (id: ReservationId) {
       yield* close(id, "released", 0)

@@ -8,7 +8,12 @@ import {
   MessageFigures,
   MessageId
 } from "@berth/domain/interaction/Conversation"
-import { ConversationRepository, type NewMessage } from "@berth/domain/interaction/ConversationRepository"
+import { ChatSessionIsUnknown, TooManyArePending } from "@berth/domain/interaction/ConversationErrors"
+import {
+  ConversationRepository,
+  type NewMessage,
+  type PendingLimits
+} from "@berth/domain/interaction/ConversationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { atDatabase } from "./DatabaseClock.ts"
@@ -26,21 +31,27 @@ const messageColumns = (sql: SqlClient) => sql.csv(Object.keys(Message.fields).m
 const Abandoned = Schema.Struct({ id: MessageId, reservationId: Schema.NullOr(ReservationId) })
 const IsNext = Schema.Struct({ isNext: Schema.Boolean })
 const Count = Schema.Struct({ count: Schema.Int })
+const Waiting = Schema.Struct({ isThere: Schema.Boolean, ofSession: Schema.Int, ofUser: Schema.Int })
+
+const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
 
 export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Layer.effect(
   ConversationRepository,
   Effect.map(SqlClient, (sql) =>
     ConversationRepository.of({
-      insertSession: Effect.fn("ConversationRepository.insertSession")(function* (session: ChatSession) {
-        yield* sql`insert into chat_sessions ${sql.insert({
-          id: session.id,
-          userId: session.userId,
-          agentId: session.agentId,
-          status: session.status,
-          messageCount: session.messageCount,
-          createdAt: DateTime.toDate(session.createdAt),
-          lastActivity: DateTime.toDate(session.lastActivity)
-        })}`.pipe(Effect.orDie)
+      insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
+        session: ChatSession,
+        maximum?: number
+      ) {
+        const inserted = yield* affected(sql`
+          insert into chat_sessions (id, user_id, agent_id, status, message_count, created_at, last_activity)
+          select ${session.id}, ${session.userId}, ${session.agentId}, ${session.status}, ${session.messageCount}::int,
+            ${DateTime.toDate(session.createdAt)}::timestamptz, ${DateTime.toDate(session.lastActivity)}::timestamptz
+          where ${maximum ?? null}::int is null
+            or (select count(*) from chat_sessions where user_id = ${session.userId}) < ${maximum ?? null}::int`).pipe(
+          Effect.orDie
+        )
+        return inserted === 1
       }),
       findSession: Effect.fn("ConversationRepository.findSession")(function* (userId: UserId, id: ChatSessionId) {
         return yield* sql`select * from chat_sessions where id = ${storableText(id)} and user_id = ${userId}`.pipe(
@@ -65,14 +76,20 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       appendUserMessage: Effect.fn("ConversationRepository.appendUserMessage")(function* (
         message: NewMessage,
         leaseUntil: DateTime.Utc,
-        reservation: Option.Option<ReservationId>
+        reservation: Option.Option<ReservationId>,
+        limits: PendingLimits = unlimited
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
-        return yield* sql`
-          with session as (
+        const waiting = sql`
+          select count(*) filter (where session_id = ${message.sessionId})::int as of_session, count(*)::int as of_user
+          from messages
+          where user_id = (select user_id from chat_sessions where id = ${message.sessionId}) and state = 'pending'`
+        const appended = yield* sql`
+          with waiting as (${waiting}), session as (
             update chat_sessions
             set last_seq = last_seq + 2, message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
-            where id = ${message.sessionId}
+            from waiting
+            where id = ${message.sessionId} and of_session < ${limits.session} and of_user < ${limits.user}
             returning id, user_id, agent_id, last_seq
           )
           insert into messages
@@ -81,7 +98,32 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             ${message.topic === null ? null : storableText(message.topic)}, ${storableText(message.platform)},
             'pending', ${yield* atDatabase(sql, leaseUntil)}, ${Option.getOrNull(reservation)}, ${now}
           from session
-          returning ${messageColumns(sql)}`.pipe(single(MessageRow), Effect.orDie)
+          returning ${messageColumns(sql)}`.pipe(first(MessageRow), Effect.orDie)
+        if (Option.isSome(appended)) return appended.value
+        const { isThere, ofSession } = yield* sql`
+          with waiting as (${waiting})
+          select exists (select from chat_sessions where id = ${message.sessionId}) as is_there, of_session, of_user
+          from waiting`.pipe(single(Waiting), Effect.orDie)
+        if (!isThere) return yield* new ChatSessionIsUnknown()
+        return yield* ofSession >= limits.session
+          ? new TooManyArePending({ of: "session", limit: limits.session })
+          : new TooManyArePending({ of: "user", limit: limits.user })
+      }),
+      findMessage: Effect.fn("ConversationRepository.findMessage")(function* (userId: UserId, id: MessageId) {
+        return yield* sql`
+          select ${messageColumns(sql)} from messages
+          where id = ${storableText(id)} and user_id = ${userId} and sender = 'user'`.pipe(
+          first(MessageRow),
+          Effect.orDie
+        )
+      }),
+      findReply: Effect.fn("ConversationRepository.findReply")(function* (message: Message) {
+        return yield* sql`
+          select ${messageColumns(sql)} from messages
+          where session_id = ${message.sessionId} and seq = ${message.seq + 1} and sender = 'agent'`.pipe(
+          first(MessageRow),
+          Effect.orDie
+        )
       }),
       isNext: Effect.fn("ConversationRepository.isNext")(function* (message: Message) {
         const { isNext } = yield* sql`
@@ -98,12 +140,12 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       answer: Effect.fn("ConversationRepository.answer")(function* (
         message: Message,
-        reply: { readonly id: MessageId; readonly content: string }
+        reply: { readonly id: MessageId; readonly content: string; readonly told?: number }
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
         return yield* sql`
           with answered as (
-            update messages set state = 'answered', lease_until = null
+            update messages set state = 'answered', lease_until = null, told = ${reply.told ?? 0}
             where id = ${message.id} and state = 'pending'
             returning session_id, user_id, agent_id, seq, topic, platform
           ), session as (
@@ -118,9 +160,14 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           from answered
           returning ${messageColumns(sql)}`.pipe(first(MessageRow), Effect.orDie)
       }),
-      fail: Effect.fn("ConversationRepository.fail")(function* (id: MessageId) {
+      fail: Effect.fn("ConversationRepository.fail")(function* (
+        id: MessageId,
+        why?: { readonly reason: string; readonly told: number }
+      ) {
         const failed = yield* affected(sql`
-          update messages set state = 'failed', lease_until = null
+          update messages
+          set state = 'failed', lease_until = null, told = ${why?.told ?? null},
+            failure = ${why === undefined ? null : storableText(why.reason)}
           where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
         return failed === 1
       }),
@@ -146,9 +193,17 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           order by seq desc limit ${options.limit}`.pipe(all(MessageRow), Effect.orDie)
         return Array.reverse(newestFirst)
       }),
-      record: Effect.fn("ConversationRepository.record")(function* (sessionId: ChatSessionId, limit: number) {
+      record: Effect.fn("ConversationRepository.record")(function* (
+        sessionId: ChatSessionId,
+        limit: number,
+        before?: MessageId
+      ) {
+        const earlier =
+          before === undefined
+            ? []
+            : [sql`seq < (select seq from messages where id = ${storableText(before)} and session_id = ${sessionId})`]
         const newestFirst = yield* sql`
-          select ${messageColumns(sql)} from messages where session_id = ${storableText(sessionId)}
+          select ${messageColumns(sql)} from messages where ${sql.and([sql`session_id = ${storableText(sessionId)}`, ...earlier])}
           order by seq desc limit ${limit}`.pipe(all(MessageRow), Effect.orDie)
         return Array.reverse(newestFirst)
       }),

@@ -18,6 +18,7 @@ const InstanceRow = Schema.Struct({
 const toInstance = (row: typeof InstanceRow.Type) => new Instance(row)
 
 const Owner = Schema.Struct({ userId: UserId })
+const Mark = Schema.Struct({ userId: UserId, mark: Schema.String })
 const SealedToken = Schema.Struct({ sealed: Schema.NullOr(Schema.String) })
 
 const make = Effect.gen(function* () {
@@ -90,6 +91,13 @@ const make = Effect.gen(function* () {
     gatewayToken: Effect.fn("InstanceRepository.gatewayToken")((userId: UserId) =>
       token("gateway_token_sealed", userId)
     ),
+    gatewayMarks: Effect.fn("InstanceRepository.gatewayMarks")(function* (userIds: ReadonlyArray<UserId>) {
+      // Each sealing of a token looks different, so the sealed text is mark enough. Its digest is nobody's secret.
+      const rows = yield* sql`
+        select user_id, md5(gateway_token_sealed) as mark from instances
+        where ${sql.in("user_id", userIds)} and gateway_token_sealed is not null`.pipe(all(Mark), Effect.orDie)
+      return new Map(rows.map(({ mark, userId }) => [userId, mark]))
+    }),
     serialised: (userId, effect) => locks.withLock(`instance of ${userId}`, effect)
   })
 })

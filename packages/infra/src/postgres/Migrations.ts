@@ -11,6 +11,7 @@ import outbox from "./migrations/0005_outbox.ts"
 import idempotencyKeys from "./migrations/0006_idempotency_keys.ts"
 import modelUsage from "./migrations/0007_model_usage.ts"
 import pendingReservations from "./migrations/0008_pending_reservations.ts"
+import answerEvents from "./migrations/0010_answer_events.ts"
 import credentials from "./migrations/0011_credentials.ts"
 import modelUsageOwnKey from "./migrations/0012_model_usage_own_key.ts"
 import recall from "./migrations/0013_recall.ts"
@@ -27,6 +28,7 @@ export const migrations = {
   "0006_idempotency_keys": idempotencyKeys,
   "0007_model_usage": modelUsage,
   "0008_pending_reservations": pendingReservations,
+  "0010_answer_events": answerEvents,
   "0011_credentials": credentials,
   "0012_model_usage_own_key": modelUsageOwnKey,
   "0013_recall": recall,

@@ -3,7 +3,7 @@ import { maximumSessions, Session, SessionId } from "@berth/domain/sessions/Sess
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { affected, first } from "./Rows.ts"
+import { affected, all, first } from "./Rows.ts"
 import { storableText } from "./Storable.ts"
 import { toUser, UserRow } from "./UserRow.ts"
 
@@ -23,6 +23,7 @@ const withUser = (found: typeof SessionWithUser.Type) => ({
   }),
   user: toUser(found)
 })
+const Open = Schema.Struct({ id: SessionId })
 
 export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
   SessionRepository,
@@ -64,6 +65,14 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           Effect.orDie
         )
         return Option.map(row, withUser)
+      }),
+      stillOpen: Effect.fn("SessionRepository.stillOpen")(function* (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) {
+        const rows = yield* sql`
+          select id from sessions where ${sql.in("id", ids)} and expires_at > ${DateTime.toDate(now)}`.pipe(
+          all(Open),
+          Effect.orDie
+        )
+        return new Set(rows.map(({ id }) => id))
       }),
       renew: Effect.fn("SessionRepository.renew")(function* (id: SessionId, expiresAt: DateTime.Utc) {
         yield* sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`.pipe(Effect.orDie)

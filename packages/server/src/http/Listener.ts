@@ -2,6 +2,7 @@ import { ServiceIsUnavailable, ServiceIsUnavailableBody } from "@berth/api/http/
 import { HttpApiSchema } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Duration, Effect, Layer, Schema } from "effect"
+import * as Upgrades from "./Upgrades.ts"
 import { createServer, type IncomingMessage, maxHeaderSize, type Server, type ServerResponse } from "node:http"
 import { answerParserErrors } from "./ParserErrors.ts"
 
@@ -12,6 +13,8 @@ export interface ListenerOptions {
   readonly drain: Duration.Duration
   /** How long a request's headers, and then the whole of it, may take to arrive; 20 s and 60 s. */
   readonly arrival?: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }
+  /** Done with every request before anything else is. */
+  readonly prepare?: (request: IncomingMessage) => void
 }
 
 const usualArrival = { headers: Duration.seconds(20), whole: Duration.seconds(60) }
@@ -25,8 +28,9 @@ const starting = JSON.stringify(Schema.encodeSync(ServiceIsUnavailableBody)(new 
 const listenersWithoutRoutes = 2
 
 /** Answers what arrives before the routes are there or after they have gone; without it such a request would hang. */
-const answerWithoutRoutes = (server: Server) => {
-  server.on("request", (_request: IncomingMessage, response: ServerResponse) => {
+const answerWithoutRoutes = (server: Server, prepare: (request: IncomingMessage) => void) => {
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    prepare(request)
     if (server.listenerCount("request") > listenersWithoutRoutes) return
     response
       .writeHead(HttpApiSchema.getStatusError(ServiceIsUnavailableBody), {
@@ -42,7 +46,7 @@ const answerWithoutRoutes = (server: Server) => {
 /** An HTTP listener that, on closing, takes no more connections, lets requests in flight finish, and cuts them at the drain limit. */
 export const layer = (options: ListenerOptions) => Layer.suspend(() => make(options))
 
-const make = ({ arrival = usualArrival, drain, host, port }: ListenerOptions) => {
+const make = ({ arrival = usualArrival, drain, host, port, prepare = () => undefined }: ListenerOptions) => {
   const headersTimeout = Duration.toMillis(arrival.headers)
   const server = createServer({
     requestTimeout: Duration.toMillis(arrival.whole),
@@ -53,7 +57,7 @@ const make = ({ arrival = usualArrival, drain, host, port }: ListenerOptions) =>
     // The rules for every request say it in JSON.
     requireHostHeader: false
   })
-  answerWithoutRoutes(server)
+  answerWithoutRoutes(server, prepare)
   const drainLimit = Layer.scopedDiscard(
     Effect.addFinalizer(() =>
       Effect.sync(() => {
@@ -63,6 +67,7 @@ const make = ({ arrival = usualArrival, drain, host, port }: ListenerOptions) =>
   )
   // The limit is built after the server, so that its clock starts before the server begins to close.
   return drainLimit.pipe(
+    Layer.provideMerge(Upgrades.layer(server)),
     Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port })),
     Layer.provideMerge(Layer.effectDiscard(answerParserErrors(server)))
   )

@@ -1,21 +1,27 @@
 import { ConfigurationIsNotApplied } from "@berth/api/agents/AgentErrorBodies"
 import { interactionApiVersion } from "@berth/api/interaction/InteractionApi"
-import { ChatFailed, fieldsAreMissing } from "@berth/api/interaction/InteractionErrorBodies"
+import {
+  ChatFailed,
+  fieldsAreMissing,
+  LastEventIdIsInvalid,
+  pendingRetryAfter
+} from "@berth/api/interaction/InteractionErrorBodies"
 import { WebApi } from "@berth/api/WebApi"
 import type { User } from "@berth/domain/accounts/User"
 import type { AgentId } from "@berth/domain/agents/Agent"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
 import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
+import { type AnswerEvent, parseEventId } from "@berth/domain/interaction/AnswerEvent"
 import type { ChatSession, Message } from "@berth/domain/interaction/Conversation"
 import { MessageIsInvalid } from "@berth/domain/interaction/ConversationErrors"
 import { Conversations, roleOf } from "@berth/domain/interaction/Conversations"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder } from "@effect/platform"
-import { Duration, Effect, Option, type Redacted } from "effect"
-import { eventStream, wantsEvents } from "../http/Sse.ts"
+import { HttpApiBuilder, HttpApp, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Duration, Effect, Either, Option, type Redacted, Stream } from "effect"
+import { frameStream, wantsEvents } from "../http/Sse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { answerEvents } from "./AnswerEvents.ts"
+import { agentWords, answerFrame, type AnswerWords, chatWords } from "./AnswerEvents.ts"
 
 const memoryLength = 100
 const historyLength = 100
@@ -66,9 +72,30 @@ const index = (serviceVersion: string) => ({
     "POST /api/agent (action update-skill)": "skillId, enabled switches a skill on or off",
     "POST /api/agent (action set-credential)": "key, value keeps a credential; it is never shown again",
     "GET /api/chat": "Your messages over all conversations, newest first",
-    "POST /api/chat": "message, topic? gives the reply"
+    "POST /api/chat": "message, topic? gives the reply",
+    "GET /api/agent/messages/<id>/events": "The answer to a message as server-sent events; Last-Event-ID resumes"
   }
 })
+
+const tellRetryAfter = HttpApp.appendPreResponseHandler((_request, response) =>
+  Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(pendingRetryAfter)))
+)
+
+const lastEventId = (request: HttpServerRequest.HttpServerRequest) =>
+  Option.match(Option.fromNullable(request.headers["last-event-id"]), {
+    onNone: () => Effect.succeedNone,
+    onSome: (text) =>
+      Effect.map(
+        Effect.mapError(parseEventId(text), () => new LastEventIdIsInvalid()),
+        Option.some
+      )
+  })
+
+/** An answer as it comes. */
+const told = (
+  { events, message }: { readonly events: Stream.Stream<AnswerEvent>; readonly message: Message },
+  words: AnswerWords
+) => frameStream(Stream.map(events, answerFrame(message, words)))
 
 export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
   Effect.gen(function* () {
@@ -126,7 +153,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
     })
 
     return handlers
-      .handle("read", ({ urlParams: { action, agentId, sessionId } }) =>
+      .handle("read", ({ urlParams: { action, agentId, before, limit, sessionId } }) =>
         Effect.gen(function* () {
           const { user } = yield* CurrentUser
           switch (action) {
@@ -136,7 +163,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
               return { sessions: (yield* conversations.sessions(user.id)).map(summaryOf) }
             case "session": {
               if (sessionId === undefined) return yield* new MessageIsInvalid({ reason: "sessionId is missing" })
-              const { messages, session } = yield* conversations.session(user.id, sessionId)
+              const { messages, session } = yield* conversations.session(user.id, sessionId, { before, limit })
               return { session: { ...summaryOf(session), messages: messages.map(sessionMessageOf) } }
             }
             case "memory":
@@ -161,19 +188,25 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           }
           if (action === "update-skill") return yield* updateSkill(user, agentId, { skillId, enabled })
           if (action === "set-credential") return yield* setCredential(user, agentId, { key, value })
+          const isStream = wantsEvents(request.headers["accept"])
+          const position = isStream ? yield* lastEventId(request) : Option.none()
+          if (Option.isSome(position)) return told(yield* conversations.resume(user.id, position.value), agentWords)
           if (message === undefined) return yield* new MessageIsInvalid({ reason: "is missing" })
           const toSend = { message, sessionId, agentId }
-          if (wantsEvents(request.headers["accept"])) {
-            const sent = yield* conversations.send(user, toSend)
-            return eventStream(answerEvents(sent.events, sent.message.id))
-          }
+          if (isStream) return told(yield* conversations.send(user, toSend, { kept: true }), agentWords)
           const { reply } = yield* conversations.ask(user, toSend)
           return { sessionId: reply.sessionId, reply: reply.content, timestamp: reply.createdAt }
-        })
+        }).pipe(Effect.tapErrorTag("TooManyArePending", () => tellRetryAfter))
       )
-      .handle("chat", ({ payload: { message, topic } }) =>
+      .handle("chat", ({ payload: { message, topic }, request }) =>
         Effect.gen(function* () {
           const { user } = yield* CurrentUser
+          if (wantsEvents(request.headers["accept"])) {
+            const position = yield* lastEventId(request)
+            return Option.isSome(position)
+              ? told(yield* conversations.resume(user.id, position.value), chatWords)
+              : told(yield* conversations.send(user, { message, topic }, { kept: true }), chatWords)
+          }
           const { message: sent, reply } = yield* conversations.ask(user, { message, topic })
           return {
             id: sent.id,
@@ -184,7 +217,9 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             reply: reply.content
           }
         }).pipe(
+          Effect.tapErrorTag("TooManyArePending", () => tellRetryAfter),
           Effect.catchTags({
+            TooManySessions: () => new ChatFailed({ reason: "you have too many conversations" }),
             NoAgentIsRunning: () => new ChatFailed({ reason: "you have no agent that is up" }),
             AgentIsUnknown: () => new ChatFailed({ reason: "the agent is gone" }),
             ChatSessionIsUnknown: () => new ChatFailed({ reason: "the conversation is gone" }),
@@ -197,6 +232,24 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           const { user } = yield* CurrentUser
           const { count, messages } = yield* conversations.history(user.id, historyLength)
           return { messages: messages.map(chatRecordOf), count }
+        })
+      )
+      .handle("events", ({ path: { messageId }, request }) =>
+        Effect.gen(function* () {
+          const { user } = yield* CurrentUser
+          // Whose message it is comes before what else is wrong.
+          const shown = Either.filterOrLeft(
+            yield* Effect.either(lastEventId(request)),
+            Option.match({ onNone: () => true, onSome: (position) => position.messageId === messageId }),
+            () => new LastEventIdIsInvalid()
+          )
+          const after = Either.match(shown, {
+            onLeft: () => 0,
+            onRight: Option.match({ onNone: () => 0, onSome: (position) => position.after })
+          })
+          const answer = yield* conversations.resume(user.id, { messageId, after })
+          yield* shown
+          return answer.isOver ? HttpServerResponse.empty({ status: 204 }) : told(answer, agentWords)
         })
       )
   })

@@ -1,0 +1,159 @@
+import { maximumFrameBytes, SocketClose, TooManySockets } from "@berth/api/interaction/AgentSocketFrames"
+import type { UserId } from "@berth/domain/accounts/User"
+import { Agents } from "@berth/domain/agents/Agents"
+import { Instances } from "@berth/domain/instances/Instances"
+import { Conversations } from "@berth/domain/interaction/Conversations"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import type { HttpServerRequest } from "@effect/platform"
+import { Context, type Duration, Effect, FiberSet, Layer, Metric, Option, Schedule } from "effect"
+import { type WebSocket, WebSocketServer } from "ws"
+import { accept } from "../http/Upgrades.ts"
+import * as AgentSocket from "./AgentSocket.ts"
+import { chooseProtocol, restoreProtocols } from "./SocketCredentials.ts"
+import { SocketLimits } from "./SocketLimits.ts"
+
+/** The WebSockets of this process. */
+export class AgentSockets extends Context.Tag("@berth/AgentSockets")<
+  AgentSockets,
+  {
+    /** Makes a socket of the request and talks over it until either side closes it. Fails before the handshake; false when there was none. */
+    readonly open: (
+      request: HttpServerRequest.HttpServerRequest,
+      holder: AgentSocket.SocketHolder
+    ) => Effect.Effect<boolean, TooManySockets>
+  }
+>() {}
+
+const openSockets = Metric.gauge("agent_sockets_open", { description: "WebSockets to agents that are open" })
+
+const make = (drain: Duration.Duration) =>
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const instances = yield* Instances
+    const sessions = yield* Sessions
+    const conversations = yield* Conversations
+    const limits = yield* SocketLimits
+    const lives = yield* FiberSet.make<void>()
+    const runLife = yield* FiberSet.runtime(lives)<never>()
+    const counts = new Map<UserId, number>()
+    const sockets = new Set<AgentSocket.AgentSocket>()
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: maximumFrameBytes,
+      handleProtocols: chooseProtocol
+    })
+
+    const tell = Effect.suspend(() => Metric.set(openSockets, sockets.size))
+
+    const enter = (userId: UserId) =>
+      Effect.suspend(() => {
+        const open = counts.get(userId) ?? 0
+        if (open >= limits.perUser) return new TooManySockets({ limit: limits.perUser })
+        counts.set(userId, open + 1)
+        return Effect.void
+      })
+    const leave = (userId: UserId) =>
+      Effect.sync(() => {
+        const open = (counts.get(userId) ?? 1) - 1
+        if (open === 0) counts.delete(userId)
+        else counts.set(userId, open)
+      })
+
+    const live = (ws: WebSocket, holder: AgentSocket.SocketHolder) =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const socket = yield* AgentSocket.make(ws, holder, conversations, limits)
+          yield* Effect.acquireRelease(
+            Effect.zipRight(
+              Effect.sync(() => sockets.add(socket)),
+              tell
+            ),
+            () =>
+              Effect.zipRight(
+                Effect.sync(() => sockets.delete(socket)),
+                tell
+              )
+          )
+          yield* socket.closed
+        })
+      ).pipe(Effect.ensuring(leave(holder.user.id)))
+
+    const open = Effect.fn("AgentSockets.open")(function* (
+      request: HttpServerRequest.HttpServerRequest,
+      holder: AgentSocket.SocketHolder
+    ) {
+      yield* enter(holder.user.id)
+      const handshake = Effect.suspend(() => {
+        restoreProtocols(request)
+        return accept(request, server)
+      })
+      return yield* Effect.uninterruptible(
+        Effect.flatMap(
+          handshake,
+          Option.match({
+            onNone: () => Effect.as(leave(holder.user.id), false),
+            // Not in the request's span, which ends with the handshake.
+            onSome: (ws) => Effect.sync(() => runLife(live(ws, holder))).pipe(Effect.as(true))
+          })
+        )
+      )
+    })
+
+    /** One look at the rows behind every socket: three statements, however many there are. */
+    const look = Effect.gen(function* () {
+      if (sockets.size === 0) return
+      const all = [...sockets]
+      const proofs = all.map(({ holder }) => holder.proof)
+      const [statuses, open, marks] = yield* Effect.all([
+        agents.statuses([...new Set(all.map(({ holder }) => holder.agent.id))]),
+        sessions.stillOpen([...new Set(proofs.flatMap((proof) => (proof.by === "session" ? [proof.id] : [])))]),
+        instances.gatewayMarks([
+          ...new Set(all.flatMap(({ holder }) => (holder.proof.by === "token" ? [holder.user.id] : [])))
+        ])
+      ])
+      yield* Effect.forEach(
+        all,
+        (socket) => {
+          const { agent, proof, user } = socket.holder
+          const isProved = proof.by === "session" ? open.has(proof.id) : marks.get(user.id) === proof.mark
+          if (!isProved) return socket.close(SocketClose.unauthorized, "you are signed out")
+          const status = statuses.get(agent.id)
+          return status === undefined ? socket.close(SocketClose.gone, "the agent is gone") : socket.tellStatus(status)
+        },
+        { discard: true }
+      )
+    }).pipe(
+      Effect.catchAllCause((cause) => Effect.logWarning("Sockets could not be looked after", cause)),
+      Effect.withTracerEnabled(false)
+    )
+    yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(look, Schedule.spaced(limits.watch))))
+
+    /** Answers in work are told to their end, as far as there is time; then the sockets are closed, and whoever does not answer is cut off. */
+    const end = Effect.suspend(() => {
+      const all = [...sockets]
+      const patiently = (work: Effect.Effect<unknown>, limit: Duration.Duration) =>
+        Effect.timeoutOption(Effect.interruptible(work), limit)
+      const each = (work: (socket: AgentSocket.AgentSocket) => Effect.Effect<unknown>) =>
+        Effect.forEach(all, work, { concurrency: "unbounded", discard: true })
+      return patiently(
+        each((socket) => Effect.zipRight(socket.drain, socket.close(SocketClose.goingAway, "the service is stopping"))),
+        drain
+      ).pipe(
+        Effect.zipRight(each((socket) => socket.close(SocketClose.goingAway, "the service is stopping"))),
+        Effect.zipRight(
+          patiently(
+            each((socket) => socket.closed),
+            limits.farewell
+          )
+        )
+      )
+    })
+    yield* Effect.addFinalizer(() => end)
+
+    return AgentSockets.of({ open })
+  })
+
+/** `drain`: how long answers in work may take once the listener closes. */
+export const layer = ({ drain }: { readonly drain: Duration.Duration }) => Layer.scoped(AgentSockets, make(drain))

@@ -1,0 +1,572 @@
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { ConversationRepository } from "@berth/domain/interaction/ConversationRepository"
+import { SocketLimits } from "@berth/server/interaction/SocketLimits"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, describe, it as test, layer } from "@effect/vitest"
+import { Array, Deferred, Duration, Effect, Exit, Fiber, Layer, Redacted, Scope, Stream, Tracer } from "effect"
+import { connect as netConnect } from "node:net"
+import { eventually } from "../conformance/Eventually.ts"
+import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import { connect, type Frame, refusalOf, type SocketCall, type SocketClient } from "../support/SocketClient.ts"
+import { storedAgent } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { type OwnerWithAgent, ownerWithAgent, useUpUnits } from "./Scene.ts"
+import * as s from "./Shapes.ts"
+
+const addressOf = Effect.map(App.WebApp, ({ appUrl }) => `127.0.0.1:${appUrl.port}`)
+
+const callTo = (owner: OwnerWithAgent, more: Partial<SocketCall> = {}) =>
+  Effect.map(addressOf, (host): SocketCall => ({ host, path: `/agents/${owner.agent.id}/ws`, ...more }))
+
+const byCookie = (who: App.SignedIn) => ({ headers: { cookie: who.cookie } })
+
+const socketOf = (owner: OwnerWithAgent) => Effect.flatMap(callTo(owner, byCookie(owner)), connect)
+
+const tokenOf = ({ user }: OwnerWithAgent) =>
+  Effect.flatMap(InstanceRepository, ({ gatewayToken }) => Effect.map(gatewayToken(user.id), Redacted.value))
+
+const ofType = (type: string) => (frame: Frame) => frame["type"] === type
+const accepted = (id: string) => (frame: Frame) => frame["type"] === "accepted" && frame["id"] === id
+const of = (messageId: unknown) => (frame: Frame) => String(frame["id"]).startsWith(`${String(messageId)}:`)
+
+/** Says something and waits for the end of the answer; the frames of it. */
+const chat = (client: SocketClient, message: string, more: object = {}) =>
+  Effect.gen(function* () {
+    const id = `mine-${client.frames.length}`
+    client.send({ type: "chat", id, message, ...more })
+    const { messageId } = yield* client.until(accepted(id))
+    yield* client.until((frame) => of(messageId)(frame) && !ofType("delta")(frame))
+    return { messageId: String(messageId), frames: client.frames.filter(of(messageId)) }
+  })
+
+/** Agents whose answers stop behind their first piece until they may go on. */
+const held = Effect.gen(function* () {
+  const go = yield* Deferred.make<void>()
+  const chat = (_userId: string, turn: Turn): Stream.Stream<TurnEvent> =>
+    Stream.make<[TurnEvent]>({ type: "delta", text: "Once " }).pipe(
+      Stream.concat(Stream.execute(Deferred.await(go))),
+      Stream.concat(
+        Stream.make<[TurnEvent, TurnEvent]>(
+          { type: "delta", text: turn.message },
+          { type: "done", reply: `Once ${turn.message}`, model: "test" }
+        )
+      )
+    )
+  const { during } = yield* ScriptedAgentManager
+  return { during: during({ chat }), go: Deferred.succeed(go, undefined) }
+})
+
+/** What every span was given, by whatever made it. */
+const recordedSpans: Array<string> = []
+const recordingTracer = Layer.setTracer(
+  Tracer.make({
+    span: (name, parent, context, links, startTime, kind) => {
+      const span: Tracer.Span = {
+        _tag: "Span",
+        name,
+        spanId: "0123456789abcdef",
+        traceId: "0123456789abcdef0123456789abcdef",
+        parent,
+        context,
+        links,
+        kind,
+        sampled: true,
+        status: { _tag: "Started", startTime },
+        attributes: new Map(),
+        end: () => undefined,
+        attribute: (key, value) => recordedSpans.push(`${name} ${key} ${String(value)}`),
+        event: (text) => recordedSpans.push(`${name} ${text}`),
+        addLinks: () => undefined
+      }
+      return span
+    },
+    context: (run) => run()
+  })
+)
+
+layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) => {
+  it.scoped("says the status, takes a message, and tells the answer in pieces and whole", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const client = yield* socketOf(owner)
+      assert.deepStrictEqual(yield* client.until(() => true), { type: "status", status: "running" })
+      client.send({ type: "chat", id: "one", message: "hello" })
+      const first = yield* client.until(ofType("accepted"))
+      s.assertShape(first, {
+        type: s.is("accepted"),
+        id: s.is("one"),
+        messageId: s.id("msg"),
+        sessionId: s.is(owner.conversation)
+      })
+      const done = yield* client.until(ofType("done"))
+      const id = String(first["messageId"])
+      assert.deepStrictEqual(client.frames.slice(2, -1), [
+        { type: "delta", id: `${id}:1`, text: "Echo: " },
+        { type: "delta", id: `${id}:2`, text: "hello" }
+      ])
+      s.assertShape(done, {
+        type: s.is("done"),
+        id: s.is(`${id}:3`),
+        sessionId: s.is(owner.conversation),
+        reply: s.is("Echo: hello"),
+        timestamp: s.epochMillis
+      })
+      client.send({ type: "ping" })
+      assert.deepStrictEqual(yield* client.until(ofType("pong")), { type: "pong" })
+    })
+  )
+
+  it.scoped("answers the messages of a conversation in order, and counts each as any other", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const client = yield* socketOf(owner)
+      const messages = Array.makeBy(6, (n) => `message ${n}`)
+      for (const message of messages) client.send({ type: "chat", message, sessionId: owner.conversation })
+      yield* eventually(
+        Effect.sync(() => client.frames.filter(ofType("done"))),
+        (done) => done.length === messages.length
+      )
+      assert.deepStrictEqual(
+        client.frames.filter(ofType("done")).map(({ reply }) => reply),
+        messages.map((message) => `Echo: ${message}`)
+      )
+      const sql = yield* SqlClient
+      assert.deepStrictEqual(yield* sql`select used::int as used from unit_days where user_id = ${owner.user.id}`, [
+        { used: messages.length }
+      ])
+    })
+  )
+
+  it.scoped("resumes behind any event, on another socket and across routes", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const { frames, messageId } = yield* chat(yield* socketOf(owner), "hello")
+      for (let after = 0; after <= frames.length; after++) {
+        const client = yield* socketOf(owner)
+        client.send({ type: "resume", lastEventId: `${messageId}:${after}` })
+        client.send({ type: "ping" })
+        yield* client.until(after < frames.length ? ofType("done") : ofType("pong"))
+        assert.deepStrictEqual(client.frames.filter(of(messageId)), frames.slice(after))
+      }
+      const headers = { accept: "text/event-stream", "last-event-id": `${messageId}:2` }
+      const streamed = yield* web({ method: "POST", path: "/api/agent", as: owner, json: {}, headers })
+      assert.include(streamed.text, `id: ${messageId}:3`)
+    })
+  )
+
+  it.scoped("tells an answer in work to every socket that follows it, also when its own is gone", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const { during, go } = yield* held
+      yield* during(
+        Effect.gen(function* () {
+          const [first, second] = [yield* socketOf(owner), yield* socketOf(owner)]
+          first.send({ type: "chat", message: "upon a time" })
+          const { messageId } = yield* first.until(ofType("accepted"))
+          yield* first.until(ofType("delta"))
+          second.send({ type: "resume", lastEventId: `${String(messageId)}:0` })
+          yield* second.until(ofType("delta"))
+          first.ws.terminate()
+          yield* go
+          assert.deepInclude(yield* second.until(ofType("done")), { reply: "Once upon a time" })
+        })
+      )
+    })
+  )
+
+  const wrong: ReadonlyArray<readonly [string, string | object, string]> = [
+    ["no JSON", "hello", "invalid_frame"],
+    ["no object", "[1]", "invalid_frame"],
+    ["null", "null", "invalid_frame"],
+    ["of no type", { message: "hello" }, "invalid_frame"],
+    ["of an unknown type", { type: "dance" }, "invalid_frame"],
+    ["a chat without a message", { type: "chat" }, "invalid_frame"],
+    ["a chat whose message is no text", { type: "chat", message: 1 }, "invalid_frame"],
+    ["a text with U+0000", String.raw`{"type":"chat","message":"\u0000"}`, "invalid_frame"],
+    ["a chat with a blank message", { type: "chat", id: "x", message: " " }, "invalid_message"],
+    ["a chat that is too long", { type: "chat", id: "x", message: "m".repeat(100_001) }, "invalid_message"],
+    ["a chat in no session", { type: "chat", id: "x", message: "hello", sessionId: "chs_0" }, "session_not_found"],
+    ["a resume of no event", { type: "resume", lastEventId: "hello" }, "invalid_last_event_id"],
+    ["a resume of no message", { type: "resume", lastEventId: "msg_0:1" }, "message_not_found"]
+  ]
+  for (const [what, frame, code] of wrong)
+    it.scoped(`says what is wrong with a frame, and stays open: ${what}`, () =>
+      Effect.gen(function* () {
+        const owner = yield* ownerWithAgent()
+        const client = yield* socketOf(owner)
+        client.send(frame)
+        const error = yield* client.until(ofType("error"))
+        assert.strictEqual(error["code"], code, JSON.stringify(error))
+        for (const member of ["error", "message"]) assert.isTrue(s.text(error[member]))
+        assert.includeMembers(["code", "error", "id", "message", "type"], Object.keys(error))
+        yield* chat(client, "still there?")
+      })
+    )
+
+  it.scoped("says what the routes say when a message cannot be answered", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const stranger = yield* ownerWithAgent()
+      const client = yield* socketOf(owner)
+      const codeOf = (id: string, more: object = {}) =>
+        Effect.gen(function* () {
+          client.send({ type: "chat", id, message: "hello", ...more })
+          return (yield* client.until((frame) => ofType("error")(frame) && frame["id"] === id))["code"]
+        })
+      assert.strictEqual(yield* codeOf("foreign", { sessionId: stranger.conversation }), "session_not_found")
+      const { messageId } = yield* chat(yield* socketOf(stranger), "mine")
+      client.send({ type: "resume", lastEventId: `${messageId}:0` })
+      yield* client.until((frame) => frame["code"] === "message_not_found")
+      yield* useUpUnits(owner)
+      assert.strictEqual(yield* codeOf("spent"), "units_exhausted")
+      const { changeStatus } = yield* AgentRepository
+      yield* changeStatus(owner.agent.id, "running", "stopped")
+      assert.strictEqual(yield* codeOf("stopped"), "no_running_agent")
+    })
+  )
+
+  it.scoped("is its agent's alone: another agent's answers are not there, though the owner is the same", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const sibling = { ...owner, agent: yield* storedAgent(owner.user.id) }
+      const [client, other] = [yield* socketOf(owner), yield* socketOf(sibling)]
+      const { frames, messageId } = yield* chat(other, "to the other one")
+      client.send({ type: "resume", lastEventId: `${messageId}:1` })
+      yield* client.until(ofType("error"))
+      assert.deepInclude(client.frames.at(-1), { id: `${messageId}:1`, code: "message_not_found" })
+      assert.isTrue(frames.length > 1)
+    })
+  )
+
+  it.scoped("says every change of the agent's status, whoever made it", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const clients = yield* Effect.replicateEffect(socketOf(owner), 3)
+      const { changeStatus } = yield* AgentRepository
+      yield* changeStatus(owner.agent.id, "running", "stopped")
+      for (const client of clients) yield* client.until((frame) => frame["status"] === "stopped")
+      yield* changeStatus(owner.agent.id, "stopped", "active")
+      for (const client of clients) yield* client.until((frame) => frame["status"] === "active")
+      for (const client of clients)
+        assert.deepStrictEqual(
+          client.frames.map(({ status }) => status),
+          ["running", "stopped", "active"]
+        )
+    })
+  )
+
+  it.scoped("closes when the session has ended, and when the agent is gone", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const [leaving, staying, deleting] = [yield* ownerWithAgent(), yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const again = yield* App.signIn(leaving.user)
+      const [first, second] = [yield* socketOf(leaving), yield* socketOf({ ...leaving, ...again })]
+      const other = yield* socketOf(staying)
+      const third = yield* socketOf(deleting)
+      yield* web({ method: "POST", path: "/api/auth/signout", as: leaving })
+      assert.deepInclude(yield* first.closed, { code: 4401 })
+      const path = `/api/agents/provision/${deleting.agent.id}`
+      assert.strictEqual((yield* web({ method: "DELETE", path, as: deleting })).status, 200)
+      assert.deepInclude(yield* third.closed, { code: 4404 })
+      yield* chat(second, "still there?")
+      yield* chat(other, "still there?")
+    })
+  )
+
+  it.scoped("closes for binary frames, and for frames that are too large", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const binary = yield* socketOf(owner)
+      binary.send(new TextEncoder().encode('{"type":"ping"}'))
+      assert.deepInclude(yield* binary.closed, { code: 1003 })
+      const large = yield* socketOf(owner)
+      large.send({ type: "chat", message: "m".repeat(256 * 1024) })
+      assert.deepInclude(yield* large.closed, { code: 1009 })
+    })
+  )
+
+  const refusals: ReadonlyArray<
+    readonly [string, number, string, (owner: OwnerWithAgent, stranger: OwnerWithAgent) => Partial<SocketCall>]
+  > = [
+    ["nobody is signed in", 401, "unauthorized", () => ({})],
+    ["the session is none", 401, "unauthorized", () => ({ headers: { cookie: "berth_session=x" } })],
+    ["the token is none", 401, "unauthorized", () => ({ headers: { authorization: "Bearer x" } })],
+    ["the token is of another scheme", 401, "unauthorized", () => ({ headers: { authorization: "Basic x" } })],
+    ["the agent is another's", 404, "agent_not_found", (_, stranger) => byCookie(stranger)],
+    ["there is no such agent", 404, "agent_not_found", (owner) => ({ ...byCookie(owner), path: "/agents/agt_0/ws" })],
+    [
+      "it comes from a page of another origin",
+      403,
+      "foreign_origin",
+      (owner) => ({ headers: { cookie: owner.cookie, origin: "https://evil.example" } })
+    ],
+    [
+      "it comes from a sandboxed page",
+      403,
+      "foreign_origin",
+      (owner) => ({ headers: { cookie: owner.cookie, origin: "null" } })
+    ],
+    ["it is another path", 404, "route_not_found", (owner) => ({ ...byCookie(owner), path: "/agents/x/ws/y" })]
+  ]
+  for (const [when, status, code, more] of refusals)
+    it.effect(`is refused before the handshake, as JSON, when ${when}: ${status}`, () =>
+      Effect.gen(function* () {
+        const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+        assertError(yield* refusalOf(yield* callTo(owner, more(owner, stranger))), { status, code })
+      })
+    )
+
+  it.effect("is 426 to a request that is no handshake, for whom it would be open", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const path = `/agents/${owner.agent.id}/ws`
+      assertError(yield* web({ method: "GET", path, as: owner }), { status: 426, code: "upgrade_required" })
+      assertError(yield* web({ method: "POST", path, as: owner }), { status: 405, code: "method_not_allowed" })
+      const headers = { connection: "upgrade", upgrade: "websocket", "sec-websocket-version": "8" }
+      assertError(yield* web({ method: "GET", path, as: owner, headers }), { status: 426, code: "upgrade_required" })
+    })
+  )
+
+  it.effect("leaves requests that ask to become something else to their routes", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const headers = { connection: "upgrade, http2-settings", upgrade: "h2c", "http2-settings": "" }
+      assert.strictEqual((yield* web({ method: "GET", path: "/health/live", headers })).status, 200)
+    })
+  )
+
+  it.scoped("survives a client that is gone in the middle of its handshake", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const { host, path } = yield* callTo(owner)
+      const [hostname = "", port = "0"] = host.split(":")
+      yield* Effect.forEach(
+        Array.range(1, 20),
+        () =>
+          Effect.async<void>((resume) => {
+            const socket = netConnect(Number(port), hostname, () => {
+              socket.write(
+                `GET ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${owner.cookie}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n` +
+                  "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+                () => {
+                  socket.resetAndDestroy()
+                  resume(Effect.void)
+                }
+              )
+            })
+            socket.on("error", () => resume(Effect.void))
+          }),
+        { concurrency: 5 }
+      )
+      yield* chat(yield* socketOf(owner), "still there?")
+    })
+  )
+})
+
+layer(Layer.provide(App.layer(), recordingTracer), { excludeTestServices: true })("The gateway token", (it) => {
+  const ways: ReadonlyArray<readonly [string, (token: string, path: string) => Partial<SocketCall>, string]> = [
+    ["as a header", (token) => ({ headers: { authorization: `Bearer ${token}` } }), ""],
+    ["as a header in any case", (token) => ({ headers: { authorization: `bearer  ${token}` } }), ""],
+    ["beside the subprotocol", (token) => ({ protocols: ["berth", `berth.bearer.${token}`] }), "berth"],
+    ["in the query", (token, path) => ({ path: `${path}?x=1&token=${token}` }), ""]
+  ]
+  for (const [how, more, protocol] of ways)
+    it.scoped(`opens a socket ${how}, and stands in no log and no span`, () =>
+      Effect.gen(function* () {
+        const { logged } = yield* App.WebApp
+        const owner = yield* ownerWithAgent()
+        const token = yield* tokenOf(owner)
+        const client = yield* connect(yield* callTo(owner, more(token, `/agents/${owner.agent.id}/ws`)))
+        assert.strictEqual(client.ws.protocol, protocol)
+        yield* chat(client, "hello")
+        yield* eventually(logged, (lines) => lines.some((line) => line.includes(`/agents/${owner.agent.id}/ws`)))
+        assert.notInclude((yield* logged).join("\n"), token)
+        assert.isTrue(recordedSpans.some((line) => line.includes("url.path")))
+        assert.notInclude(recordedSpans.join("\n"), token)
+      })
+    )
+
+  it.scoped("opens a socket alone as the subprotocol, which the client hears again", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const protocols = [`berth.bearer.${yield* tokenOf(owner)}`]
+      const client = yield* connect(yield* callTo(owner, { protocols }))
+      assert.deepStrictEqual([client.ws.protocol], protocols)
+    })
+  )
+
+  it.effect("opens nothing of another's instance, and stands in no log of a request that is no handshake", () =>
+    Effect.gen(function* () {
+      const { logged, web } = yield* App.WebApp
+      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const token = yield* tokenOf(stranger)
+      const headers = { authorization: `Bearer ${token}` }
+      assertError(yield* refusalOf(yield* callTo(owner, { headers })), { status: 401, code: "unauthorized" })
+      const path = `/agents/${owner.agent.id}/ws?token=${token}`
+      assert.strictEqual((yield* web({ method: "GET", path })).status, 401)
+      assert.notInclude((yield* logged).join("\n"), token)
+      assert.notInclude(recordedSpans.join("\n"), token)
+    })
+  )
+
+  it.scoped("closes its sockets when it is another one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const owner = yield* ownerWithAgent()
+      const headers = { authorization: `Bearer ${yield* tokenOf(owner)}` }
+      const client = yield* connect(yield* callTo(owner, { headers }))
+      const session = yield* socketOf(owner)
+      yield* client.until(ofType("status"))
+      yield* sql`update instances set gateway_token_sealed = null where user_id = ${owner.user.id}`
+      assert.notStrictEqual(`Bearer ${yield* tokenOf(owner)}`, headers.authorization)
+      assert.deepInclude(yield* client.closed, { code: 4401 })
+      yield* chat(session, "still there?")
+      assertError(yield* refusalOf(yield* callTo(owner, { headers })), { status: 401, code: "unauthorized" })
+    })
+  )
+})
+
+const strict = (changes: Partial<typeof SocketLimits.Service>) =>
+  Layer.unwrapEffect(
+    Effect.map(SocketLimits, (usual) =>
+      Layer.provide(App.layer(), Layer.succeed(SocketLimits, { ...usual, ...changes }))
+    )
+  )
+
+layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.millis(200) }), {
+  excludeTestServices: true
+})("A socket with little to spend", (it) => {
+  it.scoped("is one of so many of a user; another one is 429 until one is closed", () =>
+    Effect.gen(function* () {
+      const [owner, other] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const first = yield* socketOf(owner)
+      yield* socketOf(owner)
+      const refused = yield* refusalOf(yield* callTo(owner, byCookie(owner)))
+      assertError(refused, { status: 429, code: "too_many_sockets" })
+      assert.strictEqual(refused.headers["retry-after"], "5")
+      yield* socketOf(other)
+      first.ws.close()
+      yield* first.closed
+      yield* Effect.retry(Effect.scoped(socketOf(owner)), { times: 100 })
+    })
+  )
+
+  it.scoped("follows so many answers at a time", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const { during, go } = yield* held
+      yield* during(
+        Effect.gen(function* () {
+          const client = yield* socketOf(owner)
+          client.send({ type: "chat", message: "one" })
+          yield* client.until(ofType("delta"))
+          client.send({ type: "chat", id: "two", message: "two" })
+          assert.deepInclude(yield* client.until(ofType("error")), { id: "two", code: "too_many_answers" })
+          yield* go
+          yield* client.until(ofType("done"))
+          yield* chat(client, "three")
+        })
+      )
+    })
+  )
+
+  it.scoped("is closed when frames come faster than they are worked on", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const client = yield* socketOf(owner)
+      for (let n = 0; n < 200; n++) client.send({ type: "chat", message: `message ${n}` })
+      assert.deepInclude(yield* client.closed, { code: 1008 })
+    })
+  )
+
+  it.scoped("stays open for a client that answers pings, and not for one that is gone without a word", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const [alive, dead] = [yield* socketOf(owner), yield* socketOf(owner)]
+      dead.ws.pause()
+      const sql = yield* SqlClient
+      yield* eventually(Effect.either(Effect.scoped(socketOf(owner))), (another) => another._tag === "Right")
+      assert.strictEqual(alive.ws.readyState, alive.ws.OPEN)
+      yield* chat(alive, "still there?")
+      yield* sql`select 1`
+    })
+  )
+})
+
+layer(strict({ bufferedBytes: 64 * 1024, farewell: Duration.millis(300) }), { excludeTestServices: true })(
+  "A client that does not read",
+  (it) => {
+    it.scoped("is closed before its answers fill the memory, and can come back for the rest", () =>
+      Effect.gen(function* () {
+        const owner = yield* ownerWithAgent()
+        const { during } = yield* ScriptedAgentManager
+        const piece = "x".repeat(64 * 1024)
+        const count = 200
+        const chat = () =>
+          Stream.range(1, count).pipe(
+            Stream.map((): TurnEvent => ({ type: "delta", text: piece })),
+            Stream.rechunk(1),
+            Stream.tap(() => Effect.sleep("1 millis")),
+            Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: "long", model: "test" }))
+          )
+        yield* during({ chat })(
+          Effect.gen(function* () {
+            const client = yield* socketOf(owner)
+            client.send({ type: "chat", message: "hello" })
+            const { messageId } = yield* client.until(ofType("accepted"))
+            client.ws.pause()
+            const { countOfUser } = yield* ConversationRepository
+            yield* eventually(countOfUser(owner.user.id), (messages) => messages === 2)
+            client.ws.resume()
+            const { code } = yield* client.closed
+            assert.include([1013, 1006], code)
+            const heard = client.frames.filter(of(messageId))
+            assert.isBelow(heard.length, count)
+            const another = yield* socketOf(owner)
+            another.send({ type: "resume", lastEventId: `${String(messageId)}:${heard.length}` })
+            // It reads, but not as fast as a stored answer comes.
+            yield* Effect.raceFirst(another.until(ofType("done")), another.closed)
+            const rest = another.frames.filter(of(messageId))
+            assert.deepStrictEqual(
+              [...heard, ...rest].map(({ id }) => id),
+              Array.makeBy(heard.length + rest.length, (n) => `${String(messageId)}:${n + 1}`)
+            )
+          })
+        )
+      })
+    )
+  }
+)
+
+describe("A service that stops", () => {
+  test.scopedLive("tells the answers in work to their end, then closes its sockets", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const services = yield* Scope.extend(Layer.build(App.layer({ drain: Duration.seconds(20) })), scope)
+      yield* Effect.gen(function* () {
+        const owner = yield* ownerWithAgent()
+        const { during, go } = yield* held
+        yield* during(
+          Effect.gen(function* () {
+            const [busy, idle] = [yield* socketOf(owner), yield* socketOf(owner)]
+            busy.send({ type: "chat", message: "upon a time" })
+            yield* busy.until(ofType("delta"))
+            const stopping = yield* Effect.forkDaemon(Scope.close(scope, Exit.void))
+            assert.deepInclude(yield* idle.closed, { code: 1001 })
+            busy.send({ type: "chat", id: "late", message: "one more" })
+            assert.deepInclude(yield* busy.until(ofType("error")), { id: "late", code: "unavailable" })
+            yield* go
+            assert.deepInclude(yield* busy.until(ofType("done")), { reply: "Once upon a time" })
+            assert.deepInclude(yield* busy.closed, { code: 1001 })
+            yield* Fiber.join(stopping)
+          })
+        )
+      }).pipe(Effect.provide(services))
+    })
+  )
+})

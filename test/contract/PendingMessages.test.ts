@@ -1,0 +1,189 @@
+import { Charging } from "@berth/domain/billing/Charging"
+import { entitlementsOf } from "@berth/domain/billing/Plan"
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Array, Deferred, Effect, Fiber, Schema, Stream } from "effect"
+import { eventually } from "../conformance/Eventually.ts"
+import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+
+const perSession = 16
+const perUser = 64
+
+const say = (owner: App.SignedIn, json: Readonly<Record<string, unknown>>, path = "/api/agent") =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, as: owner, json }))
+
+const newSession = (owner: App.SignedIn) =>
+  Effect.map(say(owner, { action: "create-session" }), ({ body }) => String(body["sessionId"]))
+
+const pendingOf = ({ user }: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const rows = yield* sql`select id from messages where user_id = ${user.id} and state = 'pending'`
+    return rows.length
+  })
+
+const usedBy = ({ user }: OwnerWithAgent) =>
+  Effect.flatMap(Charging, ({ usage }) =>
+    Effect.map(usage(user.id, entitlementsOf(user.plan).dailyUnits), ({ used }) => used)
+  )
+
+/** Agents that answer only once they may, and what they were asked in order. */
+const held = Effect.gen(function* () {
+  const go = yield* Deferred.make<void>()
+  const asked: Array<string> = []
+  const chat = (_userId: string, turn: Turn): Stream.Stream<TurnEvent> => {
+    asked.push(turn.message)
+    return Stream.execute(Deferred.await(go)).pipe(
+      Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: `Echo: ${turn.message}`, model: "test" }))
+    )
+  }
+  const { during } = yield* ScriptedAgentManager
+  return { asked, during: during({ chat }), go: Deferred.succeed(go, undefined) }
+})
+
+const many = { concurrency: "unbounded" } as const
+
+const Page = Schema.Struct({
+  session: Schema.Struct({ messages: Schema.Array(Schema.Struct({ id: Schema.String, content: Schema.String })) })
+})
+
+layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => {
+  it.effect("of one conversation are sixteen at most, answered in order; one more is 429 and costs nothing", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const { asked, during, go } = yield* held
+      yield* during(
+        Effect.gen(function* () {
+          const sent = yield* Effect.forkDaemon(
+            Effect.forEach(
+              Array.makeBy(perSession + 8, (n) => `message ${n}`),
+              (message) => say(owner, { message, sessionId: owner.conversation }),
+              many
+            )
+          )
+          yield* eventually(pendingOf(owner), (pending) => pending === perSession)
+          for (const path of ["/api/agent", "/api/chat"]) {
+            const refused = yield* say(owner, { message: "one more" }, path)
+            assertError(refused, { status: 429, code: "too_many_pending" })
+            assert.strictEqual(refused.headers["retry-after"], "2")
+            assert.deepInclude(refused.body, { of: "session", limit: perSession, retryAfter: 2 })
+          }
+          assert.strictEqual(asked.length, 1)
+          yield* go
+          const statuses = (yield* Fiber.join(sent)).map(({ status }) => status)
+          assert.deepStrictEqual(
+            statuses.toSorted((a, b) => a - b),
+            [...Array.replicate(200, perSession), ...Array.replicate(429, 8)]
+          )
+        })
+      )
+      assert.strictEqual(asked.length, perSession)
+      assert.strictEqual(yield* usedBy(owner), perSession)
+      const { web } = yield* App.WebApp
+      const record = yield* web({
+        method: "GET",
+        path: `/api/agent?action=session&sessionId=${owner.conversation}`,
+        as: owner
+      })
+      const { session } = yield* Schema.decodeUnknown(Page)(record.body)
+      assert.deepStrictEqual(
+        session.messages.map(({ content }) => content),
+        asked.flatMap((message) => [message, `Echo: ${message}`])
+      )
+    })
+  )
+
+  it.effect("of one user are sixty-four at most", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const { during, go } = yield* held
+      const sessions = yield* Effect.replicateEffect(newSession(owner), 5)
+      yield* during(
+        Effect.gen(function* () {
+          const sent = yield* Effect.forkDaemon(
+            Effect.forEach(
+              sessions.flatMap((sessionId) => Array.makeBy(14, (n) => ({ sessionId, message: `message ${n}` }))),
+              (json) => say(owner, json),
+              many
+            )
+          )
+          yield* eventually(pendingOf(owner), (pending) => pending === perUser)
+          const sessionId = yield* newSession(owner)
+          const refused = yield* say(owner, { message: "one more", sessionId })
+          assertError(refused, { status: 429, code: "too_many_pending" })
+          assert.deepInclude(refused.body, { of: "user", limit: perUser })
+          yield* go
+          const statuses = (yield* Fiber.join(sent)).map(({ status }) => status)
+          assert.lengthOf(
+            statuses.filter((status) => status === 200),
+            perUser
+          )
+          assert.lengthOf(
+            statuses.filter((status) => status === 429),
+            6
+          )
+        })
+      )
+      assert.strictEqual(yield* usedBy(owner), perUser)
+      assert.strictEqual((yield* say(owner, { message: "and now?" })).status, 200)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("Conversations", (it) => {
+  it.effect("are ten thousand a user at most", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const sql = yield* SqlClient
+      yield* sql`
+        insert into chat_sessions (id, user_id, agent_id, status, created_at, last_activity)
+        select 'chs_' || user_id || n, user_id, agent_id, status, created_at, created_at
+        from chat_sessions, generate_series(2, 9999) as n where id = ${owner.conversation}`
+      assert.strictEqual((yield* say(owner, { action: "create-session" })).status, 200)
+      const refused = yield* say(owner, { action: "create-session" })
+      assertError(refused, { status: 429, code: "too_many_sessions" })
+      assert.deepInclude(refused.body, { limit: 10_000 })
+      assert.strictEqual((yield* say(owner, { message: "hello" })).status, 200)
+    })
+  )
+
+  it.effect("are read page by page, backwards from a message", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.WebApp
+      for (let n = 1; n <= 4; n++) yield* say(owner, { message: `${n}` })
+      const page = (query: string) =>
+        Effect.gen(function* () {
+          const path = `/api/agent?action=session&sessionId=${owner.conversation}${query}`
+          const answer = yield* web({ method: "GET", path, as: owner })
+          return (yield* Schema.decodeUnknown(Page)(answer.body)).session.messages
+        })
+      const all = yield* page("")
+      assert.lengthOf(all, 8)
+      const backwards: Array<string> = []
+      let before = ""
+      for (let pages = 0; pages < 5; pages++) {
+        const messages = yield* page(`&limit=3${before}`)
+        backwards.unshift(...messages.map(({ id }) => id))
+        before = `&before=${messages[0]?.id ?? "msg_0"}`
+      }
+      assert.deepStrictEqual(
+        backwards,
+        all.map(({ id }) => id)
+      )
+      assert.lengthOf(yield* page("&limit=0"), 1)
+      assert.lengthOf(yield* page("&limit=1000"), 8)
+      assert.deepStrictEqual(yield* page("&before=msg_0"), [])
+      const none = yield* web({
+        method: "GET",
+        path: `/api/agent?action=session&sessionId=${owner.conversation}&limit=x`,
+        as: owner
+      })
+      assert.strictEqual(none.status, 400)
+    })
+  )
+})

@@ -1,0 +1,246 @@
+import type { UserId } from "@berth/domain/accounts/User"
+import { expect, layer } from "@effect/vitest"
+import { Array, Chunk, Context, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { join } from "node:path"
+import { freshDatabase } from "../support/Databases.ts"
+import { freePort } from "../support/FreePort.ts"
+import { connect, type Frame } from "../support/SocketClient.ts"
+import { openAiStandIn, type OpenAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
+import { temporaryDirectory } from "../support/Workplace.ts"
+import { allCells } from "./Cells.ts"
+import { root, shellEnvironment, until } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { newcomer, type Newcomer, type Told, visit } from "./Visitor.ts"
+
+const model = "openai/gpt-4o-mini"
+
+/** A web process that can be killed and started again where it was. */
+interface WebProcess {
+  readonly url: string
+  readonly host: string
+  readonly kill: Effect.Effect<void>
+  readonly start: Effect.Effect<void>
+  readonly logs: Effect.Effect<string>
+}
+
+class Service extends Context.Tag("@berth/test/StreamsService")<
+  Service,
+  { readonly webs: readonly [WebProcess, WebProcess]; readonly upstream: OpenAiStandIn }
+>() {}
+
+const build = Effect.async<void>((resume) => {
+  execFile(process.execPath, [join(root, "scripts", "build.mjs")], (error) =>
+    resume(error === null ? Effect.void : Effect.die(error))
+  )
+})
+
+/** A program of the build, which ends with the scope. */
+const program = (name: "server" | "worker", environment: Readonly<Record<string, string>>, healthPort: number) =>
+  Effect.gen(function* () {
+    const said: Array<string> = []
+    let running: { readonly child: ChildProcess; readonly gone: Deferred.Deferred<void> } | undefined
+    const kill = Effect.suspend(() => {
+      if (running === undefined) return Effect.void
+      running.child.kill("SIGKILL")
+      return Deferred.await(running.gone)
+    })
+    const isReady = Effect.tryPromise((signal) =>
+      fetch(`http://127.0.0.1:${healthPort}/health/ready`, { signal })
+    ).pipe(
+      Effect.map(({ status }) => status === 200),
+      Effect.orElseSucceed(() => false)
+    )
+    const start = Effect.gen(function* () {
+      const gone = yield* Deferred.make<void>()
+      const child = spawn(process.execPath, [join(root, "dist", `${name}.mjs`)], {
+        stdio: ["ignore", "pipe", "pipe"],
+        env: { ...shellEnvironment(), ...environment }
+      })
+      child.stdout.setEncoding("utf8").on("data", (text: string) => said.push(text))
+      child.stderr.setEncoding("utf8").on("data", (text: string) => said.push(text))
+      child.once("exit", () => Deferred.unsafeDone(gone, Effect.void))
+      running = { child, gone }
+      yield* until(isReady)
+    })
+    yield* Effect.acquireRelease(start, () => kill)
+    return { kill, start, logs: Effect.sync(() => said.join("")) }
+  })
+
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    yield* build
+    const upstream = yield* openAiStandIn()
+    const databaseUrl = yield* freshDatabase
+    const dataDirectory = join(yield* temporaryDirectory, "data")
+    const [first, second, backendPort, health] = yield* Effect.all([freePort, freePort, freePort, freePort])
+    const environment = {
+      DATABASE_URL: Redacted.value(databaseUrl),
+      DATA_DIR: dataDirectory,
+      APP_URL: `http://localhost:${first}`,
+      BACKEND_PORT: String(backendPort),
+      BACKEND_URL: `http://127.0.0.1:${backendPort}`,
+      INTERNAL_API_KEY: randomBytes(24).toString("hex"),
+      SECRETS_KEYS: `one:${randomBytes(32).toString("base64")}`,
+      OPENAI_BASE_URL: upstream.baseUrl,
+      OPENAI_API_KEY: upstream.apiKey,
+      // Nothing listens there: no test asks the world for its models.
+      OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
+      LIMIT_REGISTER: "1000/1h",
+      LIMIT_SIGN_IN: "1000/1h",
+      DRAIN_SECONDS: "5",
+      WORKER_DRAIN_SECONDS: "5"
+    }
+    yield* Effect.addFinalizer(() =>
+      Effect.map(allCells(dataDirectory), (cells) => {
+        for (const { pid } of cells) if (Option.isSome(pid)) process.kill(pid.value, "SIGKILL")
+      })
+    )
+    yield* program("server", { ...environment, SERVER_ROLE: "backend" }, backendPort)
+    const web = (port: number) =>
+      Effect.map(program("server", { ...environment, SERVER_ROLE: "web", PORT: String(port) }, port), (running) => ({
+        ...running,
+        url: `http://127.0.0.1:${port}`,
+        host: `127.0.0.1:${port}`
+      }))
+    const webs = yield* Effect.all([web(first), web(second)])
+    yield* program("worker", { ...environment, WORKER_HEALTH_PORT: String(health) }, health)
+    return Layer.merge(Layer.succeed(Service, { webs, upstream }), Records.layer(databaseUrl))
+  })
+)
+
+const settled = Effect.gen(function* () {
+  const { webs } = yield* Service
+  const person = yield* newcomer(webs[0].url)
+  yield* Records.subscribe(person.userId, "pro")
+  const { id } = yield* person.provision("Ada", model)
+  yield* person.untilRunning(id)
+  const other = yield* visit(webs[1].url)
+  yield* other.signIn(person.account)
+  return { ...person, agentId: id, other }
+})
+
+const begin = (person: Newcomer, message: string) =>
+  Effect.gen(function* () {
+    const told: Array<Told> = []
+    const fiber = yield* Effect.forkDaemon(
+      Effect.exit(
+        Stream.runForEach(person.events("/api/agent", { message }), (event) => Effect.sync(() => told.push(event)))
+      )
+    )
+    return { told, fiber }
+  })
+
+const resumed = (visitor: Pick<Newcomer, "resume">, id: string | undefined) =>
+  Effect.map(Stream.runCollect(visitor.resume("/api/agent", id ?? "")), Chunk.toReadonlyArray)
+
+const cookieOf = (person: Pick<Newcomer, "cookies">) =>
+  Effect.map(person.cookies, (jar) =>
+    Array.fromIterable(Object.values(jar.cookies))
+      .map(({ name, valueEncoded }) => `${name}=${valueEncoded}`)
+      .join("; ")
+  )
+
+const costs = (userId: UserId, answered: number, failed: number) =>
+  Effect.map(Records.accountOf(userId), (account) =>
+    expect(account).toEqual({
+      answered,
+      failed,
+      pending: 0,
+      replies: answered,
+      used: answered,
+      booked: answered,
+      open: 0,
+      ledger: answered
+    })
+  )
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream, with two web processes", (it) => {
+  it.scoped(
+    "goes on at the other one, live, while the first works on it",
+    Effect.fn(function* () {
+      const { upstream } = yield* Service
+      const person = yield* settled
+      upstream.next({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
+      const { fiber, told } = yield* begin(person, "Tell!")
+      yield* until(Effect.sync(() => told.length === 2))
+      const rest = yield* Effect.forkDaemon(resumed(person.other, told[0]?.id))
+      const whole = yield* Effect.forkDaemon(resumed(person.other, told[0]?.id?.replace(/\d+$/, "0")))
+      // The stand-in never ends that answer; the cell's end does.
+      yield* person.raw("POST", `/api/instance/${person.userId}/stop`)
+      yield* Fiber.join(fiber)
+      expect(told.map(({ event }) => event)).toEqual(["delta", "delta", "error"])
+      expect(yield* Fiber.join(rest)).toEqual(told.slice(1))
+      expect(yield* Fiber.join(whole)).toEqual(told)
+      yield* costs(person.userId, 0, 1)
+    })
+  )
+
+  it.scoped(
+    "is whole wherever it is cut, at either of them, and after a restart of both",
+    Effect.fn(function* () {
+      const { webs } = yield* Service
+      const person = yield* settled
+      const { fiber, told } = yield* begin(person, "A message of some words")
+      yield* Fiber.join(fiber)
+      expect(told.at(-1)?.event).toBe("done")
+      for (const [index, { id }] of told.entries()) {
+        expect(yield* resumed(index % 2 === 0 ? person.other : person, id)).toEqual(told.slice(index + 1))
+      }
+      yield* Effect.forEach(webs, ({ kill }) => kill)
+      yield* Effect.forEach(webs, ({ start }) => start, { concurrency: "unbounded" })
+      expect(yield* resumed(person.other, told[0]?.id)).toEqual(told.slice(1))
+      yield* costs(person.userId, 1, 0)
+    })
+  )
+
+  it.scoped(
+    "whose process was killed with -9 ends with an error at the other one, and costs nothing",
+    Effect.fn(function* () {
+      const { upstream, webs } = yield* Service
+      const person = yield* settled
+      upstream.next({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
+      const { fiber, told } = yield* begin(person, "Tell!")
+      yield* until(Effect.sync(() => told.length === 2))
+      yield* webs[0].kill
+      yield* Fiber.join(fiber)
+      const heard = yield* resumed(person.other, told[0]?.id)
+      // What was not written when the process died is not told again, and nothing is told twice.
+      const [last, ...before] = heard.toReversed()
+      expect(last).toMatchObject({ event: "error", data: { code: "not_answered" } })
+      for (const event of before) expect(told).toContainEqual(event)
+      expect(heard.every(({ id }) => id !== told[0]?.id)).toBe(true)
+      yield* costs(person.userId, 0, 1)
+      yield* webs[0].start
+      expect(yield* person.chat("And now?")).toMatchObject({ reply: "You said: And now?" })
+    })
+  )
+
+  it.scoped(
+    "goes on over a WebSocket at the other one, which also says what the first does to the agent",
+    Effect.fn(function* () {
+      const { webs } = yield* Service
+      const person = yield* settled
+      const path = `/agents/${person.agentId}/ws`
+      const [first, second] = [
+        yield* connect({ host: webs[0].host, path, headers: { cookie: yield* cookieOf(person) } }),
+        yield* connect({ host: webs[1].host, path, headers: { cookie: yield* cookieOf(person.other) } })
+      ]
+      const isOf = (id: unknown) => (frame: Frame) => String(frame["id"]).startsWith(`${String(id)}:`)
+      first.send({ type: "chat", message: "Some words" })
+      const { messageId } = yield* first.until(({ type }) => type === "accepted")
+      second.send({ type: "resume", lastEventId: `${String(messageId)}:0` })
+      yield* second.until(({ type }) => type === "done")
+      yield* first.until(({ type }) => type === "done")
+      expect(second.frames.filter(isOf(messageId))).toEqual(first.frames.filter(isOf(messageId)))
+      yield* person.raw("POST", `/api/instance/${person.userId}/stop`)
+      yield* second.until(({ status }) => status === "stopped")
+      yield* person.raw("POST", "/api/auth/signout")
+      expect(yield* first.closed).toMatchObject({ code: 4401 })
+      second.send({ type: "ping" })
+      yield* second.until(({ type }) => type === "pong")
+      yield* costs(person.userId, 1, 0)
+    })
+  )
+})
