@@ -11,11 +11,11 @@ import outbox from "./migrations/0005_outbox.ts"
 import idempotencyKeys from "./migrations/0006_idempotency_keys.ts"
 import modelUsage from "./migrations/0007_model_usage.ts"
 import pendingReservations from "./migrations/0008_pending_reservations.ts"
-import answerEvents from "./migrations/0010_answer_events.ts"
-import credentials from "./migrations/0011_credentials.ts"
-import modelUsageOwnKey from "./migrations/0012_model_usage_own_key.ts"
-import recall from "./migrations/0013_recall.ts"
-import faults from "./migrations/0014_faults.ts"
+import answerEvents from "./migrations/0009_answer_events.ts"
+import credentials from "./migrations/0010_credentials.ts"
+import modelUsageOwnKey from "./migrations/0011_model_usage_own_key.ts"
+import recall from "./migrations/0012_recall.ts"
+import oncePerKey from "./migrations/0013_once_per_key.ts"
 import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
 
 /** Every file of `migrations/`, by its name. Numbers are dense: one below the last that ran would be skipped in silence. */
@@ -28,11 +28,11 @@ export const migrations = {
   "0006_idempotency_keys": idempotencyKeys,
   "0007_model_usage": modelUsage,
   "0008_pending_reservations": pendingReservations,
-  "0010_answer_events": answerEvents,
-  "0011_credentials": credentials,
-  "0012_model_usage_own_key": modelUsageOwnKey,
-  "0013_recall": recall,
-  "0014_faults": faults
+  "0009_answer_events": answerEvents,
+  "0010_credentials": credentials,
+  "0011_model_usage_own_key": modelUsageOwnKey,
+  "0012_recall": recall,
+  "0013_once_per_key": oncePerKey
 }
 
 const run = make({})({ loader: fromRecord(migrations) })
