@@ -2,7 +2,9 @@ import { WebApi } from "@berth/api/WebApi"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { ReconfigureInstance } from "@berth/domain/jobs/Job"
 import { routesOf } from "@berth/server/http/RouteTable"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Effect, Schema } from "effect"
 import { storedAgent } from "../support/Samples.ts"
@@ -52,6 +54,11 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
       assert.strictEqual((yield* toggle(owner, "files", false)).status, 200)
       assert.deepStrictEqual(yield* skillsOf(owner), { time: true, calculator: false, files: false })
       assert.lengthOf(yield* told, 5)
+      // Each change came with the job that tells the cell should it not have heard.
+      const sql = yield* SqlClient
+      const jobs = yield* sql`
+        select id from outbox where name = ${ReconfigureInstance.name} and payload->>'userId' = ${owner.user.id}`
+      assert.lengthOf(jobs, 5)
       const { body } = yield* get(`/api/agent?action=session&sessionId=${owner.conversation}`, owner)
       assert.deepInclude(body["session"], { id: owner.conversation })
     })
