@@ -3,7 +3,7 @@ import { entitlementsOf } from "@berth/domain/billing/Plan"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Array, Deferred, Effect, Fiber, Schema, Stream } from "effect"
+import { Array, Deferred, Effect, Fiber, Ref, Schema, Stream } from "effect"
 import { eventually } from "../conformance/Eventually.ts"
 import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
 import * as App from "../support/WebApp.ts"
@@ -45,6 +45,12 @@ const held = Effect.gen(function* () {
   return { asked, during: during({ chat }), go: Deferred.succeed(go, undefined) }
 })
 
+/** Counts the calls that have come back. */
+const counter = Effect.map(Ref.make(0), (count) => ({
+  answered: Ref.get(count),
+  counted: Effect.tap(Ref.update(count, (before) => before + 1))
+}))
+
 const many = { concurrency: "unbounded" } as const
 
 const Page = Schema.Struct({
@@ -56,16 +62,19 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
     Effect.gen(function* () {
       const owner = yield* ownerWithAgent()
       const { asked, during, go } = yield* held
+      const { answered, counted } = yield* counter
       yield* during(
         Effect.gen(function* () {
           const sent = yield* Effect.forkDaemon(
             Effect.forEach(
               Array.makeBy(perSession + 8, (n) => `message ${n}`),
-              (message) => say(owner, { message, sessionId: owner.conversation }),
+              (message) => counted(say(owner, { message, sessionId: owner.conversation })),
               many
             )
           )
           yield* eventually(pendingOf(owner), (pending) => pending === perSession)
+          // A message that comes only after the first is answered would have its place.
+          yield* eventually(answered, (count) => count === 8)
           for (const path of ["/api/agent", "/api/chat"]) {
             const refused = yield* say(owner, { message: "one more" }, path)
             assertError(refused, { status: 429, code: "too_many_pending" })
@@ -101,17 +110,19 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
     Effect.gen(function* () {
       const owner = yield* ownerWithAgent()
       const { during, go } = yield* held
+      const { answered, counted } = yield* counter
       const sessions = yield* Effect.replicateEffect(newSession(owner), 5)
       yield* during(
         Effect.gen(function* () {
           const sent = yield* Effect.forkDaemon(
             Effect.forEach(
               sessions.flatMap((sessionId) => Array.makeBy(14, (n) => ({ sessionId, message: `message ${n}` }))),
-              (json) => say(owner, json),
+              (json) => counted(say(owner, json)),
               many
             )
           )
           yield* eventually(pendingOf(owner), (pending) => pending === perUser)
+          yield* eventually(answered, (count) => count === 6)
           const sessionId = yield* newSession(owner)
           const refused = yield* say(owner, { message: "one more", sessionId })
           assertError(refused, { status: 429, code: "too_many_pending" })

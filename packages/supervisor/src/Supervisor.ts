@@ -1,7 +1,8 @@
+import { makeDataDirectory } from "@berth/infra/files/DataDirectory"
 import { bindable } from "@berth/infra/net/FreePort"
 import { endWithParent } from "@berth/infra/process/EndWithParent"
 import { Data, Effect, Option, Redacted, Ref } from "effect"
-import { access, constants, mkdir } from "node:fs/promises"
+import { access, constants } from "node:fs/promises"
 import { join } from "node:path"
 import { keepDatabase } from "./database/KeepDatabase.ts"
 import * as LockFile from "./lock/LockFile.ts"
@@ -38,10 +39,10 @@ const requirePort = (variable: string, host: string, port: number) =>
   Effect.mapError(Effect.flatten(bindable(port, host)), () => new PortIsTaken({ variable, host, port }))
 
 /** As root, others may pass through: PostgreSQL, which refuses to be root, keeps its files further below. */
-const makeDataDirectory = (directory: string) =>
+const prepareDataDirectory = (directory: string) =>
   Effect.tryPromise({
     try: async () => {
-      await mkdir(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+      await makeDataDirectory(directory)
       await access(directory, constants.W_OK | constants.X_OK)
     },
     catch: (cause) =>
@@ -92,7 +93,7 @@ const announce = (settings: Settings, wasUp: Ref.Ref<boolean>) =>
 /** Everything that has to be there before the programs can run. */
 const prepare = (settings: Settings) =>
   Effect.gen(function* () {
-    yield* makeDataDirectory(settings.dataDirectory)
+    yield* prepareDataDirectory(settings.dataDirectory)
     yield* LockFile.acquire(join(settings.dataDirectory, "supervisor.lock"), settings.dataDirectory)
     const recordFile = join(settings.dataDirectory, "programs.json")
     yield* Leftovers.endLeftovers(recordFile)

@@ -1,7 +1,8 @@
 import { Data, Effect, Redacted } from "effect"
 import { link, mkdir, open, readFile, rm } from "node:fs/promises"
 import { randomUUID } from "node:crypto"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
+import { makeDataDirectory } from "../files/DataDirectory.ts"
 
 /** A generated key can neither be read nor written. */
 export class KeyFileIsUnusable extends Data.TaggedError("KeyFileIsUnusable")<{
@@ -50,6 +51,7 @@ export const ensureSecret = (
   const path = join(directory, name)
   return Effect.tryPromise({
     try: async () => {
+      await makeDataDirectory(dirname(directory))
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const secret = (await readOrMake(path, make)).trim()
       if (secret === "") throw new Error("the file is empty")

@@ -17,6 +17,7 @@ import {
 } from "node:fs/promises"
 import { randomBytes } from "node:crypto"
 import { dirname, join } from "node:path"
+import { makeDataDirectory } from "../files/DataDirectory.ts"
 import { EmbeddedPostgresDidNotStart, step } from "./EmbeddedPostgresDidNotStart.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 
@@ -49,7 +50,7 @@ const isRoot = () => process.getuid?.() === 0
 export const make = Effect.fn("PostgresHome.make")(function* (directory: string) {
   return yield* Effect.tryPromise({
     try: async () => {
-      await mkdir(directory, { recursive: true, mode: isRoot() ? 0o711 : 0o700 })
+      await makeDataDirectory(directory)
       return at(await realpath(directory))
     },
     catch: step(`making ${directory}`)
