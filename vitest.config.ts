@@ -7,7 +7,8 @@ export default defineConfig({
     setupFiles: ["test/support/endWithRun.ts"],
     pool: "forks",
     minWorkers: 1,
-    maxWorkers: 2,
+    // One beyond the two cores that the run is made for: much of it waits for programs to start.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 60_000
