@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
-import { existsSync } from "node:fs"
-import { writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { cellAgentsDirectory } from "@berth/api/cell/CellContract"
+import { existsSync, readFileSync } from "node:fs"
+import { mkdir, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import { hostileCell } from "../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../support/Workplace.ts"
 import { ada, hosts, specOf, test } from "./InstanceHosts.ts"
@@ -83,16 +84,22 @@ for (const host of hosts)
         expect((yield* driver.start(specOf(ada))).runtimeVersion).toBe("1.0.0")
       }))
 
-    test("a fresh one begins with an empty directory", () =>
+    test("a fresh one begins with nothing but the files of its agents", () =>
       Effect.gen(function* () {
         const directory = yield* begun
         const driver = yield* opened(directory, two)
         yield* driver.start(specOf(ada))
         const note = join(host.place(directory, ada).home, "state")
         yield* Effect.promise(() => writeFile(note, "kept"))
+        const file = join(host.place(directory, ada).home, cellAgentsDirectory, "agt_1", "files", "notes.txt")
+        yield* Effect.promise(async () => {
+          await mkdir(dirname(file), { recursive: true })
+          await writeFile(file, "buy rope")
+        })
         yield* driver.update(specOf(ada), { fresh: false }, accepted)
         expect(existsSync(note)).toBe(true)
         yield* driver.update(specOf(ada), { fresh: true }, accepted)
         expect(existsSync(note)).toBe(false)
+        expect(readFileSync(file, "utf8")).toBe("buy rope")
       }))
   })

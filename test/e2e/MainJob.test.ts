@@ -348,4 +348,43 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       }
     })
   )
+
+  it.effect(
+    "gives an agent skills, whose files and memory stay through a repair and end with what they are of",
+    Effect.fn(function* () {
+      const person = yield* subscriber("pro")
+      const agent = yield* person.provision("Ada")
+      yield* person.untilRunning(agent.id)
+      const say = (message: string) => Effect.map(person.chat(message), ({ reply }) => reply)
+      const post = (path: string, body: unknown = {}) => person.raw("POST", path, { body })
+
+      expect(yield* say("calculate 17*23 + 0.1")).toBe("The result: 391.1")
+      expect(yield* say("What time is it in Europe/Paris?")).toContain("Europe/Paris")
+      // Files are no basic skill: a new agent has them when its owner says so.
+      expect(yield* say("write file notes.txt: buy rope")).toContain("heard")
+      for (const skillId of ["files", "web-fetch"])
+        expect(yield* post("/api/agent", { action: "update-skill", skillId, enabled: true })).toMatchObject({
+          status: 200,
+          body: { success: true, skillId, enabled: true }
+        })
+      yield* say("write file notes.txt: buy rope")
+      expect(yield* say("list files")).toContain("notes.txt")
+      expect(yield* say(`fetch ${yield* webUrl}/health/ready`)).toContain("not on the public internet")
+
+      yield* say("My name is Grace.")
+      yield* say("remember that my dog is called Rex")
+      yield* post("/api/agent", { action: "create-session" })
+      expect(yield* say("what do you remember about my dog?")).toContain("my dog is called Rex")
+      expect(yield* say("What is my name?")).toBe("Your name is Grace.")
+
+      expect(yield* post(`/api/instance/${person.userId}/repair`)).toMatchObject({ status: 200 })
+      expect(yield* say("read file notes.txt")).toBe("The file says: buy rope")
+      expect(yield* say("what do you remember about my dog?")).toContain("my dog is called Rex")
+
+      expect(yield* post(`/api/instance/${person.userId}/reset-memory`)).toMatchObject({ status: 200 })
+      expect(yield* say("What is my name?")).toBe("You have not told me your name yet.")
+      expect(yield* say("what do you remember about my dog?")).not.toContain("Rex")
+      expect(yield* say("read file notes.txt")).toBe("The file says: buy rope")
+    })
+  )
 })

@@ -104,6 +104,12 @@ export const CellEnvironment = {
   serviceName: "OTEL_SERVICE_NAME"
 } as const
 
+/**
+ * What in the cell's directory belongs to its agents, and not to the cell: below it, each agent's files. It outlives whatever
+ * is done to put a cell right.
+ */
+export const cellAgentsDirectory = "agents"
+
 /** How long a cell that was asked to end waits for the turns in work, in seconds. */
 export const cellDrainSeconds = 5
 

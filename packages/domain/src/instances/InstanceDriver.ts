@@ -44,8 +44,8 @@ export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
      */
     readonly start: (spec: CellSpec) => Effect.Effect<Cell, CellDidNotStart>
     /**
-     * Replaces the cell, if there is one, by one of the newest version; `fresh` empties its directory before. The new version
-     * is kept from the moment `accept` succeeds. When it does not come up, or is not accepted, no cell is left, and the next
+     * Replaces the cell, if there is one, by one of the newest version; `fresh` clears its directory before of
+     * everything but the files of its agents. The new version is kept from the moment `accept` succeeds. When it does not come up, or is not accepted, no cell is left, and the next
      * start runs the version before.
      */
     readonly update: <E>(

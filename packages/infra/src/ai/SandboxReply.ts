@@ -3,7 +3,8 @@ import { knownFromEarlier, saidEarlier } from "./SandboxSections.ts"
 
 const nameTold = /\b(?:my name is|call me)\s+([\p{L}\p{M}][\p{L}\p{M}'’-]*)/iu
 /** As notes of others put it: "The user's name is Zoë". */
-const nameNoted = /\b(?:(?:user|owner)(?:['’]s)? name is|(?:named|called))\s+([\p{L}\p{M}][\p{L}\p{M}'’-]*)/iu
+const nameNoted =
+  /\b(?:(?:user|owner)(?:['’]s)? name is|(?:user|owner|person) (?:is|was) (?:named|called))\s+([\p{L}\p{M}][\p{L}\p{M}'’-]*)/iu
 const nameAsked = /\b(?:what(?:['’]?s| is) my name|who am i)\b/i
 export const thingTold = /\bremember(?: that)?[:,]?\s+(.+?)[.!]*$/iu
 export const thingAsked = /\bwhat (?:did i ask you|did i tell you) to remember\b|\bwhat do you remember\b/i

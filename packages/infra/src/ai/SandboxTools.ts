@@ -11,8 +11,8 @@ interface Habit {
   readonly asked: RegExp
   /** The arguments in what the pattern found; null where that is not meant after all. */
   readonly arguments: (found: RegExpExecArray) => Readonly<Record<string, string>> | null
-  /** How an answer begins that ends with what the tool gave. */
-  readonly lead: string
+  /** How an answer begins that ends with what the tool gave; null where that says itself whether it was done. */
+  readonly lead: string | null
 }
 
 const part = (found: RegExpExecArray, name: string) => found.groups?.[name]?.trim() ?? ""
@@ -62,14 +62,14 @@ const habits: ReadonlyArray<Habit> = [
     asked: thingTold,
     // Asked what it remembers, it has nothing new to remember.
     arguments: (found) => (thingAsked.test(found.input) ? null : { text: found[1]?.trim() ?? "" }),
-    lead: "I will remember that"
+    lead: null
   },
   { tool: "list_files", asked: /\blist (?:my |the |all )*files\b/i, arguments: () => ({}), lead: "Your files" },
   {
     tool: "write_file",
     asked: /\bwrite (?:the |a )?file\s+(?<path>[^\s:]+)\s*:\s*(?<content>[\s\S]+)$/i,
     arguments: (found) => ({ path: part(found, "path"), content: part(found, "content") }),
-    lead: "The file is written"
+    lead: null
   },
   {
     tool: "read_file",
@@ -81,7 +81,7 @@ const habits: ReadonlyArray<Habit> = [
     tool: "delete_file",
     asked: /\bdelete (?:the )?file\s+(?<path>\S*[^\s.,;:!?])/i,
     arguments: (found) => ({ path: part(found, "path") }),
-    lead: "The file is deleted"
+    lead: null
   }
 ]
 
@@ -104,9 +104,11 @@ const longestResult = 2_000
 
 /** What is said of a tool's result. */
 const sentenceOf = ({ content, toolName }: Extract<ChatMessage, { role: "tool" }>): string => {
-  const lead = habits.find(({ tool }) => tool === toolName)?.lead ?? `${toolName} gave`
-  const result = content.trim()
-  return `${lead}: ${result.length > longestResult ? `${result.slice(0, longestResult)}…` : result}`
+  const habit = habits.find(({ tool }) => tool === toolName)
+  const lead = habit === undefined ? `${toolName} gave` : habit.lead
+  const whole = content.trim()
+  const result = whole.length > longestResult ? `${whole.slice(0, longestResult)}…` : whole
+  return lead === null ? result : `${lead}: ${result}`
 }
 
 export type SandboxStep =

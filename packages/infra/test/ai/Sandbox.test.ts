@@ -60,6 +60,10 @@ describe("what the sandbox model knows from its instructions", () => {
     expect(sandboxReply([system("What you know from earlier:\n- The user's name is Jo"), user("Who am I?")])).toBe(
       "Your name is Jo."
     )
+    // What something of the user's is called is not what he is called.
+    expect(sandboxReply([system("What you know from earlier:\n- my dog is called Rex"), user("Who am I?")])).toContain(
+      "not told me"
+    )
     // What an agent is called is not what its user is called.
     expect(sandboxReply([system("My name is Berth."), user("Who am I?")])).toContain("not told me")
   })

@@ -1,3 +1,4 @@
+import { cellAgentsDirectory } from "@berth/api/cell/CellContract"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import { calculate } from "./calculator/Calculate.ts"
@@ -28,7 +29,10 @@ export const layer = ({ directory, diskMb }: AllToolsOptions) =>
     Effect.gen(function* () {
       const memory = yield* Memory
       const internet = yield* Internet
-      const files = yield* AgentFiles.make({ directory: join(directory, "agents"), quota: diskMb * 1024 * 1024 })
+      const files = yield* AgentFiles.make({
+        directory: join(directory, cellAgentsDirectory),
+        quota: diskMb * 1024 * 1024
+      })
       return Toolbox.of([
         currentTime,
         calculate,

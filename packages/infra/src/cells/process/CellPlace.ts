@@ -1,4 +1,4 @@
-import { cellAddressFile } from "@berth/api/cell/CellContract"
+import { cellAddressFile, cellAgentsDirectory } from "@berth/api/cell/CellContract"
 import { Option } from "effect"
 import { join } from "node:path"
 
@@ -9,6 +9,8 @@ export interface CellPlace {
   /** The cell's own directory, the only one it can use. */
   readonly home: string
   readonly address: string
+  /** What belongs to the cell's agents. */
+  readonly agents: string
   readonly record: string
   readonly log: string
   readonly oldLog: string
@@ -25,6 +27,7 @@ export const cellPlace = (root: string, owner: string): Option.Option<CellPlace>
     directory,
     home,
     address: join(home, cellAddressFile),
+    agents: join(home, cellAgentsDirectory),
     record: join(directory, "record.json"),
     log: join(directory, "cell.log"),
     oldLog: join(directory, "cell.log.1"),

@@ -9,7 +9,8 @@ import {
 } from "@berth/domain/instances/InstanceDriver"
 import * as HttpClient from "@effect/platform/HttpClient"
 import { Deferred, Effect, Layer, Option, PubSub, RcMap, Stream } from "effect"
-import { rm } from "node:fs/promises"
+import { readdir, rm } from "node:fs/promises"
+import { join } from "node:path"
 import * as CellClient from "../../runtime/CellClient.ts"
 import * as Bundles from "./Bundles.ts"
 import * as CellCare from "./CellCare.ts"
@@ -191,6 +192,19 @@ const make = (options: ProcessDriverOptions) =>
     const erase = (path: string) =>
       io(`removing ${path}`, () => rm(path, { recursive: true, force: true, maxRetries: 3 }))
 
+    /** A directory as for a new cell, with the files of its agents in it. */
+    const renew = ({ agents, home }: CellPlace) =>
+      Effect.gen(function* () {
+        const entries = yield* io(`reading ${home}`, () =>
+          readdir(home, { withFileTypes: true }).catch((cause: unknown) => {
+            if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return []
+            throw cause
+          })
+        )
+        for (const entry of entries)
+          if (!entry.isDirectory() || join(home, entry.name) !== agents) yield* erase(join(home, entry.name))
+      })
+
     /** A backend that dies on the way leaves the old version noted, so the next one starts that, or adopts what runs. */
     const update = <E>(
       spec: CellSpec,
@@ -202,7 +216,7 @@ const make = (options: ProcessDriverOptions) =>
         const place = yield* placeFor(owner)
         const replaced = Effect.gen(function* () {
           yield* end(owner, place)
-          if (fresh) yield* erase(place.home)
+          if (fresh) yield* renew(place)
           return yield* launch(spec, place, bundles.newest)
         }).pipe(asNotStarted(owner))
         const work = Effect.gen(function* () {
