@@ -5,6 +5,7 @@ import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as StuckAgents from "./jobs/StuckAgents.ts"
 import * as ExpiredIdempotencyKeys from "./limits/ExpiredIdempotencyKeys.ts"
 import * as ExpiredSessions from "./sessions/ExpiredSessions.ts"
+import * as UsedWalletNonces from "./signin/UsedWalletNonces.ts"
 
 /** Everything a worker does, over the domain's ports: the jobs, and what has to be looked after now and again. */
 export const layer = (options: Consumers.ConsumerOptions) =>
@@ -14,5 +15,6 @@ export const layer = (options: Consumers.ConsumerOptions) =>
     StuckAgents.layer,
     AbandonedTurns.layer,
     ExpiredSessions.layer,
+    UsedWalletNonces.layer,
     ExpiredIdempotencyKeys.layer
   )

@@ -11,6 +11,7 @@ import outbox from "./migrations/0005_outbox.ts"
 import idempotencyKeys from "./migrations/0006_idempotency_keys.ts"
 import modelUsage from "./migrations/0007_model_usage.ts"
 import pendingReservations from "./migrations/0008_pending_reservations.ts"
+import wallets from "./migrations/0020_wallets.ts"
 import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
 
 /** Every file of `migrations/`, by its name. Numbers are dense: one below the last that ran would be skipped in silence. */
@@ -22,7 +23,8 @@ export const migrations = {
   "0005_outbox": outbox,
   "0006_idempotency_keys": idempotencyKeys,
   "0007_model_usage": modelUsage,
-  "0008_pending_reservations": pendingReservations
+  "0008_pending_reservations": pendingReservations,
+  "0020_wallets": wallets
 }
 
 const run = make({})({ loader: fromRecord(migrations) })
