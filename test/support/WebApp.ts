@@ -9,7 +9,9 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { defaultLimits } from "@berth/domain/limits/Limit"
 import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
 import { Sessions } from "@berth/domain/sessions/Sessions"
+import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import * as Chain from "@berth/infra/composition/Chain"
 import * as Storage from "@berth/infra/composition/Storage"
 import * as Argon2 from "@berth/infra/crypto/PasswordHasher"
 import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
@@ -25,7 +27,7 @@ import { sessionCookieName } from "@berth/server/sessions/SessionCookie"
 import * as UseCases from "@berth/server/UseCases"
 import * as WebListener from "@berth/server/WebListener"
 import { FetchHttpClient } from "@effect/platform"
-import { Context, Duration, Effect, Layer, Logger, Redacted, Ref } from "effect"
+import { Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
 import { randomBytes } from "node:crypto"
 import { freePort } from "./FreePort.ts"
 import { type HttpAnswer, type HttpCall, send } from "./HttpCall.ts"
@@ -42,6 +44,9 @@ export interface WebAppOptions {
   /** Whether the web listener calls the agent manager in its process, or over HTTP at the backend listener. */
   readonly managerIs?: "in process" | "remote"
   readonly aiLayerIsPrivate?: boolean
+  /** A node of the base network; by default there is none. */
+  readonly baseRpcUrl?: string
+  readonly gatingToken?: GatingToken
 }
 
 /** A call with who makes it. */
@@ -79,6 +84,9 @@ export class WebApp extends Context.Tag("@berth/test/WebApp")<
 export const adminEmail = "admin@example.com"
 
 export const referralCredits = 3
+
+/** Nobody listens there. Its path and query are what must be in no answer and no log. */
+export const noNode = "http://127.0.0.1:1/v2/hunter2?key=hunter2"
 
 let callers = 0
 /** An address that nobody in this process has called from. */
@@ -145,6 +153,11 @@ const make = (options: WebAppOptions) =>
       PostgresRateLimiter.layer({ url: databaseUrl, limits: { ...defaultLimits, ...options.limits } })
     )
     const rules = Layer.mergeAll(
+      Chain.layer({
+        appUrl,
+        baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? noNode)),
+        gatingToken: Option.fromNullable(options.gatingToken)
+      }),
       Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
       Layer.succeed(AccountRules, { referralCredits, walletEmailDomain: `wallet.${appUrl.hostname}` }),
       hasher(hashed)

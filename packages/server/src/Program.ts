@@ -7,6 +7,7 @@ import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import { databaseUrlOf, internalApiKeyOf } from "@berth/infra/composition/Keys"
+import * as Chain from "@berth/infra/composition/Chain"
 import * as Storage from "@berth/infra/composition/Storage"
 import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
 import * as PasswordHasher from "@berth/infra/crypto/PasswordHasher"
@@ -52,6 +53,7 @@ const webSettings = (settings: Settings) =>
 /** What the operator sets about accounts and agents, and the hashing of passwords. */
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
+    Chain.fromSettings(settings),
     Layer.succeed(AgentModels, settings.agentModels),
     Layer.succeed(AccountRules, {
       referralCredits: settings.referralCredits,
