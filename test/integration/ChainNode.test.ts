@@ -101,6 +101,28 @@ describe("A node of the chain", () => {
     })
   )
 
+  it.scopedLive("is asked so much at once and no more: what is too much is told so at once", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* stubNode(() => undefined)
+      const node = yield* makeChainNode({
+        chain: "base",
+        url: Redacted.make(new URL(url)),
+        timeout: "1 second",
+        maximumOpen: 5
+      })
+      const verify = Effect.flatMap(SmartWalletSignatures, (signatures) =>
+        Effect.flip(signatures.verify({ address, message: "m", signature: "0x00", chain: "base" }))
+      ).pipe(Effect.timed, Effect.provide(ViemSmartWalletSignatures.layer(node)))
+      const errors = yield* Effect.replicateEffect(verify, 40, { concurrency: "unbounded" })
+      const refused = errors.filter(([, { reason }]) => reason === "too many questions at once")
+      assert.strictEqual(refused.length, 35)
+      for (const [took] of refused) assert.isTrue(Duration.lessThan(took, "900 millis"), Duration.format(took))
+      assert.isAtMost((yield* asked).filter((method) => method === "eth_call").length, 10)
+      // Then it may be asked again.
+      assert.strictEqual((yield* verify)[1].reason, "no answer in time")
+    })
+  )
+
   it.scopedLive("may say that the call reverted in several words: then the signature is invalid", () =>
     Effect.gen(function* () {
       for (const error of [

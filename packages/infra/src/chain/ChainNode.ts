@@ -20,6 +20,8 @@ export interface ChainNodeOptions {
   readonly url: Redacted.Redacted<URL>
   /** How long one request may take, the body read; 5 s when absent. */
   readonly timeout?: Duration.DurationInput
+  /** How many questions may be open at once; 64 when absent. */
+  readonly maximumOpen?: number
 }
 
 /** A node of a chain that is asked over JSON-RPC. */
@@ -68,11 +70,13 @@ const reasonOf = (error: BaseError): string => {
 /** A node that is asked as it is: the client neither repeats nor waits by itself. */
 export const makeChainNode = ({
   chain,
+  maximumOpen = 64,
   timeout = Duration.seconds(5),
   url
 }: ChainNodeOptions): Effect.Effect<ChainNode> =>
   Effect.gen(function* () {
     const isKnown = yield* Ref.make(false)
+    const open = yield* Ref.make(0)
     const client = createClient({
       transport: http(Redacted.value(url).href, {
         // Its retries would sleep for as long as a node's Retry-After says.
@@ -104,10 +108,19 @@ export const makeChainNode = ({
       yield* Ref.set(isKnown, true)
     })
 
+    /** Strangers can have it asked: what comes while too much is open is refused, and not piled up behind a node that is slow. */
+    const ifNotBusy = <A>(work: Effect.Effect<A, ChainIsUnreachable>) =>
+      Effect.acquireUseRelease(
+        Ref.modify(open, (count) => (count < maximumOpen ? [true, count + 1] : [false, count])),
+        (isAdmitted) => (isAdmitted ? work : new ChainIsUnreachable({ reason: "too many questions at once" })),
+        (isAdmitted) => (isAdmitted ? Ref.update(open, (count) => count - 1) : Effect.void)
+      )
+
     return {
       ask: (question, read) =>
         Effect.zipRight(rightChain, once(question, read)).pipe(
           Effect.retry(onceMore),
+          ifNotBusy,
           Effect.tapErrorTag("ChainIsUnreachable", ({ reason }) =>
             Effect.logWarning("The chain cannot be asked").pipe(Effect.annotateLogs({ chain, reason }))
           )

@@ -13,13 +13,16 @@ export interface ChainOptions {
   readonly gatingToken: Settings["gatingToken"]
 }
 
-/** What is asked of the base network, on one client: whose a signature is, and who holds what. */
+const node = (url: ChainOptions["baseRpcUrl"]) => makeChainNode({ chain: "base", url })
+
+/** What is asked of the base network: whose a signature is, and who holds what. */
 export const layer = ({ appUrl, baseRpcUrl, gatingToken }: ChainOptions) =>
   Layer.unwrapEffect(
-    Effect.map(makeChainNode({ chain: "base", url: baseRpcUrl }), (node) =>
+    // A client each: who floods the one, which has no limit per address, does not keep the other busy.
+    Effect.map(Effect.all([node(baseRpcUrl), node(baseRpcUrl)]), ([forSignatures, forBalances]) =>
       Layer.mergeAll(
-        ViemSmartWalletSignatures.layer(node),
-        ViemTokenBalances.layer(node),
+        ViemSmartWalletSignatures.layer(forSignatures),
+        ViemTokenBalances.layer(forBalances),
         SiweParser.layer,
         Layer.succeed(SignInSite, appUrl),
         // The path and the query of a node's address are where its key is.
