@@ -10,7 +10,9 @@ import { defaultLimits } from "@berth/domain/limits/Limit"
 import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
 import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import { Sessions } from "@berth/domain/sessions/Sessions"
+import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import * as Chain from "@berth/infra/composition/Chain"
 import * as Storage from "@berth/infra/composition/Storage"
 import * as JoseAccessTokens from "@berth/infra/crypto/AccessTokens"
 import { generateJwtKey, parseJwtKey } from "@berth/infra/crypto/JwtKey"
@@ -28,7 +30,7 @@ import { sessionCookieName } from "@berth/server/sessions/SessionCookie"
 import * as UseCases from "@berth/server/UseCases"
 import * as WebListener from "@berth/server/WebListener"
 import { FetchHttpClient } from "@effect/platform"
-import { Context, Duration, Effect, Layer, Logger, Redacted, Ref } from "effect"
+import { Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
 import { randomBytes } from "node:crypto"
 import { freePort } from "./FreePort.ts"
 import { type HttpAnswer, type HttpCall, send } from "./HttpCall.ts"
@@ -52,6 +54,9 @@ export interface WebAppOptions {
   readonly databaseUrl?: Redacted.Redacted
   /** How long what is in flight may take once a listener closes; a second when absent. */
   readonly drain?: Duration.Duration
+  /** A node of the base network; by default there is none. */
+  readonly baseRpcUrl?: string
+  readonly gatingToken?: GatingToken
 }
 
 /** A call with who makes it. */
@@ -89,6 +94,9 @@ export class WebApp extends Context.Tag("@berth/test/WebApp")<
 export const adminEmail = "admin@example.com"
 
 export const referralCredits = 3
+
+/** Nobody listens there. Its path and query are what must be in no answer and no log. */
+export const noNode = "http://127.0.0.1:1/v2/hunter2?key=hunter2"
 
 let callers = 0
 /** An address that nobody in this process has called from. */
@@ -167,6 +175,11 @@ const make = (options: WebAppOptions) =>
     )
     const rules = Layer.mergeAll(
       Layer.succeed(SkillCatalogue, skillCatalogue),
+      Chain.layer({
+        appUrl,
+        baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? noNode)),
+        gatingToken: Option.fromNullable(options.gatingToken)
+      }),
       Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
       Layer.succeed(AccountRules, { referralCredits, walletEmailDomain: `wallet.${appUrl.hostname}` }),
       hasher(hashed, options)

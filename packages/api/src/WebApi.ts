@@ -4,17 +4,21 @@ import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
 import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
+import { GatingApi } from "./gating/GatingApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
+import { WalletApi } from "./signin/WalletApi.ts"
 
 /** The public listener. */
 export class WebApi extends HttpApi.make("web")
   .add(AccountsApi)
   .add(SignInApi)
   .add(AccessTokensApi)
+  .add(WalletApi)
+  .add(GatingApi)
   .add(AgentsApi)
   .add(AgentConfigApi)
   .add(AgentRecordsApi)

@@ -6,6 +6,7 @@ import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
+import * as Chain from "@berth/infra/composition/Chain"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
 import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
@@ -64,6 +65,7 @@ const accessTokens = (settings: Settings) =>
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
+    Chain.fromSettings(settings),
     Layer.succeed(AgentModels, settings.agentModels),
     Layer.succeed(AccountRules, {
       referralCredits: settings.referralCredits,

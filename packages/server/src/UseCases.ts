@@ -1,6 +1,7 @@
 import { Accounts } from "@berth/domain/accounts/Accounts"
 import { Credentials } from "@berth/domain/accounts/Credentials"
 import { Users } from "@berth/domain/accounts/Users"
+import { Wallets } from "@berth/domain/accounts/Wallets"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
 import { AgentRoster } from "@berth/domain/agents/AgentRoster"
 import { Agents } from "@berth/domain/agents/Agents"
@@ -8,6 +9,7 @@ import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/Allowances"
 import { CellContents } from "@berth/domain/instances/CellContents"
+import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
@@ -22,6 +24,10 @@ import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
+import { WalletLinking } from "@berth/domain/signin/WalletLinking"
+import { WalletNonces } from "@berth/domain/signin/WalletNonces"
+import { WalletProofs } from "@berth/domain/signin/WalletProofs"
+import { WalletSignIn } from "@berth/domain/signin/WalletSignIn"
 import { Layer } from "effect"
 
 /*
@@ -31,10 +37,18 @@ import { Layer } from "effect"
 /** Behind both listeners. */
 export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default, Memories.Default)
 
+/** Sign-in by wallet, and the wallets of an account. */
+const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
+  Layer.provideMerge(Layer.merge(WalletProofs.Default, Wallets.Default)),
+  Layer.provideMerge(WalletNonces.Default)
+)
+
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
   Accounts.Default,
   CredentialsSignIn.Default,
+  wallets,
+  TokenGate.Default,
   CredentialVault.Default,
   BearerSessions.Default,
   AgentHealth.Default,

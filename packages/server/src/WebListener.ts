@@ -7,6 +7,7 @@ import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
+import * as GatingHttp from "./gating/GatingHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
 import * as CallerHttp from "./http/CallerHttp.ts"
@@ -28,11 +29,14 @@ import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
+import * as WalletHttp from "./signin/WalletHttp.ts"
 
 const groups = Layer.mergeAll(
   AccountsHttp.layer,
   SignInHttp.layer,
   AccessTokensHttp.layer,
+  WalletHttp.layer,
+  GatingHttp.layer,
   AgentsHttp.layer,
   AgentConfigHttp.layer,
   AgentRecordsHttp.layer,

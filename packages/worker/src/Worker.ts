@@ -6,6 +6,7 @@ import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as StuckAgents from "./jobs/StuckAgents.ts"
 import * as ExpiredIdempotencyKeys from "./limits/ExpiredIdempotencyKeys.ts"
 import * as ExpiredSessions from "./sessions/ExpiredSessions.ts"
+import * as UsedWalletNonces from "./signin/UsedWalletNonces.ts"
 
 /** Everything a worker does, over the domain's ports: the jobs, and what has to be looked after now and again. */
 export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.RetentionOptions) =>
@@ -16,5 +17,6 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     AbandonedTurns.layer,
     ExpiredAnswerEvents.layer(options),
     ExpiredSessions.layer,
+    UsedWalletNonces.layer,
     ExpiredIdempotencyKeys.layer
   )

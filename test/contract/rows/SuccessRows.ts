@@ -484,6 +484,19 @@ const sessionRows: ReadonlyArray<SuccessRow> = [
   }
 ]
 
+const walletRows: ReadonlyArray<SuccessRow> = [
+  {
+    what: "GET /api/auth/nonce",
+    call: () => ({ method: "GET", path: "/api/auth/nonce" }),
+    shape: { nonce: s.matching(/^[A-Za-z0-9]{24}$/) }
+  },
+  {
+    what: "GET /api/settings/wallets without one",
+    call: get("/api/settings/wallets"),
+    shape: { wallets: (value) => Array.isArray(value) && value.length === 0 }
+  }
+]
+
 const ai = (what: `${"GET" | "POST"} ${string}`, shape: s.Shape, json?: unknown): SuccessRow => {
   const [method = "", path = ""] = what.split(" ")
   return { what, listener: "backend", call: () => ({ method, path, ...(json === undefined ? {} : { json }) }), shape }
@@ -548,5 +561,6 @@ export const successRows: ReadonlyArray<SuccessRow> = [
   ...interactionRows,
   ...recordRows,
   ...sessionRows,
+  ...walletRows,
   ...aiRows
 ]

@@ -7,7 +7,8 @@ export interface NewUser {
   readonly id: UserId
   readonly email: Email
   readonly name: string
-  readonly passwordHash: string
+  /** Null for an account that is got into otherwise. */
+  readonly passwordHash: string | null
   readonly referralCode: string
 }
 

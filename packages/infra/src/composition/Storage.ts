@@ -23,6 +23,8 @@ import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
 import * as SubscriptionRepository from "../postgres/SubscriptionRepository.ts"
 import * as UserRepository from "../postgres/UserRepository.ts"
+import * as WalletNonceRepository from "../postgres/WalletNonceRepository.ts"
+import * as WalletRepository from "../postgres/WalletRepository.ts"
 
 export interface ProcessOptions {
   readonly maxConnections: number
@@ -43,6 +45,8 @@ export const layer = (options: StorageOptions) =>
   Layer.mergeAll(
     PostgresTransaction.layer,
     UserRepository.layer,
+    WalletRepository.layer,
+    WalletNonceRepository.layer,
     SessionRepository.layer,
     SubscriptionRepository.layer,
     AgentRepository.layer,

@@ -2,6 +2,7 @@ import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/RateLi
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"
 import { isIP } from "node:net"
+import { gatingTokenSetting, rpcUrl } from "./ChainSettings.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
 
 /*
@@ -152,6 +153,12 @@ export const Settings = Config.all({
     anthropic: provider("ANTHROPIC", "https://api.anthropic.com/v1"),
     google: provider("GOOGLE", "https://generativelanguage.googleapis.com/v1beta"),
     groq: provider("GROQ", "https://api.groq.com/openai/v1")
+  }),
+  baseRpcUrl: rpcUrl("BASE_RPC_URL", "https://mainnet.base.org"),
+  gatingToken: gatingTokenSetting({
+    address: "GATING_TOKEN_ADDRESS",
+    symbol: "GATING_TOKEN_SYMBOL",
+    minBalance: "GATING_MIN_BALANCE"
   }),
   sandboxModel: Config.option(flag("SANDBOX_MODEL")),
   agentModels: Config.withDefault(Config.array(Config.string(), "AGENT_MODELS"), ["claude-opus-4-6", "gpt-4"]),

@@ -4,8 +4,10 @@ import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { WebSettings } from "../http/WebSettings.ts"
 
 /** `__Host-` on https; on http the port is in the name, so that two instances on one host keep apart. */
-export const sessionCookieName = (appUrl: URL): string =>
-  appUrl.protocol === "https:" ? "__Host-berth_session" : `berth_session${appUrl.port === "" ? "" : `_${appUrl.port}`}`
+export const cookieName = (name: string, appUrl: URL): string =>
+  appUrl.protocol === "https:" ? `__Host-${name}` : `${name}${appUrl.port === "" ? "" : `_${appUrl.port}`}`
+
+export const sessionCookieName = (appUrl: URL): string => cookieName("berth_session", appUrl)
 
 /** How the session token travels in a browser. */
 export class SessionCookie extends Context.Tag("@berth/SessionCookie")<

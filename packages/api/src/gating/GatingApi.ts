@@ -1,0 +1,70 @@
+import { Chain } from "@berth/domain/chain/Chain"
+import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { GatingCheckFailed, GatingIsNotConfigured } from "@berth/domain/gating/GatingErrors"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { errorBody } from "../http/ErrorBody.ts"
+import { payload } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+
+export const GatingIsNotConfiguredBody = errorBody(GatingIsNotConfigured, {
+  status: 500,
+  code: "gating_not_configured",
+  error: "Token gating is not configured",
+  message: "This service has no gating token. Its operator sets one by GATING_TOKEN_ADDRESS.",
+  read: () => new GatingIsNotConfigured()
+})
+export const GatingCheckFailedBody = errorBody(GatingCheckFailed, {
+  status: 500,
+  code: "gating_check_failed",
+  error: "Verification failed",
+  message: "The balance could not be read from the chain, so nothing is known about access. Try again in a moment.",
+  read: () => new GatingCheckFailed({ reason: "it is for the service to know" })
+})
+
+const address = WalletAddress.pipe(
+  Schema.filter(isWalletAddress, { message: () => "must be an Ethereum address: 0x and 40 hex digits" })
+)
+
+const verdict = {
+  address: WalletAddress,
+  hasAccess: Schema.Boolean,
+  tokenGated: Schema.Boolean,
+  minBalance: Schema.String.annotations({ description: "In the token's smallest units" }),
+  token: Schema.String.annotations({ description: "The gating token's symbol" }),
+  chain: Chain
+}
+
+export const GateChecked = Schema.Struct({
+  fid: Schema.String,
+  ...verdict,
+  message: Schema.String,
+  timestamp: Timestamp
+}).annotations({ identifier: "GateChecked" })
+
+export const GateLookedAt = Schema.Struct({
+  ...verdict,
+  contractAddress: WalletAddress,
+  rpcEndpoint: Schema.String.annotations({ description: "Where the chain is asked, without what could be a key" })
+}).annotations({ identifier: "GateLookedAt" })
+
+const fid = Schema.String.pipe(
+  Schema.filter((text) => text.trim() !== "" && text.length <= 100, { message: () => "must have 1 to 100 characters" })
+).annotations({ jsonSchema: { type: "string", minLength: 1, maxLength: 100 } })
+
+/** POST /api/auth/token-gating/verify */
+const check = HttpApiEndpoint.post("checkGate", "/api/auth/token-gating/verify")
+  .setPayload(payload({ fid, address }))
+  .addSuccess(GateChecked)
+  .addError(GatingIsNotConfiguredBody)
+  .addError(GatingCheckFailedBody)
+
+/** GET /api/auth/token-gating/verify?address= */
+const lookAt = HttpApiEndpoint.get("lookAtGate", "/api/auth/token-gating/verify")
+  .setUrlParams(payload({ address }))
+  .addSuccess(GateLookedAt)
+  .addError(GatingIsNotConfiguredBody)
+  .addError(GatingCheckFailedBody)
+
+export class GatingApi extends HttpApiGroup.make("gating").add(check).add(lookAt).addError(InternalFailureBody) {}

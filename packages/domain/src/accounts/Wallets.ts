@@ -1,0 +1,112 @@
+import { DateTime, Effect, Option, Redacted } from "effect"
+import { shortAddress, type WalletAddress } from "../chain/WalletAddress.ts"
+import { IdGenerator } from "../ids/IdGenerator.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import { Tokens } from "../secrets/Tokens.ts"
+import { UserIsUnknown } from "./AccountErrors.ts"
+import { AccountRules } from "./AccountRules.ts"
+import { judgeUnlinking } from "./JudgeUnlinking.ts"
+import { referralCodeFrom } from "./Referral.ts"
+import { UserId } from "./User.ts"
+import { UserRepository } from "./UserRepository.ts"
+import { maximumWallets, type Wallet } from "./Wallet.ts"
+import { walletEmail } from "./WalletEmail.ts"
+import { TooManyWallets, WalletIsTaken } from "./WalletErrors.ts"
+import { WalletRepository } from "./WalletRepository.ts"
+
+/** The wallets that lead into accounts. Who asks has proved the wallet before. */
+export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
+  effect: Effect.gen(function* () {
+    const repository = yield* WalletRepository
+    const users = yield* UserRepository
+    const ids = yield* IdGenerator
+    const tokens = yield* Tokens
+    const transaction = yield* Transaction
+    const rules = yield* AccountRules
+
+    /** The account that the wallet's derived address names, whether or not the wallet is linked to it. */
+    const findByEmail = (address: WalletAddress) =>
+      Effect.map(
+        users.findByEmail(walletEmail(address, rules.walletEmailDomain)),
+        Option.map(({ user }) => user)
+      )
+
+    const create = Effect.fnUntraced(function* (address: WalletAddress) {
+      const user = yield* (
+        users
+          .insert({
+            id: UserId.make(yield* ids.next("usr")),
+            email: walletEmail(address, rules.walletEmailDomain),
+            name: shortAddress(address),
+            passwordHash: null,
+            referralCode: referralCodeFrom(Redacted.value(yield* tokens.make))
+          })
+          // Who holds the address has looked already, and nobody else may take an e-mail of this domain.
+          .pipe(Effect.orDie)
+      )
+      yield* Effect.logInfo("A user came by wallet").pipe(Effect.annotateLogs("userId", user.id))
+      return user
+    })
+
+    const insert = Effect.fnUntraced(function* (userId: UserId, address: WalletAddress) {
+      const wallet: Wallet = { address, userId, linkedAt: yield* DateTime.now }
+      yield* repository.insert(wallet)
+      return wallet
+    })
+
+    /** Whose the wallet is; the account is made, or the one with the wallet's address linked, when it is nobody's. */
+    const ownerOf = Effect.fn("Wallets.ownerOf")(function* (address: WalletAddress) {
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          yield* repository.holdAddress(address)
+          const linked = yield* repository.find(address)
+          if (Option.isSome(linked)) return yield* Effect.flatten(users.find(linked.value.userId)).pipe(Effect.orDie)
+          const user = yield* Effect.flatMap(
+            findByEmail(address),
+            Option.match({ onNone: () => create(address), onSome: Effect.succeed })
+          )
+          yield* insert(user.id, address)
+          return user
+        })
+      )
+    })
+
+    /** Links a wallet that is nobody's, or is the user's already. */
+    const link = Effect.fn("Wallets.link")(function* (userId: UserId, address: WalletAddress) {
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          yield* repository.holdAddress(address)
+          const linked = yield* repository.find(address)
+          if (Option.isSome(linked)) return linked.value.userId === userId ? linked.value : yield* new WalletIsTaken()
+          if (Option.exists(yield* findByEmail(address), ({ id }) => id !== userId)) return yield* new WalletIsTaken()
+          yield* repository.holdOwner(userId)
+          if ((yield* repository.listOf(userId)).length >= maximumWallets) return yield* new TooManyWallets()
+          yield* Effect.logInfo("A wallet was linked").pipe(Effect.annotateLogs("userId", userId))
+          return yield* insert(userId, address)
+        })
+      )
+    })
+
+    const unlink = Effect.fn("Wallets.unlink")(function* (userId: UserId, address: WalletAddress) {
+      yield* transaction.run(
+        Effect.gen(function* () {
+          yield* repository.holdAddress(address)
+          // Two unlinkings at once must not take the last two ways in.
+          yield* repository.holdOwner(userId)
+          const { email } = yield* Effect.mapError(yield* users.find(userId), () => new UserIsUnknown())
+          yield* judgeUnlinking({
+            address,
+            email,
+            wallets: yield* repository.listOf(userId),
+            hasOtherWayIn: Option.isSome(yield* users.findPasswordHash(userId)),
+            walletEmailDomain: rules.walletEmailDomain
+          })
+          yield* repository.remove(address)
+        })
+      )
+      yield* Effect.logInfo("A wallet was unlinked").pipe(Effect.annotateLogs("userId", userId))
+    })
+
+    return { ownerOf, listOf: repository.listOf, link, unlink }
+  })
+}) {}

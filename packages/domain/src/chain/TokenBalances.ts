@@ -1,0 +1,18 @@
+import { Context, type Effect } from "effect"
+import type { Chain } from "./Chain.ts"
+import type { ChainIsUnreachable, TokenIsNotThere } from "./ChainErrors.ts"
+import type { WalletAddress } from "./WalletAddress.ts"
+
+export interface BalanceQuery {
+  readonly chain: Chain
+  readonly token: WalletAddress
+  readonly holder: WalletAddress
+}
+
+/** How much of an ERC-20 token an account holds, in the token's smallest units. */
+export class TokenBalances extends Context.Tag("@berth/TokenBalances")<
+  TokenBalances,
+  {
+    readonly balanceOf: (query: BalanceQuery) => Effect.Effect<bigint, ChainIsUnreachable | TokenIsNotThere>
+  }
+>() {}

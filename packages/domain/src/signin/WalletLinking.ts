@@ -1,0 +1,34 @@
+import { Effect } from "effect"
+import type { UserId } from "../accounts/User.ts"
+import { Wallets } from "../accounts/Wallets.ts"
+import { RateLimiter } from "../limits/RateLimiter.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
+
+export interface WalletLinkRequest extends WalletProofRequest {
+  readonly userId: UserId
+  /** Limit key of the client's address. */
+  readonly from: string
+}
+
+/** Another way into an account: a wallet that its owner proves. */
+export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/WalletLinking", {
+  effect: Effect.gen(function* () {
+    const proofs = yield* WalletProofs
+    const wallets = yield* Wallets
+    const transaction = yield* Transaction
+    const limiter = yield* RateLimiter
+
+    /** As with a sign-in, only failed attempts count. */
+    const link = Effect.fn("WalletLinking.link")(function* (request: WalletLinkRequest) {
+      const proof = yield* proofs.verify(request)
+      const wallet = yield* transaction.run(
+        Effect.zipRight(proofs.spend(proof), wallets.link(request.userId, proof.address))
+      )
+      yield* limiter.giveBack("sign-in", request.from)
+      return wallet
+    })
+
+    return { link }
+  })
+}) {}

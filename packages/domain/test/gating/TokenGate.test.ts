@@ -1,0 +1,118 @@
+import { ChainIsUnreachable, TokenIsNotThere } from "@berth/domain/chain/ChainErrors"
+import { TokenBalances } from "@berth/domain/chain/TokenBalances"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { GatingCheckFailed, GatingIsNotConfigured } from "@berth/domain/gating/GatingErrors"
+import { GatingSettings, type GatingToken } from "@berth/domain/gating/GatingToken"
+import { TokenGate } from "@berth/domain/gating/TokenGate"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Option, Ref, TestClock } from "effect"
+
+const token: GatingToken = {
+  address: WalletAddress.make(`0x${"70".repeat(20)}`),
+  symbol: "SHIP",
+  chain: "base",
+  minBalance: 10n ** 24n
+}
+const one = WalletAddress.make(`0x${"Ab".repeat(20)}`)
+
+const gateOver = (balance: Effect.Effect<bigint, ChainIsUnreachable | TokenIsNotThere>, gated = Option.some(token)) =>
+  Effect.gen(function* () {
+    const asked = yield* Ref.make(0)
+    const ports = Layer.merge(
+      Layer.succeed(TokenBalances, {
+        balanceOf: () =>
+          Effect.zipRight(
+            Ref.update(asked, (n) => n + 1),
+            balance
+          )
+      }),
+      Layer.succeed(GatingSettings, { token: gated, rpcEndpoint: "https://node.example" })
+    )
+    const gate = yield* Effect.provide(TokenGate, Layer.provide(TokenGate.Default, ports))
+    const has = (address = one) => Effect.map(gate.check(address), ({ hasAccess }) => hasAccess)
+    return { has, asked: Ref.get(asked) }
+  })
+
+describe("The token gate", () => {
+  it.effect("opens to whoever holds enough, to the last unit", () =>
+    Effect.gen(function* () {
+      for (const [balance, hasAccess] of [
+        [0n, false],
+        [token.minBalance - 1n, false],
+        [token.minBalance, true],
+        [2n ** 256n - 1n, true]
+      ] as const) {
+        const { has } = yield* gateOver(Effect.succeed(balance))
+        assert.strictEqual(yield* has(), hasAccess, String(balance))
+      }
+    })
+  )
+
+  it.effect("remembers yes for a minute and no for ten seconds, for an address in any case", () =>
+    Effect.gen(function* () {
+      for (const [balance, seconds] of [
+        [token.minBalance, 60],
+        [0n, 10]
+      ] as const) {
+        const { asked, has } = yield* gateOver(Effect.succeed(balance))
+        yield* has()
+        yield* has(WalletAddress.make(one.toLowerCase()))
+        yield* TestClock.adjust(`${seconds - 1} seconds`)
+        yield* has()
+        assert.strictEqual(yield* asked, 1)
+        yield* TestClock.adjust("1001 millis")
+        yield* has()
+        assert.strictEqual(yield* asked, 2)
+        yield* has(WalletAddress.make(`0x${"cd".repeat(20)}`))
+        assert.strictEqual(yield* asked, 3)
+      }
+    })
+  )
+
+  it.effect("remembers no trouble, and takes none for a no", () =>
+    Effect.gen(function* () {
+      const answers = yield* Ref.make<ReadonlyArray<Effect.Effect<bigint, ChainIsUnreachable | TokenIsNotThere>>>([
+        new ChainIsUnreachable({ reason: "no answer in time" }),
+        new TokenIsNotThere(),
+        Effect.succeed(token.minBalance)
+      ])
+      const next = Effect.flatten(
+        Ref.modify(answers, ([first = Effect.succeed(0n), ...rest]) => [first, rest] as const)
+      )
+      const { asked, has } = yield* gateOver(next)
+      assert.instanceOf(yield* Effect.flip(has()), GatingCheckFailed)
+      assert.instanceOf(yield* Effect.flip(has()), GatingCheckFailed)
+      assert.isTrue(yield* has())
+      assert.strictEqual(yield* asked, 3)
+    })
+  )
+
+  it.effect("asks once for many at once, also when one of them goes away", () =>
+    Effect.gen(function* () {
+      const answer = yield* Deferred.make<bigint>()
+      const { asked, has } = yield* gateOver(Deferred.await(answer))
+      const first = yield* Effect.forkDaemon(has())
+      const others = yield* Effect.forkDaemon(
+        Effect.all(
+          Array.from({ length: 50 }, () => has()),
+          { concurrency: 50 }
+        )
+      )
+      yield* Effect.yieldNow()
+      const gone = yield* Effect.forkDaemon(Fiber.interrupt(first))
+      yield* Effect.yieldNow()
+      yield* Deferred.succeed(answer, token.minBalance)
+      assert.deepStrictEqual(new Set(yield* Fiber.join(others)), new Set([true]))
+      yield* Fiber.join(gone)
+      assert.strictEqual(yield* asked, 1)
+    })
+  )
+
+  it.effect("is not there when no token is named, and asks nobody", () =>
+    Effect.gen(function* () {
+      const { asked, has } = yield* gateOver(Effect.succeed(0n), Option.none())
+      assert.instanceOf(yield* Effect.flip(has()), GatingIsNotConfigured)
+      assert.strictEqual(yield* asked, 0)
+    })
+  )
+})

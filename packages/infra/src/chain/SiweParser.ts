@@ -1,0 +1,38 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import type { SiweMessage } from "@berth/domain/signin/SiweMessage"
+import { SiweMessageIsMalformed, SiweMessages } from "@berth/domain/signin/SiweMessages"
+import { ParsedMessage } from "@signinwithethereum/siwe-parser"
+import { DateTime, Either, Layer, Option } from "effect"
+
+/** A time that is not there is fine; one that is there and names no moment is not. */
+const optionalTime = (text: string | undefined): Option.Option<Option.Option<DateTime.Utc>> =>
+  text === undefined ? Option.some(Option.none()) : Option.map(DateTime.make(text), Option.some)
+
+const toMessage = (parsed: ParsedMessage): Option.Option<SiweMessage> => {
+  // The parser only warns of an address without its checksum.
+  if (parsed.warnings.length > 0) return Option.none()
+  return Option.all({
+    issuedAt: DateTime.make(parsed.issuedAt),
+    expiresAt: optionalTime(parsed.expirationTime),
+    notBefore: optionalTime(parsed.notBefore)
+  }).pipe(
+    Option.map((times) => ({
+      ...times,
+      scheme: Option.fromNullable(parsed.scheme),
+      domain: parsed.domain,
+      address: WalletAddress.make(parsed.address),
+      uri: parsed.uri,
+      version: parsed.version,
+      chainId: parsed.chainId,
+      nonce: parsed.nonce
+    }))
+  )
+}
+
+/** The grammar of EIP-4361 as its own project implements it. */
+export const layer = Layer.succeed(SiweMessages, {
+  parse: (text) =>
+    Either.try({ try: () => new ParsedMessage(text), catch: () => new SiweMessageIsMalformed() }).pipe(
+      Either.flatMap((parsed) => Either.fromOption(toMessage(parsed), () => new SiweMessageIsMalformed()))
+    )
+})

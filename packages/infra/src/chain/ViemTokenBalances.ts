@@ -1,0 +1,38 @@
+import { TokenIsNotThere } from "@berth/domain/chain/ChainErrors"
+import { type BalanceQuery, TokenBalances } from "@berth/domain/chain/TokenBalances"
+import { walletKey } from "@berth/domain/chain/WalletAddress"
+import { Effect, Layer, Option } from "effect"
+import {
+  AbiDecodingDataSizeTooSmallError,
+  type BaseError,
+  ContractFunctionZeroDataError,
+  erc20Abi,
+  getAddress
+} from "viem"
+import { readContract } from "viem/actions"
+import { type ChainNode, isExecutionFailure } from "./ChainNode.ts"
+
+/** The node answered, and what is at the address does not answer as a token does. */
+const isNoToken = (error: BaseError): boolean =>
+  isExecutionFailure(error) ||
+  error.walk(
+    (cause) => cause instanceof ContractFunctionZeroDataError || cause instanceof AbiDecodingDataSizeTooSmallError
+  ) !== null
+
+/** Reads an ERC-20 token's `balanceOf`. */
+export const layer = (node: ChainNode): Layer.Layer<TokenBalances> =>
+  Layer.succeed(TokenBalances, {
+    balanceOf: Effect.fn("TokenBalances.balanceOf")(function* ({ holder, token }: BalanceQuery) {
+      const answer = yield* node.ask(
+        (client) =>
+          readContract(client, {
+            abi: erc20Abi,
+            functionName: "balanceOf",
+            address: getAddress(walletKey(token)),
+            args: [getAddress(walletKey(holder))]
+          }).then(Option.some),
+        (error) => (isNoToken(error) ? Option.none() : undefined)
+      )
+      return yield* Effect.mapError(answer, () => new TokenIsNotThere())
+    })
+  })

@@ -1,0 +1,68 @@
+import { parseWalletAddress, type WalletAddress } from "@berth/domain/chain/WalletAddress"
+import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import { Config, ConfigError, Either, Option, Redacted } from "effect"
+
+/*
+ * How the settings about chains are read; their names stand with all others.
+ */
+
+const invalid = (name: string, reason: string) => ConfigError.InvalidData([name], reason)
+
+/** A node's address, which may hold a key: not even a malformed one is repeated. */
+export const rpcUrl = (name: string, fallback: string): Config.Config<Redacted.Redacted<URL>> =>
+  Config.redacted(name).pipe(
+    Config.mapOrFail((text) => {
+      const value = Redacted.value(text)
+      return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+        ? Either.right(Redacted.make(new URL(value)))
+        : Either.left(invalid(name, "must be an http or https URL"))
+    }),
+    Config.withDefault(Redacted.make(new URL(fallback)))
+  )
+
+interface GatingNames {
+  readonly address: string
+  readonly symbol: string
+  readonly minBalance: string
+}
+
+const largestBalance = 2n ** 256n - 1n
+
+const readMinBalance = (text: string): Option.Option<bigint> =>
+  /^\d{1,78}$/.test(text)
+    ? Option.filter(Option.some(BigInt(text)), (balance) => balance > 0n && balance <= largestBalance)
+    : Option.none()
+
+const readToken = (
+  names: GatingNames,
+  given: Readonly<Record<keyof GatingNames, Option.Option<string>>>
+): Either.Either<Option.Option<GatingToken>, ConfigError.ConfigError> => {
+  const { address, minBalance, symbol } = given
+  if (Option.isNone(address) && Option.isNone(symbol) && Option.isNone(minBalance)) return Either.right(Option.none())
+  return Either.gen(function* () {
+    // Half a token gates nothing, and nobody would notice.
+    const missing = (name: string) => () => invalid(name, "is missing; the gating token needs all three")
+    const tokenAddress: WalletAddress = yield* Either.filterOrLeft(
+      Either.map(Either.fromOption(address, missing(names.address)), parseWalletAddress),
+      Option.isSome,
+      () => invalid(names.address, "must be 0x and 40 hex digits")
+    ).pipe(Either.map(({ value }) => value))
+    const tokenSymbol = yield* Either.fromOption(symbol, missing(names.symbol))
+    const balance = yield* Either.fromOption(minBalance, missing(names.minBalance)).pipe(
+      Either.flatMap((text) =>
+        Either.fromOption(readMinBalance(text), () =>
+          invalid(names.minBalance, "must be a whole number of the token's smallest units, at least 1")
+        )
+      )
+    )
+    return Option.some({ address: tokenAddress, symbol: tokenSymbol, chain: "base" as const, minBalance: balance })
+  })
+}
+
+/** The gating token: all of it, or none. */
+export const gatingTokenSetting = (names: GatingNames): Config.Config<Option.Option<GatingToken>> =>
+  Config.all({
+    address: Config.option(Config.string(names.address)),
+    symbol: Config.option(Config.string(names.symbol)),
+    minBalance: Config.option(Config.string(names.minBalance))
+  }).pipe(Config.mapOrFail((given) => readToken(names, given)))

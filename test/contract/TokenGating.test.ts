@@ -1,0 +1,159 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Ref } from "effect"
+import { failure, type NodeBehaviour, result, stubNode } from "../support/chain/StubNode.ts"
+import { newKey, type TestChain, testChain } from "../support/chain/TestChain.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import * as s from "./Shapes.ts"
+
+const path = "/api/auth/token-gating/verify"
+const minBalance = 10n ** 24n
+
+const gatedBy = (address: GatingToken["address"]): GatingToken => ({
+  address,
+  symbol: "SHIP",
+  chain: "base",
+  minBalance
+})
+
+const check = (address: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json: { fid: "7", address } }))
+const lookAt = (address: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "GET", path: `${path}?address=${address}` }))
+
+class Chain extends Context.Tag("@berth/test/Chain")<Chain, TestChain>() {}
+
+const onChain = Layer.unwrapScoped(
+  Effect.map(testChain, (chain) =>
+    Layer.merge(
+      App.layer({ baseRpcUrl: `${chain.url}/?key=hunter2`, gatingToken: gatedBy(chain.token) }),
+      Layer.succeed(Chain, chain)
+    )
+  )
+)
+
+layer(onChain, { excludeTestServices: true })("The gating token", (it) => {
+  it.effect("lets in who holds enough of it, to the last unit, and nobody else", () =>
+    Effect.gen(function* () {
+      const chain = yield* Chain
+      const [holder, almost, nobody] = [newKey(), newKey(), newKey()]
+      yield* chain.mint(holder.address, minBalance)
+      yield* chain.mint(almost.address, minBalance - 1n)
+      for (const [{ address }, hasAccess] of [
+        [holder, true],
+        [almost, false],
+        [nobody, false]
+      ] as const) {
+        const verdict = {
+          address: s.is(address),
+          hasAccess: s.is(hasAccess),
+          tokenGated: s.is(true),
+          minBalance: s.is("1000000000000000000000000"),
+          token: s.is("SHIP"),
+          chain: s.is("base")
+        }
+        const checked = yield* check(address)
+        assert.strictEqual(checked.status, 200, checked.text)
+        s.assertShape(checked.body, { fid: s.is("7"), ...verdict, message: s.text, timestamp: s.timestamp })
+        const looked = yield* lookAt(address)
+        assert.strictEqual(looked.status, 200, looked.text)
+        s.assertShape(looked.body, {
+          ...verdict,
+          contractAddress: s.is(chain.token),
+          // Without the query, which holds a key.
+          rpcEndpoint: s.is(chain.url)
+        })
+      }
+    })
+  )
+
+  it.effect("is asked of an address in any case", () =>
+    Effect.gen(function* () {
+      const chain = yield* Chain
+      const { address } = newKey()
+      yield* chain.mint(address, minBalance)
+      const digits = address.slice(2)
+      // A wrong checksum too: the specification asks for 42 characters.
+      const mixed = digits.replace(/[a-f]/i, (digit) =>
+        digit === digit.toLowerCase() ? digit.toUpperCase() : digit.toLowerCase()
+      )
+      for (const given of [digits.toLowerCase(), digits.toUpperCase(), mixed]) {
+        const { body } = yield* check(`0x${given}`)
+        assert.deepInclude(body, { address: `0x${given}`, hasAccess: true })
+      }
+    })
+  )
+})
+
+layer(
+  Layer.unwrapScoped(
+    Effect.map(testChain, (chain) => App.layer({ baseRpcUrl: chain.url, gatingToken: gatedBy(chain.factory) }))
+  ),
+  { excludeTestServices: true }
+)("A gating token that is none", (it) => {
+  it.effect("keeps nobody out: nothing is known", () =>
+    Effect.gen(function* () {
+      const { address } = newKey()
+      for (const answer of [yield* check(address), yield* lookAt(address)])
+        assertError(answer, { status: 500, code: "gating_check_failed" })
+    })
+  )
+})
+
+/** What the node does, from now on. */
+class Behaviour extends Context.Tag("@berth/test/Behaviour")<
+  Behaviour,
+  { readonly now: Ref.Ref<NodeBehaviour>; readonly asked: Effect.Effect<ReadonlyArray<unknown>> }
+>() {}
+
+const broken = failure({ code: -32603, message: "internal error" })
+
+const overStub = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const now = yield* Ref.make<NodeBehaviour>(broken)
+    const node = yield* stubNode((request, response) => Effect.runSync(Ref.get(now))(request, response))
+    const gatingToken = { ...gatedBy(WalletAddress.make(newKey().address)), minBalance: 1n }
+    return Layer.merge(
+      App.layer({ baseRpcUrl: node.url, gatingToken }),
+      Layer.succeed(Behaviour, { now, asked: node.asked })
+    )
+  })
+)
+
+layer(overStub, { excludeTestServices: true })("Trouble at the chain's node", (it) => {
+  const word = (value: bigint) => `0x${value.toString(16).padStart(64, "0")}`
+
+  it.effect("is 500 and never no access, is not remembered, and tells nobody the node's key", () =>
+    Effect.gen(function* () {
+      const { logged } = yield* App.WebApp
+      const { now } = yield* Behaviour
+      const { address } = newKey()
+      yield* Ref.set(now, broken)
+      for (const answer of [yield* check(address), yield* lookAt(address)]) {
+        assertError(answer, { status: 500, code: "gating_check_failed" })
+        assert.notProperty(answer.body, "hasAccess")
+      }
+      yield* Ref.set(now, result(word(1n)))
+      assert.deepInclude((yield* check(address)).body, { hasAccess: true })
+      const looked = yield* lookAt(address)
+      assert.match(String(looked.body["rpcEndpoint"]), /^http:\/\/127\.0\.0\.1:\d+$/)
+      for (const text of [looked.text, (yield* logged).join("\n")]) assert.notInclude(text, "hunter2")
+    })
+  )
+
+  it.effect("does not reach whoever was let in a moment ago, and many at once ask once", () =>
+    Effect.gen(function* () {
+      const { asked, now } = yield* Behaviour
+      const { address } = newKey()
+      yield* Ref.set(now, result(word(1n)))
+      const before = (yield* asked).length
+      const answers = yield* Effect.replicateEffect(check(address), 30, { concurrency: "unbounded" })
+      assert.isTrue(answers.every(({ body }) => body["hasAccess"] === true))
+      assert.strictEqual((yield* asked).length, before + 1)
+      yield* Ref.set(now, broken)
+      assert.deepInclude((yield* check(address)).body, { hasAccess: true })
+    })
+  )
+})

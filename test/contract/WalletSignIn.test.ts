@@ -1,0 +1,588 @@
+import { Email } from "@berth/domain/accounts/Email"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Context, Duration, Effect, Layer } from "effect"
+import { getAddress } from "viem"
+import { newKey, type TestChain, testChain } from "../support/chain/TestChain.ts"
+import { type Proof, proofOf, type Signer, signInMessage } from "../support/chain/WalletMessages.ts"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { unique } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError, withoutTrace } from "./Answers.ts"
+
+const path = "/api/auth/callback/wallet"
+const refused = { status: 401, code: "wallet_sign_in_refused" }
+
+/** A plain key as somebody who signs texts. */
+const newSigner = (): Signer => {
+  const key = newKey()
+  return { address: key.address, sign: (message) => key.signMessage({ message }) }
+}
+
+const signIn = (json: unknown, more: Partial<App.AppCall> = {}) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json, ...more }))
+
+const proof = (signer: Signer, changes: Parameters<typeof proofOf>[2] = {}) =>
+  Effect.flatMap(App.WebApp, ({ appUrl }) => proofOf(appUrl, signer, changes))
+
+/** The cookies that an answer sets, a value each; the empty one is cleared. */
+const cookiesOf = ({ headers }: HttpAnswer) =>
+  new Map(
+    (headers["set-cookie"] ?? []).map((line) => {
+      const [name = "", value = ""] = (line.split(";")[0] ?? "").split("=")
+      return [name, value]
+    })
+  )
+const pairOf = (answer: HttpAnswer, name: string) => `${name}=${cookiesOf(answer).get(name) ?? ""}`
+
+const sessionOf = (answer: HttpAnswer) => Effect.map(App.WebApp, ({ cookieName }) => pairOf(answer, cookieName))
+
+const whoIs = (cookie: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
+      status === 200 ? body : status
+    )
+  )
+const idOf = (answer: HttpAnswer) =>
+  Effect.gen(function* () {
+    const who = yield* whoIs(yield* sessionOf(answer))
+    return typeof who === "number" ? who : who["id"]
+  })
+
+const count = (query: "users" | "wallets" | "sessions" | "used_wallet_nonces") =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql`select count(*)::int as count from ${sql(query)}`
+    return Number(row?.["count"])
+  })
+
+const countAll = Effect.all([count("users"), count("wallets"), count("sessions"), count("used_wallet_nonces")])
+
+/** Refused in the same words as every other, with no cookie, and with nothing written. */
+const assertRefused = (ask: Effect.Effect<HttpAnswer, never, App.WebApp>, what: string) =>
+  Effect.gen(function* () {
+    const before = yield* countAll
+    const answer = yield* ask
+    assertError(answer, refused)
+    assert.notProperty(answer.headers, "set-cookie", what)
+    assert.strictEqual(withoutTrace(answer), withoutTrace(yield* signIn({})), what)
+    assert.deepStrictEqual(yield* countAll, before, what)
+  })
+
+const nonceIn = ({ message }: Pick<Proof, "message">) => /Nonce: (.*)/.exec(message)?.[1] ?? assert.fail("no nonce")
+
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+
+layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
+  it.effect("makes an account at first, and leads on with a session", () =>
+    Effect.gen(function* () {
+      const { appUrl, cookieName } = yield* App.WebApp
+      const signer = newSigner()
+      const answer = yield* signIn(yield* proof(signer))
+      assert.deepStrictEqual([answer.status, answer.headers.location, answer.text], [302, "/dashboard", ""])
+      const line = (answer.headers["set-cookie"] ?? []).find((set) => set.startsWith(cookieName)) ?? ""
+      for (const attribute of ["HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=2592000"])
+        assert.include(line.split("; "), attribute)
+      const who = yield* whoIs(yield* sessionOf(answer))
+      const { address } = signer
+      assert.deepInclude(who, {
+        email: `${address.toLowerCase()}@wallet.${appUrl.hostname}`,
+        name: `${address.slice(0, 6)}...${address.slice(-4)}`,
+        plan: "free",
+        credits: 0
+      })
+    })
+  )
+
+  it.effect("leads to the same account the next time, and ends the session that the client had", () =>
+    Effect.gen(function* () {
+      const signer = newSigner()
+      const first = yield* signIn(yield* proof(signer))
+      const cookie = yield* sessionOf(first)
+      const second = yield* signIn(yield* proof(signer), { headers: { cookie } })
+      assert.strictEqual(yield* idOf(first), 401)
+      const elsewhere = yield* signIn(yield* proof(signer))
+      assert.strictEqual(yield* idOf(second), yield* idOf(elsewhere))
+      assert.isString(yield* idOf(second))
+    })
+  )
+
+  it.effect("goes by a form too, and never leads away", () =>
+    Effect.gen(function* () {
+      for (const [callbackUrl, location] of [
+        ["/agents?x=1", "/agents?x=1"],
+        ["https://evil.example/", "/dashboard"],
+        ["//evil.example", "/dashboard"],
+        ["javascript:alert(1)", "/dashboard"]
+      ] as const) {
+        const signer = newSigner()
+        const form = yield* signIn(undefined, {
+          body: new URLSearchParams({ ...(yield* proof(signer)), callbackUrl }).toString(),
+          headers: { "content-type": "application/x-www-form-urlencoded" }
+        })
+        const json = yield* signIn({ ...(yield* proof(signer)), callbackUrl })
+        for (const answer of [form, json])
+          assert.deepStrictEqual([answer.status, answer.headers.location], [302, location], answer.text)
+        assert.strictEqual(yield* idOf(form), yield* idOf(json))
+      }
+    })
+  )
+
+  it.effect("links the account that has the wallet's address", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const signer = newSigner()
+      const there = yield* App.newcomer()
+      yield* sql`
+        update users set email = ${`${signer.address.toUpperCase()}@wallet.${appUrl.hostname}`} where id = ${there.user.id}`
+      for (let times = 0; times < 2; times++)
+        assert.strictEqual(yield* idOf(yield* signIn(yield* proof(signer))), there.user.id)
+      const wallets = yield* sql`select address from wallets where user_id = ${there.user.id}`
+      assert.deepStrictEqual(wallets, [{ address: signer.address }])
+    })
+  )
+
+  it.effect("makes one account of many first sign-ins at once", () =>
+    Effect.gen(function* () {
+      const signer = newSigner()
+      const users = yield* count("users")
+      const proofs = yield* Effect.all(Array.from({ length: 12 }, () => proof(signer)))
+      const answers = yield* Effect.forEach(proofs, (one) => signIn(one), { concurrency: "unbounded" })
+      assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([302]))
+      assert.strictEqual(new Set(yield* Effect.forEach(answers, idOf)).size, 1)
+      assert.strictEqual(yield* count("users"), users + 1)
+    })
+  )
+
+  it.effect("takes a proof once, one after the other and twenty at once", () =>
+    Effect.gen(function* () {
+      const signer = newSigner()
+      const once = yield* proof(signer)
+      assert.strictEqual((yield* signIn(once)).status, 302)
+      yield* assertRefused(signIn(once), "replayed")
+      const raced = yield* proof(signer)
+      const sessions = yield* count("sessions")
+      const answers = yield* Effect.replicateEffect(signIn(raced), 20, { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status).toSorted((a, b) => a - b),
+        [302, ...Array.from({ length: 19 }, () => 401)]
+      )
+      assert.strictEqual(yield* count("sessions"), sessions + 1)
+      // The same nonce in other words is the same nonce; another wallet's is not.
+      const nonce = nonceIn(raced)
+      yield* assertRefused(signIn(yield* proof(signer, { nonce, statement: "Again" })), "the nonce in other words")
+      assert.strictEqual((yield* signIn(yield* proof(newSigner(), { nonce }))).status, 302)
+    })
+  )
+
+  it.effect("refuses what is not for here and now, in one voice", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const signer = newSigner()
+      const attacks: Record<string, Parameters<typeof proofOf>[2]> = {
+        "another site": { domain: "evil.example", uri: "https://evil.example" },
+        "another port": { domain: `${appUrl.hostname}:1`, uri: `http://${appUrl.hostname}:1` },
+        "another name of the loopback": { domain: appUrl.host.replace("localhost", "127.0.0.1") },
+        "a page of another site": { uri: "https://evil.example" },
+        "another scheme": { scheme: "https" },
+        "another chain": { chainId: 1 },
+        "the testnet": { chainId: 84_532 },
+        "too old": { issuedAt: minutesAgo(11) },
+        "from the future": { issuedAt: minutesAgo(-2) },
+        expired: { expirationTime: minutesAgo(1) },
+        "not yet valid": { notBefore: minutesAgo(-1) }
+      }
+      for (const [what, changes] of Object.entries(attacks))
+        yield* assertRefused(signIn(yield* proof(signer, changes)), what)
+
+      const { message, signature } = yield* proof(signer)
+      const signed = (text: string) =>
+        Effect.map(
+          Effect.promise(() => signer.sign(text)),
+          (by): Proof => ({ message: text, signature: by })
+        )
+      const forged: Record<string, Proof> = {
+        "an address without its checksum": yield* signed(message.replace(signer.address, signer.address.toLowerCase())),
+        "a line more": yield* signed(`${message}\nAdmin: yes`),
+        "a line break more": yield* signed(`${message}\n`),
+        "an oversized message": yield* signed(signInMessage(appUrl, signer.address, { statement: "a".repeat(5_000) })),
+        "no message": { message: "", signature }
+      }
+      for (const [what, one] of Object.entries(forged)) yield* assertRefused(signIn(one), what)
+      // Nothing so far was dear enough to ask the chain about, which is not there.
+      yield* assertRefused(signIn({ message, signature: `0x${"00".repeat(9_000)}` }), "an oversized signature")
+      yield* assertRefused(signIn({ message, signature: "0xsigned" }), "a signature that is none")
+      assert.strictEqual((yield* signIn({ message, signature })).status, 302)
+    })
+  )
+
+  it.effect("says that the chain does not answer, when only the chain could tell, and keeps the proof good", () =>
+    Effect.gen(function* () {
+      const { logged } = yield* App.WebApp
+      const before = yield* countAll
+      const [signer, other] = [newSigner(), newSigner()]
+      const { message } = yield* proof(signer)
+      for (const signature of [yield* Effect.promise(() => other.sign(message)), "0x1234"])
+        assertError(yield* signIn({ message, signature }), { status: 503, code: "chain_unreachable" })
+      assert.deepStrictEqual(yield* countAll, before)
+      // The node's address holds a key.
+      assert.notInclude((yield* logged).join("\n"), "hunter2")
+    })
+  )
+
+  it.effect("tells nobody the message, the signature or the nonce, and stores none of them", () =>
+    Effect.gen(function* () {
+      const { logged } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const signer = newSigner()
+      const { message, signature } = yield* proof(signer)
+      yield* signIn({ message, signature })
+      yield* signIn({ message, signature })
+      const nonce = nonceIn({ message })
+      const stored = JSON.stringify(yield* sql`select * from used_wallet_nonces`)
+      for (const text of [(yield* logged).join("\n"), stored])
+        for (const secret of [nonce, signature, signer.address, signer.address.toLowerCase()])
+          assert.notInclude(text, secret)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("A page that signs in by wallet", (it) => {
+  const nonceFor = (headers: Record<string, string> = {}) =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.WebApp
+      const answer = yield* web({ method: "GET", path: "/api/auth/nonce", headers })
+      assert.strictEqual(answer.status, 200)
+      const [line = ""] = answer.headers["set-cookie"] ?? []
+      return {
+        nonce: String(answer.body["nonce"]),
+        cookie: pairOf(answer, `berth_wallet_nonce_${appUrl.port}`),
+        line,
+        origin: appUrl.origin
+      }
+    })
+
+  it.effect("brings the nonce that its browser was given, by a cookie that no script reads", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const { cookie, line, nonce, origin } = yield* nonceFor()
+      assert.deepStrictEqual(line.split("; ").slice(1).toSorted(), [
+        "HttpOnly",
+        "Max-Age=600",
+        "Path=/",
+        "SameSite=Lax"
+      ])
+      assert.notInclude(line, nonce)
+      const answer = yield* signIn(yield* proof(newSigner(), { nonce }), { headers: { origin, cookie } })
+      assert.strictEqual(answer.status, 302, answer.text)
+      assert.strictEqual(cookiesOf(answer).get(`berth_wallet_nonce_${appUrl.port}`), "")
+    })
+  )
+
+  it.effect("is refused without it, with another, with another browser's, and with one that was used", () =>
+    Effect.gen(function* () {
+      const [mine, theirs] = [yield* nonceFor(), yield* nonceFor()]
+      assert.notStrictEqual(mine.nonce, theirs.nonce)
+      const { origin } = mine
+      const from = (nonce: string | undefined, cookie: string | undefined) =>
+        Effect.flatMap(proof(newSigner(), nonce === undefined ? {} : { nonce }), (one) =>
+          signIn(one, { headers: { origin, ...(cookie === undefined ? {} : { cookie }) } })
+        )
+      const [name = ""] = mine.cookie.split("=")
+      yield* assertRefused(from(undefined, undefined), "no nonce of ours")
+      yield* assertRefused(from(mine.nonce, undefined), "no cookie")
+      yield* assertRefused(from(undefined, mine.cookie), "another nonce")
+      yield* assertRefused(from(mine.nonce, theirs.cookie), "another browser's cookie")
+      yield* assertRefused(from(mine.nonce, `${name}=${mine.nonce}`), "a cookie made up")
+      const bent = mine.cookie.replace(/.(.{4})$/, (end, rest: string) => `${end.startsWith("A") ? "B" : "A"}${rest}`)
+      yield* assertRefused(from(mine.nonce, bent), "a cookie tampered with")
+      assert.strictEqual((yield* from(mine.nonce, mine.cookie)).status, 302)
+      yield* assertRefused(from(mine.nonce, mine.cookie), "used, by another wallet too")
+    })
+  )
+
+  it.effect("of another site is not heard at all", () =>
+    Effect.gen(function* () {
+      const { cookie, nonce } = yield* nonceFor()
+      const answer = yield* signIn(yield* proof(newSigner(), { nonce }), {
+        headers: { origin: "https://evil.example", cookie }
+      })
+      assertError(answer, { status: 403, code: "foreign_origin" })
+    })
+  )
+
+  it.effect("asks for any number of nonces without anything being stored", () =>
+    Effect.gen(function* () {
+      const before = yield* countAll
+      const nonces = yield* Effect.replicateEffect(nonceFor(), 30)
+      assert.strictEqual(new Set(nonces.map(({ nonce }) => nonce)).size, 30)
+      assert.deepStrictEqual(yield* countAll, before)
+    })
+  )
+})
+
+layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
+  it.effect("both cookies are bound to the host and go over TLS only", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const asked = yield* web({ method: "GET", path: "/api/auth/nonce" })
+      const [line = ""] = asked.headers["set-cookie"] ?? []
+      assert.match(line, /^__Host-berth_wallet_nonce=/)
+      assert.include(line.split("; "), "Secure")
+      const headers = { origin: "https://berth.example", cookie: line.split(";")[0] ?? "" }
+      const answer = yield* signIn(yield* proof(newSigner(), { nonce: String(asked.body["nonce"]) }), { headers })
+      assert.strictEqual(answer.status, 302, answer.text)
+      assert.deepStrictEqual([...cookiesOf(answer).keys()].toSorted(), [
+        "__Host-berth_session",
+        "__Host-berth_wallet_nonce"
+      ])
+      const who = yield* whoIs(yield* sessionOf(answer))
+      assert.isTrue(typeof who === "object" && String(who["email"]).endsWith("@wallet.berth.example"))
+    })
+  )
+})
+
+const few = { "sign-in": { count: 3, window: Duration.minutes(15) } }
+
+layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of sign-in by wallet", (it) => {
+  it.effect("count what fails, together with passwords, and not what succeeds", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const from = "192.0.2.20"
+      for (let times = 0; times < 4; times++)
+        assert.strictEqual((yield* signIn(yield* proof(newSigner()), { from })).status, 302)
+      for (let times = 0; times < 2; times++) assertError(yield* signIn({}, { from }), refused)
+      const json = { email: "nobody@example.com", password: "wrong" }
+      const byPassword = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json, from })
+      assert.strictEqual(byPassword.status, 401)
+      const limited = yield* signIn(yield* proof(newSigner()), { from })
+      assertError(limited, { status: 429, code: "too_many_requests" })
+      assert.isString(limited.headers["retry-after"])
+    })
+  )
+
+  it.effect("hold for linking too, before anything else is looked at", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const me = yield* App.newcomer()
+      const link = (more: Partial<App.AppCall>) =>
+        web({ method: "POST", path: "/api/settings/wallets", from: "192.0.2.21", ...more })
+      for (let times = 0; times < 4; times++)
+        assert.strictEqual((yield* link({ as: me, json: yield* proof(newSigner()) })).status, 200)
+      for (let times = 0; times < 3; times++)
+        assert.strictEqual((yield* link({ as: me, json: { message: "", signature: "" } })).status, 400)
+      for (const more of [{ as: me, json: yield* proof(newSigner()) }, {}])
+        assertError(yield* link(more), { status: 429, code: "too_many_requests" })
+    })
+  )
+})
+
+class Chain extends Context.Tag("@berth/test/Chain")<Chain, TestChain>() {}
+
+const onChain = Layer.unwrapScoped(
+  Effect.map(testChain, (chain) => Layer.merge(App.layer({ baseRpcUrl: chain.url }), Layer.succeed(Chain, chain)))
+)
+
+layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
+  it.effect("signs in before it is deployed and after, into one account", () =>
+    Effect.gen(function* () {
+      const chain = yield* Chain
+      const wallet = yield* chain.smartWallet()
+      const { address } = wallet
+      const undeployed = yield* signIn(yield* proof({ address, sign: wallet.signWrapped }))
+      assert.strictEqual(undeployed.status, 302, undeployed.text)
+      yield* chain.deployed(wallet)
+      const deployed = yield* signIn(yield* proof({ address, sign: wallet.sign }))
+      assert.strictEqual(deployed.status, 302, deployed.text)
+      assert.strictEqual(yield* idOf(deployed), yield* idOf(undeployed))
+    })
+  )
+
+  it.effect("is nobody else's: another owner, another wallet, and what is wrapped around a plain key are refused", () =>
+    Effect.gen(function* () {
+      const chain = yield* Chain
+      const [wallet, other] = [yield* chain.smartWallet(), yield* chain.smartWallet()]
+      const plain = newSigner()
+      for (const [what, signer] of Object.entries<Signer>({
+        "a bare signature of an undeployed wallet": { address: wallet.address, sign: wallet.sign },
+        "another wallet's owner": { address: wallet.address, sign: other.signWrapped },
+        "a plain key": { address: wallet.address, sign: plain.sign },
+        "a wrapper around the owner's own key": {
+          address: getAddress(wallet.owner.address),
+          sign: wallet.signWrapped
+        },
+        "another key's signature": { address: plain.address, sign: newSigner().sign }
+      }))
+        yield* assertRefused(signIn(yield* proof(signer)), what)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (it) => {
+  const settings = "/api/settings/wallets"
+  const list = (as: App.SignedIn) =>
+    Effect.flatMap(App.WebApp, ({ web }) =>
+      Effect.map(web({ method: "GET", path: settings, as }), ({ body }) => body["wallets"])
+    )
+  const link = (as: App.SignedIn, json: unknown, headers: Record<string, string> = {}) =>
+    Effect.flatMap(App.WebApp, ({ web }) =>
+      web({ method: "POST", path: settings, json, headers: { cookie: as.cookie, ...headers } })
+    )
+  const unlink = (as: App.SignedIn, address: string) =>
+    Effect.flatMap(App.WebApp, ({ web }) => web({ method: "DELETE", path: `${settings}?address=${address}`, as }))
+
+  /** A user who came by a wallet, and the wallet. */
+  const comer = Effect.gen(function* () {
+    const signer = newSigner()
+    const answer = yield* signIn(yield* proof(signer))
+    const { appUrl } = yield* App.WebApp
+    const users = yield* UserRepository
+    const email = Email.make(`${signer.address.toLowerCase()}@wallet.${appUrl.hostname}`)
+    const { user } = yield* Effect.flatten(users.findByEmail(email))
+    return { signer, user, cookie: yield* sessionOf(answer) }
+  })
+
+  it.effect("are linked by a proof, shown oldest first, and each leads in", () =>
+    Effect.gen(function* () {
+      const me = yield* App.newcomer()
+      const [one, two] = [newSigner(), newSigner()]
+      const first = yield* link(me, yield* proof(one))
+      assert.strictEqual(first.status, 200, first.text)
+      assert.deepStrictEqual(Object.keys(first.body).toSorted(), ["address", "linkedAt"])
+      assert.strictEqual(first.body["address"], one.address)
+      assert.match(String(first.body["linkedAt"]), /^\d{4}-\d\d-\d\dT.*Z$/)
+      const second = yield* link(me, yield* proof(two))
+      assert.deepStrictEqual(yield* list(me), [first.body, second.body])
+      for (const signer of [one, two]) assert.strictEqual(yield* idOf(yield* signIn(yield* proof(signer))), me.user.id)
+    })
+  )
+
+  it.effect("are not linked twice, and a proof is not taken twice", () =>
+    Effect.gen(function* () {
+      const me = yield* App.newcomer()
+      const signer = newSigner()
+      const once = yield* proof(signer)
+      const first = yield* link(me, once)
+      assertError(yield* link(me, once), { status: 400, code: "wallet_proof_refused" })
+      assertError(yield* signIn(once), refused)
+      const again = yield* link(me, yield* proof(signer))
+      assert.deepStrictEqual([again.status, again.body], [200, first.body])
+    })
+  )
+
+  it.effect("need, from a page, the nonce of its browser", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.WebApp
+      const me = yield* App.newcomer()
+      const { origin } = appUrl
+      assertError(yield* link(me, yield* proof(newSigner()), { origin }), { status: 400, code: "wallet_proof_refused" })
+      const asked = yield* web({ method: "GET", path: "/api/auth/nonce" })
+      const cookie = `${me.cookie}; ${pairOf(asked, `berth_wallet_nonce_${appUrl.port}`)}`
+      const linked = yield* link(me, yield* proof(newSigner(), { nonce: String(asked.body["nonce"]) }), {
+        origin,
+        cookie
+      })
+      assert.strictEqual(linked.status, 200, linked.text)
+    })
+  )
+
+  it.effect("are one user's: another is told so, also of a wallet that his address names", () =>
+    Effect.gen(function* () {
+      const taken = { status: 409, code: "wallet_taken" }
+      const [owner, me] = [yield* comer, yield* App.newcomer()]
+      assertError(yield* link(me, yield* proof(owner.signer)), taken)
+      const sql = yield* SqlClient
+      yield* sql`delete from wallets where user_id = ${owner.user.id}`
+      assertError(yield* link(me, yield* proof(owner.signer)), taken)
+      assert.deepStrictEqual(yield* list(me), [])
+    })
+  )
+
+  it.effect("go to one of many who link the same at once", () =>
+    Effect.gen(function* () {
+      const signer = newSigner()
+      const users = yield* Effect.replicateEffect(App.newcomer(), 8)
+      const answers = yield* Effect.forEach(users, (me) => Effect.flatMap(proof(signer), (one) => link(me, one)), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status).toSorted((a, b) => a - b),
+        [200, ...Array.from({ length: 7 }, () => 409)]
+      )
+    })
+  )
+
+  it.effect("are fifty at most, also when they come at once", () =>
+    Effect.gen(function* () {
+      const me = yield* App.newcomer()
+      const sql = yield* SqlClient
+      for (let index = 0; index < 49; index++)
+        yield* sql`insert into wallets values (${newKey().address}, ${me.user.id}, now())`
+      const proofs = yield* Effect.replicateEffect(
+        Effect.suspend(() => proof(newSigner())),
+        4
+      )
+      const answers = yield* Effect.forEach(proofs, (one) => link(me, one), { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status).toSorted((a, b) => a - b),
+        [200, 409, 409, 409]
+      )
+      assert.include(
+        answers.map(({ body }) => body["code"]),
+        "too_many_wallets"
+      )
+    })
+  )
+
+  it.effect("are unlinked in any case of the address, and lead in no more", () =>
+    Effect.gen(function* () {
+      const me = yield* App.newcomer()
+      const signer = newSigner()
+      yield* link(me, yield* proof(signer))
+      const answer = yield* unlink(me, signer.address.toLowerCase())
+      assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
+      assert.deepStrictEqual(yield* list(me), [])
+      assert.notStrictEqual(yield* idOf(yield* signIn(yield* proof(signer))), me.user.id)
+    })
+  )
+
+  it.effect("of another are neither shown nor unlinked: they are not there", () =>
+    Effect.gen(function* () {
+      const [owner, stranger] = [yield* comer, yield* App.newcomer()]
+      const ofAnother = yield* unlink(stranger, owner.signer.address)
+      assertError(ofAnother, { status: 404, code: "wallet_not_found" })
+      assert.strictEqual(withoutTrace(yield* unlink(stranger, newKey().address)), withoutTrace(ofAnother))
+      assert.deepStrictEqual(yield* list(stranger), [])
+      assert.isNotEmpty(yield* list({ user: owner.user, cookie: owner.cookie }))
+    })
+  )
+
+  it.effect("keep a way in, also when both of two are unlinked at once", () =>
+    Effect.gen(function* () {
+      const me = yield* comer
+      assertError(yield* unlink(me, me.signer.address), { status: 409, code: "last_way_in" })
+      const sql = yield* SqlClient
+      yield* sql`update users set email = ${`${yield* unique("own")}@example.com`} where id = ${me.user.id}`
+      const other = newSigner()
+      yield* link(me, yield* proof(other))
+      const answers = yield* Effect.forEach([me.signer, other], ({ address }) => unlink(me, address), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status).toSorted((a, b) => a - b),
+        [200, 409]
+      )
+    })
+  )
+
+  it.effect("are not unlinked where the e-mail address would bring them back", () =>
+    Effect.gen(function* () {
+      const me = yield* comer
+      yield* link(me, yield* proof(newSigner()))
+      assertError(yield* unlink(me, me.signer.address), { status: 409, code: "wallet_is_email" })
+      assert.strictEqual(yield* idOf(yield* signIn(yield* proof(me.signer))), me.user.id)
+    })
+  )
+})

@@ -1,0 +1,144 @@
+import { ChainIsUnreachable } from "@berth/domain/chain/ChainErrors"
+import { SmartWalletSignatures } from "@berth/domain/chain/SmartWalletSignatures"
+import { TokenBalances } from "@berth/domain/chain/TokenBalances"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { makeChainNode } from "@berth/infra/chain/ChainNode"
+import * as ViemSmartWalletSignatures from "@berth/infra/chain/ViemSmartWalletSignatures"
+import * as ViemTokenBalances from "@berth/infra/chain/ViemTokenBalances"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Layer, Logger, Redacted } from "effect"
+import { failure, type NodeBehaviour, result, stubNode } from "../support/chain/StubNode.ts"
+
+const address = WalletAddress.make(`0x${"ab".repeat(20)}`)
+
+/** Asks both questions of a node and gives what they fail with, how long that took, and all that was logged of it. */
+const askAll = (url: string) =>
+  Effect.gen(function* () {
+    const lines: Array<string> = []
+    const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)), timeout: "300 millis" })
+    const ports = Layer.merge(ViemSmartWalletSignatures.layer(node), ViemTokenBalances.layer(node))
+    const logger = Logger.replace(
+      Logger.defaultLogger,
+      Logger.make((line) => lines.push(JSON.stringify(Logger.structuredLogger.log(line))))
+    )
+    const [took, failures] = yield* Effect.timed(
+      Effect.gen(function* () {
+        const signatures = yield* SmartWalletSignatures
+        const balances = yield* TokenBalances
+        return [
+          yield* Effect.flip(signatures.verify({ address, message: "m", signature: "0x00", chain: "base" })),
+          yield* Effect.flip(balances.balanceOf({ chain: "base", token: address, holder: address }))
+        ]
+      }).pipe(Effect.provide(ports), Effect.provide(logger))
+    )
+    return { failures, took, lines }
+  })
+
+const raw =
+  (status: number, type: string, body: string, headers: Readonly<Record<string, string>> = {}): NodeBehaviour =>
+  (_request, response) => {
+    response.writeHead(status, { "content-type": type, ...headers })
+    response.end(body)
+  }
+
+const troubles: ReadonlyArray<readonly [string, NodeBehaviour]> = [
+  ["answers nothing", () => undefined],
+  [
+    "answers a head without a body",
+    (_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" })
+      response.write("{")
+    }
+  ],
+  ["cuts the connection", (_request, response) => void response.destroy()],
+  ["is overrun, and says to come back in an hour", raw(429, "text/plain", "slow down", { "retry-after": "3600" })],
+  ["is overrun, in JSON-RPC", failure({ code: -32005, message: "limit exceeded" })],
+  ["is overrun, in JSON-RPC with a status", failure({ code: 429, message: "limit exceeded" }, 429)],
+  ["refuses the key", raw(401, "application/json", '{"error":"who are you"}')],
+  ["is broken", raw(503, "text/html", "<html>")],
+  ["is broken inside", failure({ code: -32603, message: "internal error" })],
+  ["is behind", failure({ code: -32000, message: "header not found" })],
+  ["knows no such method", failure({ code: -32601, message: "the method does not exist" })],
+  ["is a web page", raw(200, "text/html", "<html>hello</html>")],
+  ["answers no hex", result({ not: "hex" })],
+  ["leads elsewhere", raw(307, "text/plain", "", { location: "https://example.com/" })]
+]
+
+describe("A node of the chain", () => {
+  for (const [what, behave] of troubles)
+    it.scopedLive(`that ${what} is no answer, in bounded time, and its key is told nobody`, () =>
+      Effect.gen(function* () {
+        const { url } = yield* stubNode(behave)
+        const { failures, lines, took } = yield* askAll(url)
+        for (const error of failures) assert.instanceOf(error, ChainIsUnreachable)
+        assert.isTrue(Duration.lessThan(took, "5 seconds"), Duration.format(took))
+        assert.isAtLeast(lines.length, 2)
+        assert.notInclude(`${lines.join("\n")}${JSON.stringify(failures)}${String(failures)}`, "hunter2")
+      })
+    )
+
+  it.scopedLive("that is not there is no answer", () =>
+    Effect.gen(function* () {
+      const { failures } = yield* askAll("http://127.0.0.1:1/v2/hunter2")
+      for (const error of failures) assert.instanceOf(error, ChainIsUnreachable)
+    })
+  )
+
+  it.scopedLive("of another chain is not asked", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* stubNode(result("0x01"), "0x1")
+      const { failures } = yield* askAll(url)
+      for (const error of failures) assert.instanceOf(error, ChainIsUnreachable)
+      assert.deepStrictEqual(new Set(yield* asked), new Set(["eth_chainId"]))
+    })
+  )
+
+  it.scopedLive("is asked for its chain until it was right once, and what fails is asked twice", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* stubNode(raw(503, "text/html", ""))
+      yield* askAll(url)
+      assert.deepStrictEqual(yield* asked, ["eth_chainId", ...Array.from({ length: 4 }, () => "eth_call")])
+    })
+  )
+
+  it.scopedLive("is asked so much at once and no more: what is too much is told so at once", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* stubNode(() => undefined)
+      const node = yield* makeChainNode({
+        chain: "base",
+        url: Redacted.make(new URL(url)),
+        timeout: "1 second",
+        maximumOpen: 5
+      })
+      const verify = Effect.flatMap(SmartWalletSignatures, (signatures) =>
+        Effect.flip(signatures.verify({ address, message: "m", signature: "0x00", chain: "base" }))
+      ).pipe(Effect.timed, Effect.provide(ViemSmartWalletSignatures.layer(node)))
+      const errors = yield* Effect.replicateEffect(verify, 40, { concurrency: "unbounded" })
+      const refused = errors.filter(([, { reason }]) => reason === "too many questions at once")
+      assert.strictEqual(refused.length, 35)
+      for (const [took] of refused) assert.isTrue(Duration.lessThan(took, "900 millis"), Duration.format(took))
+      assert.isAtMost((yield* asked).filter((method) => method === "eth_call").length, 10)
+      // Then it may be asked again.
+      assert.strictEqual((yield* verify)[1].reason, "no answer in time")
+    })
+  )
+
+  it.scopedLive("may say that the call reverted in several words: then the signature is invalid", () =>
+    Effect.gen(function* () {
+      for (const error of [
+        { code: 3, message: "execution reverted" },
+        { code: -32000, message: "execution reverted: no" },
+        { code: -32000, message: "out of gas" },
+        { code: -32000, message: "invalid opcode: INVALID" },
+        { code: -32015, message: "VM execution error." }
+      ]) {
+        const { url } = yield* stubNode(failure(error))
+        const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)) })
+        const verdict = yield* Effect.flatMap(SmartWalletSignatures, ({ verify }) =>
+          verify({ address, message: "m", signature: "0x00", chain: "base" })
+        ).pipe(Effect.provide(ViemSmartWalletSignatures.layer(node)))
+        assert.strictEqual(verdict, "invalid", error.message)
+      }
+    })
+  )
+})

@@ -1,0 +1,47 @@
+import { Effect, Schedule, type Scope } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { createRequire } from "node:module"
+import { freePort } from "../FreePort.ts"
+import { send } from "../HttpCall.ts"
+
+/** Anvil's own package brings a launcher, which would leave the chain running when it is killed; this is what it launches. */
+const binary = () => {
+  const architecture = process.arch === "x64" ? "amd64" : process.arch
+  const launcher = createRequire(import.meta.url).resolve("@foundry-rs/anvil/package.json")
+  return createRequire(launcher).resolve(`@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil`)
+}
+
+const ended = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
+
+const end = (child: ChildProcess) =>
+  Effect.async<void>((resume) => {
+    if (ended(child)) return resume(Effect.void)
+    child.once("exit", () => resume(Effect.void))
+    child.kill("SIGKILL")
+  })
+
+/** A chain of its own, with the chain id of base and accounts that have ether; it ends with the scope. Answers its address. */
+export const anvil: Effect.Effect<string, never, Scope.Scope> = Effect.gen(function* () {
+  const port = yield* freePort
+  const args = ["--chain-id", "8453", "--host", "127.0.0.1", "--port", String(port), "--silent"]
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const started = spawn(binary(), args, { stdio: "ignore" })
+      process.once("exit", () => started.kill("SIGKILL"))
+      return started
+    }),
+    end
+  )
+  const url = `http://127.0.0.1:${port}`
+  const chainId = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }
+  yield* send(url, { method: "POST", path: "/", json: chainId }).pipe(
+    Effect.sandbox,
+    Effect.filterOrFail(
+      ({ body }) => body["result"] === "0x2105" && !ended(child),
+      () => new Error("anvil does not answer")
+    ),
+    Effect.retry({ times: 200, schedule: Schedule.spaced("25 millis") }),
+    Effect.orDie
+  )
+  return url
+})

@@ -1,0 +1,65 @@
+import { Effect, type Scope } from "effect"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
+
+/** What a node does with a request; it has been read. */
+export type NodeBehaviour = (
+  request: { readonly id: unknown; readonly method: unknown },
+  response: ServerResponse
+) => void
+
+const readBody = async (request: IncomingMessage) => {
+  const body: unknown = JSON.parse(await text(request))
+  return typeof body === "object" && body !== null ? body : {}
+}
+
+const memberOf = (body: object, name: string): unknown => Reflect.get(body, name)
+
+/** Answers with a JSON-RPC result. */
+export const result =
+  (value: unknown): NodeBehaviour =>
+  ({ id }, response) => {
+    response.writeHead(200, { "content-type": "application/json" })
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
+  }
+
+/** Answers with a JSON-RPC error. */
+export const failure =
+  (error: { readonly code: number; readonly message: string }, status = 200): NodeBehaviour =>
+  ({ id }, response) => {
+    response.writeHead(status, { "content-type": "application/json" })
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, error }))
+  }
+
+/** A JSON-RPC node that does what it is told, and says it is of base; counts what it was asked. */
+export const stubNode = (
+  behave: NodeBehaviour,
+  chainId = "0x2105"
+): Effect.Effect<{ readonly url: string; readonly asked: Effect.Effect<ReadonlyArray<unknown>> }, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.async<{
+      readonly server: ReturnType<typeof createServer>
+      readonly url: string
+      readonly asked: Array<unknown>
+    }>((resume) => {
+      const asked: Array<unknown> = []
+      const server = createServer((request, response) => {
+        void readBody(request).then((body) => {
+          const call = { id: memberOf(body, "id"), method: memberOf(body, "method") }
+          asked.push(call.method)
+          if (call.method === "eth_chainId") result(chainId)(call, response)
+          else behave(call, response)
+        })
+      })
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        resume(Effect.succeed({ server, url: `http://127.0.0.1:${port}/v2/hunter2?key=hunter2`, asked }))
+      })
+    }),
+    ({ server }) =>
+      Effect.async<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+  ).pipe(Effect.map(({ asked, url }) => ({ url, asked: Effect.sync(() => [...asked]) })))

@@ -1,0 +1,121 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { Effect, type Scope } from "effect"
+import {
+  type Address,
+  createWalletClient,
+  encodeFunctionData,
+  type Hex,
+  http,
+  parseAbi,
+  type PrivateKeyAccount,
+  publicActions,
+  serializeErc6492Signature
+} from "viem"
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
+import { base } from "viem/chains"
+import { anvil } from "./Anvil.ts"
+import fixtures from "./Fixtures.json" with { type: "json" }
+
+/*
+ * Contracts on a chain of one's own. Fixtures.json is Fixtures.sol, compiled.
+ */
+
+const factoryAbi = parseAbi([
+  "function create(address owner) returns (address)",
+  "function predict(address owner) view returns (address)",
+  "function fail(address owner) pure returns (address)",
+  "function loop(address owner) pure returns (address)"
+])
+const tokenAbi = parseAbi(["function mint(address to, uint256 amount)"])
+
+/** A new plain key. */
+export const newKey = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
+
+/** A wallet that is a contract of this owner's. */
+export interface SmartWallet {
+  readonly address: WalletAddress
+  readonly owner: PrivateKeyAccount
+  /** What the owner signs for it, as a deployed wallet's signature. */
+  readonly sign: (message: string) => Promise<Hex>
+  /** The same with how to deploy the wallet (ERC-6492). */
+  readonly signWrapped: (message: string) => Promise<Hex>
+}
+
+/** Around any signature: where the wallet comes from, with which call. */
+export interface Wrapping {
+  readonly factory: Address
+  readonly call: Hex
+}
+export const wrapped = (signature: Hex, { call, factory }: Wrapping): Hex =>
+  serializeErc6492Signature({ address: factory, data: call, signature })
+
+const make = Effect.gen(function* () {
+  const url = yield* anvil
+  const wallet = createWalletClient({ chain: base, transport: http(url), pollingInterval: 20 }).extend(publicActions)
+  const [account] = yield* Effect.promise(() => wallet.getAddresses())
+  if (account === undefined) return yield* Effect.dieMessage("anvil has no account")
+
+  const mined = (hash: Hex) => Effect.promise(() => wallet.waitForTransactionReceipt({ hash }))
+  const deploy = (bytecode: string, args: Hex = "0x") =>
+    Effect.gen(function* () {
+      const hash = yield* Effect.promise(() =>
+        wallet.sendTransaction({ account, data: `0x${bytecode}${args.slice(2)}` })
+      )
+      const { contractAddress } = yield* mined(hash)
+      return contractAddress ?? (yield* Effect.dieMessage("not deployed"))
+    })
+
+  const factory = yield* deploy(fixtures.bytecode.TestFactory)
+  const token = yield* deploy(fixtures.bytecode.TestToken)
+  const factoryCall = (functionName: "create" | "fail" | "loop", owner: Address): Wrapping => ({
+    factory,
+    call: encodeFunctionData({ abi: factoryAbi, functionName, args: [owner] })
+  })
+
+  /** Not deployed yet. */
+  const smartWallet = (owner = newKey()) =>
+    Effect.map(
+      Effect.promise(() =>
+        wallet.readContract({ address: factory, abi: factoryAbi, functionName: "predict", args: [owner.address] })
+      ),
+      (address): SmartWallet => ({
+        address: WalletAddress.make(address),
+        owner,
+        sign: (message) => owner.signMessage({ message }),
+        signWrapped: async (message) =>
+          wrapped(await owner.signMessage({ message }), factoryCall("create", owner.address))
+      })
+    )
+
+  return {
+    url,
+    token: WalletAddress.make(token),
+    /** Where no contract is a token. */
+    factory: WalletAddress.make(factory),
+    factoryCall,
+    smartWallet,
+    deployed: ({ owner }: SmartWallet) =>
+      Effect.promise(() =>
+        wallet.writeContract({
+          account,
+          address: factory,
+          abi: factoryAbi,
+          functionName: "create",
+          args: [owner.address]
+        })
+      ).pipe(Effect.flatMap(mined)),
+    hasCode: (address: Address) =>
+      Effect.map(
+        Effect.promise(() => wallet.getCode({ address })),
+        (code) => code !== undefined
+      ),
+    mint: (to: Address, amount: bigint) =>
+      Effect.promise(() =>
+        wallet.writeContract({ account, address: token, abi: tokenAbi, functionName: "mint", args: [to, amount] })
+      ).pipe(Effect.flatMap(mined))
+  }
+})
+
+/** A chain with a wallet factory and a token, until the scope closes. */
+export const testChain: Effect.Effect<Effect.Effect.Success<typeof make>, never, Scope.Scope> = make
+export type TestChain = Effect.Effect.Success<typeof make>
