@@ -17,6 +17,7 @@ import { Instances } from "@berth/domain/instances/Instances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
+import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
 import { Conversations } from "@berth/domain/interaction/Conversations"
 import { Memories } from "@berth/domain/interaction/Memories"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
@@ -54,7 +55,7 @@ export const web = Layer.mergeAll(
   AgentHealth.Default,
   GatewayAccess.Default
 ).pipe(
-  Layer.provideMerge(Layer.merge(Conversations.Default, AgentConfiguration.Default)),
+  Layer.provideMerge(Layer.mergeAll(Conversations.Default, ConversationRecords.Default, AgentConfiguration.Default)),
   Layer.provideMerge(Users.Default),
   Layer.provideMerge(Credentials.Default),
   Layer.provideMerge(Agents.Default),

@@ -6,7 +6,7 @@ import { Agents } from "../agents/Agents.ts"
 import { isUp } from "../agents/AgentStatus.ts"
 import { Instances } from "../instances/Instances.ts"
 import { NoAgentIsRunning } from "./ConversationErrors.ts"
-import { Conversations } from "./Conversations.ts"
+import { ConversationRecords } from "./ConversationRecords.ts"
 
 /** How long the cell of an agent that is up has been up; zero for one that is not. */
 export const uptimeOf = (
@@ -41,7 +41,7 @@ export class AgentHealth extends Effect.Service<AgentHealth>()("@berth/AgentHeal
     const agents = yield* Agents
     const instances = yield* Instances
     const configuration = yield* AgentConfiguration
-    const conversations = yield* Conversations
+    const records = yield* ConversationRecords
 
     /** The named agent; else the owner's oldest that is up, or when none is, his oldest. */
     const addressed = Effect.fn("AgentHealth.addressed")(function* (userId: UserId, agentId: AgentId | undefined) {
@@ -62,7 +62,7 @@ export class AgentHealth extends Effect.Service<AgentHealth>()("@berth/AgentHeal
         model: agent.customModel ?? agent.model,
         channels,
         skills: skills.map(({ id }) => id),
-        lastSeen: lastSeenOf(agent.createdAt, startedAt, yield* conversations.lastActivity(owner.id, agent.id))
+        lastSeen: lastSeenOf(agent.createdAt, startedAt, yield* records.lastActivity(owner.id, agent.id))
       }
     })
 

@@ -32,12 +32,6 @@ export interface ToSend {
   readonly topic?: string | undefined
 }
 
-/** A page of a session's record: so many messages before that one; the newest when absent. */
-export interface RecordPage {
-  readonly before?: MessageId | undefined
-  readonly limit?: number | undefined
-}
-
 /** How long a turn is held for a process that has stopped saying it works on it. */
 const lease = Duration.seconds(15)
 const leaseRenewal = Duration.seconds(5)
@@ -47,9 +41,7 @@ const pendingLimits = { session: 16, user: 64 }
 /** Conversations of one user. */
 const maximumSessions = 10_000
 /** Messages of a session that are shown at a time. */
-export const recordLength = 300
-const memoryLength = 10
-/** What a message through either route costs. */
+export /** What a message through either route costs. */
 const messageUnits = 1
 
 /**
@@ -313,73 +305,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       return yield* openSession(userId, yield* findAgentUp(userId, agentId))
     })
 
-    const sessions = Effect.fn("Conversations.sessions")(function* (userId: UserId) {
-      return yield* repository.listSessions(userId, 100)
-    })
-
-    const session = Effect.fn("Conversations.session")(function* (
-      userId: UserId,
-      id: ChatSessionId,
-      { before, limit = recordLength }: RecordPage = {}
-    ) {
-      const found = yield* findSession(userId, id)
-      return { session: found, messages: yield* repository.record(id, limit, before) }
-    })
-
-    /** The last messages of the session that was used last; none when there is no session. */
-    const memory = Effect.fn("Conversations.memory")(function* (userId: UserId, agentId: AgentId | undefined) {
-      if (agentId !== undefined) yield* agents.find(userId, agentId)
-      const [active] = (yield* repository.listSessions(userId, 100)).filter(
-        (candidate) => agentId === undefined || candidate.agentId === agentId
-      )
-      return active === undefined ? [] : yield* repository.record(active.id, memoryLength)
-    })
-
-    /** When the user's conversations with an agent were last used. */
-    const lastActivity = Effect.fn("Conversations.lastActivity")(function* (userId: UserId, agentId: AgentId) {
-      return Option.map(yield* repository.findActiveSession(userId, agentId), (active) => active.lastActivity)
-    })
-
-    /** An agent's messages over all conversations, newest first. */
-    const messagesOf = Effect.fn("Conversations.messagesOf")(function* (
-      agentId: AgentId,
-      page: { readonly limit: number; readonly offset: number }
-    ) {
-      return yield* repository.listOfAgent(agentId, page)
-    })
-
-    /** How an agent has done so far; `recent` counts the last hour. */
-    const figuresOf = Effect.fn("Conversations.figuresOf")(function* (agentId: AgentId) {
-      return yield* repository.figuresOfAgent(agentId, DateTime.subtract(yield* DateTime.now, { hours: 1 }))
-    })
-
-    /** Forgets every conversation of the user, and what his agents noted; answers how many conversations. */
-    const forget = Effect.fn("Conversations.forget")(function* (userId: UserId) {
-      return yield* transaction.run(Effect.zipRight(memories.forget(userId), repository.removeSessions(userId)))
-    })
-
-    /** All the user's messages, newest first, and how many there are. */
-    const history = Effect.fn("Conversations.history")(function* (userId: UserId, limit: number) {
-      return yield* Effect.all({
-        messages: repository.listOfUser(userId, limit),
-        count: repository.countOfUser(userId)
-      })
-    })
-
-    return {
-      send,
-      resume,
-      ask,
-      createSession,
-      sessions,
-      session,
-      memory,
-      lastActivity,
-      messagesOf,
-      figuresOf,
-      forget,
-      history
-    }
+    return { send, resume, ask, createSession }
   })
 }) {}
 

@@ -7,7 +7,7 @@ import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
 import { isUp } from "@berth/domain/agents/AgentStatus"
 import { Instances } from "@berth/domain/instances/Instances"
 import type { Message } from "@berth/domain/interaction/Conversation"
-import { Conversations } from "@berth/domain/interaction/Conversations"
+import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
 import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Either } from "effect"
 
@@ -22,7 +22,7 @@ const agentMessageOf = ({ agentId, content, createdAt, id, platform, sender }: M
 
 export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
   Effect.gen(function* () {
-    const conversations = yield* Conversations
+    const records = yield* ConversationRecords
     const configuration = yield* AgentConfiguration
     const instances = yield* Instances
 
@@ -37,7 +37,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
       .handle("messages", ({ urlParams: { limit, offset } }) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
-          const { messages, total } = yield* conversations.messagesOf(agent.id, { limit, offset })
+          const { messages, total } = yield* records.messagesOf(agent.id, { limit, offset })
           return { messages: messages.map(agentMessageOf), total, limit, offset, status: "ok" as const }
         })
       )
@@ -54,7 +54,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
       .handle("stats", () =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
-          const figures = yield* conversations.figuresOf(agent.id)
+          const figures = yield* records.figuresOf(agent.id)
           const cell = yield* Effect.either(instances.stats(agent.ownerId))
           const now = yield* DateTime.now
           return Either.isRight(cell)

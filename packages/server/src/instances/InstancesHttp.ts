@@ -3,7 +3,7 @@ import { InstanceOwner } from "@berth/api/instances/InstancesApi"
 import { WebApi } from "@berth/api/WebApi"
 import { healMessage } from "@berth/domain/agents/LegacyModels"
 import { Instances } from "@berth/domain/instances/Instances"
-import { Conversations } from "@berth/domain/interaction/Conversations"
+import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
@@ -12,7 +12,7 @@ import { instanceUrl } from "./InstanceAddress.ts"
 export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
   Effect.gen(function* () {
     const instances = yield* Instances
-    const conversations = yield* Conversations
+    const records = yield* ConversationRecords
     const { agentsDomain, appUrl } = yield* WebSettings
 
     return handlers
@@ -85,8 +85,11 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
         Effect.gen(function* () {
           const { id } = yield* InstanceOwner
           yield* instances.find(id)
-          const forgotten = yield* conversations.forget(id)
-          return { success: true, message: `${forgotten} conversations were forgotten.` }
+          const forgotten = yield* records.forget(id)
+          return {
+            success: true,
+            message: forgotten === 1 ? "1 conversation was forgotten." : `${forgotten} conversations were forgotten.`
+          }
         })
       )
   })

@@ -14,6 +14,7 @@ import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
 import { type AnswerEvent, parseEventId } from "@berth/domain/interaction/AnswerEvent"
 import type { ChatSession, Message } from "@berth/domain/interaction/Conversation"
 import { MessageIsInvalid } from "@berth/domain/interaction/ConversationErrors"
+import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
 import { Conversations, roleOf } from "@berth/domain/interaction/Conversations"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
@@ -100,6 +101,7 @@ const told = (
 export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
   Effect.gen(function* () {
     const conversations = yield* Conversations
+    const records = yield* ConversationRecords
     const health = yield* AgentHealth
     const configuration = yield* AgentConfiguration
     const vault = yield* CredentialVault
@@ -160,14 +162,14 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             case undefined:
               return index(serviceVersion)
             case "sessions":
-              return { sessions: (yield* conversations.sessions(user.id)).map(summaryOf) }
+              return { sessions: (yield* records.sessions(user.id)).map(summaryOf) }
             case "session": {
               if (sessionId === undefined) return yield* new MessageIsInvalid({ reason: "sessionId is missing" })
-              const { messages, session } = yield* conversations.session(user.id, sessionId, { before, limit })
+              const { messages, session } = yield* records.session(user.id, sessionId, { before, limit })
               return { session: { ...summaryOf(session), messages: messages.map(sessionMessageOf) } }
             }
             case "memory":
-              return { memory: (yield* conversations.memory(user.id, agentId)).map(memoryItemOf) }
+              return { memory: (yield* records.memory(user.id, agentId)).map(memoryItemOf) }
             case "health":
               return yield* healthOf(user, agentId)
             case "skills":
@@ -230,7 +232,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       .handle("history", () =>
         Effect.gen(function* () {
           const { user } = yield* CurrentUser
-          const { count, messages } = yield* conversations.history(user.id, historyLength)
+          const { count, messages } = yield* records.history(user.id, historyLength)
           return { messages: messages.map(chatRecordOf), count }
         })
       )
