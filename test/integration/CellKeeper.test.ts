@@ -47,13 +47,15 @@ const isSettled = (cells: ScriptedCells, userId: UserId) =>
     return cell !== undefined && JSON.stringify(cell.agents) === JSON.stringify(up) && isUp(status)
   })
 
-/** As the system does with the sockets of a process that was killed. */
+/**
+ * As the system does with the sockets of a process that was killed: at once, and as long as the scope is open, because one that
+ * only plays dead may have been about to open another.
+ */
 const cutConnections = (name: string) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) =>
-      sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name in (${name}, ${`${name} locks`})`
-  )
+  Effect.flatMap(SqlClient, (sql) => {
+    const cut = sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name in (${name}, ${`${name} locks`})`
+    return Effect.zipRight(cut, Effect.forkScoped(Effect.repeat(cut, Schedule.spaced("200 millis"))))
+  })
 
 const test = <E>(
   name: string,

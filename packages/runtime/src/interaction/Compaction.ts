@@ -7,6 +7,7 @@ export interface Sized {
   /** The message's place in its session. */
   readonly seq: number
   readonly role: "user" | "assistant"
+  /** At least 1. */
   readonly tokens: number
 }
 
