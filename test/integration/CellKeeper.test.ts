@@ -19,6 +19,10 @@ const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "it never c
     Effect.asVoid
   )
 
+/** Says what never came to be, rather than that a test took too long. */
+const inTime = <A, E, R>(work: Effect.Effect<A, E, R>, what: string) =>
+  Effect.timeoutFail(work, { duration: "15 seconds", onTimeout: () => `not ${what}` })
+
 /** An owner with an agent and an instance, both as they are while nothing was ever started. */
 const owner = Effect.gen(function* () {
   const { id } = yield* storedUser()
@@ -110,17 +114,20 @@ describe("A keeper that is killed", () => {
           const person = yield* before(keeper)
           keeper.dieAt(number)
           const doing = yield* Effect.forkDaemon(doVerb(keeper, verb, person))
-          done = yield* Effect.raceFirst(Effect.as(Fiber.await(doing), true), Effect.as(keeper.died, false))
+          done = yield* inTime(
+            Effect.raceFirst(Effect.as(Fiber.await(doing), true), Effect.as(keeper.died, false)),
+            `done or dead at step ${number}`
+          )
           const at = keeper.steps.at(-1) ?? "its end"
           yield* cutConnections(`keeper-${verb}-${number - 1}`)
           keeper = yield* open(`keeper-${verb}-${number}`)
           // A deployment is a job, which comes again.
-          if (verb === "deploy") yield* keeper.keeper.deploy(person.agent.id)
+          if (verb === "deploy") yield* inTime(keeper.keeper.deploy(person.agent.id), `deployed after ${at}`)
           yield* until(isSettled(cells, person.userId), `not settled after a death at step ${number}: ${at}`)
           // And its owner can do with it what he likes.
-          yield* keeper.keeper.start(person.userId)
+          yield* inTime(keeper.keeper.start(person.userId), `started after ${at}`)
           assert.isTrue(yield* isSettled(cells, person.userId), `not started after a death at step ${number}: ${at}`)
-          yield* keeper.keeper.stop(person.userId)
+          yield* inTime(keeper.keeper.stop(person.userId), `stopped after ${at}`)
           assert.isTrue(yield* isSettled(cells, person.userId), `not stopped after a death at step ${number}: ${at}`)
           if (done) assert.isAtLeast(number, 4)
         }
