@@ -35,7 +35,7 @@ export class AgentManager extends Context.Tag("@berth/AgentManager")<
     readonly update: (
       userId: UserId
     ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
-    /** Rebuilds the cell's directory and configuration and brings it up; conversations, limits and credentials stay. */
+    /** Rebuilds the cell's directory and configuration and brings it up; conversations, agents' files, limits and credentials stay. */
     readonly repair: (
       userId: UserId
     ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
