@@ -306,12 +306,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         people,
         (person) => Effect.flatMap(person.provision("Ada"), ({ id }) => person.untilRunning(id)),
         many
-      ).pipe(Effect.timeout("90 seconds"))
+      )
       const replies = yield* Effect.forEach(people, (person, n) => person.chat(`I am number ${n}`), many)
       replies.forEach(({ reply }, n) => expect(reply).toContain(`I am number ${n}`))
       yield* Effect.forEach(people, (person) => person.raw("POST", `/api/instance/${person.userId}/stop`), many)
-    }),
-    { timeout: 120_000 }
+    })
   )
 
   it.effect(

@@ -30,7 +30,7 @@ const replaced = (berth: Berth, name: "server" | "worker", old: number) =>
     limit: "60 seconds"
   })
 
-describe("npm start", { timeout: 180_000 }, () => {
+describe("npm start", () => {
   it.scopedLive("brings everything up on an empty directory, and on Ctrl-C ends it in order", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth({ through: "npm" })

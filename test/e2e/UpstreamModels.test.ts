@@ -1,6 +1,7 @@
 import { LLMock } from "@copilotkit/aimock"
 import { expect, layer } from "@effect/vitest"
 import { Chunk, Context, Effect, Exit, Fiber, Layer, Option, Scope, Stream } from "effect"
+import { eventually } from "../conformance/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { type Behaviour, type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
 import { allCells, environmentOf } from "./Cells.ts"
@@ -147,7 +148,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
       const before = upstream.received.length
       upstream.next({ type: "hang" })
       const hanging = yield* Effect.fork(silent.raw("POST", "/api/agent", { body: { message: "Hello?" } }))
-      while (upstream.received.length === before) yield* Effect.sleep("10 millis")
+      yield* eventually(
+        Effect.sync(() => upstream.received.length),
+        (now) => now > before,
+        { what: "the call that will hang" }
+      )
 
       for (const [name, behaviours, words] of troubles(upstream.apiKey)) {
         yield* works
@@ -184,8 +189,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
       expect(yield* Fiber.join(hanging)).toMatchObject({ status: 500, body: { code: "not_answered" } })
       expect(yield* Records.accountOf(silent.userId)).toMatchObject({ answered: 0, failed: 1, used: 0, open: 0 })
       expect((yield* silent.chat("Hello again")).reply).toBe("You said: Hello again")
-    }),
-    { timeout: 90_000 }
+    })
   )
 
   it.effect(
