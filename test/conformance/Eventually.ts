@@ -1,18 +1,43 @@
-import { Effect } from "effect"
+import { Duration, Effect, Option } from "effect"
+import { inspect } from "node:util"
 
-/** Asks again until the answer is the one that is waited for; after 30 seconds it fails, showing the last one. */
+export interface Waiting {
+  /** What is waited for, as the words that go on "waited for". */
+  readonly what?: string
+  /** How long, at least; 30 seconds where nothing is said. A machine with much to do is slow, and that is no failure. */
+  readonly limit?: Duration.DurationInput
+}
+
+const shown = (value: unknown) => inspect(value, { depth: 5, breakLength: 120, maxArrayLength: 40 }).slice(0, 4_000)
+
+/**
+ * Asks again until the answer is the one that is waited for. When the time is up it asks once more, since the machine may
+ * have slept; then it fails, showing the last answer. Wait only for what stays so once it has come: a state that passes
+ * may pass between two looks.
+ */
 export const eventually = <A, E, R>(
   question: Effect.Effect<A, E, R>,
-  isIt: (answer: A) => boolean
+  isIt: (answer: A) => boolean,
+  { limit = "30 seconds", what = "the right answer" }: Waiting = {}
 ): Effect.Effect<A, E | Error, R> =>
   Effect.suspend(() => {
-    let last: unknown = "no answer at all"
-    const ask: Effect.Effect<A, E, R> = Effect.flatMap(question, (answer) => {
-      last = answer
-      return isIt(answer) ? Effect.succeed(answer) : Effect.delay(ask, "20 millis")
+    let looks = 0
+    let last = "no answer at all"
+    const look = Effect.map(question, (answer) => {
+      looks += 1
+      last = shown(answer)
+      return answer
     })
-    return Effect.timeoutFail(ask, {
-      duration: "30 seconds",
-      onTimeout: () => new Error(`still not so after 30 seconds: ${JSON.stringify(last)}`)
-    })
+    // More and more rarely: on a slow machine the looks of many would themselves keep it busy.
+    const ask: Effect.Effect<A, E, R> = Effect.flatMap(look, (answer) =>
+      isIt(answer) ? Effect.succeed(answer) : Effect.delay(ask, Math.min(20 + looks, 100))
+    )
+    const late = () =>
+      new Error(`waited ${Duration.format(limit)} for ${what}, and looked ${looks} times; last seen: ${last}`)
+    const lastLook = Effect.timeoutFail(Effect.interruptible(look), { duration: "10 seconds", onTimeout: late })
+    // Interruptible also where a resource is acquired, or the time would never be up.
+    return Effect.flatMap(
+      Effect.timeoutOption(Effect.interruptible(ask), limit),
+      Option.match({ onSome: Effect.succeed, onNone: () => Effect.filterOrFail(lastLook, isIt, late) })
+    )
   })

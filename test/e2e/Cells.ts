@@ -33,7 +33,9 @@ const tracesOf = (dataDirectory: string, owner: string) =>
 
 /** Every cell there was below a data directory. */
 export const allCells = (dataDirectory: string): Effect.Effect<ReadonlyArray<CellTraces>> =>
-  Effect.promise(() => readdir(join(dataDirectory, "instances"))).pipe(
+  Effect.tryPromise(() => readdir(join(dataDirectory, "instances"))).pipe(
+    // No cell was ever started.
+    Effect.orElseSucceed(() => []),
     Effect.map((entries) => entries.filter((name) => name.startsWith("usr_"))),
     Effect.flatMap(Effect.forEach((owner) => tracesOf(dataDirectory, owner)))
   )

@@ -3,10 +3,11 @@ import { AgentId } from "@berth/domain/agents/Agent"
 import { isAlive } from "@berth/infra/process/RunningProcess"
 import { expect, layer } from "@effect/vitest"
 import { Array, Context, Effect, Exit, Fiber, Layer, Option, Redacted, Ref, Schedule, Stream } from "effect"
+import { eventually } from "../conformance/Eventually.ts"
 import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
 import { allCells, cellPid, cellProcesses, environmentOf } from "./Cells.ts"
 import { member, text } from "./Journey.ts"
-import { type Berth, startBerth, until } from "./Programs.ts"
+import { type Berth, startBerth } from "./Programs.ts"
 import * as Records from "./Records.ts"
 import { type Newcomer, newcomer, type Told } from "./Visitor.ts"
 
@@ -59,7 +60,17 @@ const settled = Effect.gen(function* () {
 const pidOf = (userId: UserId) =>
   Effect.flatMap(Service, ({ berth }) => Effect.flatMap(cellPid(berth.place.dataDirectory, userId), Effect.orDie))
 
-const kill = (pid: number) => Effect.sync(() => process.kill(pid, "SIGKILL"))
+/** Nothing that a test waits for comes later, however slow the machine is. */
+const patience = "60 seconds"
+
+const wantedDown = (userId: UserId) =>
+  eventually(Records.desiredOf(userId), (desired) => desired === "down", {
+    what: "the stop to be written down",
+    limit: patience
+  })
+
+/** What has ended by itself meanwhile need not be killed. */
+const kill = (pid: number) => Effect.ignoreLogged(Effect.try(() => process.kill(pid, "SIGKILL")))
 
 /** Kills programs of the supervisor and waits until others are in their place, but not until those are ready. */
 const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
@@ -67,9 +78,10 @@ const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
     const { berth } = yield* Service
     const before = yield* berth.pids
     yield* Effect.forEach(names, (name) => kill(before[name]))
-    yield* until(
-      Effect.map(berth.pids, (now) => names.every((name) => now[name] !== before[name] && isAlive(now[name])))
-    )
+    yield* eventually(berth.pids, (now) => names.every((name) => now[name] !== before[name] && isAlive(now[name])), {
+      what: `others in the place of the killed ${names.join(" and ")}`,
+      limit: patience
+    })
   })
 
 /** Starts a chat whose answer stops in the middle; it comes back when as much of it as there will be has arrived. */
@@ -84,7 +96,11 @@ const beginChat = (person: Newcomer, message: string, pieces: ReadonlyArray<stri
         Stream.runForEach(person.events("/api/agent", { message }), (event) => Effect.sync(() => told.push(event)))
       )
     )
-    yield* until(Effect.sync(() => upstream.received.length > before && told.length >= pieces.length))
+    yield* eventually(
+      Effect.sync(() => ({ asked: upstream.received.length - before, told: told.length })),
+      (so) => so.asked > 0 && so.told >= pieces.length,
+      { what: `"${message}" to be asked upstream and told in ${pieces.length} pieces`, limit: patience }
+    )
     return { told, end: Fiber.join(fiber) }
   })
 
@@ -136,20 +152,19 @@ const expectWell = (person: Newcomer & { readonly agentId: AgentId }) =>
     expect(yield* cellProcesses(person.userId)).toEqual([yield* pidOf(person.userId)])
   })
 
-/** One cell for an instance that should be up, none for one that should not, and its agent says the same. */
-const isAsTheRowsSay = (person: Newcomer & { readonly agentId: AgentId }) =>
-  Effect.gen(function* () {
-    const { userId } = person
-    const [desired, agent, instance, cells] = yield* Effect.all([
-      Records.desiredOf(userId),
-      person.statusOf(person.agentId),
-      person.api.instances.find({ path: { userId } }),
-      cellProcesses(userId)
-    ])
-    return desired === "up"
-      ? cells.length === 1 && [agent, instance.status].every((status) => ["running", "active"].includes(status))
-      : cells.length === 0 && agent === "stopped" && instance.status === "stopped"
+const cellAndRows = (person: Newcomer & { readonly agentId: AgentId }) =>
+  Effect.all({
+    desired: Records.desiredOf(person.userId),
+    agent: person.statusOf(person.agentId),
+    instance: Effect.map(person.api.instances.find({ path: { userId: person.userId } }), ({ status }) => status),
+    cells: cellProcesses(person.userId)
   })
+
+/** One cell for an instance that should be up, none for one that should not, and its agent says the same. */
+const isAsTheRowsSay = ({ agent, cells, desired, instance }: Effect.Effect.Success<ReturnType<typeof cellAndRows>>) =>
+  desired === "up"
+    ? cells.length === 1 && [agent, instance].every((status) => ["running", "active"].includes(status))
+    : cells.length === 0 && agent === "stopped" && instance === "stopped"
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a kill -9", (it) => {
   it.effect(
@@ -167,7 +182,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       expect(told.map(({ event }) => event)).toEqual(["delta", "delta", "error"])
       expect(told.at(-1)?.data).toMatchObject({ code: "not_answered" })
       // Nobody pays for an answer that nobody will read.
-      yield* until(Effect.sync(() => upstream.left() > left))
+      yield* eventually(
+        Effect.sync(() => upstream.left()),
+        (now) => now > left,
+        {
+          what: `the call upstream to be given up (${left} were before)`,
+          limit: patience
+        }
+      )
       yield* expectInOrder(person, { answered: 1, failed: 1 })
 
       const { reply, sessionId } = yield* person.chat("Third")
@@ -194,7 +216,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         ([person, moment]) =>
           Effect.gen(function* () {
             const born = cellPid(berth.place.dataDirectory, person.userId)
-            yield* until(Effect.map(born, Option.isSome))
+            yield* eventually(born, Option.isSome, { what: "a cell to be noted", limit: patience })
             yield* Effect.sleep(moment)
             yield* kill(Option.getOrThrow(yield* born))
           }),
@@ -209,16 +231,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     Effect.fn(function* () {
       const { berth } = yield* Service
       const person = yield* settled
-      const killWhatIsThere = Effect.flatMap(
-        cellProcesses(person.userId),
-        Effect.forEach((pid) => Effect.ignore(kill(pid)))
-      )
-      yield* until(
-        Effect.zipRight(
-          killWhatIsThere,
-          Effect.map(person.statusOf(person.agentId), (status) => status === "error")
-        ),
-        "30 seconds"
+      const killWhatIsThere = Effect.flatMap(cellProcesses(person.userId), Effect.forEach(kill))
+      yield* eventually(
+        Effect.zipRight(killWhatIsThere, person.statusOf(person.agentId)),
+        (status) => status === "error",
+        { what: "the agent whose cells are killed to have failed", limit: patience }
       )
       const { userId } = person
       expect(yield* person.api.instances.find({ path: { userId } })).toMatchObject({ status: "error" })
@@ -264,30 +281,29 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       // A cell with a turn in work takes its time to end.
       yield* beginChat(stopped, "Never answered", [])
       yield* Effect.fork(Effect.exit(act(stopped, "stop")))
-      yield* until(Effect.map(Records.desiredOf(stopped.userId), (desired) => desired === "down"))
+      yield* wantedDown(stopped.userId)
       yield* Effect.fork(Effect.exit(act(started, "start")))
-      yield* until(Effect.map(cellProcesses(started.userId), (cells) => cells.length === 1))
+      yield* eventually(cellProcesses(started.userId), (cells) => cells.length > 0, {
+        what: "a cell for the owner who starts",
+        limit: patience
+      })
       yield* killPrograms("server")
 
       yield* berth.ready
       const { userId } = stopped
-      yield* until(
-        Effect.map(
-          Effect.all([
-            stopped.statusOf(stopped.agentId),
-            stopped.api.instances.find({ path: { userId } }),
-            cellProcesses(userId)
-          ]),
-          ([agent, instance, cells]) => agent === "stopped" && instance.status === "stopped" && cells.length === 0
-        ),
-        "20 seconds"
+      yield* eventually(
+        Effect.all([
+          stopped.statusOf(stopped.agentId),
+          stopped.api.instances.find({ path: { userId } }),
+          cellProcesses(userId)
+        ]),
+        ([agent, instance, cells]) => agent === "stopped" && instance.status === "stopped" && cells.length === 0,
+        { what: "the stop to be finished", limit: patience }
       )
-      yield* until(
-        Effect.map(
-          Effect.all([started.statusOf(started.agentId), cellProcesses(started.userId)]),
-          ([agent, cells]) => (agent === "active" ? 1 : 0) === cells.length
-        ),
-        "20 seconds"
+      yield* eventually(
+        Effect.all([started.statusOf(started.agentId), cellProcesses(started.userId)]),
+        ([agent, cells]) => (agent === "active" ? 1 : 0) === cells.length,
+        { what: "a cell exactly if the start was recorded", limit: patience }
       )
       yield* Effect.all([act(stopped, "start"), act(started, "start")], many)
       // The conversation that was cut off waits until its message is given up; another one need not.
@@ -316,12 +332,24 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         many
       )
       // Each is at a step of its own by then: what was to end has ended, what was to come up is on its way.
-      yield* until(Effect.map(Records.desiredOf(stopped.userId), (desired) => desired === "down"))
+      yield* wantedDown(stopped.userId)
       // Not "one of them has no cell": the next cell may be there before anyone has looked.
-      yield* until(Effect.sync(() => replaced.some((pid) => !isAlive(pid))))
+      yield* eventually(
+        Effect.sync(() => replaced.map(isAlive)),
+        (alive) => alive.includes(false),
+        { what: "the end of one of the cells that are replaced", limit: patience }
+      )
       yield* killPrograms("server")
       yield* berth.ready
-      yield* Effect.forEach(people, (person) => until(isAsTheRowsSay(person)), many)
+      yield* Effect.forEach(
+        Array.zip(people, verbs),
+        ([person, verb]) =>
+          eventually(cellAndRows(person), isAsTheRowsSay, {
+            what: `a cell exactly where the rows say so, after ${verb}`,
+            limit: patience
+          }),
+        many
+      )
       // A conversation is forgotten as a whole or not at all.
       const { body } = yield* forgetful.raw("GET", "/api/chat")
       expect([0, 2]).toContain(member(body, "count"))
@@ -401,10 +429,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       for (const own of statuses) expect(own.at(-1)).toBe(200)
       yield* late.untilRunning(provisioned)
       for (const [person, own] of Array.zip(talkers, statuses)) {
-        yield* until(
-          Effect.map(Records.accountOf(person.userId), ({ pending }) => pending === 0),
-          "25 seconds"
-        )
+        yield* eventually(Records.accountOf(person.userId), ({ pending }) => pending === 0, {
+          what: "an end of every message",
+          limit: patience
+        })
         const { answered, failed } = yield* Records.accountOf(person.userId)
         expect(answered).toBeGreaterThanOrEqual(own.filter((status) => status === 200).length)
         yield* expectInOrder(person, { answered, failed })

@@ -1,7 +1,7 @@
 import { AgentId } from "@berth/domain/agents/Agent"
 import { Chunk, Effect, Predicate, Stream } from "effect"
 import { expect } from "vitest"
-import { until } from "./Programs.ts"
+import { eventually } from "../conformance/Eventually.ts"
 import { type Newcomer } from "./Visitor.ts"
 
 /** The keys of an object, sorted; none of anything else. */
@@ -166,11 +166,10 @@ export const mainJob = (person: Newcomer) =>
     expect(yield* statuses).toEqual(["active", "active", "active"])
 
     expect((yield* person.chat("And on we go", sessionId)).sessionId).toBe(sessionId)
-    yield* until(
-      Effect.map(
-        raw("GET", `/api/agent?action=session&sessionId=${sessionId}`),
-        ({ body }) => member(body, "session", "messageCount") === 10
-      )
+    yield* eventually(
+      raw("GET", `/api/agent?action=session&sessionId=${sessionId}`),
+      ({ body }) => member(body, "session", "messageCount") === 10,
+      { what: "ten messages in the session" }
     )
     return { id, sessionId }
   })

@@ -2,13 +2,14 @@ import { expect, layer } from "@effect/vitest"
 import { UserId } from "@berth/domain/accounts/User"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { Cookies } from "@effect/platform"
-import { Array, Chunk, Context, Effect, Layer, Option, Redacted, Schedule, Stream } from "effect"
+import { Array, Chunk, Context, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
+import { eventually } from "../conformance/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { allCells, cellProcesses, environmentOf } from "./Cells.ts"
 import { type Collector, collector } from "./Collector.ts"
 import { keysOf, mainJob, member, text } from "./Journey.ts"
-import { type Berth, startBerth, until } from "./Programs.ts"
+import { type Berth, startBerth } from "./Programs.ts"
 import * as Records from "./Records.ts"
 import { type Account, type Newcomer, newcomer, visit } from "./Visitor.ts"
 
@@ -194,7 +195,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         yield* Stream.runCollect(Stream.take(person.events("/api/agent", { message: "I am off" }), 1))
       )
       expect(first).toMatchObject({ event: "delta" })
-      yield* until(Effect.map(Records.accountOf(person.userId), ({ answered, used }) => answered === 1 && used === 1))
+      yield* eventually(Records.accountOf(person.userId), ({ answered, used }) => answered === 1 && used === 1, {
+        what: "the answer to be kept and paid"
+      })
       expect(yield* person.raw("GET", "/api/chat")).toMatchObject({ body: { count: 2 } })
     })
   )
@@ -253,10 +256,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         )
       /** Exporters send every few seconds. */
       const contains = (id: string, names: ReadonlyArray<string>) =>
-        Effect.sync(() => names.every((name) => namesOf(id).has(name))).pipe(
-          Effect.repeat({ until: (all) => all, schedule: Schedule.spaced("50 millis") }),
-          Effect.timeoutOption("12 seconds"),
-          Effect.tap(() => Effect.sync(() => expect([...namesOf(id)]).toEqual(expect.arrayContaining([...names]))))
+        eventually(
+          Effect.sync(() => names.filter((name) => !namesOf(id).has(name))),
+          (missing) => missing.length === 0,
+          { what: "spans that are missing" }
         )
       const chatId = randomBytes(16).toString("hex")
       yield* person.raw("POST", "/api/agent", {

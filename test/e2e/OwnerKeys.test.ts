@@ -1,10 +1,11 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Option } from "effect"
+import { eventually } from "../conformance/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
 import { allCells, environmentOf } from "./Cells.ts"
 import { member, text } from "./Journey.ts"
-import { type Berth, startBerth, until } from "./Programs.ts"
+import { type Berth, startBerth } from "./Programs.ts"
 import * as Records from "./Records.ts"
 import { newcomer } from "./Visitor.ts"
 
@@ -56,13 +57,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner'
       expect(yield* ada.setKey(upstream.apiKey)).toMatchObject({ status: 200, body: { configured: true } })
       expect(yield* eve.setKey(wrongKey)).toMatchObject({ status: 200 })
       // A new key is used a moment later.
-      yield* until(
-        Effect.map(ada.say("Are you there?"), ({ body }) => member(body, "reply") === "You said: Are you there?")
-      )
-      yield* until(
-        Effect.map(eve.say("Are you there?"), ({ body }) =>
-          text(member(body, "message") ?? "").includes("your openai key was refused")
-        )
+      yield* eventually(ada.say("Are you there?"), ({ body }) => member(body, "reply") === "You said: Are you there?", {
+        what: "the use of a new key",
+        limit: "60 seconds"
+      })
+      yield* eventually(
+        eve.say("Are you there?"),
+        ({ body }) => text(member(body, "message") ?? "").includes("your openai key was refused"),
+        { what: "the refusal of a wrong key", limit: "60 seconds" }
       )
       const answers = [
         yield* ada.say("A word of Ada's"),

@@ -4,6 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { beforeEach } from "vitest"
+import { eventually } from "../conformance/Eventually.ts"
 import { freePort } from "../support/FreePort.ts"
 import { temporaryDirectory } from "../support/Workplace.ts"
 
@@ -58,6 +60,24 @@ export interface Berth {
   readonly ready: Effect.Effect<void, BerthDidNotStart>
 }
 
+/** What each program of this file has said so far, by a name for it. */
+const said: Array<readonly [name: string, logs: () => string]> = []
+
+/** Has the last words of a program shown beside each test that fails while it runs or afterwards. */
+export const showWhenTestsFail = (name: string, logs: () => string) => {
+  said.push([name, logs])
+}
+
+const lastWords = 80
+
+beforeEach(({ onTestFailed, task }) => {
+  onTestFailed(() => {
+    // Programs of tests that are over have no part in this one, but what ended a moment ago may.
+    for (const [name, logs] of said.slice(-4))
+      console.error(`"${task.name}" failed; ${name} said last:\n${logs().split("\n").slice(-lastWords).join("\n")}`)
+  })
+})
+
 export class BerthDidNotStart extends Data.TaggedError("BerthDidNotStart")<{
   readonly logs: string
 }> {
@@ -66,14 +86,9 @@ export class BerthDidNotStart extends Data.TaggedError("BerthDidNotStart")<{
   }
 }
 
-/** Repeats a question until the answer is yes; a test that waits longer than this has failed. */
+/** Repeats a question until the answer is yes; `eventually` shows more when it never is. */
 export const until = <E, R>(question: Effect.Effect<boolean, E, R>, limit: Duration.DurationInput = "60 seconds") =>
-  question.pipe(
-    Effect.repeat({ until: (yes) => yes, schedule: Schedule.spaced("50 millis") }),
-    Effect.timeoutFail({ duration: limit, onTimeout: () => new Error("waited too long") }),
-    Effect.orDie,
-    Effect.asVoid
-  )
+  Effect.asVoid(Effect.orDie(eventually(question, (yes) => yes, { what: "a yes", limit })))
 
 /** Only what any shell has: no setting of the test run's own reaches the programs. */
 export const shellEnvironment = () =>
@@ -189,6 +204,7 @@ export const launchBerth = (options: BerthOptions = {}): Effect.Effect<Berth, ne
       end(running.child, running.ended, place)
     )
     const webUrl = `http://127.0.0.1:${place.port}`
+    showWhenTestsFail(`Berth on port ${place.port}`, () => Effect.runSync(logs))
     const failed = Effect.flatMap(logs, (said) => new BerthDidNotStart({ logs: said }))
     const pid = child.pid ?? 0
     return {

@@ -7,13 +7,14 @@ import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { inject } from "vitest"
+import { eventually } from "../conformance/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
 import { openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
 import { temporaryDirectory } from "../support/Workplace.ts"
 import { allCells, cellPid } from "./Cells.ts"
 import { mainJob, member } from "./Journey.ts"
-import { root, shellEnvironment, until } from "./Programs.ts"
+import { root, shellEnvironment, showWhenTestsFail } from "./Programs.ts"
 import * as Records from "./Records.ts"
 import { type Newcomer, newcomer, type Told, visit } from "./Visitor.ts"
 
@@ -64,7 +65,9 @@ const run = (name: "server" | "worker", environment: Readonly<Record<string, str
       Effect.map(({ status }) => status === 200),
       Effect.orElseSucceed(() => false)
     )
-    yield* Effect.raceFirst(until(isReady), Effect.zipRight(Deferred.await(gone), failed))
+    showWhenTestsFail(`${name} ${child.pid}`, () => said.join(""))
+    const ready = eventually(isReady, (yes) => yes, { what: `the ${name} to be ready`, limit: "90 seconds" })
+    yield* Effect.raceFirst(Effect.orDie(ready), Effect.zipRight(Deferred.await(gone), failed))
     return { pid: child.pid ?? 0, end: (signal) => ended(child, gone, signal) } satisfies Program
   })
 
@@ -218,7 +221,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
           Effect.sync(() => told.push(event))
         )
         const fiber = yield* Effect.fork(stream)
-        yield* until(Effect.sync(() => told.length >= 2))
+        yield* eventually(
+          Effect.sync(() => told),
+          (so) => so.length >= 2,
+          { what: "two pieces of an answer" }
+        )
         yield* before.end("SIGKILL")
         yield* Fiber.join(fiber)
         expect(told.map(({ event }) => event)).toEqual(["delta", "delta", "error"])

@@ -1,16 +1,18 @@
 import type { UserId } from "@berth/domain/accounts/User"
+import { isAlive } from "@berth/infra/process/RunningProcess"
 import { expect, layer } from "@effect/vitest"
 import { Array, Chunk, Context, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
+import { eventually } from "../conformance/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
 import { connect, type Frame } from "../support/SocketClient.ts"
 import { openAiStandIn, type OpenAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
 import { temporaryDirectory } from "../support/Workplace.ts"
 import { allCells } from "./Cells.ts"
-import { root, shellEnvironment, until } from "./Programs.ts"
+import { root, shellEnvironment, showWhenTestsFail } from "./Programs.ts"
 import * as Records from "./Records.ts"
 import { newcomer, type Newcomer, type Told, visit } from "./Visitor.ts"
 
@@ -62,8 +64,11 @@ const program = (name: "server" | "worker", environment: Readonly<Record<string,
       child.stderr.setEncoding("utf8").on("data", (text: string) => said.push(text))
       child.once("exit", () => Deferred.unsafeDone(gone, Effect.void))
       running = { child, gone }
-      yield* until(isReady)
-    })
+      const ready = eventually(isReady, (yes) => yes, { what: `the ${name} to be ready`, limit: "90 seconds" })
+      const over = Effect.zipRight(Deferred.await(gone), Effect.dieMessage(`the ${name} ended`))
+      yield* Effect.raceFirst(Effect.interruptible(ready), Effect.interruptible(over))
+    }).pipe(Effect.orDie)
+    showWhenTestsFail(`${name} on port ${healthPort}`, () => said.join(""))
     yield* Effect.acquireRelease(start, () => kill)
     return { kill, start, logs: Effect.sync(() => said.join("")) }
   })
@@ -94,7 +99,7 @@ const service = Layer.unwrapScoped(
     }
     yield* Effect.addFinalizer(() =>
       Effect.map(allCells(dataDirectory), (cells) => {
-        for (const { pid } of cells) if (Option.isSome(pid)) process.kill(pid.value, "SIGKILL")
+        for (const { pid } of cells) if (Option.isSome(pid) && isAlive(pid.value)) process.kill(pid.value, "SIGKILL")
       })
     )
     yield* program("server", { ...environment, SERVER_ROLE: "backend" }, backendPort)
@@ -132,6 +137,13 @@ const begin = (person: Newcomer, message: string) =>
     return { told, fiber }
   })
 
+const twoPieces = (told: ReadonlyArray<Told>) =>
+  eventually(
+    Effect.sync(() => told),
+    (so) => so.length >= 2,
+    { what: "two pieces of an answer" }
+  )
+
 const resumed = (visitor: Pick<Newcomer, "resume">, id: string | undefined) =>
   Effect.map(Stream.runCollect(visitor.resume("/api/agent", id ?? "")), Chunk.toReadonlyArray)
 
@@ -164,7 +176,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       const person = yield* settled
       upstream.next({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
       const { fiber, told } = yield* begin(person, "Tell!")
-      yield* until(Effect.sync(() => told.length === 2))
+      yield* twoPieces(told)
       const rest = yield* Effect.forkDaemon(resumed(person.other, told[0]?.id))
       const whole = yield* Effect.forkDaemon(resumed(person.other, told[0]?.id?.replace(/\d+$/, "0")))
       // The stand-in never ends that answer; the cell's end does.
@@ -202,7 +214,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       const person = yield* settled
       upstream.next({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
       const { fiber, told } = yield* begin(person, "Tell!")
-      yield* until(Effect.sync(() => told.length === 2))
+      yield* twoPieces(told)
       yield* webs[0].kill
       yield* Fiber.join(fiber)
       const heard = yield* resumed(person.other, told[0]?.id)

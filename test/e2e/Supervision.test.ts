@@ -1,9 +1,10 @@
 import { isAlive } from "@berth/infra/process/RunningProcess"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
+import { eventually } from "../conformance/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
-import { type Berth, type BerthPids, launchBerth, startBerth, until } from "./Programs.ts"
+import { type Berth, type BerthPids, launchBerth, startBerth } from "./Programs.ts"
 
 const all = ({ postgres, server, supervisor, worker }: BerthPids) => [
   supervisor,
@@ -16,23 +17,27 @@ const living = (pids: BerthPids) => all(pids).filter(isAlive)
 
 /** The four programs, once all of them live: the web API is ready before the worker need be, and an earlier start's may still answer. */
 const whenAllLive = (berth: Berth, except?: BerthPids) =>
-  until(
-    Effect.map(
-      berth.pids,
-      (pids) => living(pids).length === 4 && pids.server !== except?.server && pids.worker !== except?.worker
-    )
-  ).pipe(Effect.zipRight(berth.pids))
+  eventually(
+    berth.pids,
+    (pids) => living(pids).length === 4 && pids.server !== except?.server && pids.worker !== except?.worker,
+    { what: "the four programs to live", limit: "60 seconds" }
+  )
 
 /** Waits until the supervisor has put another process in the place of one that was killed. */
 const replaced = (berth: Berth, name: "server" | "worker", old: number) =>
-  until(Effect.map(berth.pids, (pids) => pids[name] !== old && isAlive(pids[name])))
+  eventually(berth.pids, (pids) => pids[name] !== old && isAlive(pids[name]), {
+    what: `another ${name} than process ${old}`,
+    limit: "60 seconds"
+  })
 
 describe("npm start", { timeout: 180_000 }, () => {
   it.scopedLive("brings everything up on an empty directory, and on Ctrl-C ends it in order", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth({ through: "npm" })
       const pids = yield* whenAllLive(berth)
-      yield* until(Effect.map(berth.logs, (logs) => logs.includes(`http://localhost:${berth.place.port}/api/register`)))
+      yield* eventually(berth.logs, (logs) => logs.includes(`http://localhost:${berth.place.port}/api/register`), {
+        what: "a word on what to do next"
+      })
 
       yield* berth.signalGroup("SIGINT")
       yield* berth.ended
@@ -54,9 +59,10 @@ describe("npm start", { timeout: 180_000 }, () => {
 
       const postgres = Option.getOrThrow(before.postgres)
       process.kill(postgres, "SIGKILL")
-      yield* until(
-        Effect.map(berth.pids, (pids) => Option.exists(pids.postgres, (pid) => pid !== postgres && isAlive(pid)))
-      )
+      yield* eventually(berth.pids, (pids) => Option.exists(pids.postgres, (pid) => pid !== postgres && isAlive(pid)), {
+        what: `another database than process ${postgres}`,
+        limit: "60 seconds"
+      })
       yield* berth.ready
 
       const elsewhere = { port: yield* freePort, backendPort: yield* freePort }
@@ -100,7 +106,11 @@ describe("npm start", { timeout: 180_000 }, () => {
       // A stopped program cannot drain, so only the second request can end everything before the drain limit.
       process.kill(pids.worker, "SIGSTOP")
       yield* berth.signal("SIGINT")
-      yield* until(Effect.sync(() => !isAlive(pids.server)))
+      yield* eventually(
+        Effect.sync(() => isAlive(pids.server)),
+        (alive) => !alive,
+        { what: "the server's end" }
+      )
       // The first moment after a signal is taken for its echo.
       yield* Effect.sleep("1100 millis")
       yield* berth.signal("SIGINT")

@@ -12,7 +12,7 @@ import {
 } from "@effect/platform"
 import { Cause, Data, Duration, Effect, Option, Redacted, Ref, Schema, Stream } from "effect"
 import { randomBytes } from "node:crypto"
-import { until } from "./Programs.ts"
+import { eventually } from "../conformance/Eventually.ts"
 
 /** What came back, as it is on the wire. */
 export interface Answer {
@@ -158,10 +158,11 @@ export const visit = (webUrl: string) =>
       cookies: Ref.get(jar),
       /** Until the agent is up; an answer that does not come meanwhile is waited out. */
       untilRunning: (id: AgentId) =>
-        until(
-          statusOf(id).pipe(
-            Effect.map((status) => status === "running" || status === "active"),
-            Effect.orElseSucceed(() => false)
+        Effect.orDie(
+          eventually(
+            Effect.orElseSucceed(statusOf(id), () => "no answer" as const),
+            (status) => status === "running" || status === "active",
+            { what: `agent ${id} to run`, limit: "90 seconds" }
           )
         )
     }
