@@ -15,6 +15,15 @@ import { BackendIsUnavailableBody, CellIsUnavailableBody, InstanceIsUnknownBody 
 const agent = Schema.Struct({ agentId: AgentId })
 const owner = Schema.Struct({ userId: UserId })
 
+/** What is asked of an instance's cell, and has no answer but that it is done. */
+const cellAction = <const Name extends string, Path extends `/${string}`>(name: Name, path: Path) =>
+  HttpApiEndpoint.post(name, path)
+    .setPath(owner)
+    .addSuccess(HttpApiSchema.NoContent)
+    .addError(InstanceIsUnknownBody)
+    .addError(CellIsUnavailableBody)
+    .addError(BackendIsUnavailableBody)
+
 const deploy = HttpApiEndpoint.post("deploy", "/internal/agents/:agentId/deploy")
   .setPath(agent)
   .addSuccess(HttpApiSchema.NoContent)
@@ -27,12 +36,7 @@ const giveUp = HttpApiEndpoint.post("giveUp", "/internal/agents/:agentId/give-up
   .addSuccess(HttpApiSchema.NoContent)
   .addError(BackendIsUnavailableBody)
 
-const start = HttpApiEndpoint.post("start", "/internal/instances/:userId/start")
-  .setPath(owner)
-  .addSuccess(HttpApiSchema.NoContent)
-  .addError(InstanceIsUnknownBody)
-  .addError(CellIsUnavailableBody)
-  .addError(BackendIsUnavailableBody)
+const start = cellAction("start", "/internal/instances/:userId/start")
 
 const stop = HttpApiEndpoint.post("stop", "/internal/instances/:userId/stop")
   .setPath(owner)
@@ -52,19 +56,9 @@ const restart = HttpApiEndpoint.post("restart", "/internal/instances/:userId/res
   .addError(CellIsUnavailableBody)
   .addError(BackendIsUnavailableBody)
 
-const update = HttpApiEndpoint.post("update", "/internal/instances/:userId/update")
-  .setPath(owner)
-  .addSuccess(HttpApiSchema.NoContent)
-  .addError(InstanceIsUnknownBody)
-  .addError(CellIsUnavailableBody)
-  .addError(BackendIsUnavailableBody)
+const update = cellAction("update", "/internal/instances/:userId/update")
 
-const repair = HttpApiEndpoint.post("repair", "/internal/instances/:userId/repair")
-  .setPath(owner)
-  .addSuccess(HttpApiSchema.NoContent)
-  .addError(InstanceIsUnknownBody)
-  .addError(CellIsUnavailableBody)
-  .addError(BackendIsUnavailableBody)
+const repair = cellAction("repair", "/internal/instances/:userId/repair")
 
 const reconfigure = HttpApiEndpoint.post("reconfigure", "/internal/instances/:userId/reconfigure")
   .setPath(owner)

@@ -28,6 +28,19 @@ export class OwnInstanceAuth extends HttpApiMiddleware.Tag<OwnInstanceAuth>()("O
 
 const owner = Schema.Struct({ userId: UserId })
 
+/** What is asked of the cell itself: the backend, or the cell, may not be there. */
+const cellAction = <const Name extends string, Path extends `/${string}`, A, I>(
+  name: Name,
+  path: Path,
+  success: Schema.Schema<A, I>
+) =>
+  HttpApiEndpoint.post(name, path)
+    .setPath(owner)
+    .addSuccess(success)
+    .addError(InstanceIsUnknownBody)
+    .addError(BackendIsUnavailableBody)
+    .addError(CellIsUnavailableBody)
+
 export const InstanceView = Schema.Struct({
   userId: UserId,
   status: AgentStatus,
@@ -67,12 +80,11 @@ const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
   .addError(BackendIsUnavailableBody)
 
 /** POST /api/instance/:userId/start */
-const start = HttpApiEndpoint.post("start", "/api/instance/:userId/start")
-  .setPath(owner)
-  .addSuccess(Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("active") }))
-  .addError(InstanceIsUnknownBody)
-  .addError(BackendIsUnavailableBody)
-  .addError(CellIsUnavailableBody)
+const start = cellAction(
+  "start",
+  "/api/instance/:userId/start",
+  Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("active") })
+)
 
 /** POST /api/instance/:userId/stop */
 const stop = HttpApiEndpoint.post("stop", "/api/instance/:userId/stop")
@@ -82,38 +94,29 @@ const stop = HttpApiEndpoint.post("stop", "/api/instance/:userId/stop")
   .addError(BackendIsUnavailableBody)
 
 /** POST /api/instance/:userId/restart */
-const restart = HttpApiEndpoint.post("restart", "/api/instance/:userId/restart")
-  .setPath(owner)
-  .addSuccess(
-    Schema.Struct({
-      success: Schema.Boolean,
-      status: Schema.Literal("active"),
-      healedLegacyModel: Schema.Boolean,
-      healMessage: Schema.NullOr(Schema.String),
-      runtimeVersion: Schema.String
-    })
-  )
-  .addError(InstanceIsUnknownBody)
-  .addError(BackendIsUnavailableBody)
-  .addError(CellIsUnavailableBody)
+const restart = cellAction(
+  "restart",
+  "/api/instance/:userId/restart",
+  Schema.Struct({
+    success: Schema.Boolean,
+    status: Schema.Literal("active"),
+    healedLegacyModel: Schema.Boolean,
+    healMessage: Schema.NullOr(Schema.String),
+    runtimeVersion: Schema.String
+  })
+)
 
 /** POST /api/instance/:userId/update */
-const update = HttpApiEndpoint.post("update", "/api/instance/:userId/update")
-  .setPath(owner)
-  .addSuccess(Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("running") }))
-  .addError(InstanceIsUnknownBody)
-  .addError(BackendIsUnavailableBody)
-  .addError(CellIsUnavailableBody)
+const update = cellAction(
+  "update",
+  "/api/instance/:userId/update",
+  Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("running") })
+)
 
 const Done = Schema.Struct({ success: Schema.Boolean, message: Schema.String }).annotations({ identifier: "Done" })
 
 /** POST /api/instance/:userId/repair */
-const repair = HttpApiEndpoint.post("repair", "/api/instance/:userId/repair")
-  .setPath(owner)
-  .addSuccess(Done)
-  .addError(InstanceIsUnknownBody)
-  .addError(BackendIsUnavailableBody)
-  .addError(CellIsUnavailableBody)
+const repair = cellAction("repair", "/api/instance/:userId/repair", Done)
 
 /** POST /api/instance/:userId/reset-memory: conversations, their summaries and what agents noted go; configuration, skills and credentials stay. */
 const resetMemory = HttpApiEndpoint.post("resetMemory", "/api/instance/:userId/reset-memory")

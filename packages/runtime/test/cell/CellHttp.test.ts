@@ -1,5 +1,4 @@
 import { cellBodyLimit } from "@berth/api/cell/CellContract"
-import { AgentId } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/runtime/agents/Agents"
 import { ModelCalls } from "@berth/runtime/ai/ModelCalls"
 import * as CellHttp from "@berth/runtime/cell/CellHttp"
@@ -10,6 +9,7 @@ import { HttpClient, HttpClientRequest } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { expect, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Stream } from "effect"
+import { someAgent } from "../Samples.ts"
 
 const cell = CellHttp.layer({ token: Redacted.make("own"), runtimeVersion: "1.2.3", startedAt: 42 }).pipe(
   Layer.provide(Turns.Default),
@@ -23,17 +23,6 @@ const cell = CellHttp.layer({ token: Redacted.make("own"), runtimeVersion: "1.2.
   Layer.provideMerge(NodeHttpServer.layerTest)
 )
 
-const agent = {
-  id: AgentId.make("agt_1"),
-  name: "Ada",
-  model: "m",
-  systemPrompt: null,
-  temperature: null,
-  maxTokens: null,
-  timezone: "UTC",
-  skills: [],
-  contextWindow: 128_000
-}
 const turn = {
   agentId: "agt_1",
   sessionId: "s",
@@ -63,7 +52,7 @@ layer(cell, { excludeTestServices: true })("the cell's listener", (it) => {
     Effect.gen(function* () {
       for (const request of [
         HttpClientRequest.get("/health"),
-        HttpClientRequest.put("/configuration").pipe(json({ agents: [agent] })),
+        HttpClientRequest.put("/configuration").pipe(json({ agents: [someAgent] })),
         HttpClientRequest.post("/turns").pipe(json(turn)),
         HttpClientRequest.get("/nowhere")
       ])
@@ -76,7 +65,7 @@ layer(cell, { excludeTestServices: true })("the cell's listener", (it) => {
 
   it.effect("tells its health and its agents", () =>
     Effect.gen(function* () {
-      const configured = yield* send(HttpClientRequest.put("/configuration").pipe(json({ agents: [agent] })))
+      const configured = yield* send(HttpClientRequest.put("/configuration").pipe(json({ agents: [someAgent] })))
       expect(configured).toMatchObject({ status: 204, text: "" })
       const health = yield* send(HttpClientRequest.get("/health"), "bearer own")
       expect(JSON.parse(health.text)).toStrictEqual({
@@ -90,7 +79,7 @@ layer(cell, { excludeTestServices: true })("the cell's listener", (it) => {
 
   it.effect("answers a turn with a stream, and says what is wrong with one it does not take", () =>
     Effect.gen(function* () {
-      yield* send(HttpClientRequest.put("/configuration").pipe(json({ agents: [agent] })))
+      yield* send(HttpClientRequest.put("/configuration").pipe(json({ agents: [someAgent] })))
       const answer = yield* send(HttpClientRequest.post("/turns").pipe(json(turn)))
       expect(answer).toMatchObject({ status: 200, type: "text/event-stream" })
       expect(answer.text).toContain(`event: done\ndata: {"type":"done","reply":"","model":"m"}\n\n`)

@@ -8,7 +8,7 @@ import * as Tool from "@berth/runtime/skills/Tool"
 import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { expect, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Schema, Stream, TestClock } from "effect"
-import { someAgent } from "../skills/Samples.ts"
+import { someAgent } from "../Samples.ts"
 
 const someTurn: Turn = {
   agentId: someAgent.id,

@@ -1,24 +1,13 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import { RuntimeAgent, type Turn, TurnMessage } from "@berth/domain/instances/AgentRuntime"
 import { messagesOf } from "@berth/runtime/interaction/FitPrompt"
 import { turnPrompt } from "@berth/runtime/interaction/TurnMessages"
 import { expect, it } from "@effect/vitest"
 import { DateTime, FastCheck, Schema } from "effect"
+import { someAgent } from "../Samples.ts"
 
 const now = DateTime.unsafeMake("2026-01-15T23:30:59Z")
 
-const agent = (changes: Partial<RuntimeAgent> = {}): RuntimeAgent => ({
-  id: AgentId.make("agt_1"),
-  name: "Ada",
-  model: "m",
-  systemPrompt: null,
-  temperature: null,
-  maxTokens: null,
-  timezone: "UTC",
-  skills: [],
-  contextWindow: 128_000,
-  ...changes
-})
+const agent = (changes: Partial<RuntimeAgent> = {}): RuntimeAgent => ({ ...someAgent, timezone: "UTC", ...changes })
 
 const turnMessages = (
   someone: RuntimeAgent,

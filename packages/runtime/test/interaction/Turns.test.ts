@@ -1,4 +1,3 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import type { CellTurnEvent } from "@berth/api/cell/CellContract"
 import { Agents } from "@berth/runtime/agents/Agents"
 import { ModelCallFailed, ModelCalls } from "@berth/runtime/ai/ModelCalls"
@@ -7,19 +6,9 @@ import { Toolbox } from "@berth/runtime/skills/Toolbox"
 import { Turns } from "@berth/runtime/interaction/Turns"
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, TestClock } from "effect"
+import { someAgent } from "../Samples.ts"
 
-const id = AgentId.make("agt_1")
-const agent = {
-  id,
-  name: "Ada",
-  model: "m",
-  systemPrompt: null,
-  temperature: null,
-  maxTokens: null,
-  timezone: "UTC",
-  skills: [],
-  contextWindow: 128_000
-}
+const { id } = someAgent
 const turn = (sessionId: string) => ({
   agentId: id,
   sessionId,
@@ -43,7 +32,7 @@ const make = (answer: ModelCalls["Type"]["answer"]) =>
       Layer.buildWithScope(cell)
     )
     yield* Effect.provide(
-      Effect.flatMap(Agents, ({ replace }) => replace([agent])),
+      Effect.flatMap(Agents, ({ replace }) => replace([someAgent])),
       context
     )
     const run = (sessionId: string) =>

@@ -3,7 +3,7 @@ import { presentable, resultLimit, runTool } from "@berth/runtime/skills/RunTool
 import * as Tool from "@berth/runtime/skills/Tool"
 import { expect, it } from "@effect/vitest"
 import { Effect, FastCheck, Fiber, Logger, Schema, TestClock } from "effect"
-import { someAgent } from "./Samples.ts"
+import { someAgent } from "../Samples.ts"
 
 const tool = (name: string, run: (text: string) => Effect.Effect<string, Tool.ToolFailed>) =>
   Tool.make({

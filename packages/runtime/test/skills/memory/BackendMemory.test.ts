@@ -7,7 +7,7 @@ import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { modelBackend } from "../../../../../test/support/ModelBackend.ts"
-import { someAgent } from "../Samples.ts"
+import { someAgent } from "../../Samples.ts"
 
 const make = (url: string) =>
   BackendMemory.layer({ backendUrl: url, token: Redacted.make("own") }).pipe(

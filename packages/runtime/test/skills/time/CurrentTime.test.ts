@@ -1,7 +1,7 @@
 import { currentTime } from "@berth/runtime/skills/time/CurrentTime"
 import { expect, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
-import { someAgent } from "../Samples.ts"
+import { someAgent } from "../../Samples.ts"
 
 it.effect("tells the time where the agent is, or in the zone that is asked for", () =>
   Effect.gen(function* () {

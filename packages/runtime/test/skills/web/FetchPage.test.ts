@@ -3,7 +3,7 @@ import { fetchWebPage } from "@berth/runtime/skills/web/FetchWebPage"
 import { Internet, type PageResponse, Unreachable } from "@berth/runtime/skills/web/Internet"
 import { expect, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { someAgent } from "../Samples.ts"
+import { someAgent } from "../../Samples.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
