@@ -7,21 +7,18 @@ import { subdomainFor } from "@berth/domain/instances/Subdomain"
 import { assert, describe, it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, Schedule, type Scope } from "effect"
+import { eventually } from "../conformance/Eventually.ts"
 import { keeperProcess, type KeeperProcess, storage } from "../support/KeeperProcess.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { storedAgent, storedUser } from "../support/Samples.ts"
 import { ScriptedCells } from "../support/ScriptedCells.ts"
 
-const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "it never came to be") =>
-  condition.pipe(
-    Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("20 millis") }),
-    Effect.timeoutFail({ duration: "15 seconds", onTimeout: () => what }),
-    Effect.asVoid
-  )
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "what must come to be") =>
+  eventually(condition, (met) => met, { what })
 
 /** Says what never came to be, rather than that a test took too long. */
 const inTime = <A, E, R>(work: Effect.Effect<A, E, R>, what: string) =>
-  Effect.timeoutFail(work, { duration: "15 seconds", onTimeout: () => `not ${what}` })
+  Effect.timeoutFail(work, { duration: "30 seconds", onTimeout: () => `not ${what}` })
 
 /** An owner with an agent and an instance, both as they are while nothing was ever started. */
 const owner = Effect.gen(function* () {
@@ -55,11 +52,21 @@ const isSettled = (cells: ScriptedCells, userId: UserId) =>
  * As the system does with the sockets of a process that was killed: at once, and as long as the scope is open, because one that
  * only plays dead may have been about to open another.
  */
-const cutConnections = (name: string) =>
-  Effect.flatMap(SqlClient, (sql) => {
-    const cut = sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name in (${name}, ${`${name} locks`})`
-    return Effect.zipRight(cut, Effect.forkScoped(Effect.repeat(cut, Schedule.spaced("200 millis"))))
-  })
+const connectionCutter = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const killed: Array<string> = []
+  const cut = Effect.suspend(() =>
+    killed.length === 0
+      ? Effect.void
+      : sql`select pg_terminate_backend(pid) from pg_stat_activity where ${sql.in("application_name", killed)}`
+  )
+  yield* Effect.forkScoped(Effect.repeat(cut, Schedule.spaced("200 millis")))
+  return (name: string) =>
+    Effect.suspend(() => {
+      killed.push(name, `${name} locks`)
+      return cut
+    })
+})
 
 const test = <E>(
   name: string,
@@ -106,6 +113,7 @@ describe("A keeper that is killed", () => {
             if (verb === "start") yield* first.keeper.stop(person.userId)
             return person
           })
+        const cutConnections = yield* connectionCutter
         let keeper = yield* open(`keeper-${verb}-0`)
         let done = false
         for (let number = 1; !done; number++) {
@@ -120,10 +128,13 @@ describe("A keeper that is killed", () => {
           )
           const at = keeper.steps.at(-1) ?? "its end"
           yield* cutConnections(`keeper-${verb}-${number - 1}`)
-          keeper = yield* open(`keeper-${verb}-${number}`)
+          keeper = yield* inTime(open(`keeper-${verb}-${number}`), `open after ${at}`)
           // A deployment is a job, which comes again.
           if (verb === "deploy") yield* inTime(keeper.keeper.deploy(person.agent.id), `deployed after ${at}`)
-          yield* until(isSettled(cells, person.userId), `not settled after a death at step ${number}: ${at}`)
+          yield* until(
+            isSettled(cells, person.userId),
+            `everything to be where it should after a death at step ${number}: ${at}`
+          )
           // And its owner can do with it what he likes.
           yield* inTime(keeper.keeper.start(person.userId), `started after ${at}`)
           assert.isTrue(yield* isSettled(cells, person.userId), `not started after a death at step ${number}: ${at}`)
