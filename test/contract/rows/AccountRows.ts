@@ -211,10 +211,24 @@ const tokenRows: ReadonlyArray<ErrorRow> = [
   }
 ]
 
+const sessionRows: ReadonlyArray<ErrorRow> = [
+  nobody("GET /api/auth/sessions"),
+  nobody("DELETE /api/auth/sessions/:id"),
+  {
+    when: "there is no such session",
+    listener: "web",
+    route: "DELETE /api/auth/sessions/:id",
+    call: ({ owner }) => ({ as: owner, path: "/api/auth/sessions/ses_0" }),
+    status: 404,
+    code: "sign_in_session_not_found"
+  }
+]
+
 export const accountRows: ReadonlyArray<ErrorRow> = [
   ...registerRows,
   ...signInRows,
   ...tokenRows,
+  ...sessionRows,
   ...settingsRows,
   ...passwordRows
 ]
