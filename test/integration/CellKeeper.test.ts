@@ -7,7 +7,7 @@ import { subdomainFor } from "@berth/domain/instances/Subdomain"
 import { assert, describe, it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, Schedule, type Scope } from "effect"
-import { keeperProcess, type KeeperProcess, storage } from "../support/KeeperProcess.ts"
+import { cutConnections, keeperProcess, type KeeperProcess, storage } from "../support/KeeperProcess.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { storedAgent, storedUser } from "../support/Samples.ts"
 import { ScriptedCells } from "../support/ScriptedCells.ts"
@@ -49,16 +49,6 @@ const isSettled = (cells: ScriptedCells, userId: UserId) =>
     const cell = cells.cells.get(userId)
     if (desired === "down" || status === "error") return cell === undefined && up.length === 0
     return cell !== undefined && JSON.stringify(cell.agents) === JSON.stringify(up) && isUp(status)
-  })
-
-/**
- * As the system does with the sockets of a process that was killed: at once, and as long as the scope is open, because one that
- * only plays dead may have been about to open another.
- */
-const cutConnections = (name: string) =>
-  Effect.flatMap(SqlClient, (sql) => {
-    const cut = sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name in (${name}, ${`${name} locks`})`
-    return Effect.zipRight(cut, Effect.forkScoped(Effect.repeat(cut, Schedule.spaced("200 millis"))))
   })
 
 const test = <E>(

@@ -72,6 +72,11 @@ const reconfigure = HttpApiEndpoint.post("reconfigure", "/internal/instances/:us
   .addError(CellIsUnavailableBody)
   .addError(BackendIsUnavailableBody)
 
+const remove = HttpApiEndpoint.post("remove", "/internal/instances/:userId/remove")
+  .setPath(owner)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(BackendIsUnavailableBody)
+
 const logs = HttpApiEndpoint.get("logs", "/internal/instances/:userId/logs")
   .setPath(owner)
   .setUrlParams(
@@ -117,6 +122,7 @@ export class AgentManagerApi extends HttpApiGroup.make("agentManager")
   .add(update)
   .add(repair)
   .add(reconfigure)
+  .add(remove)
   .add(logs)
   .add(stats)
   .add(chat)

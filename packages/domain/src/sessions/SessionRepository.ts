@@ -29,7 +29,8 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
     /** Removes the session if it is the user's; false when it is not, or is none. */
     readonly removeOwned: (userId: UserId, id: SessionId) => Effect.Effect<boolean>
     readonly removeByTokenHash: (tokenHash: string) => Effect.Effect<void>
-    readonly removeAllOf: (userId: UserId, except?: SessionId) => Effect.Effect<void>
+    /** Answers how many there were. */
+    readonly removeAllOf: (userId: UserId, except?: SessionId) => Effect.Effect<number>
     readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

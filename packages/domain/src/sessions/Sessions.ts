@@ -64,6 +64,11 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* repository.removeAllOf(userId, kept)
     })
 
+    /** Ends every session of the user; answers how many there were. */
+    const closeAll = Effect.fn("Sessions.closeAll")(function* (userId: UserId) {
+      return yield* repository.removeAllOf(userId)
+    })
+
     /** Where the user is signed in, the newest sign-in first. */
     const list = Effect.fn("Sessions.list")(function* (userId: UserId) {
       return yield* repository.listOf(userId, yield* DateTime.now)
@@ -75,7 +80,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* Effect.logInfo("A session was revoked").pipe(Effect.annotateLogs({ userId, sessionId: id }))
     })
 
-    return { open, authenticate, find, stillOpen, close, closeOthers, list, revoke }
+    return { open, authenticate, find, stillOpen, close, closeOthers, closeAll, list, revoke }
   })
 }) {}
 

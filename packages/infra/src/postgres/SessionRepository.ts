@@ -119,9 +119,9 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
         yield* sql`delete from sessions where token_hash = ${tokenHash}`.pipe(Effect.orDie)
       }),
       removeAllOf: Effect.fn("SessionRepository.removeAllOf")(function* (userId: UserId, except?: SessionId) {
-        yield* sql`
+        return yield* affected(sql`
           delete from sessions
-          where user_id = ${userId} and id is distinct from ${except ?? null}`.pipe(Effect.orDie)
+          where user_id = ${userId} and id is distinct from ${except ?? null}`).pipe(Effect.orDie)
       }),
       removeExpired: Effect.fn("SessionRepository.removeExpired")(function* (now: DateTime.Utc) {
         return yield* affected(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`).pipe(Effect.orDie)

@@ -20,21 +20,21 @@ export default Effect.flatMap(
     -- For the cascade: the unique index leaves out reservations that were released.
     create index reservations_of_user on reservations (user_id);
 
-    -- Records of money outlive their user under a name that was drawn by lot when he left and is written nowhere else.
+    -- Records of money outlive their user under a name that was drawn by lot when he left. It stands nowhere beside his id, and
+    -- neither do the moments of his leaving that could bring the two together.
     alter table ledger_entries add column former_user text;
     alter table model_usage add column former_user text;
     create table former_subscriptions (
       former_user text primary key,
       plan text not null,
       status text not null,
-      updated_at timestamptz not null,
-      ended_at timestamptz not null
+      updated_at timestamptz not null
     );
 
     -- Ids that were users' once: what still lies about under such an id may be deleted.
     create table deleted_users (
       id text primary key,
-      deleted_at timestamptz not null
+      deleted_on date not null
     );
   `
 )
