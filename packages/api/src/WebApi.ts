@@ -9,6 +9,7 @@ import { requestErrors } from "./http/RequestErrors.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
+import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
 import { WalletApi } from "./signin/WalletApi.ts"
 
@@ -17,6 +18,7 @@ export class WebApi extends HttpApi.make("web")
   .add(AccountsApi)
   .add(SignInApi)
   .add(AccessTokensApi)
+  .add(SessionsApi)
   .add(WalletApi)
   .add(GatingApi)
   .add(AgentsApi)

@@ -1,3 +1,5 @@
+import { AccountDeletion } from "@berth/domain/accounts/AccountDeletion"
+import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import { Accounts } from "@berth/domain/accounts/Accounts"
 import { Credentials } from "@berth/domain/accounts/Credentials"
 import { Users } from "@berth/domain/accounts/Users"
@@ -14,6 +16,7 @@ import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
 import { Instances } from "@berth/domain/instances/Instances"
+import { DepartedOwners } from "@berth/domain/instances/DepartedOwners"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
@@ -47,6 +50,7 @@ const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
   Accounts.Default,
+  Layer.provide(AccountDeletion.Default, AccountRemoval.Default),
   CredentialsSignIn.Default,
   wallets,
   TokenGate.Default,
@@ -70,7 +74,7 @@ export const ownerKeys = Layer.provide(OwnerKeysFromVault.layer, CredentialVault
 
 /** The agent manager in this process, which keeps this host's cells. */
 export const agentManager = LocalAgentManager.layer.pipe(
-  Layer.provide(CellKeeper.Default),
+  Layer.provide(Layer.merge(CellKeeper.Default, DepartedOwners.Default)),
   Layer.provide(CellContents.Default),
   Layer.provide(
     Layer.mergeAll(Users.Default, AgentRoster.Default, Layer.provide(ContextWindows.layer, AiLayer.Default))

@@ -28,6 +28,7 @@ import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
+import * as SessionsHttp from "./sessions/SessionsHttp.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
 import * as WalletHttp from "./signin/WalletHttp.ts"
 
@@ -35,6 +36,7 @@ const groups = Layer.mergeAll(
   AccountsHttp.layer,
   SignInHttp.layer,
   AccessTokensHttp.layer,
+  SessionsHttp.layer,
   WalletHttp.layer,
   GatingHttp.layer,
   AgentsHttp.layer,

@@ -1,3 +1,4 @@
+import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import { Layer } from "effect"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
 import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
@@ -11,7 +12,7 @@ import * as UsedWalletNonces from "./signin/UsedWalletNonces.ts"
 /** Everything a worker does, over the domain's ports: the jobs, and what has to be looked after now and again. */
 export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.RetentionOptions) =>
   Layer.mergeAll(
-    Consumers.layer(options),
+    Layer.provide(Consumers.layer(options), AccountRemoval.Default),
     OutboxRelay.layer,
     StuckAgents.layer,
     AbandonedTurns.layer,

@@ -211,10 +211,50 @@ const tokenRows: ReadonlyArray<ErrorRow> = [
   }
 ]
 
+const sessionRows: ReadonlyArray<ErrorRow> = [
+  nobody("GET /api/auth/sessions"),
+  nobody("DELETE /api/auth/sessions/:id"),
+  {
+    when: "there is no such session",
+    listener: "web",
+    route: "DELETE /api/auth/sessions/:id",
+    call: ({ owner }) => ({ as: owner, path: "/api/auth/sessions/ses_0" }),
+    status: 404,
+    code: "sign_in_session_not_found"
+  }
+]
+
+const deletion = (
+  when: string,
+  json: unknown,
+  status: number,
+  code: string,
+  fields?: ReadonlyArray<string>
+): ErrorRow => ({
+  ...change(when, json, status, code, fields),
+  route: "DELETE /api/settings"
+})
+
+const deletionRows: ReadonlyArray<ErrorRow> = [
+  nobody("DELETE /api/settings"),
+  deletion("the password is wrong", { password: "wrong" }, 401, "reauthentication_required"),
+  deletion("the type is wrong", { password: 1 }, 400, "invalid_request", ["password"]),
+  {
+    when: "an access token is shown in place of a session",
+    listener: "web",
+    route: "DELETE /api/settings",
+    call: () => ({ headers: { authorization: "Bearer a.b.c" } }),
+    status: 401,
+    code: "unauthorized"
+  }
+]
+
 export const accountRows: ReadonlyArray<ErrorRow> = [
   ...registerRows,
   ...signInRows,
   ...tokenRows,
+  ...sessionRows,
   ...settingsRows,
-  ...passwordRows
+  ...passwordRows,
+  ...deletionRows
 ]

@@ -76,6 +76,25 @@ const accountRows: ReadonlyArray<SuccessRow> = [
   }
 ]
 
+const signInSessionRows: ReadonlyArray<SuccessRow> = [
+  {
+    what: "GET /api/auth/sessions",
+    call: get("/api/auth/sessions"),
+    shape: {
+      sessions: [
+        {
+          id: s.id("ses"),
+          createdAt: s.timestamp,
+          lastSeenAt: s.timestamp,
+          userAgent: s.orNull(s.text),
+          address: s.orNull(s.text),
+          current: s.is(true)
+        }
+      ]
+    }
+  }
+]
+
 const agentRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agents",
@@ -556,6 +575,7 @@ const aiRows: ReadonlyArray<SuccessRow> = [
 
 export const successRows: ReadonlyArray<SuccessRow> = [
   ...accountRows,
+  ...signInSessionRows,
   ...agentRows,
   ...instanceRows,
   ...interactionRows,

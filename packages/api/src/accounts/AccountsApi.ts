@@ -12,6 +12,7 @@ import {
   EmailIsTakenBody,
   NameIsInvalidBody,
   PasswordIsRefusedBody,
+  ReauthenticationIsRequiredBody,
   ReferralCodeIsInvalidBody,
   UserIsUnknownBody
 } from "./AccountErrorBodies.ts"
@@ -93,10 +94,19 @@ const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/pas
   .addError(TooManyRequestsBody)
   .middleware(SessionAuth)
 
+/** DELETE /api/settings: deletes the account and all that is in it, for ever. Wants the password, or a sign-in within the last ten minutes. */
+const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
+  .setPayload(payload({ password: Schema.optionalWith(SecretText, { nullable: true }) }))
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(ReauthenticationIsRequiredBody)
+  .addError(TooManyRequestsBody)
+  .middleware(SessionAuth)
+
 export class AccountsApi extends HttpApiGroup.make("accounts")
   .add(register)
   .add(settings)
   .add(changeSettings)
   .add(patchSettings)
   .add(changePassword)
+  .add(deleteAccount)
   .addError(InternalFailureBody) {}

@@ -6,7 +6,7 @@ import { Sessions } from "../sessions/Sessions.ts"
 import { CurrentPasswordIsWrong } from "./AccountErrors.ts"
 import { parseEmail } from "./Email.ts"
 import { acceptPassword, PasswordHasher } from "./Password.ts"
-import type { User } from "./User.ts"
+import type { User, UserId } from "./User.ts"
 import { UserRepository } from "./UserRepository.ts"
 
 /** One error for every cause, so that an answer never tells whether the account exists. */
@@ -45,22 +45,33 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
       return { user, hold }
     })
 
+    /** That who is signed in knows the password. `hold` is as for `verify`. */
+    const prove = Effect.fn("Credentials.prove")(function* (userId: UserId, password: Redacted.Redacted) {
+      // Whoever holds a session must not try passwords with it, nor keep everybody's hashing busy. A right one is given back.
+      const limitKey = `password of ${userId}`
+      yield* limiter.take("sign-in-account", limitKey)
+      const passwordHash = yield* users.findPasswordHash(userId)
+      const right = yield* Option.match(passwordHash, {
+        onNone: () => hasher.verifyNothing(password),
+        onSome: (known) => hasher.verify(password, known)
+      })
+      if (!right) return yield* new CurrentPasswordIsWrong()
+      yield* limiter.giveBack("sign-in-account", limitKey)
+      const hold = Effect.filterOrFail(
+        users.holdPasswordHash(userId),
+        (held) => Equal.equals(held, passwordHash),
+        () => new CurrentPasswordIsWrong()
+      )
+      return { hold }
+    })
+
     /** Sets a new password for whoever knows the present one, and ends the user's other sessions. */
     const change = Effect.fn("Credentials.change")(function* (
       current: { readonly user: User; readonly sessionId: SessionId },
       passwords: { readonly current: Redacted.Redacted; readonly next: Redacted.Redacted }
     ) {
       const next = yield* acceptPassword(passwords.next)
-      // Whoever holds a session must not try passwords with it, nor keep everybody's hashing busy. A right one is given back.
-      const limitKey = `password of ${current.user.id}`
-      yield* limiter.take("sign-in-account", limitKey)
-      const hash = yield* users.findPasswordHash(current.user.id)
-      const right = yield* Option.match(hash, {
-        onNone: () => hasher.verifyNothing(passwords.current),
-        onSome: (known) => hasher.verify(passwords.current, known)
-      })
-      if (!right) return yield* new CurrentPasswordIsWrong()
-      yield* limiter.giveBack("sign-in-account", limitKey)
+      yield* prove(current.user.id, passwords.current)
       const nextHash = yield* hasher.hash(next)
       yield* transaction.run(
         Effect.zipRight(
@@ -71,6 +82,6 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
       yield* Effect.logInfo("A password was changed").pipe(Effect.annotateLogs("userId", current.user.id))
     })
 
-    return { verify, change }
+    return { verify, prove, change }
   })
 }) {}

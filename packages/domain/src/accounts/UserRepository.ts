@@ -1,4 +1,5 @@
 import { Context, type Effect, type Option } from "effect"
+import type { AccountIsInUse } from "./AccountDeletionErrors.ts"
 import type { EmailIsTaken } from "./AccountErrors.ts"
 import type { Email } from "./Email.ts"
 import type { Notifications, User, UserId } from "./User.ts"
@@ -19,6 +20,8 @@ export interface UserChanges {
   readonly notifications?: Partial<Notifications>
 }
 
+export type Absence = "deleted" | "unknown"
+
 export class UserRepository extends Context.Tag("@berth/UserRepository")<
   UserRepository,
   {
@@ -35,5 +38,12 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly findByReferralCode: (code: string) => Effect.Effect<Option.Option<User>>
     readonly update: (id: UserId, changes: UserChanges) => Effect.Effect<Option.Option<User>, EmailIsTaken>
     readonly addCredits: (id: UserId, credits: number) => Effect.Effect<void>
+    /**
+     * Deletes the user and all that is his, and remembers that the id was a user's; false when there is no such user. Records of
+     * money stay under the name `formerUser`. Joins the running transaction, which has to be given up when it fails.
+     */
+    readonly remove: (id: UserId, formerUser: string) => Effect.Effect<boolean, AccountIsInUse>
+    /** Of the ids that are no user's: whether each was deleted, or was never heard of. */
+    readonly absentAmong: (ids: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, Absence>>
   }
 >() {}

@@ -30,3 +30,10 @@ export const ReconfigureInstance = {
   name: "reconfigure-instance",
   payload: Schema.Struct({ userId: UserId })
 } as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>
+
+/** Delete what an account that its owner gave up still has: its rows, its cell and its files. */
+export const RemoveAccount = {
+  queue: "tasks",
+  name: "remove-account",
+  payload: Schema.Struct({ userId: UserId })
+} as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>

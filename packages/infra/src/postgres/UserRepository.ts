@@ -11,6 +11,7 @@ import { makeLedger } from "./Ledger.ts"
 import { first } from "./Rows.ts"
 import { violates } from "./SqlErrors.ts"
 import { storableJson, storableText } from "./Storable.ts"
+import { makeUserRemoval } from "./UserRemoval.ts"
 import { toUser, UserRow } from "./UserRow.ts"
 
 const UserWithPassword = Schema.Struct({ ...UserRow.fields, passwordHash: Schema.NullOr(Schema.String) })
@@ -31,6 +32,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
 
     return UserRepository.of({
       find,
+      ...makeUserRemoval(sql),
       // `on conflict` rather than catching the violation, which would abort the transaction around it.
       insert: Effect.fn("UserRepository.insert")(function* (user: NewUser) {
         const now = yield* DateTime.now

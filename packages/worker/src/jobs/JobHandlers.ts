@@ -1,18 +1,28 @@
+import type { AccountIsInUse } from "@berth/domain/accounts/AccountDeletionErrors"
+import type { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
-import { NewAgent, type QueueName, ReconfigureInstance } from "@berth/domain/jobs/Job"
+import { NewAgent, type QueueName, ReconfigureInstance, RemoveAccount } from "@berth/domain/jobs/Job"
 import { JobIsHopeless, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import type { Effect } from "effect"
 import { reconfigureInstance } from "../instances/ReconfigureInstanceJob.ts"
+import { removeAccount } from "../accounts/RemoveAccountJob.ts"
 import { newAgent } from "../provisioning/NewAgentJob.ts"
 
 type Handler = (
   job: RunningJob
-) => Effect.Effect<void, JobIsHopeless | BackendIsUnavailable | CellIsUnavailable, AgentManager>
+) => Effect.Effect<
+  void,
+  JobIsHopeless | BackendIsUnavailable | CellIsUnavailable | AccountIsInUse,
+  AgentManager | AccountRemoval
+>
 
 /** What is done for each kind of job. */
 const handlers: Record<QueueName, ReadonlyMap<string, Handler>> = {
-  tasks: new Map([[ReconfigureInstance.name, reconfigureInstance]]),
+  tasks: new Map<string, Handler>([
+    [ReconfigureInstance.name, reconfigureInstance],
+    [RemoveAccount.name, removeAccount]
+  ]),
   provision: new Map([[NewAgent.name, newAgent]])
 }
 

@@ -4,6 +4,7 @@ import { ReconfigureInstance } from "@berth/domain/jobs/Job"
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
+import { noRemoval } from "../accounts/NoRemoval.ts"
 import { handlerOf } from "../../src/jobs/JobHandlers.ts"
 
 const job = (change: Partial<RunningJob> = {}): RunningJob => ({
@@ -25,7 +26,10 @@ describe("the job that tells a cell of its agents", () => {
     Effect.gen(function* () {
       const asked = yield* Ref.make<ReadonlyArray<string>>([])
       const reconfigure = (userId: string) => Ref.update(asked, (so) => [...so, userId])
-      yield* Effect.provide(handlerOf("tasks")(job()), Layer.mock(AgentManager, { chat, reconfigure }))
+      yield* Effect.provide(
+        handlerOf("tasks")(job()),
+        Layer.merge(noRemoval, Layer.mock(AgentManager, { chat, reconfigure }))
+      )
       assert.deepStrictEqual(yield* asked, ["usr_1"])
     })
   )
@@ -34,7 +38,10 @@ describe("the job that tells a cell of its agents", () => {
     Effect.gen(function* () {
       const reconfigure = () => new CellIsUnavailable({ reason: "it hangs" })
       const failure = yield* Effect.flip(
-        Effect.provide(handlerOf("tasks")(job()), Layer.mock(AgentManager, { chat, reconfigure }))
+        Effect.provide(
+          handlerOf("tasks")(job()),
+          Layer.merge(noRemoval, Layer.mock(AgentManager, { chat, reconfigure }))
+        )
       )
       assert.deepInclude(failure, { _tag: "CellIsUnavailable", reason: "it hangs" })
     })
@@ -43,7 +50,10 @@ describe("the job that tells a cell of its agents", () => {
   it.effect("is hopeless without an owner", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(
-        Effect.provide(handlerOf("tasks")(job({ payload: {} })), Layer.mock(AgentManager, { chat }))
+        Effect.provide(
+          handlerOf("tasks")(job({ payload: {} })),
+          Layer.merge(noRemoval, Layer.mock(AgentManager, { chat }))
+        )
       )
       assert.strictEqual(failure._tag, "JobIsHopeless")
     })
