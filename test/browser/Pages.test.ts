@@ -18,6 +18,7 @@ const site = Layer.scoped(
     const berth = yield* startBerth({
       databaseUrl: yield* freshDatabase,
       environment: {
+        ADMIN_EMAILS: `${owner.email},${other.email}`,
         LIMIT_REGISTER: "1000/1h",
         LIMIT_SIGN_IN: "1000/1h",
         // Nothing listens there: no test asks the world for its models.
@@ -29,8 +30,8 @@ const site = Layer.scoped(
   })
 )
 
-/** An administrator, who needs no plan. */
-const owner: Account = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
+/** Administrators, who need no plan. */
+const [owner, other] = [newAccount("owner"), newAccount("other")]
 
 const register = async (page: Page, { email, password }: Account) => {
   await page.locator("#register > summary").click()
@@ -45,6 +46,13 @@ const signIn = async (page: Page, { email, password }: Account) => {
   await form.getByLabel("E-mail").fill(email)
   await form.getByLabel("Password").fill(password)
   await form.getByRole("button").click()
+}
+
+/** Makes the first agent, on its page, and waits until it can be talked to. */
+const makeAgent = async (page: Page, name: string) => {
+  await page.getByLabel("Name").fill(name)
+  await page.getByRole("button", { name: "Make the agent" }).click()
+  await page.getByRole("heading", { name: `Talk to ${name}` }).waitFor()
 }
 
 const pathOf = (page: Page) => {
@@ -81,10 +89,7 @@ describeWith(browserTool, "the pages, in a browser", () => {
           await register(page, owner)
           await atPath(page, "/onboarding")
 
-          await page.getByLabel("Name").fill("Ada <b>&")
-          await page.getByRole("button", { name: "Make the agent" }).click()
-          const title = page.getByRole("heading", { name: "Talk to Ada <b>&" })
-          await title.waitFor()
+          await makeAgent(page, "Ada <b>&")
           await page.evaluate(countPieces)
           await page.getByLabel("Message").fill("Good morning, piece by piece")
           await page.keyboard.press("Enter")
@@ -213,6 +218,58 @@ describeWith(browserTool, "the pages, in a browser", () => {
         const told = page.locator("#register-status[data-kind=bad]")
         await told.waitFor()
         expect(await told.textContent()).toMatch(/e-mail/i)
+      })
+    )
+
+    it.effect("ask on where an answer broke off", () =>
+      visiting({}, async ({ page }) => {
+        await page.goto("/login?callbackUrl=/onboarding")
+        await register(page, other)
+        await atPath(page, "/onboarding")
+        await makeAgent(page, "Bea")
+        const resumed: Array<string> = []
+        await page.route("**/api/agent", async (route) => {
+          const { "last-event-id": last } = route.request().headers()
+          if (last !== undefined) {
+            resumed.push(last)
+            return route.continue()
+          }
+          const whole = await route.fetch()
+          const [first, second] = (await whole.text()).split("\n\n")
+          return route.fulfill({ response: whole, body: `${first}\n\n${second}\n\nevent: del` })
+        })
+        await page.getByLabel("Message").fill("A long way to the end of this answer")
+        await page.getByRole("button", { name: "Send" }).click()
+        await page.locator(".bubble.agent:not([aria-busy])", { hasText: "to the end of this answer" }).waitFor()
+        expect(resumed.length).toBe(1)
+        expect(resumed[0]).toMatch(/^msg_/)
+      })
+    )
+
+    it.effect("show the sessions of an account as text, and end them", () =>
+      visiting({}, async ({ page }) => {
+        const session = {
+          createdAt: "2026-01-01T00:00:00.000Z",
+          lastSeenAt: "2026-01-02T00:00:00.000Z",
+          address: "192.0.2.1"
+        }
+        const left = new Map([
+          ["ses_1", { ...session, id: "ses_1", userAgent: "This one", current: true }],
+          ["ses_2", { ...session, id: "ses_2", userAgent: "<img src=x onerror=alert(1)>", current: false }]
+        ])
+        await page.route("**/api/auth/sessions", (route) => route.fulfill({ json: { sessions: [...left.values()] } }))
+        await page.route("**/api/auth/sessions/*", (route) => {
+          left.delete(new URL(route.request().url()).pathname.split("/").at(-1) ?? "")
+          return route.fulfill({ json: { success: route.request().method() === "DELETE" } })
+        })
+        await page.goto("/login")
+        await register(page, newAccount("sessions"))
+        await atPath(page, "/dashboard")
+        const rows = page.locator("#sessions > li")
+        await rows.filter({ hasText: "<img src=x onerror=alert(1)>" }).getByRole("button").click()
+        await page.getByText("The session ended.").waitFor()
+        expect(await rows.count()).toBe(1)
+        expect(await rows.getByRole("button").count()).toBe(0)
       })
     )
 

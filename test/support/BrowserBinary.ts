@@ -39,7 +39,7 @@ const unpacked = Effect.tryPromise(async () => {
 })
 
 const runs = (binary: string) =>
-  Effect.isSuccess(Effect.tryPromise(() => promisify(execFile)(binary, ["--version"], { timeout: 30_000 })))
+  Effect.isSuccess(Effect.tryPromise(() => promisify(execFile)(binary, ["--version"], { timeout: 60_000 })))
 
 /** A Chromium that starts on this machine: the one that the packages bring (Linux on x64), else one on the PATH. */
 export const findBrowser: Effect.Effect<Option.Option<string>> = Effect.gen(function* () {

@@ -82,7 +82,10 @@ export const pricingPage = ({ error, salesEmail }: PricingPage): Html => {
     </section>
     <section aria-labelledby="how-to-buy">
       <h2 id="how-to-buy">How to buy</h2>
-      <p>Write to ${sales} and say which plan you want and the e-mail address of your account.</p>
+      <p>
+        Make an <a href="/login#register">account</a>, then write to ${sales} and say which plan you want and the e-mail
+        address of your account.
+      </p>
     </section>
   `
 }

@@ -9,7 +9,7 @@ export interface MadeAgent {
 
 const statusId = "agent-form-status"
 
-/** One key a form: sent again after a lost answer, it makes no second agent. */
+/** One key for what the form says: sent again after a lost answer, it makes no second agent. */
 let key = crypto.randomUUID()
 
 const provision = async (form: HTMLFormElement): Promise<MadeAgent> => {
@@ -52,6 +52,9 @@ export const offerAgent = (onUp: (agent: MadeAgent) => void): void => {
     const isCustom = model.value === "custom"
     if (custom !== undefined) custom.hidden = !isCustom
     if (input !== undefined) input.required = isCustom
+  })
+  find(HTMLFormElement, "#agent-form")?.addEventListener("input", () => {
+    key = crypto.randomUUID()
   })
   onSubmit("agent-form", statusId, async (form) => {
     const agent = await provision(form)

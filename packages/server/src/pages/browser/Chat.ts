@@ -133,13 +133,15 @@ export const startChat = (given?: { readonly id: string; readonly name: string }
   const name = given?.name ?? section.dataset["agentName"] ?? "Agent"
   const buttons = findAll(HTMLButtonElement, "button", form)
   const input = find(HTMLTextAreaElement, "textarea", form)
-  void attempt(statusId, buttons, () => showHistory(log, id, name))
+  const history = attempt(statusId, [], () => showHistory(log, id, name))
   form.addEventListener("submit", (event) => {
     event.preventDefault()
     const message = textIn(form, "message").trim()
     if (message === "" || buttons.some(({ disabled }) => disabled)) return
     form.reset()
-    void attempt(statusId, buttons, () => ask(log, id, name, message)).then(() => input?.focus())
+    // What was said before comes first, also when it takes its time.
+    const answered = attempt(statusId, buttons, () => history.then(() => ask(log, id, name, message)))
+    void answered.then(() => input?.focus())
   })
   // Enter sends, as in any chat; with Shift it is a line.
   input?.addEventListener("keydown", (event) => {
