@@ -27,6 +27,8 @@ import { InternalKey } from "@berth/server/http/InternalAuthHttp"
 import { MetricsText } from "@berth/server/http/MetricsHttp"
 import { WebSettings } from "@berth/server/http/WebSettings"
 import { sessionCookieName } from "@berth/server/sessions/SessionCookie"
+import { PageAssets } from "@berth/server/pages/PageAssets"
+import { PageSettings } from "@berth/server/pages/PageSettings"
 import * as UseCases from "@berth/server/UseCases"
 import * as WebListener from "@berth/server/WebListener"
 import { FetchHttpClient } from "@effect/platform"
@@ -35,7 +37,7 @@ import { randomBytes } from "node:crypto"
 import { freePort } from "./FreePort.ts"
 import { type HttpAnswer, type HttpCall, send } from "./HttpCall.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
-import { skillCatalogue, storedUser } from "./Samples.ts"
+import { pageAssets, skillCatalogue, storedUser } from "./Samples.ts"
 import * as ScriptedAgentManager from "./ScriptedAgentManager.ts"
 import * as ScriptedJobQueue from "./ScriptedJobQueue.ts"
 import * as ScriptedModels from "./ScriptedModels.ts"
@@ -175,6 +177,8 @@ const make = (options: WebAppOptions) =>
     )
     const rules = Layer.mergeAll(
       Layer.succeed(SkillCatalogue, skillCatalogue),
+      Layer.succeed(PageAssets, pageAssets),
+      Layer.succeed(PageSettings, { salesEmail: "sales@example.com" }),
       Chain.layer({
         appUrl,
         baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? noNode)),

@@ -17,6 +17,7 @@ import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
 import * as RedisRateLimiter from "@berth/infra/limits/RedisRateLimiter"
 import * as Health from "@berth/infra/postgres/Health"
 import { CannotRun, serviceVersion } from "@berth/infra/process/RunProgram"
+import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
 import * as SkillFolders from "@berth/infra/skills/SkillFolders"
 import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
@@ -33,6 +34,8 @@ import { Readiness } from "./http/HealthHttp.ts"
 import { InternalKey } from "./http/InternalAuthHttp.ts"
 import { MetricsText } from "./http/MetricsHttp.ts"
 import { WebSettings } from "./http/WebSettings.ts"
+import * as PageAssets from "./pages/PageAssets.ts"
+import { PageSettings } from "./pages/PageSettings.ts"
 import * as UseCases from "./UseCases.ts"
 import * as WebListener from "./WebListener.ts"
 
@@ -129,6 +132,19 @@ const skills = SkillFolders.layer(fileURLToPath(new URL("./skills", import.meta.
   Layer.mapError(({ message }) => new CannotRun({ reason: message }))
 )
 
+/** What the pages load, which lies beside this program. */
+const pages = (settings: Settings) =>
+  Layer.merge(
+    Layer.succeed(PageSettings, { salesEmail: settings.salesEmail }),
+    Layer.effect(
+      PageAssets.PageAssets,
+      AssetFiles.read(fileURLToPath(new URL("./pages", import.meta.url)), PageAssets.assetNames).pipe(
+        Effect.map(PageAssets.make),
+        Effect.mapError(({ message }) => new CannotRun({ reason: message }))
+      )
+    )
+  )
+
 const readiness = Layer.effect(
   Readiness,
   Effect.map(SqlClient.SqlClient, (sql) => ({
@@ -158,7 +174,8 @@ export const program = (settings: Settings) =>
       )
       const webListener = WebListener.layer({ host, port, drain }).pipe(
         Layer.provide(UseCases.web),
-        Layer.provide(webPorts(settings))
+        Layer.provide(webPorts(settings)),
+        Layer.provide(pages(settings))
       )
       const backendListener = BackendListener.layer({ host: backendHost, port: backendPort, drain }).pipe(
         Layer.provide(privately),

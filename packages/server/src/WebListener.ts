@@ -24,6 +24,8 @@ import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { hideTokens } from "./interaction/SocketCredentials.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as RateLimitsHttp from "./limits/RateLimitsHttp.ts"
+import { presentation } from "./pages/PagePresentation.ts"
+import * as PagesHttp from "./pages/PagesHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
@@ -59,7 +61,8 @@ const table = [
   ...routesOf(WebApi),
   ...HealthHttp.healthRoutes,
   ...Documentation.documentationRoutes,
-  ...AgentSocketHttp.agentSocketRoutes
+  ...AgentSocketHttp.agentSocketRoutes,
+  ...PagesHttp.pageRoutes
 ]
 
 const routes = Layer.mergeAll(
@@ -68,11 +71,19 @@ const routes = Layer.mergeAll(
     Layer.provide(middlewares)
   ),
   AgentSocketHttp.layer,
+  PagesHttp.layer,
   Documentation.layer(WebApi),
   HealthHttp.layer
 ).pipe(
   Layer.provide(SessionAuthHttp.RequestSession.Default),
-  Layer.provide(requestRules(table, { sameOrigin: true, bodyLimit: () => defaultBodyLimit, caller: CallerHttp.client }))
+  Layer.provide(
+    requestRules(table, {
+      sameOrigin: true,
+      bodyLimit: () => defaultBodyLimit,
+      caller: CallerHttp.client,
+      presentation
+    })
+  )
 )
 
 /** The public listener. */

@@ -173,6 +173,7 @@ export const Settings = Config.all({
   agentRuntime: Config.withDefault(Config.literal("process", "docker", "kubernetes")("AGENT_RUNTIME"), "process"),
   allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
   agentsDomain: text("AGENTS_DOMAIN", "agents.localhost"),
+  salesEmail: text("SALES_EMAIL", "sales@example.com"),
   worker: Config.all({
     healthPort: Config.option(Config.port("WORKER_HEALTH_PORT")),
     tasksConcurrency: positive("WORKER_TASKS_CONCURRENCY", 5),

@@ -71,16 +71,29 @@ const unavailable = ({ retryAfter }: Unavailable) =>
 
 const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
 
+/** An answer, and what it answers. */
+export interface Answered {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly route: Option.Option<KnownRoute>
+  readonly response: HttpServerResponse.HttpServerResponse
+}
+
+/** Puts an answer into the words of whoever asks; the trace's id leads from what people see to the logs. */
+export type Present = (answered: Answered, traceId: Option.Option<string>) => HttpServerResponse.HttpServerResponse
+const asItIs: Present = ({ response }) => response
+
 /**
  * What holds for every request of a listener, whatever its endpoint: its id, which paths and methods there are, the origin
  * rule, the size and type of bodies, repeated requests, and that every error is JSON.
  */
-export const requestRules = <R>(
+export const requestRules = <R, P = never>(
   table: ReadonlyArray<KnownRoute>,
   options: {
     readonly sameOrigin: boolean
     readonly bodyLimit: (path: string) => number
     readonly caller: Effect.Effect<FindCaller, never, R>
+    /** How answers look to people; as they are when absent. */
+    readonly presentation?: Effect.Effect<Present, never, P>
   }
 ) =>
   HttpLayerRouter.middleware(
@@ -92,6 +105,7 @@ export const requestRules = <R>(
       const findCaller = yield* options.caller
       const sessions = yield* Sessions
       const cookie = yield* SessionCookie
+      const present = options.presentation === undefined ? asItIs : yield* options.presentation
 
       /** Whether a request was signed in when it came, and is not any more: what it needed was deleted under its hands. */
       const hasLostItsSession = (request: HttpServerRequest.HttpServerRequest, { user }: KnownCaller) =>
@@ -179,10 +193,11 @@ export const requestRules = <R>(
             Effect.catchAllDefect(answerDefect(request, caller)),
             Effect.provideService(Caller, caller)
           )
-          const response = yield* Option.match(refuse(request, path, route), {
+          const plain = yield* Option.match(refuse(request, path, route), {
             onSome: Effect.succeed,
             onNone: () => answer
           }).pipe(Effect.annotateLogs("requestId", requestId))
+          const response = present({ request, route, response: plain }, traceId)
           yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
           return HttpServerResponse.setHeaders(inEnvelope(response, errorMembersAt(table, path), traceId), {
             ...securityHeaders,
