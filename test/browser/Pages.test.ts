@@ -1,4 +1,4 @@
-import { expect, layer } from "@effect/vitest"
+import { expect, layer, vi } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
@@ -29,6 +29,9 @@ const site = Layer.scoped(
     return { url: berth.webUrl.replace("127.0.0.1", "localhost") }
   })
 )
+
+// Longer than one step waits, so that a step that fails says so itself.
+vi.setConfig({ testTimeout: 180_000 })
 
 /** Administrators, who need no plan. */
 const [owner, other] = [newAccount("owner"), newAccount("other")]
@@ -80,47 +83,45 @@ const countPieces = readFileSync(new URL("CountPieces.page.mjs", import.meta.url
 
 describeWith(browserTool, "the pages, in a browser", () => {
   layer(Layer.merge(site, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {
-    it.effect(
-      "lead from an account over the first agent to a conversation, and out",
-      () =>
-        visiting({}, async ({ page }) => {
-          await page.goto("/onboarding")
-          expect(pathOf(page)).toBe("/login?callbackUrl=%2Fonboarding")
-          await register(page, owner)
-          await atPath(page, "/onboarding")
+    it.effect("lead from an account over the first agent to a conversation, and out", () =>
+      visiting({}, async ({ page }) => {
+        await page.goto("/onboarding")
+        expect(pathOf(page)).toBe("/login?callbackUrl=%2Fonboarding")
+        await register(page, owner)
+        await atPath(page, "/onboarding")
 
-          await makeAgent(page, "Ada <b>&")
-          await page.evaluate(countPieces)
-          await page.getByLabel("Message").fill("Good morning, piece by piece")
-          await page.keyboard.press("Enter")
-          const answer = page.locator(".bubble.agent:not([aria-busy])")
-          await answer.waitFor()
-          expect(await answer.locator("p").textContent()).toContain("Good morning, piece by piece")
-          expect(Number(await page.evaluate("pieces"))).toBeGreaterThan(3)
+        await makeAgent(page, "Ada <b>&")
+        await page.evaluate(countPieces)
+        await page.getByLabel("Message").fill("Good morning, piece by piece")
+        await page.keyboard.press("Enter")
+        const answer = page.locator(".bubble.agent:not([aria-busy])")
+        await answer.waitFor()
+        expect(await answer.locator("p").textContent()).toContain("Good morning, piece by piece")
+        expect(Number(await page.evaluate("pieces"))).toBeGreaterThan(3)
 
-          await page.getByRole("link", { name: "On to the dashboard" }).click()
-          const row = page.locator("[data-agent]")
-          expect(await row.locator("strong").textContent()).toBe("Ada <b>&")
-          await row.getByText("running", { exact: true }).waitFor()
-          await page.getByRole("button", { name: "Stop" }).click()
-          await row.getByText("stopped", { exact: true }).waitFor()
-          await page.getByRole("button", { name: "Start", exact: true }).click()
-          await row.getByText("active", { exact: true }).waitFor()
+        await page.getByRole("link", { name: "On to the dashboard" }).click()
+        const row = page.locator("[data-agent]")
+        expect(await row.locator("strong").textContent()).toBe("Ada <b>&")
+        await row.getByText("running", { exact: true }).waitFor()
+        await page.getByRole("button", { name: "Stop" }).click()
+        await row.getByText("stopped", { exact: true }).waitFor()
+        await page.getByRole("button", { name: "Start", exact: true }).click()
+        await row.getByText("active", { exact: true }).waitFor()
 
-          await page.getByRole("link", { name: "Talk to Ada <b>&" }).click()
-          await page.locator(".bubble.user", { hasText: "Good morning, piece by piece" }).waitFor()
-          await page.getByLabel("Message").fill("And again")
-          await page.getByRole("button", { name: "Send" }).click()
-          await page.locator(".bubble.agent:not([aria-busy])", { hasText: "And again" }).waitFor()
+        await page.getByRole("link", { name: "Talk to Ada <b>&" }).click()
+        await page.locator(".bubble.user", { hasText: "Good morning, piece by piece" }).waitFor()
+        await page.getByLabel("Message").fill("And again")
+        await page.getByRole("button", { name: "Send" }).click()
+        await page.locator(".bubble.agent:not([aria-busy])", { hasText: "And again" }).waitFor()
+        expect(await accessibilityFaults(page)).toEqual([])
 
-          await page.getByRole("button", { name: "Sign out" }).click()
-          await atPath(page, "/login")
-          await page.goto("/dashboard/files?error=x")
-          expect(pathOf(page)).toBe("/login?callbackUrl=%2Fdashboard%2Ffiles%3Ferror%3Dx")
-          await signIn(page, owner)
-          await atPath(page, "/dashboard/files?error=x")
-        }),
-      180_000
+        await page.getByRole("button", { name: "Sign out" }).click()
+        await atPath(page, "/login")
+        await page.goto("/dashboard/files?error=x")
+        expect(pathOf(page)).toBe("/login?callbackUrl=%2Fdashboard%2Ffiles%3Ferror%3Dx")
+        await signIn(page, owner)
+        await atPath(page, "/dashboard/files?error=x")
+      })
     )
 
     it.effect("sign in and out, and say what is wrong, without a script", () =>
