@@ -166,9 +166,10 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
       yield* sessions.remove(a.session.id)
       yield* sessions.removeByTokenHash(b.hash)
       assert.deepStrictEqual(yield* left, [...made.slice(2), foreign])
-      yield* sessions.removeAllOf(user.id, c.session.id)
+      assert.strictEqual(yield* sessions.removeAllOf(user.id, c.session.id), 2)
       assert.deepStrictEqual(yield* left, [c, foreign])
-      yield* sessions.removeAllOf(user.id)
+      assert.strictEqual(yield* sessions.removeAllOf(user.id), 1)
+      assert.strictEqual(yield* sessions.removeAllOf(user.id), 0)
       assert.deepStrictEqual(yield* left, [foreign])
 
       const lasting = yield* storedSession(other.id, after(3))

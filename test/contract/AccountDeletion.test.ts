@@ -1,6 +1,7 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { RemoveAccount } from "@berth/domain/jobs/Job"
+import { Transaction } from "@berth/domain/persistence/Transaction"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Stream } from "effect"
@@ -51,6 +52,18 @@ const jobsFor = (id: string) =>
   Effect.flatMap(
     SqlClient,
     (sql) => sql`select queue, name from outbox where name = ${RemoveAccount.name} and payload ->> 'userId' = ${id}`
+  )
+
+/** Until so many statements wait for what another one holds. */
+const untilLocked = (number: number) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    eventually(
+      Effect.zipRight(
+        sql`select pg_stat_clear_snapshot()`,
+        sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      ),
+      (waiting) => waiting.length >= number
+    )
   )
 
 const required = { status: 401, code: "reauthentication_required" }
@@ -142,16 +155,47 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
 
   it.effect("once, however many ask at the same time", () =>
     Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { run } = yield* Transaction
       const { cookie, email, id } = yield* member
       const others = yield* Effect.replicateEffect(signIn(email), 4)
-      const answers = yield* Effect.forEach([cookie, ...others], (one) => remove(one, { password }), {
-        concurrency: "unbounded"
-      })
+      // All have proved themselves, and wait for the sessions that they would end.
+      const asking = yield* run(
+        Effect.gen(function* () {
+          yield* sql`select from sessions where user_id = ${id} for update`
+          const fibers = yield* Effect.forEach([cookie, ...others], (one) => Effect.forkDaemon(remove(one)))
+          yield* untilLocked(fibers.length)
+          return fibers
+        })
+      )
+      const answers = yield* Effect.forEach(asking, Fiber.join)
       assert.deepStrictEqual(
         answers.map(({ status }) => status).toSorted((a, b) => a - b),
         [200, 401, 401, 401, 401]
       )
       assert.strictEqual((yield* jobsFor(id)).length, 1)
+    })
+  )
+
+  it.effect("and a request that finds nothing left under its hands is nobody's", () =>
+    Effect.gen(function* () {
+      const { logged, web } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const { run } = yield* Transaction
+      const owner = yield* ownerWithAgent()
+      const asking = yield* run(
+        Effect.gen(function* () {
+          yield* sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${owner.user.id}`}, 0))`
+          const fiber = yield* Effect.forkDaemon(
+            web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Too late" } })
+          )
+          yield* untilLocked(1)
+          assert.strictEqual((yield* remove(owner.cookie)).status, 200)
+          return fiber
+        })
+      )
+      assertError(yield* Fiber.join(asking), { status: 401, code: "unauthorized" })
+      assert.notInclude((yield* logged).join("\n"), "A request failed unexpectedly")
     })
   )
 

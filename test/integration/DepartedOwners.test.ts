@@ -61,6 +61,9 @@ const cleared = (cells: ScriptedCells, userId: UserId) =>
     (there) => !there
   )
 
+/** How often an owner's turn was asked for. */
+const turnsAsked = ({ steps }: KeeperProcess) => steps.filter((step) => step === "the owner's turn is asked for").length
+
 const test = <E>(
   name: string,
   body: (given: {
@@ -176,7 +179,13 @@ describe("What an owner leaves whose account was deleted", () => {
           const atOnce = yield* tryToRemoveRows(userId)
           if (!atOnce) yield* reached.goOn
           yield* removeRows(userId)
+          const asked = turnsAsked(process)
           const removing = yield* Effect.forkDaemon(process.departed.remove(userId))
+          // It waits for its turn; if it did not, it would be done too early.
+          yield* eventually(
+            Effect.sync(() => turnsAsked(process) > asked || removing.unsafePoll() !== null),
+            (isSo) => isSo
+          )
           yield* reached.goOn
           yield* Effect.timeout(Fiber.join(doing), "30 seconds")
           yield* Effect.timeout(Fiber.join(removing), "30 seconds")
