@@ -100,7 +100,7 @@ const turn = (message: string, changes: Partial<Turn> = {}): Turn => ({
 const eventually = (condition: () => boolean) =>
   Effect.sync(condition).pipe(
     Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("10 millis") }),
-    Effect.timeout("10 seconds"),
+    Effect.timeout("30 seconds"),
     Effect.asVoid
   )
 
@@ -248,7 +248,7 @@ for (const speaker of [berth])
         yield* eventually(() => backend.calls.length === 1)
         yield* Fiber.interrupt(fiber)
         yield* Effect.promise(() => backend.calls[0]?.left ?? Promise.reject(new Error("no call"))).pipe(
-          Effect.timeout("5 seconds")
+          Effect.timeout("30 seconds")
         )
         backend.script((call) => Effect.runSync(finish(call, "again")))
         expect(Chunk.size(yield* Stream.runCollect(ask("again")))).toBe(2)

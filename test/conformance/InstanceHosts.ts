@@ -107,14 +107,14 @@ export const health = (endpoint: string, token: string) =>
 export const eventually = (condition: () => boolean) =>
   Effect.sync(condition).pipe(
     Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("20 millis") }),
-    Effect.timeout("10 seconds"),
+    Effect.timeout("60 seconds"),
     Effect.asVoid
   )
 
 export const pollUntil = <E>(condition: Effect.Effect<boolean, E>) =>
   condition.pipe(
     Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("20 millis") }),
-    Effect.timeout("20 seconds"),
+    Effect.timeout("60 seconds"),
     Effect.asVoid
   )
 
@@ -126,7 +126,7 @@ export const firstExit = (driver: InstanceDriver["Type"]) =>
     yield* Effect.yieldNow()
     return Fiber.join(fiber).pipe(
       Effect.map(Option.getOrThrow),
-      Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => "no exit was told" as const })
+      Effect.timeoutFail({ duration: "60 seconds", onTimeout: () => "no exit was told" as const })
     )
   })
 

@@ -245,7 +245,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
       yield* Effect.sleep("300 millis")
       assert.deepStrictEqual(yield* Fiber.poll(waiting), Option.none())
       yield* kill(holder)
-      assert.strictEqual(yield* Effect.timeout(Fiber.join(waiting), "5 seconds"), "free")
+      assert.strictEqual(yield* Effect.timeout(Fiber.join(waiting), "30 seconds"), "free")
     })
   )
 })

@@ -60,7 +60,7 @@ describe("PasswordHasher", () => {
   it.live("leaves the main thread free", () =>
     Effect.gen(function* () {
       const { hash } = yield* PasswordHasher
-      const hashing = yield* Effect.fork(Effect.replicateEffect(hash(password), 4))
+      const hashing = yield* Effect.fork(Effect.replicateEffect(hash(password), 12))
       let turns = 0
       while ((yield* Fiber.poll(hashing))._tag === "None") {
         turns += 1

@@ -25,7 +25,7 @@ const Members = Schema.parseJson(Schema.Record({ key: Schema.String, value: Sche
 /** The members of a JSON object; none of anything else. */
 export const membersOf = (text: string) => Option.getOrElse(Schema.decodeOption(Members)(text), () => ({}))
 
-const timeLimit = "20 seconds"
+const timeLimit = "45 seconds"
 
 const piecesOf = (call: HttpCall): ReadonlyArray<string | Uint8Array> => {
   if (call.json !== undefined) return [JSON.stringify(call.json)]

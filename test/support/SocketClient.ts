@@ -38,7 +38,7 @@ const decode = Schema.decodeSync(Schema.parseJson(Schema.Record({ key: Schema.St
 const dial = ({ headers = {}, host, path, protocols = [] }: SocketCall) =>
   new WebSocket(`ws://${host}${path}`, [...protocols], { headers: { ...headers } })
 
-const limit = { duration: "20 seconds", onTimeout: () => new Error("no answer to a handshake in time") } as const
+const limit = { duration: "45 seconds", onTimeout: () => new Error("no answer to a handshake in time") } as const
 
 /** A socket that the service takes; it ends with the scope. */
 export const connect = (call: SocketCall) =>

@@ -14,8 +14,17 @@ declare module "vitest" {
   }
 }
 
-/** Nobody reads this data after a crash, so the server need not wait for the disk. */
-const settings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "300" }
+/**
+ * Nobody reads this data after a crash, so the server need not wait for the disk. And a client that falls silent while it
+ * signs in, as one that was stopped does, must not hold up whoever drops a database for the usual minute.
+ */
+const settings = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  max_connections: "300",
+  authentication_timeout: "10s"
+}
 
 const given = (name: string) => Option.filter(Option.fromNullable(process.env[name]), (value) => value.trim() !== "")
 

@@ -45,7 +45,7 @@ const listening = (directory: string) =>
     Effect.repeat({ until: (there) => there, schedule: Schedule.spaced("5 millis") }),
     Effect.zipRight(Effect.promise(() => readFile(join(directory, "cell.json"), "utf8"))),
     Effect.map(decodeAddress),
-    Effect.timeout("10 seconds")
+    Effect.timeout("30 seconds")
   )
 
 const ask = (port: number, method: string, path: string, body: unknown) =>
@@ -258,14 +258,14 @@ describe("the cell's program", () => {
         (socket) => Effect.sync(() => socket.destroy())
       )
       child.kill("SIGTERM")
-      expect(yield* Deferred.await(end).pipe(Effect.timeout("4 seconds"))).toBe(0)
+      expect(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds"))).toBe(0)
     })
   )
 
   it.scopedLive("ends itself when it holds more memory than it may", () =>
     Effect.gen(function* () {
       const { end, log } = yield* start(yield* modelBackend, { [CellEnvironment.memoryMb]: "10" })
-      expect(yield* Deferred.await(end).pipe(Effect.timeout("10 seconds"))).toBe(1)
+      expect(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds"))).toBe(1)
       expect(log()).toContain("more than the 10 MB it may")
     })
   )
@@ -276,7 +276,7 @@ describe("the cell's program", () => {
         [CellEnvironment.backendUrl]: "nonsense",
         [CellEnvironment.token]: ""
       })
-      expect(yield* Deferred.await(end).pipe(Effect.timeout("10 seconds"))).toBe(1)
+      expect(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds"))).toBe(1)
       expect(log()).toContain(CellEnvironment.backendUrl)
       expect(log()).toContain(CellEnvironment.token)
     })

@@ -66,5 +66,5 @@ export const textOf = (chunks: ReadonlyArray<ChatChunk>) =>
 export const eventually = (isSo: () => boolean) =>
   Effect.sync(isSo).pipe(
     Effect.repeat({ until: (so) => so, schedule: Schedule.spaced("10 millis") }),
-    Effect.timeoutFail({ duration: "5 seconds", onTimeout: () => new Error("it never came to that") })
+    Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => new Error("it never came to that") })
   )

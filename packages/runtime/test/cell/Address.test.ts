@@ -43,7 +43,7 @@ test("tells when it is deleted", () =>
   Effect.gen(function* () {
     const { directory, end, lost } = yield* make
     yield* Effect.promise(() => rm(directory, { recursive: true }))
-    const failure = yield* Effect.flip(Deferred.await(lost)).pipe(Effect.timeout("5 seconds"))
+    const failure = yield* Effect.flip(Deferred.await(lost)).pipe(Effect.timeout("30 seconds"))
     expect(failure._tag).toBe("AddressIsLost")
     yield* end
   }))
@@ -52,7 +52,7 @@ test("tells when another cell has taken its place, and leaves that one's address
   Effect.gen(function* () {
     const { end, file, lost } = yield* make
     yield* Effect.promise(() => writeFile(file, "another's"))
-    yield* Effect.flip(Deferred.await(lost)).pipe(Effect.timeout("5 seconds"))
+    yield* Effect.flip(Deferred.await(lost)).pipe(Effect.timeout("30 seconds"))
     yield* end
     expect(yield* Effect.promise(() => readFile(file, "utf8"))).toBe("another's")
   }))
