@@ -2,6 +2,9 @@ import { WebApi } from "@berth/api/WebApi"
 import { HttpLayerRouter } from "@effect/platform"
 import { Layer } from "effect"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
+import * as BotCheckHttp from "./accounts/BotCheckHttp.ts"
+import * as RecoveryHttp from "./accounts/RecoveryHttp.ts"
+import * as ReferralHttp from "./accounts/ReferralHttp.ts"
 import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
 import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
@@ -24,6 +27,7 @@ import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { hideTokens } from "./interaction/SocketCredentials.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as RateLimitsHttp from "./limits/RateLimitsHttp.ts"
+import * as ResetPasswordHttp from "./pages/ResetPasswordHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
@@ -33,6 +37,8 @@ import * as WalletHttp from "./signin/WalletHttp.ts"
 
 const groups = Layer.mergeAll(
   AccountsHttp.layer,
+  RecoveryHttp.layer,
+  ReferralHttp.layer,
   SignInHttp.layer,
   AccessTokensHttp.layer,
   WalletHttp.layer,
@@ -50,14 +56,16 @@ const middlewares = Layer.mergeAll(
   BearerAuthHttp.layer,
   AgentOwnerHttp.layer,
   OwnInstanceHttp.layer,
-  RateLimitsHttp.layer
+  RateLimitsHttp.layer,
+  BotCheckHttp.layer
 )
 
 const table = [
   ...routesOf(WebApi),
   ...HealthHttp.healthRoutes,
   ...Documentation.documentationRoutes,
-  ...AgentSocketHttp.agentSocketRoutes
+  ...AgentSocketHttp.agentSocketRoutes,
+  ...ResetPasswordHttp.resetPasswordRoutes
 ]
 
 const routes = Layer.mergeAll(
@@ -66,6 +74,7 @@ const routes = Layer.mergeAll(
     Layer.provide(middlewares)
   ),
   AgentSocketHttp.layer,
+  ResetPasswordHttp.layer,
   Documentation.layer(WebApi),
   HealthHttp.layer
 ).pipe(

@@ -7,6 +7,7 @@ import {
   ReferralCodeIsInvalid,
   UserIsUnknown
 } from "@berth/domain/accounts/AccountErrors"
+import { ResetTokenIsInvalid } from "@berth/domain/accounts/PasswordResets"
 import { errorBody } from "../http/ErrorBody.ts"
 
 export const EmailIsInvalidBody = errorBody(EmailIsInvalid, {
@@ -57,4 +58,11 @@ export const CurrentPasswordIsWrongBody = errorBody(CurrentPasswordIsWrong, {
   error: "Wrong password",
   message: "currentPassword: is not your password.",
   read: () => new CurrentPasswordIsWrong()
+})
+export const ResetTokenIsInvalidBody = errorBody(ResetTokenIsInvalid, {
+  status: 400,
+  code: "invalid_reset_token",
+  error: "Invalid or expired token",
+  message: "token: is not valid any more. Ask for a new link.",
+  read: () => new ResetTokenIsInvalid()
 })

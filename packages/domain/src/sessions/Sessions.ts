@@ -54,7 +54,12 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* repository.removeAllOf(userId, kept)
     })
 
-    return { open, authenticate, find, stillOpen, close, closeOthers }
+    /** Ends every session of the user. */
+    const closeAll = Effect.fn("Sessions.closeAll")(function* (userId: UserId) {
+      yield* repository.removeAllOf(userId)
+    })
+
+    return { open, authenticate, find, stillOpen, close, closeOthers, closeAll }
   })
 }) {}
 
