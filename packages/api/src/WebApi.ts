@@ -1,5 +1,7 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import { AccountsApi } from "./accounts/AccountsApi.ts"
+import { RecoveryApi } from "./accounts/RecoveryApi.ts"
+import { ReferralApi } from "./accounts/ReferralApi.ts"
 import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
 import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
@@ -16,6 +18,8 @@ import { WalletApi } from "./signin/WalletApi.ts"
 /** The public listener. */
 export class WebApi extends HttpApi.make("web")
   .add(AccountsApi)
+  .add(RecoveryApi)
+  .add(ReferralApi)
   .add(SignInApi)
   .add(AccessTokensApi)
   .add(SessionsApi)

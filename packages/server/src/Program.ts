@@ -1,4 +1,3 @@
-import { AccountRules } from "@berth/domain/accounts/AccountRules"
 import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
@@ -6,12 +5,15 @@ import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
+import * as AccountRules from "@berth/infra/composition/AccountRules"
+import * as Bots from "@berth/infra/composition/Bots"
 import * as Chain from "@berth/infra/composition/Chain"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
 import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
 import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
 import * as AccessTokens from "@berth/infra/crypto/AccessTokens"
+import * as CommonPasswords from "@berth/infra/crypto/CommonPasswords"
 import * as PasswordHasher from "@berth/infra/crypto/PasswordHasher"
 import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
 import * as RedisRateLimiter from "@berth/infra/limits/RedisRateLimiter"
@@ -70,10 +72,9 @@ const webPorts = (settings: Settings) =>
     accessTokens(settings),
     Chain.fromSettings(settings),
     Layer.succeed(AgentModels, settings.agentModels),
-    Layer.succeed(AccountRules, {
-      referralCredits: settings.referralCredits,
-      walletEmailDomain: `wallet.${settings.addresses.appUrl.hostname}`
-    }),
+    AccountRules.fromSettings(settings),
+    Bots.fromSettings(settings),
+    CommonPasswords.layer,
     // Half the threads hash at most, so that a sign-up storm leaves the rest to everybody else.
     PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
   )

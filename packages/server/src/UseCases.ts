@@ -2,6 +2,9 @@ import { AccountDeletion } from "@berth/domain/accounts/AccountDeletion"
 import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import { Accounts } from "@berth/domain/accounts/Accounts"
 import { Credentials } from "@berth/domain/accounts/Credentials"
+import { EmailVerifications } from "@berth/domain/accounts/EmailVerifications"
+import { PasswordResets } from "@berth/domain/accounts/PasswordResets"
+import { Referrals } from "@berth/domain/accounts/Referrals"
 import { Users } from "@berth/domain/accounts/Users"
 import { Wallets } from "@berth/domain/accounts/Wallets"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
@@ -23,6 +26,7 @@ import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
 import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
 import { Conversations } from "@berth/domain/interaction/Conversations"
 import { Memories } from "@berth/domain/interaction/Memories"
+import { Post } from "@berth/domain/mail/Post"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
@@ -47,9 +51,16 @@ const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
   Layer.provideMerge(WalletNonces.Default)
 )
 
+/** Accounts, and what is mailed about them. */
+const accounts = Accounts.Default.pipe(
+  Layer.provideMerge(Layer.merge(EmailVerifications.Default, PasswordResets.Default)),
+  Layer.provideMerge(Referrals.Default),
+  Layer.provide(Post.Default)
+)
+
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
-  Accounts.Default,
+  accounts,
   Layer.provide(AccountDeletion.Default, AccountRemoval.Default),
   CredentialsSignIn.Default,
   wallets,

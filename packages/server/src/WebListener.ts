@@ -2,6 +2,9 @@ import { WebApi } from "@berth/api/WebApi"
 import { HttpLayerRouter } from "@effect/platform"
 import { Layer } from "effect"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
+import * as BotCheckHttp from "./accounts/BotCheckHttp.ts"
+import * as RecoveryHttp from "./accounts/RecoveryHttp.ts"
+import * as ReferralHttp from "./accounts/ReferralHttp.ts"
 import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
 import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
@@ -36,6 +39,8 @@ import * as WalletHttp from "./signin/WalletHttp.ts"
 
 const groups = Layer.mergeAll(
   AccountsHttp.layer,
+  RecoveryHttp.layer,
+  ReferralHttp.layer,
   SignInHttp.layer,
   AccessTokensHttp.layer,
   SessionsHttp.layer,
@@ -54,7 +59,8 @@ const middlewares = Layer.mergeAll(
   BearerAuthHttp.layer,
   AgentOwnerHttp.layer,
   OwnInstanceHttp.layer,
-  RateLimitsHttp.layer
+  RateLimitsHttp.layer,
+  BotCheckHttp.layer
 )
 
 const table = [

@@ -1,5 +1,8 @@
 import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
+import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
+import { Post } from "@berth/domain/mail/Post"
 import { Layer } from "effect"
+import * as ExpiredMailedTokens from "./accounts/ExpiredMailedTokens.ts"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
 import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
 import * as Consumers from "./jobs/Consumers.ts"
@@ -17,7 +20,8 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     StuckAgents.layer,
     AbandonedTurns.layer,
     ExpiredAnswerEvents.layer(options),
+    ExpiredMailedTokens.layer,
     ExpiredSessions.layer,
     UsedWalletNonces.layer,
     ExpiredIdempotencyKeys.layer
-  )
+  ).pipe(Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))

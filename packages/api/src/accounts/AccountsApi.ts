@@ -16,6 +16,7 @@ import {
   ReferralCodeIsInvalidBody,
   UserIsUnknownBody
 } from "./AccountErrorBodies.ts"
+import { BotCheck } from "./BotCheck.ts"
 
 export const Registered = Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }).annotations({
   identifier: "Registered"
@@ -37,13 +38,22 @@ export const SettingsWithNotifications = Schema.Struct({
 
 /** POST /api/register */
 const register = HttpApiEndpoint.post("register", "/api/register")
-  .setPayload(payload({ email: Schema.String, password: SecretText, name: optionalText, referralCode: optionalText }))
+  .setPayload(
+    payload({
+      email: Schema.String,
+      password: SecretText,
+      name: optionalText,
+      referralCode: optionalText,
+      turnstileToken: optionalText
+    })
+  )
   .addSuccess(Registered)
   .addError(EmailIsInvalidBody)
   .addError(NameIsInvalidBody)
   .addError(PasswordIsRefusedBody)
   .addError(ReferralCodeIsInvalidBody)
   .addError(EmailIsTakenBody)
+  .middleware(BotCheck)
   .middleware(RegisterLimit)
 
 /** GET /api/settings */
@@ -52,7 +62,7 @@ const settings = HttpApiEndpoint.get("settings", "/api/settings")
   .addError(UserIsUnknownBody)
   .middleware(SessionAuth)
 
-/** POST /api/settings */
+/** POST /api/settings: a new e-mail address is unconfirmed until the link that is mailed there is opened. */
 const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .setPayload(payload({ name: optionalText, email: optionalText }))
   .addSuccess(Settings)
@@ -60,6 +70,7 @@ const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .addError(NameIsInvalidBody)
   .addError(EmailIsTakenBody)
   .addError(UserIsUnknownBody)
+  .addError(TooManyRequestsBody)
   .middleware(SessionAuth)
 
 /** PATCH /api/settings */
@@ -83,6 +94,7 @@ const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
   .addError(EmailIsInvalidBody)
   .addError(EmailIsTakenBody)
   .addError(UserIsUnknownBody)
+  .addError(TooManyRequestsBody)
   .middleware(SessionAuth)
 
 /** POST /api/settings/password: ends every other session of the user. */

@@ -4,8 +4,11 @@ import { Transaction } from "../persistence/Transaction.ts"
 import type { SessionId } from "../sessions/Session.ts"
 import { Sessions } from "../sessions/Sessions.ts"
 import { CurrentPasswordIsWrong } from "./AccountErrors.ts"
+import { choosePassword } from "./ChoosePassword.ts"
+import { CommonPasswords } from "./CommonPasswords.ts"
 import { parseEmail } from "./Email.ts"
-import { acceptPassword, PasswordHasher } from "./Password.ts"
+import { MailedTokenRepository } from "./MailedTokenRepository.ts"
+import { PasswordHasher } from "./Password.ts"
 import type { User, UserId } from "./User.ts"
 import { UserRepository } from "./UserRepository.ts"
 
@@ -17,6 +20,8 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
   effect: Effect.gen(function* () {
     const users = yield* UserRepository
     const hasher = yield* PasswordHasher
+    const common = yield* CommonPasswords
+    const mailed = yield* MailedTokenRepository
     const sessions = yield* Sessions
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
@@ -65,19 +70,21 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
       return { hold }
     })
 
-    /** Sets a new password for whoever knows the present one, and ends the user's other sessions. */
+    /** Sets a new password for whoever knows the present one, ends the user's other sessions and takes back a mailed link for another. */
     const change = Effect.fn("Credentials.change")(function* (
       current: { readonly user: User; readonly sessionId: SessionId },
       passwords: { readonly current: Redacted.Redacted; readonly next: Redacted.Redacted }
     ) {
-      const next = yield* acceptPassword(passwords.next)
+      const next = yield* choosePassword(common, passwords.next)
       yield* prove(current.user.id, passwords.current)
       const nextHash = yield* hasher.hash(next)
       yield* transaction.run(
-        Effect.zipRight(
-          users.setPasswordHash(current.user.id, nextHash),
-          sessions.closeOthers(current.user.id, current.sessionId)
-        )
+        users
+          .setPasswordHash(current.user.id, nextHash)
+          .pipe(
+            Effect.zipRight(mailed.forget(current.user.id, "password-reset")),
+            Effect.zipRight(sessions.closeOthers(current.user.id, current.sessionId))
+          )
       )
       yield* Effect.logInfo("A password was changed").pipe(Effect.annotateLogs("userId", current.user.id))
     })

@@ -27,6 +27,8 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
   {
     readonly insert: (user: NewUser) => Effect.Effect<User, EmailIsTaken>
     readonly find: (id: UserId) => Effect.Effect<Option.Option<User>>
+    /** The same, and until the running transaction ends nobody else holds or changes him. */
+    readonly hold: (id: UserId) => Effect.Effect<Option.Option<User>>
     readonly findByEmail: (
       email: Email
     ) => Effect.Effect<Option.Option<{ readonly user: User; readonly passwordHash: Option.Option<string> }>>
@@ -34,9 +36,12 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly findPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
     /** The same, and it stays as it is until the running transaction ends. */
     readonly holdPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
-    readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<void>
+    /** False when there is no such user. */
+    readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<boolean>
     readonly findByReferralCode: (code: string) => Effect.Effect<Option.Option<User>>
     readonly update: (id: UserId, changes: UserChanges) => Effect.Effect<Option.Option<User>, EmailIsTaken>
+    /** The user's present address is confirmed to be his, since now. */
+    readonly markEmailVerified: (id: UserId) => Effect.Effect<void>
     readonly addCredits: (id: UserId, credits: number) => Effect.Effect<void>
     /**
      * Deletes the user and all that is his, and remembers that the id was a user's; false when there is no such user. Records of

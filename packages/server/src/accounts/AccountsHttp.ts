@@ -28,7 +28,12 @@ export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
         )
         .handle("settings", () => Effect.map(CurrentUser, ({ user }) => settingsOf(user)))
         .handle("changeSettings", ({ payload }) =>
-          Effect.flatMap(CurrentUser, ({ user }) => Effect.map(accounts.changeSettings(user.id, payload), settingsOf))
+          Effect.flatMap(CurrentUser, ({ user }) =>
+            Effect.map(
+              Effect.tapErrorTag(accounts.changeSettings(user.id, payload), "TooManyRequests", tellRetryAfter),
+              settingsOf
+            )
+          )
         )
         .handle("patchSettings", ({ payload: { name, notifications } }) =>
           Effect.flatMap(CurrentUser, ({ user }) =>

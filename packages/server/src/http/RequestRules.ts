@@ -166,7 +166,9 @@ export const requestRules = <R, P = never>(
                 })
           )
         }
-        if (options.sameOrigin && !isOwnOrigin(request.method, request.headers["origin"], appUrl))
+        const origin = request.headers["origin"]
+        const isExcused = origin === "null" && route.value.opaqueOrigin === true
+        if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, origin, appUrl))
           return Option.some(errorResponse(OriginIsForeignBody, new OriginIsForeign()))
         return Option.none()
       }
@@ -201,6 +203,8 @@ export const requestRules = <R, P = never>(
           yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
           return HttpServerResponse.setHeaders(inEnvelope(response, errorMembersAt(table, path), traceId), {
             ...securityHeaders,
+            // A page may say more than what holds for all.
+            ...response.headers,
             "x-request-id": requestId
           })
         })

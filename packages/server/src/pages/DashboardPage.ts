@@ -14,7 +14,7 @@ import {
 import { agentForm, subscriptionIsNeeded } from "./AgentForm.ts"
 import { chatPanel } from "./ChatPanel.ts"
 import { type Html, html } from "./Html.ts"
-import { status } from "./Layout.ts"
+import { outcome, status } from "./Layout.ts"
 
 export interface DashboardPage {
   readonly user: User
@@ -25,6 +25,10 @@ export interface DashboardPage {
   readonly wallets: ReadonlyArray<Wallet>
   readonly models: ReadonlyArray<string>
   readonly appUrl: URL
+  /** The code of what went wrong on the way here. */
+  readonly error: string | null
+  /** The code of what was done on the way here. */
+  readonly notice: string | null
 }
 
 const agentRow = ({ id, model, name, status: state }: Agent): Html => html`
@@ -83,7 +87,7 @@ const chat = (chosen: Agent): Html => html`
 /** `/dashboard`: everything that is the user's. */
 export const dashboardPage = (page: DashboardPage): Html => html`
   <h1>Dashboard</h1>
-  ${Option.match(page.chosen, { onNone: () => null, onSome: chat })} ${agentsSection(page)} ${accountSection(page.user)}
-  ${notificationsSection(page.user.notifications)} ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection}
-  ${deletionSection}
+  ${outcome(page)} ${Option.match(page.chosen, { onNone: () => null, onSome: chat })} ${agentsSection(page)}
+  ${accountSection(page.user)} ${notificationsSection(page.user.notifications)}
+  ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection} ${deletionSection}
 `

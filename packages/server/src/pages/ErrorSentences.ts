@@ -12,6 +12,7 @@ const signIn: Readonly<Record<string, string>> = {
   wallet_sign_in_refused: "The wallet's signature was not accepted. Try again.",
   chain_unreachable: "The signature cannot be checked at the moment, because the chain does not answer.",
   foreign_origin: "The form came from another site. Use the one on this page.",
+  invalid_link: "This link is not valid any more. Ask for a new one.",
   invalid_request: "Something is missing. Fill in every field.",
   unavailable: "The service is not available at the moment. Try again in a minute."
 }
@@ -31,5 +32,15 @@ const sentence = (known: Readonly<Record<string, string>>, general: string) => (
 
 /** A code from the address of the sign-in page as a sentence; a code that is not known is never shown. */
 export const signInError = sentence(signIn, "That did not work. Try again.")
+/** What has been done on the way to a page, by the code in its `notice` parameter. */
+const notices: Readonly<Record<string, string>> = {
+  email_verified: "Your e-mail address is confirmed.",
+  password_reset: "Your password is changed. Sign in with the new one."
+}
+
+/** A code from the address of a page as a sentence; nothing is said of one that is not known. */
+export const noticeOf = (code: string | null): string | undefined =>
+  code !== null && Object.hasOwn(notices, code) ? notices[code] : undefined
+
 /** The same of the pages that a checkout leads back to. */
 export const shopError = sentence(shop, "The checkout did not work; nothing was charged.")

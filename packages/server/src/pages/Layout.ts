@@ -1,5 +1,6 @@
 import { HttpServerResponse } from "@effect/platform"
 import type { Context } from "effect"
+import { noticeOf, signInError } from "./ErrorSentences.ts"
 import { type Content, type Html, html } from "./Html.ts"
 import type { AssetName, PageAssets } from "./PageAssets.ts"
 import { pageHeaders } from "./PageHeaders.ts"
@@ -76,6 +77,13 @@ export const pageResponse = (
 
 /** A sentence that is read out as soon as the page is there. */
 export const alert = (content: Content): Html => html`<p class="alert" role="alert">${content}</p>`
+
+/** How it went on the way to a page, by the codes in its address. */
+export const outcome = (codes: { readonly error: string | null; readonly notice: string | null }): Html => {
+  const [wrong, done] = [signInError(codes.error), noticeOf(codes.notice)]
+  return html`${wrong !== undefined && alert(wrong)}
+  ${done !== undefined && html`<p class="notice" role="status">${done}</p>`}`
+}
 
 /** What a script says of an action, next to what was done; it is read out when it changes. */
 export const status = (id: string): Html => html`<p class="status" id="${id}" role="status" hidden></p>`

@@ -1,5 +1,4 @@
-import { alert, status, withScript } from "./Layout.ts"
-import { signInError } from "./ErrorSentences.ts"
+import { outcome, status, withScript } from "./Layout.ts"
 import { type Html, html } from "./Html.ts"
 
 export interface LoginPage {
@@ -7,6 +6,8 @@ export interface LoginPage {
   readonly callbackUrl: string
   /** The code of what went wrong before. */
   readonly error: string | null
+  /** The code of what was done before. */
+  readonly notice: string | null
   /** Where people reach the service: a wallet's message names it. */
   readonly appUrl: URL
 }
@@ -89,13 +90,10 @@ const forgotten = html`
 `
 
 /** `/login`: every way in, and the way to an account. */
-export const loginPage = ({ appUrl, callbackUrl, error }: LoginPage): Html => {
-  const sentence = signInError(error)
-  return html`
-    <div class="narrow">
-      <h1>Sign in</h1>
-      ${sentence !== undefined && alert(sentence)} ${credentials(callbackUrl)} ${forgotten} ${registration}
-      ${otherWays(callbackUrl, appUrl)}
-    </div>
-  `
-}
+export const loginPage = ({ appUrl, callbackUrl, error, notice }: LoginPage): Html => html`
+  <div class="narrow">
+    <h1>Sign in</h1>
+    ${outcome({ error, notice })} ${credentials(callbackUrl)} ${forgotten} ${registration}
+    ${otherWays(callbackUrl, appUrl)}
+  </div>
+`

@@ -31,6 +31,10 @@ const signOutForm = "/api/auth/signout"
 const isForm = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   (headers["content-type"] ?? "").toLowerCase().startsWith("application/x-www-form-urlencoded")
 
+/** Pages that tell by themselves what was wrong. */
+const isPage = ({ headers }: HttpServerResponse.HttpServerResponse) =>
+  (headers["content-type"] ?? "").startsWith("text/html")
+
 /** Whether a person reads the answer as a page: at a path of the pages always, at an unknown one when a browser asks. */
 const isRead = ({ request, route }: Answered) =>
   Option.match(route, {
@@ -73,7 +77,9 @@ export const presentation = Effect.gen(function* () {
   const assets = yield* PageAssets
   const present: Present = (answered, traceId) =>
     Option.getOrElse(afterForm(appUrl, answered), () =>
-      answered.response.status >= 400 && isRead(answered) ? asPage(assets, answered, traceId) : answered.response
+      answered.response.status >= 400 && !isPage(answered.response) && isRead(answered)
+        ? asPage(assets, answered, traceId)
+        : answered.response
     )
   return present
 })

@@ -18,6 +18,7 @@ import { PageAssets } from "./PageAssets.ts"
 import { PageSettings } from "./PageSettings.ts"
 import { pageResponse } from "./Layout.ts"
 import { pricingPage } from "./PricingPage.ts"
+import * as ResetPasswordHttp from "./ResetPasswordHttp.ts"
 
 const paths = {
   front: "/",
@@ -28,7 +29,11 @@ const paths = {
   pricing: "/pricing"
 } as const
 
-export const pageRoutes = [...Object.values(paths).map((path) => plainRoute("GET", path)), ...AssetsHttp.assetRoutes]
+export const pageRoutes = [
+  ...Object.values(paths).map((path) => plainRoute("GET", path)),
+  ...ResetPasswordHttp.resetPasswordRoutes,
+  ...AssetsHttp.assetRoutes
+]
 
 /** Whose answer depends on who asks is kept by nobody. */
 const leadTo = (path: string) =>
@@ -70,9 +75,10 @@ const pages = HttpLayerRouter.use((router) =>
       const query = queryOf(yield* HttpServerRequest.HttpServerRequest)
       const callbackUrl = callbackPath(query.get("callbackUrl") ?? undefined, appUrl)
       const error = query.get("error")
+      const notice = query.get("notice")
       const isSignedIn = Option.isSome(yield* signedIn)
       if (isSignedIn && error === null) return leadTo(callbackUrl)
-      const main = loginPage({ appUrl, callbackUrl, error })
+      const main = loginPage({ appUrl, callbackUrl, error, notice })
       return pageResponse(assets, { title: "Sign in", main, script: "login.js", isSignedIn, path: paths.login })
     })
 
@@ -86,7 +92,9 @@ const pages = HttpLayerRouter.use((router) =>
           chosen: Array.findFirst(owned, ({ id }) => id === query.get("agent")),
           wallets: yield* wallets.listOf(user.id),
           models,
-          appUrl
+          appUrl,
+          error: query.get("error"),
+          notice: query.get("notice")
         })
         return pageResponse(assets, {
           title: "Dashboard",
@@ -140,4 +148,4 @@ const pages = HttpLayerRouter.use((router) =>
 )
 
 /** The pages for people, and what they load. */
-export const layer = Layer.merge(pages, AssetsHttp.layer)
+export const layer = Layer.mergeAll(pages, ResetPasswordHttp.layer, AssetsHttp.layer)

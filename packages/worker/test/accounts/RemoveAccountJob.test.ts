@@ -6,6 +6,7 @@ import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { handlerOf } from "../../src/jobs/JobHandlers.ts"
+import { noMail } from "../jobs/NoMail.ts"
 
 const job = (changes: Partial<RunningJob> = {}): RunningJob => ({
   id: "job_1",
@@ -32,7 +33,8 @@ const run = (
         outcome,
         Effect.sync(() => done.push(what))
       )
-    const layers = Layer.merge(
+    const layers = Layer.mergeAll(
+      noMail,
       Layer.succeed(AccountRemoval, AccountRemoval.make({ remove: (id) => step(`rows of ${id}`, steps.rows) })),
       Layer.mock(AgentManager, { chat: () => Stream.empty, remove: (id) => step(`cell of ${id}`, steps.cell) })
     )
