@@ -4,5 +4,7 @@ const defaultCallback = "/dashboard"
 export const callbackPath = (asked: string | undefined, appUrl: URL): string => {
   if (asked === undefined || asked === "" || !URL.canParse(asked, appUrl.origin)) return defaultCallback
   const url = new URL(asked, appUrl.origin)
-  return url.origin === appUrl.origin ? `${url.pathname}${url.search}${url.hash}` : defaultCallback
+  const path = `${url.pathname}${url.search}${url.hash}`
+  // A path that begins with two slashes is a host's name to whoever follows it.
+  return url.origin === appUrl.origin && !path.startsWith("//") ? path : defaultCallback
 }
