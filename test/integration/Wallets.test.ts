@@ -3,6 +3,8 @@ import { WalletIsTaken } from "@berth/domain/accounts/WalletErrors"
 import { WalletRepository } from "@berth/domain/accounts/WalletRepository"
 import { Wallets } from "@berth/domain/accounts/Wallets"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { LinkedIdentities } from "@berth/domain/signin/LinkedIdentities"
+import * as PostgresLinkedIdentityRepository from "@berth/infra/postgres/LinkedIdentityRepository"
 import * as PostgresTransaction from "@berth/infra/postgres/PostgresTransaction"
 import * as PostgresUserRepository from "@berth/infra/postgres/UserRepository"
 import * as PostgresWalletRepository from "@berth/infra/postgres/WalletRepository"
@@ -16,7 +18,11 @@ import * as TestSecrets from "../support/TestSecrets.ts"
 const ports = Layer.mergeAll(
   PostgresUserRepository.layer,
   PostgresTransaction.layer,
-  Layer.succeed(AccountRules, { referralCredits: 1, walletEmailDomain: "wallet.example.com" })
+  Layer.succeed(AccountRules, {
+    referralCredits: 1,
+    walletEmailDomain: "wallet.example.com",
+    socialEmailDomain: "social.example.com"
+  })
 ).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
 
 /** Between looking and writing there is time for everybody else to look. */
@@ -29,7 +35,12 @@ const slowRepository = Layer.effect(
   }))
 ).pipe(Layer.provide(PostgresWalletRepository.layer))
 
-const Live = Wallets.Default.pipe(Layer.provideMerge(slowRepository), Layer.provideMerge(ports))
+const Live = Wallets.Default.pipe(
+  Layer.provide(LinkedIdentities.Default),
+  Layer.provide(PostgresLinkedIdentityRepository.layer),
+  Layer.provideMerge(slowRepository),
+  Layer.provideMerge(ports)
+)
 
 const newAddress = Effect.sync(() => WalletAddress.make(newKey().address))
 

@@ -9,7 +9,9 @@ import { requestErrors } from "./http/RequestErrors.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
+import { OAuthApi } from "./signin/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
+import { SocialIdentityApi } from "./signin/SocialIdentityApi.ts"
 import { WalletApi } from "./signin/WalletApi.ts"
 
 /** The public listener. */
@@ -18,6 +20,8 @@ export class WebApi extends HttpApi.make("web")
   .add(SignInApi)
   .add(AccessTokensApi)
   .add(WalletApi)
+  .add(OAuthApi)
+  .add(SocialIdentityApi)
   .add(GatingApi)
   .add(AgentsApi)
   .add(AgentConfigApi)

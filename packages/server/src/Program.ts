@@ -7,6 +7,7 @@ import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as Chain from "@berth/infra/composition/Chain"
+import * as Identity from "@berth/infra/composition/Identity"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
 import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
@@ -66,10 +67,12 @@ const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
     Chain.fromSettings(settings),
+    Identity.fromSettings(settings),
     Layer.succeed(AgentModels, settings.agentModels),
     Layer.succeed(AccountRules, {
       referralCredits: settings.referralCredits,
-      walletEmailDomain: `wallet.${settings.addresses.appUrl.hostname}`
+      walletEmailDomain: `wallet.${settings.addresses.appUrl.hostname}`,
+      socialEmailDomain: `social.${settings.addresses.appUrl.hostname}`
     }),
     // Half the threads hash at most, so that a sign-up storm leaves the rest to everybody else.
     PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })

@@ -28,7 +28,9 @@ import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
+import * as OAuthHttp from "./signin/OAuthHttp.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
+import * as SocialIdentityHttp from "./signin/SocialIdentityHttp.ts"
 import * as WalletHttp from "./signin/WalletHttp.ts"
 
 const groups = Layer.mergeAll(
@@ -36,6 +38,8 @@ const groups = Layer.mergeAll(
   SignInHttp.layer,
   AccessTokensHttp.layer,
   WalletHttp.layer,
+  OAuthHttp.layer,
+  SocialIdentityHttp.layer,
   GatingHttp.layer,
   AgentsHttp.layer,
   AgentConfigHttp.layer,

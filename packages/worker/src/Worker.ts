@@ -6,6 +6,7 @@ import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as StuckAgents from "./jobs/StuckAgents.ts"
 import * as ExpiredIdempotencyKeys from "./limits/ExpiredIdempotencyKeys.ts"
 import * as ExpiredSessions from "./sessions/ExpiredSessions.ts"
+import * as UsedOAuthStates from "./signin/UsedOAuthStates.ts"
 import * as UsedWalletNonces from "./signin/UsedWalletNonces.ts"
 
 /** Everything a worker does, over the domain's ports: the jobs, and what has to be looked after now and again. */
@@ -18,5 +19,6 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     ExpiredAnswerEvents.layer(options),
     ExpiredSessions.layer,
     UsedWalletNonces.layer,
+    UsedOAuthStates.layer,
     ExpiredIdempotencyKeys.layer
   )

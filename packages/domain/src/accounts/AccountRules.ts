@@ -8,5 +8,7 @@ export class AccountRules extends Context.Tag("@berth/AccountRules")<
     readonly referralCredits: number
     /** The domain of wallet-derived addresses; nobody registers there by password. */
     readonly walletEmailDomain: string
+    /** The domain of the addresses of who comes by social identity; nobody registers there either. */
+    readonly socialEmailDomain: string
   }
 >() {}

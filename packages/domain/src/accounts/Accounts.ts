@@ -2,13 +2,15 @@ import { Effect, Option, Redacted } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
+import type { SessionId } from "../sessions/Session.ts"
+import { Sessions } from "../sessions/Sessions.ts"
 import { EmailIsInvalid, NameIsInvalid, ReferralCodeIsInvalid, UserIsUnknown } from "./AccountErrors.ts"
 import { AccountRules } from "./AccountRules.ts"
 import { parseDisplayName } from "./DisplayName.ts"
-import { type Email, emailKey, parseEmail } from "./Email.ts"
+import { type Email, isInDomain, parseEmail } from "./Email.ts"
 import { acceptPassword, PasswordHasher } from "./Password.ts"
 import { parseReferralCode, referralCodeFrom } from "./Referral.ts"
-import { type Notifications, UserId } from "./User.ts"
+import { type Notifications, type User, UserId } from "./User.ts"
 import { type UserChanges, UserRepository } from "./UserRepository.ts"
 
 export interface Registration {
@@ -33,10 +35,13 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
     const tokens = yield* Tokens
     const transaction = yield* Transaction
     const rules = yield* AccountRules
+    const sessions = yield* Sessions
 
+    const isOurs = (email: Email) =>
+      isInDomain(email, rules.walletEmailDomain) || isInDomain(email, rules.socialEmailDomain)
     const readEmail = (text: string) =>
       Option.match(
-        Option.filter(parseEmail(text), (email) => !isWalletEmail(email, rules.walletEmailDomain)),
+        Option.filter(parseEmail(text), (email) => !isOurs(email)),
         { onNone: () => Effect.fail(new EmailIsInvalid()), onSome: Effect.succeed }
       )
     const readName = (text: string) =>
@@ -75,18 +80,25 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
       return user
     })
 
-    const changeSettings = Effect.fn("Accounts.changeSettings")(function* (id: UserId, change: SettingsChange) {
+    const changeSettings = Effect.fn("Accounts.changeSettings")(function* (
+      { sessionId, user: { id } }: { readonly user: User; readonly sessionId: SessionId },
+      change: SettingsChange
+    ) {
       const changes: UserChanges = {
         ...(change.name === undefined ? {} : { name: yield* readName(change.name) }),
         ...(change.email === undefined ? {} : { email: yield* readEmail(change.email) }),
         ...(change.notifications === undefined ? {} : { notifications: change.notifications })
       }
-      const user = yield* users.update(id, changes)
-      return yield* Effect.mapError(user, () => new UserIsUnknown())
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          const user = yield* Effect.mapError(yield* users.update(id, changes), () => new UserIsUnknown())
+          // Mails with ways into the account go to this address.
+          if (change.email !== undefined) yield* sessions.hold(sessionId)
+          return user
+        })
+      )
     })
 
     return { register, changeSettings }
   })
 }) {}
-
-const isWalletEmail = (email: Email, domain: string) => emailKey(email).endsWith(`@${domain.toLowerCase()}`)

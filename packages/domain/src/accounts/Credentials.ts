@@ -6,7 +6,7 @@ import { Sessions } from "../sessions/Sessions.ts"
 import { CurrentPasswordIsWrong } from "./AccountErrors.ts"
 import { parseEmail } from "./Email.ts"
 import { acceptPassword, PasswordHasher } from "./Password.ts"
-import type { User } from "./User.ts"
+import type { User, UserId } from "./User.ts"
 import { UserRepository } from "./UserRepository.ts"
 
 /** One error for every cause, so that an answer never tells whether the account exists. */
@@ -63,14 +63,20 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
       yield* limiter.giveBack("sign-in-account", limitKey)
       const nextHash = yield* hasher.hash(next)
       yield* transaction.run(
-        Effect.zipRight(
-          users.setPasswordHash(current.user.id, nextHash),
-          sessions.closeOthers(current.user.id, current.sessionId)
-        )
+        Effect.gen(function* () {
+          yield* users.setPasswordHash(current.user.id, nextHash)
+          yield* sessions.hold(current.sessionId)
+          yield* sessions.closeOthers(current.user.id, current.sessionId)
+        })
       )
       yield* Effect.logInfo("A password was changed").pipe(Effect.annotateLogs("userId", current.user.id))
     })
 
-    return { verify, change }
+    /** Nobody gets in by a password any more until one is set again. */
+    const forget = Effect.fn("Credentials.forget")(function* (userId: UserId) {
+      yield* users.removePasswordHash(userId)
+    })
+
+    return { verify, change, forget }
   })
 }) {}

@@ -31,6 +31,11 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly findPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
     /** The same, and it stays as it is until the running transaction ends. */
     readonly holdPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
+    /** The account of an address, which nobody else changes until the running transaction ends. */
+    readonly holdByEmail: (email: Email) => Effect.Effect<Option.Option<User>>
+    /** Someone has proved that the account's present address is his. */
+    readonly markEmailVerified: (id: UserId) => Effect.Effect<void>
+    readonly removePasswordHash: (id: UserId) => Effect.Effect<void>
     readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<void>
     readonly findByReferralCode: (code: string) => Effect.Effect<Option.Option<User>>
     readonly update: (id: UserId, changes: UserChanges) => Effect.Effect<Option.Option<User>, EmailIsTaken>

@@ -20,6 +20,10 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
     /** Those of the sessions that have not ended. */
     readonly stillOpen: (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) => Effect.Effect<ReadonlySet<SessionId>>
     readonly renew: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<void>
+    /** False when there is no such session any more. */
+    readonly extend: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<boolean>
+    /** Whether the session is there and unexpired; if it is, nobody ends it until the running transaction does. */
+    readonly hold: (id: SessionId, now: DateTime.Utc) => Effect.Effect<boolean>
     readonly remove: (id: SessionId) => Effect.Effect<void>
     readonly removeByTokenHash: (tokenHash: string) => Effect.Effect<void>
     readonly removeAllOf: (userId: UserId, except?: SessionId) => Effect.Effect<void>

@@ -3,6 +3,7 @@ import type { UserId } from "../accounts/User.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
+import { NotSignedIn } from "./SessionErrors.ts"
 import { SessionRepository } from "./SessionRepository.ts"
 
 /** Server-side sign-in sessions: the client holds a random token, the server its hash. */
@@ -13,14 +14,14 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     const ids = yield* IdGenerator
 
     /** A new session and its token, which is told this once. */
-    const open = Effect.fn("Sessions.open")(function* (userId: UserId) {
+    const open = Effect.fn("Sessions.open")(function* (userId: UserId, lifetime: Duration.Duration = sessionLifetime) {
       const now = yield* DateTime.now
       const token = yield* tokens.make
       const session: Session = {
         id: SessionId.make(yield* ids.next("ses")),
         userId,
         createdAt: now,
-        expiresAt: DateTime.addDuration(now, sessionLifetime)
+        expiresAt: DateTime.addDuration(now, lifetime)
       }
       yield* repository.insert(session, tokens.hash(token))
       return { token, session }
@@ -49,12 +50,35 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* repository.removeByTokenHash(tokens.hash(token))
     })
 
+    /** Ends the session, wherever it is in use. */
+    const end = Effect.fn("Sessions.end")(function* (id: SessionId) {
+      yield* repository.remove(id)
+    })
+
+    const closeAll = Effect.fn("Sessions.closeAll")(function* (userId: UserId) {
+      yield* repository.removeAllOf(userId)
+    })
+
+    /** From now on the session lives for so long; none when it has ended. */
+    const extend = Effect.fn("Sessions.extend")(function* (id: SessionId, lifetime: Duration.Duration) {
+      const expiresAt = DateTime.addDuration(yield* DateTime.now, lifetime)
+      return (yield* repository.extend(id, expiresAt)) ? Option.some(expiresAt) : Option.none()
+    })
+
+    /**
+     * Fails when the session has ended since it was shown, and else keeps it until the running transaction ends. For what
+     * adds a way into the account, last in its transaction: who shuts all ways in looks at the sessions first.
+     */
+    const hold = Effect.fn("Sessions.hold")(function* (id: SessionId) {
+      if (!(yield* repository.hold(id, yield* DateTime.now))) return yield* new NotSignedIn()
+    })
+
     /** Ends every session of the user but this one. */
     const closeOthers = Effect.fn("Sessions.closeOthers")(function* (userId: UserId, kept: SessionId) {
       yield* repository.removeAllOf(userId, kept)
     })
 
-    return { open, authenticate, find, stillOpen, close, closeOthers }
+    return { open, authenticate, find, stillOpen, close, closeOthers, closeAll, end, extend, hold }
   })
 }) {}
 

@@ -77,6 +77,20 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
       renew: Effect.fn("SessionRepository.renew")(function* (id: SessionId, expiresAt: DateTime.Utc) {
         yield* sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`.pipe(Effect.orDie)
       }),
+      extend: Effect.fn("SessionRepository.extend")(function* (id: SessionId, expiresAt: DateTime.Utc) {
+        const extended = yield* affected(
+          sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`
+        ).pipe(Effect.orDie)
+        return extended === 1
+      }),
+      hold: Effect.fn("SessionRepository.hold")(function* (id: SessionId, now: DateTime.Utc) {
+        const row = yield* sql`
+          select id from sessions where id = ${storableText(id)} and expires_at > ${DateTime.toDate(now)} for share`.pipe(
+          first(Open),
+          Effect.orDie
+        )
+        return Option.isSome(row)
+      }),
       remove: Effect.fn("SessionRepository.remove")(function* (id: SessionId) {
         yield* sql`delete from sessions where id = ${storableText(id)}`.pipe(Effect.orDie)
       }),
