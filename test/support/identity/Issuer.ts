@@ -1,12 +1,12 @@
 import { Effect, type Scope } from "effect"
 import {
   calculateJwkThumbprint,
+  CompactSign,
   type CryptoKey,
   exportJWK,
   generateKeyPair,
   type JWK,
-  type JWTPayload,
-  SignJWT
+  type JWTPayload
 } from "jose"
 import type { IncomingMessage } from "node:http"
 import { formOf, json, misbehave, type Misbehaviour, served } from "./Served.ts"
@@ -28,9 +28,13 @@ export const newSigningKey = async (alg = "RS256"): Promise<SigningKey> => {
 /** A token of a key, with what its header says by default. */
 export const tokenBy = (
   { alg, kid, privateKey }: SigningKey,
-  claims: JWTPayload,
+  claims: Readonly<Record<string, unknown>>,
   header: Readonly<Record<string, string>> = {}
-): Promise<string> => new SignJWT(claims).setProtectedHeader({ alg, kid, ...header }).sign(privateKey)
+): Promise<string> =>
+  // Not as a JWT, whose claims the library checks: some networks write numbers where the standard has text.
+  new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+    .setProtectedHeader({ alg, kid, ...header })
+    .sign(privateKey)
 
 /** A token that nobody signed. */
 export const unsignedToken = (claims: JWTPayload): string =>

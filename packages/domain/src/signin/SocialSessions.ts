@@ -70,6 +70,11 @@ export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/Soc
       return yield* Effect.mapError(next, () => new RefreshTokenIsInvalid())
     })
 
-    return { open, authenticate, refresh }
+    const close = Effect.fn("SocialSessions.close")(function* (token: Redacted.Redacted) {
+      const id = yield* repository.find(tokens.hash(token), yield* DateTime.now)
+      yield* Option.match(id, { onNone: () => Effect.void, onSome: sessions.end })
+    })
+
+    return { open, authenticate, refresh, close }
   })
 }) {}
