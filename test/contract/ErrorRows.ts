@@ -6,12 +6,14 @@ import { aiRows } from "./rows/AiRows.ts"
 import { deprecatedRows } from "./rows/DeprecatedRows.ts"
 import { instanceRows } from "./rows/InstanceRows.ts"
 import { interactionRows } from "./rows/InteractionRows.ts"
+import { socialIdentityRows } from "./rows/SocialIdentityRows.ts"
 import { walletRows } from "./rows/WalletRows.ts"
 
 /** The specification's table of errors, for the routes that there are. */
 export const errorRows: ReadonlyArray<ErrorRow> = [
   ...accountRows,
   ...walletRows,
+  ...socialIdentityRows,
   ...agentRows,
   ...agentDetailRows,
   ...instanceRows,

@@ -41,7 +41,7 @@ export const useUpUnits = ({ user }: SignedIn) =>
 
 /** Runs an effect while a table cannot be found. */
 export const withoutTable =
-  (table: "agents" | "outbox" | "users") =>
+  (table: "agents" | "outbox" | "social_tokens" | "users") =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.flatMap(SqlClient, (sql) =>
       Effect.acquireUseRelease(

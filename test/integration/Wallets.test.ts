@@ -3,6 +3,8 @@ import { WalletIsTaken } from "@berth/domain/accounts/WalletErrors"
 import { WalletRepository } from "@berth/domain/accounts/WalletRepository"
 import { Wallets } from "@berth/domain/accounts/Wallets"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { LinkedIdentities } from "@berth/domain/signin/LinkedIdentities"
+import * as PostgresLinkedIdentityRepository from "@berth/infra/postgres/LinkedIdentityRepository"
 import * as PostgresTransaction from "@berth/infra/postgres/PostgresTransaction"
 import * as PostgresUserRepository from "@berth/infra/postgres/UserRepository"
 import * as PostgresWalletRepository from "@berth/infra/postgres/WalletRepository"
@@ -19,6 +21,7 @@ const ports = Layer.mergeAll(
   Layer.succeed(AccountRules, {
     referralCredits: 1,
     walletEmailDomain: "wallet.example.com",
+    socialEmailDomain: "social.example.com",
     appUrl: new URL("https://example.com"),
     verifiedEmailsOnly: false
   })
@@ -34,7 +37,12 @@ const slowRepository = Layer.effect(
   }))
 ).pipe(Layer.provide(PostgresWalletRepository.layer))
 
-const Live = Wallets.Default.pipe(Layer.provideMerge(slowRepository), Layer.provideMerge(ports))
+const Live = Wallets.Default.pipe(
+  Layer.provide(LinkedIdentities.Default),
+  Layer.provide(PostgresLinkedIdentityRepository.layer),
+  Layer.provideMerge(slowRepository),
+  Layer.provideMerge(ports)
+)
 
 const newAddress = Effect.sync(() => WalletAddress.make(newKey().address))
 

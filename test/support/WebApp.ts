@@ -15,7 +15,13 @@ import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as NoBotDetection from "@berth/infra/bots/NoBotDetection"
 import * as Chain from "@berth/infra/composition/Chain"
+import * as Identity from "@berth/infra/composition/Identity"
 import * as Storage from "@berth/infra/composition/Storage"
+import type {
+  OAuthASettings,
+  OAuthBSettings,
+  SocialIdentitySettings
+} from "@berth/infra/configuration/IdentitySettings"
 import * as JoseAccessTokens from "@berth/infra/crypto/AccessTokens"
 import * as CommonPasswords from "@berth/infra/crypto/CommonPasswords"
 import { generateJwtKey, parseJwtKey } from "@berth/infra/crypto/JwtKey"
@@ -67,6 +73,11 @@ export interface WebAppOptions {
   readonly verifiedEmailsOnly?: boolean
   /** By default everybody passes. */
   readonly bots?: Layer.Layer<BotDetection>
+  /** Whoever else says who somebody is; by default there is nobody. */
+  readonly oauthA?: Partial<OAuthASettings>
+  readonly oauthB?: Partial<OAuthBSettings>
+  readonly socialIdentity?: Partial<SocialIdentitySettings>
+  readonly providerTimeout?: Duration.Duration
 }
 
 /** A call with who makes it. */
@@ -107,6 +118,18 @@ export const referralCredits = 3
 
 /** Nobody listens there. Its path and query are what must be in no answer and no log. */
 export const noNode = "http://127.0.0.1:1/v2/hunter2?key=hunter2"
+
+const nobody = new URL("http://127.0.0.1:1/")
+const nobodyA: OAuthASettings = { issuer: nobody, client: Option.none() }
+const nobodyB: OAuthBSettings = {
+  endpoints: { authorizeUrl: nobody, tokenUrl: nobody, userUrl: nobody, emailsUrl: nobody },
+  client: Option.none()
+}
+const nobodySocial: SocialIdentitySettings = {
+  jwksUrl: nobody,
+  issuer: "https://social.example",
+  audience: Option.none()
+}
 
 let callers = 0
 /** An address that nobody in this process has called from. */
@@ -186,6 +209,7 @@ const make = (options: WebAppOptions) =>
     const accountRules = Layer.succeed(AccountRules, {
       referralCredits,
       walletEmailDomain: `wallet.${appUrl.hostname}`,
+      socialEmailDomain: `social.${appUrl.hostname}`,
       appUrl,
       verifiedEmailsOnly: options.verifiedEmailsOnly ?? false
     })
@@ -197,6 +221,13 @@ const make = (options: WebAppOptions) =>
         appUrl,
         baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? noNode)),
         gatingToken: Option.fromNullable(options.gatingToken)
+      }),
+      Identity.layer({
+        appUrl,
+        oauthA: { ...nobodyA, ...options.oauthA },
+        oauthB: { ...nobodyB, ...options.oauthB },
+        socialIdentity: { ...nobodySocial, ...options.socialIdentity },
+        timeout: options.providerTimeout ?? Duration.seconds(5)
       }),
       Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
       accountRules,

@@ -12,7 +12,9 @@ import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
+import { OAuthApi } from "./signin/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
+import { SocialIdentityApi } from "./signin/SocialIdentityApi.ts"
 import { WalletApi } from "./signin/WalletApi.ts"
 
 /** The public listener. */
@@ -24,6 +26,8 @@ export class WebApi extends HttpApi.make("web")
   .add(AccessTokensApi)
   .add(SessionsApi)
   .add(WalletApi)
+  .add(OAuthApi)
+  .add(SocialIdentityApi)
   .add(GatingApi)
   .add(AgentsApi)
   .add(AgentConfigApi)

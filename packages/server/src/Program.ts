@@ -8,6 +8,7 @@ import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as AccountRules from "@berth/infra/composition/AccountRules"
 import * as Bots from "@berth/infra/composition/Bots"
 import * as Chain from "@berth/infra/composition/Chain"
+import * as Identity from "@berth/infra/composition/Identity"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
 import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
@@ -71,6 +72,7 @@ const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
     Chain.fromSettings(settings),
+    Identity.fromSettings(settings),
     Layer.succeed(AgentModels, settings.agentModels),
     AccountRules.fromSettings(settings),
     Bots.fromSettings(settings),

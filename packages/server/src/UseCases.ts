@@ -3,6 +3,7 @@ import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import { Accounts } from "@berth/domain/accounts/Accounts"
 import { Credentials } from "@berth/domain/accounts/Credentials"
 import { EmailVerifications } from "@berth/domain/accounts/EmailVerifications"
+import { ExternalAccounts } from "@berth/domain/accounts/ExternalAccounts"
 import { PasswordResets } from "@berth/domain/accounts/PasswordResets"
 import { Referrals } from "@berth/domain/accounts/Referrals"
 import { Users } from "@berth/domain/accounts/Users"
@@ -32,10 +33,17 @@ import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
+import { LinkedAccounts } from "@berth/domain/signin/LinkedAccounts"
+import { LinkedIdentities } from "@berth/domain/signin/LinkedIdentities"
+import { OAuthSignIn } from "@berth/domain/signin/OAuthSignIn"
+import { OAuthTickets } from "@berth/domain/signin/OAuthTickets"
+import { SocialSessions } from "@berth/domain/signin/SocialSessions"
+import { SocialSignIn } from "@berth/domain/signin/SocialSignIn"
 import { WalletLinking } from "@berth/domain/signin/WalletLinking"
 import { WalletNonces } from "@berth/domain/signin/WalletNonces"
 import { WalletProofs } from "@berth/domain/signin/WalletProofs"
 import { WalletSignIn } from "@berth/domain/signin/WalletSignIn"
+import * as WaysIn from "@berth/domain/signin/WaysIn"
 import { Layer } from "effect"
 
 /*
@@ -44,6 +52,14 @@ import { Layer } from "effect"
 
 /** Behind both listeners. */
 export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default, Memories.Default)
+
+/** Identities at other providers, and all that leads into accounts. */
+const providers = Layer.mergeAll(OAuthSignIn.Default, SocialSignIn.Default).pipe(
+  Layer.provideMerge(SocialSessions.Default),
+  Layer.provide(LinkedAccounts.Default),
+  Layer.provide(WaysIn.layer),
+  Layer.provide(Layer.merge(OAuthTickets.Default, ExternalAccounts.Default))
+)
 
 /** Sign-in by wallet, and the wallets of an account. */
 const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
@@ -60,16 +76,16 @@ const accounts = Accounts.Default.pipe(
 
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
-  accounts,
   Layer.provide(AccountDeletion.Default, AccountRemoval.Default),
   CredentialsSignIn.Default,
-  wallets,
-  TokenGate.Default,
+  providers,
   CredentialVault.Default,
   BearerSessions.Default,
   AgentHealth.Default,
   GatewayAccess.Default
 ).pipe(
+  Layer.provideMerge(Layer.merge(wallets, TokenGate.Default)),
+  Layer.provideMerge(Layer.merge(accounts, LinkedIdentities.Default)),
   Layer.provideMerge(Layer.mergeAll(Conversations.Default, ConversationRecords.Default, AgentConfiguration.Default)),
   Layer.provideMerge(Users.Default),
   Layer.provideMerge(Credentials.Default),

@@ -34,7 +34,9 @@ import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
 import * as SessionsHttp from "./sessions/SessionsHttp.ts"
+import * as OAuthHttp from "./signin/OAuthHttp.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
+import * as SocialIdentityHttp from "./signin/SocialIdentityHttp.ts"
 import * as WalletHttp from "./signin/WalletHttp.ts"
 
 const groups = Layer.mergeAll(
@@ -45,6 +47,8 @@ const groups = Layer.mergeAll(
   AccessTokensHttp.layer,
   SessionsHttp.layer,
   WalletHttp.layer,
+  OAuthHttp.layer,
+  SocialIdentityHttp.layer,
   GatingHttp.layer,
   AgentsHttp.layer,
   AgentConfigHttp.layer,

@@ -10,6 +10,7 @@ import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as StuckAgents from "./jobs/StuckAgents.ts"
 import * as ExpiredIdempotencyKeys from "./limits/ExpiredIdempotencyKeys.ts"
 import * as ExpiredSessions from "./sessions/ExpiredSessions.ts"
+import * as UsedOAuthStates from "./signin/UsedOAuthStates.ts"
 import * as UsedWalletNonces from "./signin/UsedWalletNonces.ts"
 
 /** Everything a worker does, over the domain's ports: the jobs, and what has to be looked after now and again. */
@@ -23,5 +24,6 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     ExpiredMailedTokens.layer,
     ExpiredSessions.layer,
     UsedWalletNonces.layer,
+    UsedOAuthStates.layer,
     ExpiredIdempotencyKeys.layer
   ).pipe(Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))

@@ -546,6 +546,23 @@ const walletRows: ReadonlyArray<SuccessRow> = [
   }
 ]
 
+const metadata = (path: string): SuccessRow => ({
+  what: `GET ${path}`,
+  call: () => ({ method: "GET", path }),
+  shape: {
+    endpoint: s.is(path),
+    method: s.is("POST"),
+    description: s.text,
+    body: s.mapOf(s.text),
+    response: s.mapOf(s.text)
+  }
+})
+
+const socialIdentityRows: ReadonlyArray<SuccessRow> = [
+  metadata("/api/auth/socialIdentity/verify"),
+  metadata("/api/auth/socialIdentity/refresh")
+]
+
 const ai = (what: `${"GET" | "POST"} ${string}`, shape: s.Shape, json?: unknown): SuccessRow => {
   const [method = "", path = ""] = what.split(" ")
   return { what, listener: "backend", call: () => ({ method, path, ...(json === undefined ? {} : { json }) }), shape }
@@ -613,5 +630,6 @@ export const successRows: ReadonlyArray<SuccessRow> = [
   ...recordRows,
   ...sessionRows,
   ...walletRows,
+  ...socialIdentityRows,
   ...aiRows
 ]

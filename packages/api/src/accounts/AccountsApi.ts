@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { RegisterLimit, TooManyRequestsBody } from "../limits/RateLimits.ts"
-import { SessionAuth } from "../sessions/SessionAuth.ts"
+import { NotSignedInBody, SessionAuth } from "../sessions/SessionAuth.ts"
 import {
   CurrentPasswordIsWrongBody,
   EmailIsInvalidBody,
@@ -66,6 +66,7 @@ const settings = HttpApiEndpoint.get("settings", "/api/settings")
 const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .setPayload(payload({ name: optionalText, email: optionalText }))
   .addSuccess(Settings)
+  .addError(NotSignedInBody)
   .addError(EmailIsInvalidBody)
   .addError(NameIsInvalidBody)
   .addError(EmailIsTakenBody)
@@ -90,6 +91,7 @@ const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
     })
   )
   .addSuccess(SettingsWithNotifications)
+  .addError(NotSignedInBody)
   .addError(NameIsInvalidBody)
   .addError(EmailIsInvalidBody)
   .addError(EmailIsTakenBody)
@@ -103,6 +105,7 @@ const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/pas
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
   .addError(PasswordIsRefusedBody)
   .addError(CurrentPasswordIsWrongBody)
+  .addError(NotSignedInBody)
   .addError(TooManyRequestsBody)
   .middleware(SessionAuth)
 

@@ -6,7 +6,7 @@ import { optionalText, payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SignInLimit, TooManyRequestsBody } from "../limits/RateLimits.ts"
-import { SessionAuth } from "../sessions/SessionAuth.ts"
+import { NotSignedInBody, SessionAuth } from "../sessions/SessionAuth.ts"
 import {
   ChainIsUnreachableBody,
   TooManyWalletsBody,
@@ -66,6 +66,7 @@ const linkWallet = HttpApiEndpoint.post("linkWallet", "/api/settings/wallets")
   .setPayload(payload({ message: Schema.String, signature: Schema.String }))
   .addSuccess(LinkedWallet)
   .addError(WalletProofIsRefusedBody)
+  .addError(NotSignedInBody)
   .addError(WalletIsTakenBody)
   .addError(TooManyWalletsBody)
   .addError(ChainIsUnreachableBody)

@@ -1,3 +1,4 @@
+import { type Email, isInDomain } from "./Email.ts"
 import { Context } from "effect"
 
 /** What the operator sets about accounts. */
@@ -8,9 +9,17 @@ export class AccountRules extends Context.Tag("@berth/AccountRules")<
     readonly referralCredits: number
     /** The domain of wallet-derived addresses; nobody registers there by password. */
     readonly walletEmailDomain: string
+    /** The domain of the addresses of who comes by social identity; nobody registers there either. */
+    readonly socialEmailDomain: string
     /** Where the links in mails lead: `APP_URL`. */
     readonly appUrl: URL
     /** In production rights that hang on an e-mail need one that was confirmed. */
     readonly verifiedEmailsOnly: boolean
   }
 >() {}
+
+/** Whether an address is one that we made for an account that came without: no mail arrives there, and nobody registers with it. */
+export const isMadeUp = (
+  email: Email,
+  rules: Pick<AccountRules["Type"], "walletEmailDomain" | "socialEmailDomain">
+): boolean => isInDomain(email, rules.walletEmailDomain) || isInDomain(email, rules.socialEmailDomain)

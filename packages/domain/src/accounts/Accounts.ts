@@ -4,9 +4,11 @@ import { RateLimiter } from "../limits/RateLimiter.ts"
 import { Post } from "../mail/Post.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
+import type { SessionId } from "../sessions/Session.ts"
+import { Sessions } from "../sessions/Sessions.ts"
 import { EmailIsInvalid, EmailIsTaken, NameIsInvalid, UserIsUnknown } from "./AccountErrors.ts"
 import { emailChangedMail } from "./AccountMails.ts"
-import { AccountRules } from "./AccountRules.ts"
+import { AccountRules, isMadeUp } from "./AccountRules.ts"
 import { choosePassword } from "./ChoosePassword.ts"
 import { CommonPasswords } from "./CommonPasswords.ts"
 import { parseDisplayName } from "./DisplayName.ts"
@@ -18,7 +20,6 @@ import { referralCodeFrom } from "./Referral.ts"
 import { Referrals } from "./Referrals.ts"
 import { type Notifications, type User, UserId } from "./User.ts"
 import { type UserChanges, UserRepository } from "./UserRepository.ts"
-import { isWalletEmail } from "./WalletEmail.ts"
 
 export interface Registration {
   readonly email: string
@@ -48,6 +49,7 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
     const tokens = yield* Tokens
     const transaction = yield* Transaction
     const rules = yield* AccountRules
+    const sessions = yield* Sessions
     const turns = yield* RcMap.make({ lookup: (_email: string) => Effect.makeSemaphore(1) })
 
     /** Who registers with the same address as another does it after him in this process: hashing costs too much to do it for nothing. */
@@ -58,7 +60,7 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
 
     const readEmail = (text: string) =>
       Option.match(
-        Option.filter(parseEmail(text), (email) => !isWalletEmail(email, rules.walletEmailDomain)),
+        Option.filter(parseEmail(text), (email) => !isMadeUp(email, rules)),
         { onNone: () => Effect.fail(new EmailIsInvalid()), onSome: Effect.succeed }
       )
     const readName = (text: string) =>
@@ -105,12 +107,14 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
     const followEmail = Effect.fnUntraced(function* (before: User, after: User) {
       yield* resets.forget(after.id)
       yield* verifications.send(after)
-      if (!isWalletEmail(before.email, rules.walletEmailDomain))
-        yield* post.write(emailChangedMail(before.email, rules.appUrl), after.id)
+      if (!isMadeUp(before.email, rules)) yield* post.write(emailChangedMail(before.email, rules.appUrl), after.id)
     })
 
     /** A new e-mail address counts as unconfirmed until the link that is mailed there is opened; the old one is told. */
-    const changeSettings = Effect.fn("Accounts.changeSettings")(function* (id: UserId, change: SettingsChange) {
+    const changeSettings = Effect.fn("Accounts.changeSettings")(function* (
+      { sessionId, user: { id } }: { readonly user: User; readonly sessionId: SessionId },
+      change: SettingsChange
+    ) {
       const changes: UserChanges = {
         ...(change.name === undefined ? {} : { name: yield* readName(change.name) }),
         ...(change.email === undefined ? {} : { email: yield* readEmail(change.email) }),
@@ -123,6 +127,8 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
         Effect.gen(function* () {
           const before = yield* Effect.mapError(yield* users.hold(id), () => new UserIsUnknown())
           const after = yield* Effect.mapError(yield* users.update(id, changes), () => new UserIsUnknown())
+          // Mails with ways into the account go to this address.
+          if (change.email !== undefined) yield* sessions.hold(sessionId)
           if (isAnother(before)) yield* followEmail(before, after)
           return after
         })

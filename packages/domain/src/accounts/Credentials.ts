@@ -79,16 +79,21 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
       yield* prove(current.user.id, passwords.current)
       const nextHash = yield* hasher.hash(next)
       yield* transaction.run(
-        users
-          .setPasswordHash(current.user.id, nextHash)
-          .pipe(
-            Effect.zipRight(mailed.forget(current.user.id, "password-reset")),
-            Effect.zipRight(sessions.closeOthers(current.user.id, current.sessionId))
-          )
+        Effect.gen(function* () {
+          yield* users.setPasswordHash(current.user.id, nextHash)
+          yield* sessions.hold(current.sessionId)
+          yield* mailed.forget(current.user.id, "password-reset")
+          yield* sessions.closeOthers(current.user.id, current.sessionId)
+        })
       )
       yield* Effect.logInfo("A password was changed").pipe(Effect.annotateLogs("userId", current.user.id))
     })
 
-    return { verify, prove, change }
+    /** Nobody gets in by a password any more until one is set again. */
+    const forget = Effect.fn("Credentials.forget")(function* (userId: UserId) {
+      yield* users.removePasswordHash(userId)
+    })
+
+    return { verify, prove, change, forget }
   })
 }) {}

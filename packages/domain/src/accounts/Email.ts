@@ -25,5 +25,9 @@ export const parseEmail = (text: string): Option.Option<Email> => {
   return wellFormed ? Option.some(Email.make(trimmed)) : Option.none()
 }
 
+/** Whether an address is in a domain itself, not below it. */
+export const isInDomain = (email: Email, domain: string): boolean =>
+  emailKey(email).endsWith(`@${domain.toLowerCase()}`)
+
 /** Two addresses with the same key are the same account. */
 export const emailKey = (email: Email): string => email.toLowerCase()

@@ -6,14 +6,13 @@ import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { UserIsUnknown } from "./AccountErrors.ts"
 import { emailVerificationMail } from "./AccountMails.ts"
-import { AccountRules } from "./AccountRules.ts"
+import { AccountRules, isMadeUp } from "./AccountRules.ts"
 import { emailKey } from "./Email.ts"
 import { mailedTokenLifetimes } from "./MailedToken.ts"
 import { MailedTokenRepository } from "./MailedTokenRepository.ts"
 import { Referrals } from "./Referrals.ts"
 import type { User } from "./User.ts"
 import { UserRepository } from "./UserRepository.ts"
-import { isWalletEmail } from "./WalletEmail.ts"
 
 /** The link is none of ours, too old, or was mailed to an address that the account no longer has. */
 export class VerificationLinkIsInvalid extends Data.TaggedError("VerificationLinkIsInvalid")<object> {}
@@ -35,7 +34,7 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
 
     /** Mails a new link, in the running transaction, which holds the user; the one before opens nothing any more. */
     const send = Effect.fn("EmailVerifications.send")(function* (user: User) {
-      if (isWalletEmail(user.email, rules.walletEmailDomain)) return
+      if (isMadeUp(user.email, rules)) return
       const token = yield* tokens.make
       const requestId = yield* ids.next("job")
       const expiresAt = DateTime.addDuration(yield* DateTime.now, mailedTokenLifetimes[purpose])

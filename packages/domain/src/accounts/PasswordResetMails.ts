@@ -3,12 +3,11 @@ import { Post } from "../mail/Post.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { passwordResetMail } from "./AccountMails.ts"
-import { AccountRules } from "./AccountRules.ts"
+import { AccountRules, isMadeUp } from "./AccountRules.ts"
 import { type Email, emailKey } from "./Email.ts"
 import { mailedTokenLifetimes } from "./MailedToken.ts"
 import { MailedTokenRepository } from "./MailedTokenRepository.ts"
 import { UserRepository } from "./UserRepository.ts"
-import { isWalletEmail } from "./WalletEmail.ts"
 
 const purpose = "password-reset"
 
@@ -24,7 +23,7 @@ export class PasswordResetMails extends Effect.Service<PasswordResetMails>()("@b
 
     /** Doing it again for the same request changes nothing, and mails nothing. */
     const answer = Effect.fn("PasswordResetMails.answer")(function* (requestId: string, email: Email) {
-      if (isWalletEmail(email, rules.walletEmailDomain)) return
+      if (isMadeUp(email, rules)) return
       yield* transaction.run(
         Effect.gen(function* () {
           const account = yield* users.findByEmail(email)

@@ -36,6 +36,9 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly findPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
     /** The same, and it stays as it is until the running transaction ends. */
     readonly holdPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
+    /** The account of an address, which nobody else changes until the running transaction ends. */
+    readonly holdByEmail: (email: Email) => Effect.Effect<Option.Option<User>>
+    readonly removePasswordHash: (id: UserId) => Effect.Effect<void>
     /** False when there is no such user. */
     readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<boolean>
     readonly findByReferralCode: (code: string) => Effect.Effect<Option.Option<User>>

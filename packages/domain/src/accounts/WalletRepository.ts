@@ -15,6 +15,7 @@ export class WalletRepository extends Context.Tag("@berth/WalletRepository")<
     /** The oldest first. */
     readonly listOf: (userId: UserId) => Effect.Effect<ReadonlyArray<Wallet>>
     readonly insert: (wallet: Wallet) => Effect.Effect<void>
+    readonly removeAllOf: (userId: UserId) => Effect.Effect<void>
     readonly remove: (address: WalletAddress) => Effect.Effect<void>
   }
 >() {}

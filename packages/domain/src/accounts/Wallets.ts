@@ -3,6 +3,7 @@ import { shortAddress, type WalletAddress } from "../chain/WalletAddress.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
+import { LinkedIdentities } from "../signin/LinkedIdentities.ts"
 import { UserIsUnknown } from "./AccountErrors.ts"
 import { AccountRules } from "./AccountRules.ts"
 import { judgeUnlinking } from "./JudgeUnlinking.ts"
@@ -19,6 +20,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
   effect: Effect.gen(function* () {
     const repository = yield* WalletRepository
     const users = yield* UserRepository
+    const identities = yield* LinkedIdentities
     const ids = yield* IdGenerator
     const tokens = yield* Tokens
     const transaction = yield* Transaction
@@ -98,7 +100,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
             address,
             email,
             wallets: yield* repository.listOf(userId),
-            hasOtherWayIn: Option.isSome(yield* users.findPasswordHash(userId)),
+            hasOtherWayIn: Option.isSome(yield* users.findPasswordHash(userId)) || (yield* identities.leadInto(userId)),
             walletEmailDomain: rules.walletEmailDomain
           })
           yield* repository.remove(address)
@@ -107,6 +109,13 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
       yield* Effect.logInfo("A wallet was unlinked").pipe(Effect.annotateLogs("userId", userId))
     })
 
-    return { ownerOf, listOf: repository.listOf, link, unlink }
+    /** Takes every wallet from an account, whatever else leads into it, once whoever is just coming by one is in. */
+    const unlinkAll = Effect.fn("Wallets.unlinkAll")(function* (userId: UserId) {
+      const wallets = yield* repository.listOf(userId)
+      yield* Effect.forEach(wallets, ({ address }) => repository.holdAddress(address), { discard: true })
+      yield* repository.removeAllOf(userId)
+    })
+
+    return { ownerOf, listOf: repository.listOf, link, unlink, unlinkAll }
   })
 }) {}

@@ -24,6 +24,8 @@ export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")
     readonly findByCellToken: (token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
     /** The owner's token for the instance's own endpoints; made on first call, then the same. */
     readonly gatewayToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
+    /** The next call makes another gateway token. */
+    readonly forgetGatewayToken: (userId: UserId) => Effect.Effect<void>
     /** Of each owner's gateway token something that changes when the token does; none for who has no token. */
     readonly gatewayMarks: (userIds: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, string>>
     /** One caller at a time per owner, across processes. */

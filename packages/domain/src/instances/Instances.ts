@@ -27,6 +27,11 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       return token
     })
 
+    /** Whoever has the token gets in nowhere by it any more; the owner is given another when he asks. */
+    const forgetGatewayToken = Effect.fn("Instances.forgetGatewayToken")(function* (userId: UserId) {
+      yield* repository.forgetGatewayToken(userId)
+    })
+
     const gatewayMarks = Effect.fn("Instances.gatewayMarks")(function* (userIds: ReadonlyArray<UserId>) {
       return yield* repository.gatewayMarks(userIds)
     })
@@ -36,6 +41,7 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       ensure,
       gatewayToken,
       gatewayMarks,
+      forgetGatewayToken,
       start: manager.start,
       stop: manager.stop,
       restart: manager.restart,

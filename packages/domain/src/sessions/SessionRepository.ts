@@ -25,6 +25,10 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
       id: SessionId,
       times: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
     ) => Effect.Effect<void>
+    /** False when there is no such session any more. */
+    readonly extend: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<boolean>
+    /** Whether the session is there and unexpired; if it is, nobody ends it until the running transaction does. */
+    readonly hold: (id: SessionId, now: DateTime.Utc) => Effect.Effect<boolean>
     readonly remove: (id: SessionId) => Effect.Effect<void>
     /** Removes the session if it is the user's; false when it is not, or is none. */
     readonly removeOwned: (userId: UserId, id: SessionId) => Effect.Effect<boolean>

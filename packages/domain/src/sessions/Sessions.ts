@@ -5,7 +5,7 @@ import { Tokens } from "../secrets/Tokens.ts"
 import { Caller } from "./Caller.ts"
 import { networkOf } from "./ClientNetwork.ts"
 import { maximumUserAgent, type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
-import { SignInSessionIsUnknown } from "./SessionErrors.ts"
+import { NotSignedIn, SignInSessionIsUnknown } from "./SessionErrors.ts"
 import { SessionRepository } from "./SessionRepository.ts"
 
 /** Server-side sign-in sessions: the client holds a random token, the server its hash. */
@@ -16,7 +16,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     const ids = yield* IdGenerator
 
     /** A new session and its token, which is told this once. */
-    const open = Effect.fn("Sessions.open")(function* (userId: UserId) {
+    const open = Effect.fn("Sessions.open")(function* (userId: UserId, lifetime: Duration.Duration = sessionLifetime) {
       const now = yield* DateTime.now
       const token = yield* tokens.make
       const { address, userAgent } = yield* Caller
@@ -25,7 +25,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
         userId,
         createdAt: now,
         lastSeenAt: now,
-        expiresAt: DateTime.addDuration(now, sessionLifetime),
+        expiresAt: DateTime.addDuration(now, lifetime),
         userAgent: Option.getOrNull(Option.map(userAgent, (text) => [...text].slice(0, maximumUserAgent).join(""))),
         address: Option.getOrNull(Option.flatMap(address, networkOf))
       }
@@ -59,6 +59,25 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* repository.removeByTokenHash(tokens.hash(token))
     })
 
+    /** Ends the session, wherever it is in use. */
+    const end = Effect.fn("Sessions.end")(function* (id: SessionId) {
+      yield* repository.remove(id)
+    })
+
+    /** From now on the session lives for so long; none when it has ended. */
+    const extend = Effect.fn("Sessions.extend")(function* (id: SessionId, lifetime: Duration.Duration) {
+      const expiresAt = DateTime.addDuration(yield* DateTime.now, lifetime)
+      return (yield* repository.extend(id, expiresAt)) ? Option.some(expiresAt) : Option.none()
+    })
+
+    /**
+     * Fails when the session has ended since it was shown, and else keeps it until the running transaction ends. For what
+     * adds a way into the account, last in its transaction: who shuts all ways in looks at the sessions first.
+     */
+    const hold = Effect.fn("Sessions.hold")(function* (id: SessionId) {
+      if (!(yield* repository.hold(id, yield* DateTime.now))) return yield* new NotSignedIn()
+    })
+
     /** Ends every session of the user but this one. */
     const closeOthers = Effect.fn("Sessions.closeOthers")(function* (userId: UserId, kept: SessionId) {
       yield* repository.removeAllOf(userId, kept)
@@ -80,7 +99,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* Effect.logInfo("A session was revoked").pipe(Effect.annotateLogs({ userId, sessionId: id }))
     })
 
-    return { open, authenticate, find, stillOpen, close, closeOthers, closeAll, list, revoke }
+    return { open, authenticate, find, stillOpen, close, closeOthers, closeAll, list, revoke, end, extend, hold }
   })
 }) {}
 

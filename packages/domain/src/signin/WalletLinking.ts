@@ -3,10 +3,13 @@ import type { UserId } from "../accounts/User.ts"
 import { Wallets } from "../accounts/Wallets.ts"
 import { RateLimiter } from "../limits/RateLimiter.ts"
 import { Transaction } from "../persistence/Transaction.ts"
+import type { SessionId } from "../sessions/Session.ts"
+import { Sessions } from "../sessions/Sessions.ts"
 import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
 
 export interface WalletLinkRequest extends WalletProofRequest {
   readonly userId: UserId
+  readonly sessionId: SessionId
   /** Limit key of the client's address. */
   readonly from: string
 }
@@ -16,6 +19,7 @@ export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/Walle
   effect: Effect.gen(function* () {
     const proofs = yield* WalletProofs
     const wallets = yield* Wallets
+    const sessions = yield* Sessions
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
@@ -23,7 +27,12 @@ export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/Walle
     const link = Effect.fn("WalletLinking.link")(function* (request: WalletLinkRequest) {
       const proof = yield* proofs.verify(request)
       const wallet = yield* transaction.run(
-        Effect.zipRight(proofs.spend(proof), wallets.link(request.userId, proof.address))
+        Effect.gen(function* () {
+          yield* proofs.spend(proof)
+          const linked = yield* wallets.link(request.userId, proof.address)
+          yield* sessions.hold(request.sessionId)
+          return linked
+        })
       )
       yield* limiter.giveBack("sign-in", request.from)
       return wallet

@@ -7,6 +7,7 @@ export const fromSettings = ({ addresses, environment, referralCredits }: Settin
   Layer.succeed(AccountRules, {
     referralCredits,
     walletEmailDomain: `wallet.${addresses.appUrl.hostname}`,
+    socialEmailDomain: `social.${addresses.appUrl.hostname}`,
     appUrl: addresses.appUrl,
     verifiedEmailsOnly: environment === "production"
   })

@@ -15,14 +15,17 @@ import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
 import * as MailedTokenRepository from "../postgres/MailedTokenRepository.ts"
 import * as MemoryRepository from "../postgres/MemoryRepository.ts"
+import * as LinkedIdentityRepository from "../postgres/LinkedIdentityRepository.ts"
 import * as Migrations from "../postgres/Migrations.ts"
 import * as ModelUsage from "../postgres/ModelUsage.ts"
+import * as OAuthStateRepository from "../postgres/OAuthStateRepository.ts"
 import * as Outages from "../postgres/Outages.ts"
 import * as OncePerKey from "../postgres/OncePerKey.ts"
 import * as Outbox from "../postgres/Outbox.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
 import * as ReferralRepository from "../postgres/ReferralRepository.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
+import * as SocialSessionRepository from "../postgres/SocialSessionRepository.ts"
 import * as SubscriptionRepository from "../postgres/SubscriptionRepository.ts"
 import * as UserRepository from "../postgres/UserRepository.ts"
 import * as WalletNonceRepository from "../postgres/WalletNonceRepository.ts"
@@ -51,6 +54,9 @@ export const layer = (options: StorageOptions) =>
     ReferralRepository.layer,
     WalletRepository.layer,
     WalletNonceRepository.layer,
+    LinkedIdentityRepository.layer,
+    OAuthStateRepository.layer,
+    SocialSessionRepository.layer,
     SessionRepository.layer,
     SubscriptionRepository.layer,
     AgentRepository.layer,

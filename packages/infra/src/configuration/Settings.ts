@@ -3,6 +3,7 @@ import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"
 import { isIP } from "node:net"
 import { gatingTokenSetting, rpcUrl } from "./ChainSettings.ts"
+import { oauthASettings, oauthBSettings, socialIdentitySettings } from "./IdentitySettings.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
 import { senderSetting, smtpUrlSetting } from "./MailSettings.ts"
 
@@ -165,6 +166,24 @@ export const Settings = Config.all({
     anthropic: provider("ANTHROPIC", "https://api.anthropic.com/v1"),
     google: provider("GOOGLE", "https://generativelanguage.googleapis.com/v1beta"),
     groq: provider("GROQ", "https://api.groq.com/openai/v1")
+  }),
+  oauthA: oauthASettings({
+    issuer: "OAUTH_A_ISSUER",
+    clientId: "OAUTH_A_CLIENT_ID",
+    clientSecret: "OAUTH_A_CLIENT_SECRET"
+  }),
+  oauthB: oauthBSettings({
+    authorizeUrl: "OAUTH_B_AUTHORIZE_URL",
+    tokenUrl: "OAUTH_B_TOKEN_URL",
+    userUrl: "OAUTH_B_USER_URL",
+    emailsUrl: "OAUTH_B_EMAILS_URL",
+    clientId: "OAUTH_B_CLIENT_ID",
+    clientSecret: "OAUTH_B_CLIENT_SECRET"
+  }),
+  socialIdentity: socialIdentitySettings({
+    jwksUrl: "SOCIAL_IDENTITY_JWKS_URL",
+    issuer: "SOCIAL_IDENTITY_ISSUER",
+    audience: "SOCIAL_IDENTITY_AUDIENCE"
   }),
   baseRpcUrl: rpcUrl("BASE_RPC_URL", "https://mainnet.base.org"),
   gatingToken: gatingTokenSetting({

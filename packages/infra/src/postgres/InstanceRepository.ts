@@ -91,6 +91,11 @@ const make = Effect.gen(function* () {
     gatewayToken: Effect.fn("InstanceRepository.gatewayToken")((userId: UserId) =>
       token("gateway_token_sealed", userId)
     ),
+    forgetGatewayToken: Effect.fn("InstanceRepository.forgetGatewayToken")(function* (userId: UserId) {
+      yield* sql`update instances set gateway_token_sealed = null where user_id = ${storableText(userId)}`.pipe(
+        Effect.orDie
+      )
+    }),
     gatewayMarks: Effect.fn("InstanceRepository.gatewayMarks")(function* (userIds: ReadonlyArray<UserId>) {
       // Each sealing of a token looks different, so the sealed text is mark enough. Its digest is nobody's secret.
       const rows = yield* sql`

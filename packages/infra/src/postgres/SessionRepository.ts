@@ -106,6 +106,20 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           set expires_at = ${DateTime.toDate(expiresAt)}, last_seen_at = ${DateTime.toDate(lastSeenAt)}
           where id = ${id}`.pipe(Effect.orDie)
       }),
+      extend: Effect.fn("SessionRepository.extend")(function* (id: SessionId, expiresAt: DateTime.Utc) {
+        const extended = yield* affected(
+          sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`
+        ).pipe(Effect.orDie)
+        return extended === 1
+      }),
+      hold: Effect.fn("SessionRepository.hold")(function* (id: SessionId, now: DateTime.Utc) {
+        const row = yield* sql`
+          select id from sessions where id = ${storableText(id)} and expires_at > ${DateTime.toDate(now)} for share`.pipe(
+          first(Open),
+          Effect.orDie
+        )
+        return Option.isSome(row)
+      }),
       remove: Effect.fn("SessionRepository.remove")(function* (id: SessionId) {
         yield* sql`delete from sessions where id = ${storableText(id)}`.pipe(Effect.orDie)
       }),

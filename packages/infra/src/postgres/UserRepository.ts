@@ -80,6 +80,23 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
         )
         return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
       }),
+      holdByEmail: Effect.fn("UserRepository.holdByEmail")(function* (email: Email) {
+        // Stronger than what a sign-in by password holds, weaker than what a new session would wait for.
+        const row = yield* sql`
+          select * from users where lower(email) = lower(${storableText(email)}) for no key update`.pipe(
+          first(UserRow),
+          Effect.orDie
+        )
+        return Option.map(row, toUser)
+      }),
+      markEmailVerified: Effect.fn("UserRepository.markEmailVerified")(function* (id: UserId) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        yield* sql`
+          update users set email_verified_at = coalesce(email_verified_at, ${now}) where id = ${id}`.pipe(Effect.orDie)
+      }),
+      removePasswordHash: Effect.fn("UserRepository.removePasswordHash")(function* (id: UserId) {
+        yield* sql`update users set password_hash = null where id = ${id}`.pipe(Effect.orDie)
+      }),
       setPasswordHash: Effect.fn("UserRepository.setPasswordHash")(function* (id: UserId, passwordHash: string) {
         const changed = yield* affected(sql`update users set password_hash = ${passwordHash} where id = ${id}`).pipe(
           Effect.orDie
@@ -121,10 +138,6 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
             Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error)))
           )
         return Option.map(row, toUser)
-      }),
-      markEmailVerified: Effect.fn("UserRepository.markEmailVerified")(function* (id: UserId) {
-        const now = DateTime.toDate(yield* DateTime.now)
-        yield* sql`update users set email_verified_at = ${now} where id = ${id}`.pipe(Effect.orDie)
       }),
       addCredits: Effect.fn("UserRepository.addCredits")(function* (id: UserId, credits: number) {
         const units = unitsOfCredits(credits)

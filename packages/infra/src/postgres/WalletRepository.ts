@@ -48,6 +48,9 @@ export const layer: Layer.Layer<WalletRepository, never, SqlClient> = Layer.effe
           Effect.orDie
         )
       }),
+      removeAllOf: Effect.fn("WalletRepository.removeAllOf")(function* (userId: UserId) {
+        yield* sql`delete from wallets where user_id = ${storableText(userId)}`.pipe(Effect.orDie)
+      }),
       remove: Effect.fn("WalletRepository.remove")(function* (address: WalletAddress) {
         yield* sql`delete from wallets where lower(address) = ${walletKey(address)}`.pipe(Effect.orDie)
       })

@@ -28,16 +28,16 @@ export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
         )
         .handle("settings", () => Effect.map(CurrentUser, ({ user }) => settingsOf(user)))
         .handle("changeSettings", ({ payload }) =>
-          Effect.flatMap(CurrentUser, ({ user }) =>
+          Effect.flatMap(CurrentUser, (current) =>
             Effect.map(
-              Effect.tapErrorTag(accounts.changeSettings(user.id, payload), "TooManyRequests", tellRetryAfter),
+              Effect.tapErrorTag(accounts.changeSettings(current, payload), "TooManyRequests", tellRetryAfter),
               settingsOf
             )
           )
         )
         .handle("patchSettings", ({ payload: { name, notifications } }) =>
-          Effect.flatMap(CurrentUser, ({ user }) =>
-            Effect.map(accounts.changeSettings(user.id, { name, notifications }), (changed) => ({
+          Effect.flatMap(CurrentUser, (current) =>
+            Effect.map(accounts.changeSettings(current, { name, notifications }), (changed) => ({
               ...settingsOf(changed),
               notifications: changed.notifications
             }))

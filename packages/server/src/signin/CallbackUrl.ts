@@ -3,7 +3,8 @@ const defaultCallback = "/dashboard"
 /** Where a sign-in leads: a path on this service, or the default. A URL of any other origin is not followed. */
 export const callbackPath = (asked: string | undefined, appUrl: URL): string => {
   if (asked === undefined || asked === "" || !URL.canParse(asked, appUrl.origin)) return defaultCallback
-  const { hash, origin, pathname, search } = new URL(asked, appUrl.origin)
-  // `/.//elsewhere.example` is ours until its dot goes: what is left then names another host.
-  return origin === appUrl.origin && !pathname.startsWith("//") ? `${pathname}${search}${hash}` : defaultCallback
+  const url = new URL(asked, appUrl.origin)
+  const path = `${url.pathname}${url.search}${url.hash}`
+  // A path that begins with two slashes is a host's name to whoever follows it.
+  return url.origin === appUrl.origin && !path.startsWith("//") ? path : defaultCallback
 }

@@ -4,9 +4,11 @@ import { addressKey } from "@berth/domain/limits/RateLimiter"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
+import { SocialSessions } from "@berth/domain/signin/SocialSessions"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
 import { currentClientAddress } from "../http/ClientAddress.ts"
+import { tokenOf } from "../http/InternalAuthHttp.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { tellRetryAfter } from "../limits/RateLimitsHttp.ts"
 import { RequestSession } from "../sessions/SessionAuthHttp.ts"
@@ -19,6 +21,7 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
   Effect.gen(function* () {
     const signIn = yield* CredentialsSignIn
     const sessions = yield* Sessions
+    const social = yield* SocialSessions
     const cookie = yield* SessionCookie
     const session = yield* RequestSession
     const settings = yield* WebSettings
@@ -54,9 +57,10 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
         )
       )
       .handle("signOut", ({ request }) =>
-        Option.match(cookie.read(request), { onNone: () => Effect.void, onSome: sessions.close }).pipe(
-          Effect.as(cookie.clear(HttpServerResponse.unsafeJson({ success: true })))
-        )
+        Effect.zipRight(
+          Option.match(cookie.read(request), { onNone: () => Effect.void, onSome: sessions.close }),
+          Option.match(tokenOf(request), { onNone: () => Effect.void, onSome: social.close })
+        ).pipe(Effect.as(cookie.clear(HttpServerResponse.unsafeJson({ success: true }))))
       )
   })
 )

@@ -64,11 +64,12 @@ export const layer = HttpApiBuilder.group(WebApi, "wallets", (handlers) =>
       )
       .handle("linkWallet", ({ payload, request }) =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
+          const { sessionId, user } = yield* CurrentUser
           const { address, linkedAt } = yield* linking.link({
             ...proofIn(request, payload),
             from: yield* limitKey,
-            userId: user.id
+            userId: user.id,
+            sessionId
           })
           return { address, linkedAt }
         })

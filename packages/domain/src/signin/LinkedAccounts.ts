@@ -1,0 +1,83 @@
+import { Data, Effect, Option } from "effect"
+import { AccountRules, isMadeUp } from "../accounts/AccountRules.ts"
+import type { Email } from "../accounts/Email.ts"
+import { ExternalAccounts } from "../accounts/ExternalAccounts.ts"
+import type { User } from "../accounts/User.ts"
+import { Users } from "../accounts/Users.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import type { ExternalIdentity } from "./LinkedIdentity.ts"
+import { LinkedIdentities } from "./LinkedIdentities.ts"
+import { WaysIn } from "./WaysIn.ts"
+
+/** The provider names no e-mail address that it has verified, and the identity leads into no account yet. */
+export class EmailIsNotVerified extends Data.TaggedError("EmailIsNotVerified")<object> {}
+
+/** Somebody at a provider, with what the provider says of him. */
+export interface ProvenIdentity extends ExternalIdentity {
+  /** Only one that the provider has verified. */
+  readonly email: Option.Option<Email>
+  readonly name: Option.Option<string>
+}
+
+/**
+ * Whose account an identity leads into. The first time an account with its e-mail is linked. If nobody has ever proved
+ * that account's e-mail, whoever made it may have been waiting for its owner to come: then everything by which he could
+ * get in goes, in the same transaction.
+ */
+export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/LinkedAccounts", {
+  effect: Effect.gen(function* () {
+    const linked = yield* LinkedIdentities
+    const users = yield* Users
+    const accounts = yield* ExternalAccounts
+    const waysIn = yield* WaysIn
+    const transaction = yield* Transaction
+    const rules = yield* AccountRules
+
+    const claim = Effect.fn("LinkedAccounts.claim")(function* (user: User) {
+      yield* Effect.forEach(waysIn, ({ shut }) => shut(user.id), { discard: true })
+      yield* accounts.confirmEmail(user.id)
+      yield* Effect.logWarning("An account whose e-mail nobody had proved went to its owner").pipe(
+        Effect.annotateLogs({ userId: user.id, shut: waysIn.map(({ name }) => name).join(", ") })
+      )
+    })
+
+    const create = (email: Email, name: Option.Option<string>) =>
+      Effect.gen(function* () {
+        const { id } = yield* accounts.create({ email, name })
+        yield* accounts.confirmEmail(id)
+        yield* Effect.logInfo("A user came by a provider").pipe(Effect.annotateLogs("userId", id))
+        return id
+      })
+
+    /** The account of a proved address, which nobody else changes until the transaction ends. */
+    const ofEmail = (email: Email, name: Option.Option<string>) =>
+      Effect.gen(function* () {
+        const known = yield* accounts.holdByEmail(email)
+        if (Option.isNone(known)) return yield* create(email, name)
+        if (known.value.emailVerifiedAt === null) yield* claim(known.value)
+        return known.value.id
+      }).pipe(
+        // Somebody else made it in between; it is there now.
+        Effect.retry({ times: 3, while: ({ _tag }) => _tag === "EmailIsTaken" }),
+        Effect.orDie
+      )
+
+    const ownerOf = Effect.fn("LinkedAccounts.ownerOf")(function* (identity: ProvenIdentity) {
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          const link = yield* linked.hold(identity)
+          if (Option.isSome(link)) return yield* Effect.orDie(users.find(link.value.userId))
+          const email = yield* Effect.mapError(
+            Option.filter(identity.email, (proved) => !isMadeUp(proved, rules)),
+            () => new EmailIsNotVerified()
+          )
+          const id = yield* ofEmail(email, identity.name)
+          yield* linked.link(id, identity)
+          return yield* Effect.orDie(users.find(id))
+        })
+      )
+    })
+
+    return { ownerOf }
+  })
+}) {}

@@ -1,0 +1,42 @@
+import { Context, Effect, Layer } from "effect"
+import { Credentials } from "../accounts/Credentials.ts"
+import { PasswordResets } from "../accounts/PasswordResets.ts"
+import type { UserId } from "../accounts/User.ts"
+import { Wallets } from "../accounts/Wallets.ts"
+import { Instances } from "../instances/Instances.ts"
+import { Sessions } from "../sessions/Sessions.ts"
+import { LinkedIdentities } from "./LinkedIdentities.ts"
+
+/** What lets somebody into an account, and how it is shut for good. */
+export interface WayIn {
+  readonly name: string
+  /** Joins a transaction. Whoever came by this way is out once it has ended. */
+  readonly shut: (userId: UserId) => Effect.Effect<void>
+}
+
+/** Every way into an account that there is, in the order in which they are shut. */
+export class WaysIn extends Context.Tag("@berth/WaysIn")<WaysIn, ReadonlyArray<WayIn>>() {}
+
+/** The list: whoever adds a way into accounts adds it here. */
+export const layer = Layer.effect(
+  WaysIn,
+  Effect.gen(function* () {
+    const sessions = yield* Sessions
+    const credentials = yield* Credentials
+    const resets = yield* PasswordResets
+    const wallets = yield* Wallets
+    const linked = yield* LinkedIdentities
+    const instances = yield* Instances
+    return [
+      // First: a way that a session is just adding is there, to be shut too, once that session's end has been waited for.
+      { name: "sessions", shut: (userId) => Effect.asVoid(sessions.closeAll(userId)) },
+      { name: "password", shut: credentials.forget },
+      { name: "mailed links", shut: resets.forget },
+      { name: "wallets", shut: wallets.unlinkAll },
+      { name: "identities", shut: linked.unlinkAll },
+      { name: "gateway token", shut: instances.forgetGatewayToken },
+      // Last again: those that were just being opened by a way that had to be waited for.
+      { name: "new sessions", shut: (userId) => Effect.asVoid(sessions.closeAll(userId)) }
+    ]
+  })
+)

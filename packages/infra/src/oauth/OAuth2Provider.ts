@@ -1,0 +1,133 @@
+import { parseEmail } from "@berth/domain/accounts/Email"
+import {
+  OAuthAnswerIsRefused,
+  type OAuthProvider,
+  type OAuthProviderIsUnavailable,
+  type OAuthSecrets
+} from "@berth/domain/signin/OAuthProvider"
+import { Duration, Effect, Option, Redacted, Schema } from "effect"
+import {
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  ClientSecretPost,
+  Configuration,
+  customFetch
+} from "openid-client"
+import { failureOf } from "./Failures.ts"
+import { allowHttp } from "./LocalProvider.ts"
+import { providerFetch } from "./ProviderFetch.ts"
+
+export interface OAuth2Options {
+  readonly authorizeUrl: URL
+  readonly tokenUrl: URL
+  /** Who the token is of: `id`, `login`, `name`. */
+  readonly userUrl: URL
+  /** His addresses: a list of `email`, `primary`, `verified`. */
+  readonly emailsUrl: URL
+  readonly clientId: string
+  readonly clientSecret: Redacted.Redacted
+  /** Where the provider sends browsers back to. */
+  readonly redirectUri: URL
+  /** How long one exchange may take; 5 s when absent. */
+  readonly timeout?: Duration.Duration
+}
+
+const Person = Schema.Struct({
+  id: Schema.Union(Schema.Int.pipe(Schema.positive()), Schema.String.pipe(Schema.minLength(1), Schema.maxLength(255))),
+  login: Schema.optional(Schema.NullOr(Schema.String)),
+  name: Schema.optional(Schema.NullOr(Schema.String))
+})
+const Addresses = Schema.Array(
+  Schema.Struct({ email: Schema.String, primary: Schema.optional(Schema.Boolean), verified: Schema.Boolean })
+)
+
+/** The primary address if it is verified, else any other that is. */
+const verifiedEmail = (addresses: typeof Addresses.Type) => {
+  const verified = addresses.filter((address) => address.verified)
+  const chosen = verified.find(({ primary }) => primary === true) ?? verified[0]
+  return Option.flatMap(Option.fromNullable(chosen), ({ email }) => parseEmail(email))
+}
+
+/** GitHub wants to know who asks, and shows its present form to who names it. */
+const headers = { accept: "application/vnd.github+json, application/json", "user-agent": "berth" }
+
+/** A plain OAuth 2 provider of GitHub's shape: what a token says of its owner is asked for apart. */
+export const makeOAuth2Provider = ({
+  authorizeUrl,
+  clientId,
+  clientSecret,
+  emailsUrl,
+  redirectUri,
+  timeout = Duration.seconds(5),
+  tokenUrl,
+  userUrl
+}: OAuth2Options): OAuthProvider => {
+  const fetch = providerFetch({ timeoutMillis: Duration.toMillis(timeout) })
+  const issuer = authorizeUrl.origin
+  const configuration = new Configuration(
+    { issuer, authorization_endpoint: authorizeUrl.href, token_endpoint: tokenUrl.href },
+    clientId,
+    {},
+    ClientSecretPost(Redacted.value(clientSecret))
+  )
+  configuration[customFetch] = fetch
+  if (tokenUrl.protocol === "http:") allowHttp(configuration)
+
+  const ask = <A, I>(
+    schema: Schema.Schema<A, I>,
+    url: URL,
+    token: Redacted.Redacted
+  ): Effect.Effect<A, OAuthProviderIsUnavailable | OAuthAnswerIsRefused> =>
+    Effect.gen(function* () {
+      const response = yield* Effect.tryPromise({
+        try: () => fetch(url, { headers: { ...headers, authorization: `Bearer ${Redacted.value(token)}` } }),
+        catch: failureOf
+      })
+      if (!response.ok) return yield* new OAuthAnswerIsRefused({ reason: `HTTP ${response.status}` })
+      const body = yield* Effect.tryPromise({ try: () => response.text(), catch: failureOf })
+      return yield* Effect.mapError(
+        Schema.decodeUnknown(Schema.parseJson(schema))(body),
+        () => new OAuthAnswerIsRefused({ reason: "its answer is not what it should be" })
+      )
+    })
+
+  return {
+    authorizationUrl: Effect.fn("OAuth2Provider.authorizationUrl")(function* ({ codeVerifier, state }: OAuthSecrets) {
+      const challenge = yield* Effect.promise(() => calculatePKCECodeChallenge(Redacted.value(codeVerifier)))
+      return buildAuthorizationUrl(configuration, {
+        response_type: "code",
+        redirect_uri: redirectUri.href,
+        scope: "read:user user:email",
+        state: Redacted.value(state),
+        code_challenge: challenge,
+        code_challenge_method: "S256"
+      })
+    }),
+    identify: Effect.fn("OAuth2Provider.identify")(function* (
+      query: Redacted.Redacted<URLSearchParams>,
+      { codeVerifier, state }: OAuthSecrets
+    ) {
+      const returned = new URL(redirectUri)
+      returned.search = Redacted.value(query).toString()
+      const { access_token } = yield* Effect.tryPromise({
+        try: () =>
+          authorizationCodeGrant(configuration, returned, {
+            expectedState: Redacted.value(state),
+            pkceCodeVerifier: Redacted.value(codeVerifier)
+          }),
+        catch: failureOf
+      })
+      const token = Redacted.make(access_token)
+      const person = yield* ask(Person, userUrl, token)
+      const addresses = yield* ask(Addresses, emailsUrl, token)
+      return {
+        provider: "oauthB" as const,
+        issuer,
+        subject: String(person.id),
+        email: verifiedEmail(addresses),
+        name: Option.fromNullable(person.name ?? person.login)
+      }
+    })
+  }
+}

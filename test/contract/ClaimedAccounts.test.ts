@@ -1,0 +1,217 @@
+import { Email } from "@berth/domain/accounts/Email"
+import type { UserId } from "@berth/domain/accounts/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { subdomainFor } from "@berth/domain/instances/Subdomain"
+import type { ExternalIdentity } from "@berth/domain/signin/LinkedIdentity"
+import { LinkedIdentities } from "@berth/domain/signin/LinkedIdentities"
+import { LinkedIdentityRepository } from "@berth/domain/signin/LinkedIdentityRepository"
+import { SocialSessions } from "@berth/domain/signin/SocialSessions"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Option, Redacted } from "effect"
+import { newKey } from "../support/chain/TestChain.ts"
+import { proofOf, type Signer } from "../support/chain/WalletMessages.ts"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { cookiesOf, sessionOf, whoIs } from "../support/identity/Browser.ts"
+import { app, leadsTo, right, saying, signInBy } from "../support/identity/IssuedSignIn.ts"
+import { unique } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+
+const password = "correct horse battery"
+const nextPassword = "another horse battery"
+
+const newSigner = (): Signer => {
+  const key = newKey()
+  return { address: key.address, sign: (message) => key.signMessage({ message }) }
+}
+const proof = (signer: Signer) => Effect.flatMap(App.WebApp, ({ appUrl }) => proofOf(appUrl, signer))
+
+const post = (path: string, json: unknown, cookie = "") =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json, headers: { cookie } }))
+
+const byPassword = (email: string, given = password) =>
+  post("/api/auth/callback/credentials", { email, password: given })
+const byWallet = (signer: Signer) => Effect.flatMap(proof(signer), (json) => post("/api/auth/callback/wallet", json))
+const linkWallet = (signer: Signer, cookie: string) =>
+  Effect.flatMap(proof(signer), (json) => post("/api/settings/wallets", json, cookie))
+
+const byToken = (token: Redacted.Redacted) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.map(
+      web({ method: "GET", path: "/api/settings", headers: { authorization: `Bearer ${Redacted.value(token)}` } }),
+      ({ status }) => status
+    )
+  )
+
+/** A session without a cookie, and an identity at another provider, by the services of the test. */
+const openSocial = (userId: UserId) =>
+  Effect.flatMap(SocialSessions, ({ open }) => open(userId)).pipe(Effect.provide(SocialSessions.Default))
+const linkIdentity = (userId: UserId, identity: ExternalIdentity) =>
+  Effect.flatMap(LinkedIdentities, ({ link }) => link(userId, identity)).pipe(Effect.provide(LinkedIdentities.Default))
+
+/** The session that an answer sets, if it does. */
+const cookiesIn = (answer: HttpAnswer) =>
+  [...cookiesOf(answer)].flatMap(([name, value]) =>
+    name.startsWith("berth_session") && value !== "" ? [`${name}=${value}`] : []
+  )
+
+/** Who has the e-mail signs in at the provider. */
+const owner = (email: string) => signInBy(saying(() => ({ email, email_verified: true })))
+
+/** Somebody who has registered an address, and has every way into the account that there is. */
+const squatter = Effect.gen(function* () {
+  const email = `${yield* unique("victim")}@example.com`
+  yield* post("/api/register", { email, password })
+  const cookie = yield* sessionOf(yield* byPassword(email))
+  const { user } = yield* Effect.flatten((yield* UserRepository).findByEmail(Email.make(email)))
+  const signer = newSigner()
+  assert.strictEqual((yield* linkWallet(signer, cookie)).status, 200)
+  const byWalletToo = yield* sessionOf(yield* byWallet(signer))
+  const socialToken = yield* openSocial(user.id)
+  const instances = yield* InstanceRepository
+  yield* instances.ensure(user.id, subdomainFor(user.id))
+  const gatewayToken = Redacted.value(yield* instances.gatewayToken(user.id))
+  const identity = { provider: "oauthB" as const, issuer: "https://github.example", subject: email }
+  yield* linkIdentity(user.id, identity)
+  return { email, user, cookies: [cookie, byWalletToo], signer, socialToken, gatewayToken, identity }
+})
+
+layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has proved", (it) => {
+  it.effect("goes to who has the e-mail, and every other way into it is shut", () =>
+    Effect.gen(function* () {
+      const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* squatter
+      const bystander = yield* squatter
+      assert.strictEqual(yield* byToken(socialToken), 200)
+
+      const answer = yield* owner(email.toUpperCase())
+      assert.strictEqual(leadsTo(answer), "302 /dashboard")
+      assert.strictEqual((yield* whoIs(yield* sessionOf(answer)))?.id, user.id)
+
+      for (const cookie of cookies) assert.isNull(yield* whoIs(cookie))
+      assert.strictEqual(yield* byToken(socialToken), 401)
+      assert.strictEqual((yield* byPassword(email)).status, 401)
+      const elsewhere = yield* whoIs(yield* sessionOf(yield* byWallet(signer)))
+      assert.notStrictEqual(elsewhere?.id, user.id)
+      const instances = yield* InstanceRepository
+      assert.notStrictEqual(Redacted.value(yield* instances.gatewayToken(user.id)), gatewayToken)
+      assert.isTrue(Option.isNone(yield* (yield* LinkedIdentityRepository).find(identity)))
+      const kept = yield* Effect.flatten((yield* UserRepository).find(user.id))
+      assert.isNotNull(kept.emailVerifiedAt)
+
+      // Nobody else has lost anything.
+      for (const cookie of bystander.cookies) assert.strictEqual((yield* whoIs(cookie))?.id, bystander.user.id)
+      assert.strictEqual((yield* byPassword(bystander.email)).status, 200)
+      assert.strictEqual(yield* byToken(bystander.socialToken), 200)
+    })
+  )
+
+  it.effect("is found by the link from then on, and is not shut again", () =>
+    Effect.gen(function* () {
+      const { email, user } = yield* squatter
+      const subject = yield* unique("subject")
+      const again = () =>
+        signInBy(
+          saying(() => ({ email, email_verified: true })),
+          { subject }
+        )
+      const cookie = yield* sessionOf(yield* again())
+      yield* again()
+      assert.strictEqual((yield* whoIs(cookie))?.id, user.id)
+    })
+  )
+
+  it.effect("is not touched by an e-mail that the provider has not verified", () =>
+    Effect.gen(function* () {
+      const { cookies, email, user } = yield* squatter
+      yield* signInBy(saying(() => ({ email, email_verified: false })))
+      for (const cookie of cookies) assert.strictEqual((yield* whoIs(cookie))?.id, user.id)
+    })
+  )
+
+  it.effect("is handed over whole or not at all", () =>
+    Effect.gen(function* () {
+      const { cookies, email, user } = yield* squatter
+      const sql = yield* SqlClient
+      yield* Effect.acquireUseRelease(
+        Effect.orDie(sql`
+          create function refuse() returns trigger language plpgsql as 'begin raise exception ''no''; end';
+          create trigger refuse before insert on linked_identities for each row execute function refuse();`),
+        () => Effect.map(owner(email), ({ status }) => assert.strictEqual(status, 500)),
+        () => Effect.orDie(sql`drop function refuse cascade`)
+      )
+      for (const cookie of cookies) assert.strictEqual((yield* whoIs(cookie))?.id, user.id)
+      assert.strictEqual((yield* byPassword(email)).status, 200)
+      assert.strictEqual(leadsTo(yield* owner(email)), "302 /dashboard")
+      assert.strictEqual((yield* byPassword(email)).status, 401)
+    })
+  )
+
+  it.effect("leaves no way in to who is coming in, or adding one, at that very moment", () =>
+    Effect.gen(function* () {
+      for (let round = 0; round < 5; round++) {
+        const { cookies, email, signer, socialToken, user } = yield* squatter
+        const [cookie = ""] = cookies
+        const added = newSigner()
+        const change = { currentPassword: password, newPassword: nextPassword }
+        const { web } = yield* App.WebApp
+        const refresh = web({
+          method: "POST",
+          path: "/api/auth/socialIdentity/refresh",
+          json: { refreshToken: Redacted.value(socialToken) }
+        })
+        const answers = yield* Effect.all(
+          [
+            byPassword(email),
+            byWallet(signer),
+            linkWallet(added, cookie),
+            post("/api/settings/password", change, cookie),
+            post("/api/settings", { email: `moved-${email}` }, cookie),
+            refresh,
+            owner(email),
+            byPassword(email),
+            byWallet(signer)
+          ],
+          { concurrency: "unbounded" }
+        )
+        // The address may have been another one before its owner came; then he has an account of his own, and this is not his.
+        const claimed = yield* whoIs(yield* sessionOf(answers[6]))
+        if (claimed?.id !== user.id) continue
+        for (const held of [...cookies, ...answers.flatMap((answer, n) => (n === 6 ? [] : cookiesIn(answer)))])
+          assert.notStrictEqual((yield* whoIs(held))?.id, user.id)
+        for (const given of [password, nextPassword]) assert.strictEqual((yield* byPassword(email, given)).status, 401)
+        for (const wallet of [signer, added])
+          assert.notStrictEqual((yield* whoIs(yield* sessionOf(yield* byWallet(wallet))))?.id, user.id)
+        const next = answers[5].body["sessionToken"]
+        for (const token of [Redacted.value(socialToken), ...(typeof next === "string" ? [next] : [])])
+          assert.strictEqual(yield* byToken(Redacted.make(token)), 401)
+        assert.strictEqual(claimed.email, email)
+      }
+    })
+  )
+})
+
+layer(app(), { excludeTestServices: true })("An account whose e-mail is proved", (it) => {
+  it.effect("is linked and loses nothing", () =>
+    Effect.gen(function* () {
+      const { cookies, email, gatewayToken, socialToken, user } = yield* squatter
+      yield* (yield* UserRepository).markEmailVerified(user.id)
+      assert.strictEqual((yield* whoIs(yield* sessionOf(yield* owner(email))))?.id, user.id)
+      for (const cookie of cookies) assert.strictEqual((yield* whoIs(cookie))?.id, user.id)
+      assert.strictEqual((yield* byPassword(email)).status, 200)
+      assert.strictEqual(yield* byToken(socialToken), 200)
+      assert.strictEqual(Redacted.value(yield* (yield* InstanceRepository).gatewayToken(user.id)), gatewayToken)
+    })
+  )
+
+  it.effect("that a provider leads into lets its last wallet go", () =>
+    Effect.gen(function* () {
+      const cookie = yield* sessionOf(yield* signInBy(right))
+      const signer = newSigner()
+      assert.strictEqual((yield* linkWallet(signer, cookie)).status, 200)
+      const { web } = yield* App.WebApp
+      const path = `/api/settings/wallets?address=${signer.address}`
+      assert.strictEqual((yield* web({ method: "DELETE", path, headers: { cookie } })).status, 200)
+    })
+  )
+})

@@ -1,0 +1,435 @@
+import { Email } from "@berth/domain/accounts/Email"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { OAuthTickets } from "@berth/domain/signin/OAuthTickets"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Context, Duration, Effect, Layer, Option, Redacted } from "effect"
+import { begin, comeBack, cookiesOf, goThrough, sessionOf, signInAt, whoIs } from "../support/identity/Browser.ts"
+import { type GitHubPerson, type GitHubStandIn, gitHubStandIn } from "../support/identity/GitHubStandIn.ts"
+import { denies, type OidcAccount, oidcClient, oidcProvider } from "../support/identity/OidcProvider.ts"
+import * as App from "../support/WebApp.ts"
+
+const appUrl = "http://localhost:7310"
+const callbackA = `${appUrl}/api/auth/oauthA/callback`
+const callbackB = `${appUrl}/api/auth/oauthB/callback`
+
+const ada: OidcAccount = { email: "ada@example.com", email_verified: true, name: "Ada Lovelace" }
+const accounts: Readonly<Record<string, OidcAccount>> = {
+  ada,
+  many: { email: "many@example.com", email_verified: true },
+  unnamed: { email: "unnamed@example.com", email_verified: true, name: "\u202e" },
+  unverified: { email: "unverified@example.com", email_verified: false },
+  unsaid: { email: "unsaid@example.com" },
+  nameless: {},
+  walleted: { email: "0x00@wallet.localhost", email_verified: true },
+  socialite: { email: "usr_0@social.localhost", email_verified: true },
+  parallel: { email: "parallel@example.com", email_verified: true },
+  moving: { email: "moving@example.com", email_verified: true }
+}
+
+const emailOf = (local: string, more: Partial<GitHubPerson["emails"][number]> = {}) => ({
+  email: `${local}@example.com`,
+  primary: true,
+  verified: true,
+  ...more
+})
+const people: ReadonlyArray<GitHubPerson> = [
+  { id: 1, login: "ada", name: "Ada", emails: [emailOf("ADA")] },
+  {
+    id: 2,
+    login: "grace",
+    name: null,
+    emails: [emailOf("grace", { verified: false }), emailOf("hopper", { primary: false })]
+  },
+  { id: 3, login: "nobody", name: null, emails: [emailOf("nobody", { verified: false })] },
+  { id: 4, login: "parallel", name: null, emails: [emailOf("parallel")] },
+  { id: 5, login: "solo", name: "Solo", emails: [emailOf("solo")] }
+]
+
+class GitHub extends Context.Tag("@berth/test/GitHub")<GitHub, GitHubStandIn>() {}
+
+const app = (emailIsIn: "ID token" | "userinfo", secretGoes: "client_secret_basic" | "client_secret_post") =>
+  Layer.unwrapScoped(
+    Effect.gen(function* () {
+      const issuer = yield* oidcProvider({ accounts, redirectUri: callbackA, emailIsIn, secretGoes })
+      const gitHub = yield* gitHubStandIn(people, callbackB)
+      const at = (path: string) => new URL(path, gitHub.origin)
+      return App.layer({
+        appUrl,
+        oauthA: {
+          issuer,
+          client: Option.some({ clientId: oidcClient.id, clientSecret: Redacted.make(oidcClient.secret) })
+        },
+        oauthB: {
+          endpoints: {
+            authorizeUrl: at("/login/oauth/authorize"),
+            tokenUrl: at("/login/oauth/access_token"),
+            userUrl: at("/user"),
+            emailsUrl: at("/user/emails")
+          },
+          client: Option.some({ clientId: gitHub.client.id, clientSecret: Redacted.make(gitHub.client.secret) })
+        },
+        providerTimeout: Duration.seconds(3)
+      }).pipe(Layer.merge(Layer.succeed(GitHub, gitHub)))
+    })
+  )
+
+const leadsTo = (answer: { readonly status: number; readonly headers: { readonly location?: string | undefined } }) =>
+  `${answer.status} ${answer.headers.location ?? ""}`
+
+const failed = (code: string) => `302 /login?error=${code}`
+
+const userOf = (email: string) =>
+  Effect.gen(function* () {
+    const found = yield* (yield* UserRepository).findByEmail(Email.make(email))
+    return Option.getOrNull(Option.map(found, ({ user }) => user))
+  })
+
+const register = (email: string, password = "correct horse battery") =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/register", json: { email, password } }))
+
+const byPassword = (email: string, password = "correct horse battery") =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password } })
+  )
+
+layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sign-in at a provider", (it) => {
+  for (const [provider, account, email, name] of [
+    ["oauthA", "ada", "ada@example.com", "Ada Lovelace"],
+    ["oauthB", "solo", "solo@example.com", "Solo"]
+  ] as const)
+    it.effect(`${provider}: makes an account with a verified e-mail and no password, and finds it again`, () =>
+      Effect.gen(function* () {
+        const first = yield* signInAt(provider, account)
+        assert.strictEqual(leadsTo(first), "302 /dashboard")
+        const cookie = yield* sessionOf(first)
+        const who = yield* whoIs(cookie)
+        assert.deepInclude(who, { email, name })
+        const user = yield* userOf(email)
+        assert.isNotNull(user?.emailVerifiedAt)
+        assert.isTrue(Option.isNone(yield* (yield* UserRepository).findPasswordHash(user?.id ?? assert.fail())))
+        // The client's session is another one after every sign-in.
+        const second = yield* signInAt(provider, account, { cookie })
+        assert.deepStrictEqual(yield* whoIs(yield* sessionOf(second)), who)
+        assert.isNull(yield* whoIs(cookie))
+      })
+    )
+
+  it.effect("asks the provider for what it should, and keeps what it needs in a cookie that no script reads", () =>
+    Effect.gen(function* () {
+      for (const provider of ["oauthA", "oauthB"] as const) {
+        const { answer, location } = yield* begin(provider)
+        const query = new URL(location).searchParams
+        assert.strictEqual(query.get("response_type"), "code")
+        assert.strictEqual(query.get("redirect_uri"), provider === "oauthA" ? callbackA : callbackB)
+        assert.strictEqual(query.get("code_challenge_method"), "S256")
+        for (const name of ["state", "code_challenge", ...(provider === "oauthA" ? ["nonce"] : [])])
+          assert.match(query.get(name) ?? "", /^[\w-]{43}$/, name)
+        const [line = "", ...more] = answer.headers["set-cookie"] ?? []
+        assert.isEmpty(more)
+        assert.match(line, new RegExp(`^berth_${provider.toLowerCase()}_7310=[^;]{100,3000};`))
+        for (const attribute of ["HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=600"])
+          assert.include(line.split("; "), attribute)
+        assert.notInclude(line, query.get("state") ?? "")
+        assert.strictEqual(answer.headers["cache-control"], "no-store")
+      }
+    })
+  )
+
+  it.effect("leads to where the sign-in was asked for, on this service only", () =>
+    Effect.gen(function* () {
+      for (const [callbackUrl, location] of [
+        ["/agents?x=1#top", "/agents?x=1#top"],
+        [`${appUrl}/pricing`, "/pricing"],
+        ["https://evil.example/", "/dashboard"],
+        ["//evil.example", "/dashboard"],
+        ["/\\evil.example", "/dashboard"],
+        ["/.//evil.example", "/dashboard"],
+        [`${appUrl}//evil.example`, "/dashboard"],
+        ["/%09/evil.example", "/%09/evil.example"],
+        ["/\t/evil.example", "/dashboard"],
+        ["javascript:alert(1)", "/dashboard"],
+        [`${appUrl}@evil.example/`, "/dashboard"],
+        [`/${"a".repeat(2_000)}`, "/dashboard"]
+      ] as const) {
+        const answer = yield* signInAt("oauthA", "many", { callbackUrl })
+        assert.strictEqual(leadsTo(answer), `302 ${location}`, callbackUrl)
+        assert.strictEqual(new URL(answer.headers.location ?? "", appUrl).origin, appUrl)
+      }
+    })
+  )
+
+  it.effect("links an account of the same e-mail in whatever case, so that both providers lead into one", () =>
+    Effect.gen(function* () {
+      const byA = yield* whoIs(yield* sessionOf(yield* signInAt("oauthA", "ada")))
+      const byB = yield* whoIs(yield* sessionOf(yield* signInAt("oauthB", "ada")))
+      assert.deepStrictEqual(byB, byA)
+      const sql = yield* SqlClient
+      const links =
+        yield* sql`select provider, subject from linked_identities where user_id = ${byA?.id ?? ""} order by 1`
+      assert.deepStrictEqual(links, [
+        { provider: "oauthA", subject: "ada" },
+        { provider: "oauthB", subject: "1" }
+      ])
+    })
+  )
+
+  it.effect("goes by the provider's id from then on, whatever becomes of the e-mail here", () =>
+    Effect.gen(function* () {
+      const first = yield* sessionOf(yield* signInAt("oauthA", "moving"))
+      const { web } = yield* App.WebApp
+      const json = { email: "moved@example.com" }
+      const changed = yield* web({ method: "POST", path: "/api/settings", json, headers: { cookie: first } })
+      assert.strictEqual(changed.status, 200, changed.text)
+      const again = yield* whoIs(yield* sessionOf(yield* signInAt("oauthA", "moving")))
+      assert.strictEqual(again?.email, "moved@example.com")
+    })
+  )
+
+  it.effect("takes an e-mail from GitHub that is verified, the primary one first, and none that is not", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        (yield* whoIs(yield* sessionOf(yield* signInAt("oauthB", "grace"))))?.email,
+        "hopper@example.com"
+      )
+      assert.strictEqual(leadsTo(yield* signInAt("oauthB", "nobody")), failed("oauth_email_unverified"))
+      assert.isNull(yield* userOf("nobody@example.com"))
+    })
+  )
+
+  it.effect(
+    "neither links nor makes an account of an e-mail that is not verified, missing, or of our own domains",
+    () =>
+      Effect.gen(function* () {
+        yield* register("unverified@example.com")
+        for (const account of ["unverified", "unsaid", "nameless", "walleted", "socialite"]) {
+          const answer = yield* signInAt("oauthA", account)
+          assert.strictEqual(leadsTo(answer), failed("oauth_email_unverified"), account)
+          assert.isFalse(cookiesOf(answer).has((yield* App.WebApp).cookieName))
+          if (account !== "unverified") assert.isNull(yield* userOf(accounts[account]?.email ?? ""))
+        }
+        assert.strictEqual((yield* byPassword("unverified@example.com")).status, 200)
+      })
+  )
+
+  it.effect("calls who has no name that people can see by his e-mail", () =>
+    Effect.gen(function* () {
+      const who = yield* whoIs(yield* sessionOf(yield* signInAt("oauthA", "unnamed")))
+      assert.strictEqual(who?.name, "unnamed@example.com")
+    })
+  )
+
+  it.effect("that is denied leads to /login, and its state is used up", () =>
+    Effect.gen(function* () {
+      for (const [provider, account] of [
+        ["oauthA", denies],
+        ["oauthB", "unknown"]
+      ] as const) {
+        const begun = yield* begin(provider)
+        const back = yield* goThrough(begun.location, account)
+        const answer = yield* comeBack(back, begun.cookie)
+        assert.strictEqual(leadsTo(answer), failed("oauth_denied"))
+        assert.strictEqual(leadsTo(yield* comeBack(back, begun.cookie)), failed("oauth_state"))
+      }
+    })
+  )
+
+  it.effect("that comes back with the provider's other errors leads to /login without quoting them", () =>
+    Effect.gen(function* () {
+      for (const [error, code] of [
+        ["server_error", "oauth_unavailable"],
+        ["temporarily_unavailable", "oauth_unavailable"],
+        ["invalid_scope", "oauth_failed"],
+        ["<script>", "oauth_failed"]
+      ] as const) {
+        const begun = yield* begin("oauthB")
+        const state = new URL(begun.location).searchParams.get("state") ?? ""
+        const back = new URL(
+          `${callbackB}?${new URLSearchParams({ error, state, error_description: "<b>" }).toString()}`
+        )
+        assert.strictEqual(leadsTo(yield* comeBack(back, begun.cookie)), failed(code), error)
+      }
+    })
+  )
+
+  it.effect("is of the browser that began it, of its provider, and of ten minutes", () =>
+    Effect.gen(function* () {
+      const mine = yield* begin("oauthA")
+      const back = yield* goThrough(mine.location, "many")
+      const other = yield* begin("oauthA")
+      const stateless = new URL(back)
+      stateless.searchParams.delete("state")
+      const otherState = new URL(back)
+      otherState.searchParams.set("state", new URL(other.location).searchParams.get("state") ?? "")
+      const elsewhere = new URL(`${callbackB}${back.search}`)
+      const forged = mine.cookie.replace(/=.*/, `=${"A".repeat(400)}`)
+      const { sealed, secrets } = yield* Effect.flatMap(OAuthTickets, ({ issue }) => issue("oauthB", "/")).pipe(
+        Effect.provide(OAuthTickets.Default)
+      )
+      const ofB = mine.cookie.replace(/=.*/, `=${Redacted.value(sealed)}`)
+      const stateOfB = new URL(back)
+      stateOfB.searchParams.set("state", Redacted.value(secrets.state))
+      const underB = mine.cookie.replace("oautha", "oauthb")
+      for (const [what, url, cookie] of [
+        ["no cookie", back, ""],
+        ["another browser's cookie", back, other.cookie],
+        ["no state", stateless, mine.cookie],
+        ["another state", otherState, mine.cookie],
+        ["a cookie of nobody", back, forged],
+        ["another provider's ticket", stateOfB, ofB],
+        ["another provider's callback", elsewhere, mine.cookie],
+        ["another provider's callback with the ticket", elsewhere, underB],
+        ["nothing at all", new URL(callbackA), ""]
+      ] as const) {
+        const answer = yield* comeBack(url, cookie)
+        assert.strictEqual(leadsTo(answer), failed("oauth_state"), what)
+        // Nothing of this ends the sign-in that is under way.
+        assert.notProperty(answer.headers, "set-cookie", what)
+      }
+      assert.strictEqual(leadsTo(yield* comeBack(back, mine.cookie)), "302 /dashboard")
+    })
+  )
+
+  for (const [provider, account] of [
+    ["oauthA", "many"],
+    ["oauthB", "solo"]
+  ] as const)
+    it.effect(`${provider}: a state that comes back twenty times at once makes one session, and never another`, () =>
+      Effect.gen(function* () {
+        const begun = yield* begin(provider)
+        const back = yield* goThrough(begun.location, account)
+        const sql = yield* SqlClient
+        const sessions = Effect.map(sql`select count(*)::int as n from sessions`, ([row]) => Number(row?.["n"]))
+        const before = yield* sessions
+        const answers = yield* Effect.replicateEffect(comeBack(back, begun.cookie), 20, { concurrency: "unbounded" })
+        assert.deepStrictEqual(
+          answers.map(leadsTo).toSorted(),
+          ["302 /dashboard", ...Array.from({ length: 19 }, () => failed("oauth_state"))].toSorted()
+        )
+        assert.strictEqual(leadsTo(yield* comeBack(back, begun.cookie)), failed("oauth_state"))
+        assert.strictEqual(yield* sessions, before + 1)
+      })
+    )
+
+  it.effect("the first ones of a person at both providers at once make one account", () =>
+    Effect.gen(function* () {
+      const attempts = yield* Effect.forEach(
+        Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? ("oauthA" as const) : ("oauthB" as const))),
+        (provider) =>
+          Effect.gen(function* () {
+            const begun = yield* begin(provider)
+            return { back: yield* goThrough(begun.location, "parallel"), cookie: begun.cookie }
+          })
+      )
+      const answers = yield* Effect.forEach(attempts, ({ back, cookie }) => comeBack(back, cookie), {
+        concurrency: "unbounded"
+      })
+      const ids = yield* Effect.forEach(answers, (answer) => Effect.flatMap(sessionOf(answer), whoIs))
+      assert.strictEqual(new Set(ids.map((who) => who?.id)).size, 1)
+    })
+  )
+
+  it.effect("tells neither logs nor answers its codes, states and tokens", () =>
+    Effect.gen(function* () {
+      const { logged } = yield* App.WebApp
+      const begun = yield* begin("oauthA")
+      const back = yield* goThrough(begun.location, "many")
+      const answer = yield* comeBack(back, begun.cookie)
+      assert.strictEqual(answer.text, "")
+      const log = (yield* logged).join("\n")
+      for (const name of ["code", "state"]) {
+        const value = back.searchParams.get(name) ?? ""
+        assert.isAbove(value.length, 20)
+        assert.notInclude(log, value, name)
+        assert.notInclude(answer.headers.location ?? "", value, name)
+      }
+      for (const secret of [oidcClient.secret, begun.cookie.split("=")[1] ?? ""]) assert.notInclude(log, secret)
+    })
+  )
+
+  it.effect("is told apart from a provider that is down, and works again once it is up", () =>
+    Effect.gen(function* () {
+      const gitHub = yield* GitHub
+      for (const path of ["/login/oauth/access_token", "/user", "/user/emails"] as const)
+        for (const [how, code] of [
+          ["hangs", "oauth_unavailable"],
+          ["fails", "oauth_unavailable"],
+          ["is cut", "oauth_unavailable"],
+          ["redirects", "oauth_unavailable"],
+          ["has no end", "oauth_unavailable"],
+          ["speaks no JSON", "oauth_failed"]
+        ] as const) {
+          gitHub.set(path, how)
+          assert.strictEqual(leadsTo(yield* signInAt("oauthB", "solo")), failed(code), `${path} ${how}`)
+          gitHub.set(path, null)
+        }
+      assert.strictEqual(leadsTo(yield* signInAt("oauthB", "solo")), "302 /dashboard")
+    })
+  )
+
+  it.effect("a code is shown to the provider once", () =>
+    Effect.gen(function* () {
+      const gitHub = yield* GitHub
+      const before = gitHub.exchanges()
+      const begun = yield* begin("oauthB")
+      const back = yield* goThrough(begun.location, "solo")
+      yield* Effect.replicateEffect(comeBack(back, begun.cookie), 5, { concurrency: "unbounded" })
+      assert.strictEqual(gitHub.exchanges(), before + 1)
+    })
+  )
+
+  it.effect("another's code in one's own sign-in proves nobody", () =>
+    Effect.gen(function* () {
+      for (const [provider, account] of [
+        ["oauthA", "many"],
+        ["oauthB", "solo"]
+      ] as const) {
+        const [theirs, mine] = [yield* begin(provider), yield* begin(provider)]
+        const stolen = (yield* goThrough(theirs.location, account)).searchParams.get("code") ?? ""
+        const back = yield* goThrough(mine.location, account)
+        back.searchParams.set("code", stolen)
+        assert.strictEqual(leadsTo(yield* comeBack(back, mine.cookie)), failed("oauth_failed"), provider)
+      }
+    })
+  )
+})
+
+layer(app("userinfo", "client_secret_basic"), { excludeTestServices: true })(
+  "A provider that keeps to the standard's defaults",
+  (it) => {
+    it.effect("takes the secret in the header and tells the e-mail at its userinfo endpoint", () =>
+      Effect.gen(function* () {
+        const who = yield* whoIs(yield* sessionOf(yield* signInAt("oauthA", "ada")))
+        assert.deepInclude(who, { email: "ada@example.com", name: "Ada Lovelace" })
+        assert.strictEqual(leadsTo(yield* signInAt("oauthA", "unverified")), failed("oauth_email_unverified"))
+      })
+    )
+  }
+)
+
+layer(App.layer(), { excludeTestServices: true })("A provider that is not configured", (it) => {
+  it.effect("leads to /login, there and back", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      for (const path of ["oauthA", "oauthB", "oauthA/callback?code=a&state=b", "oauthB/callback"]) {
+        const answer = yield* web({ method: "GET", path: `/api/auth/${path}` })
+        assert.strictEqual(leadsTo(answer), failed("oauth_not_configured"), path)
+      }
+    })
+  )
+})
+
+const nowhere = new URL("http://127.0.0.1:1")
+const unreachable = App.layer({
+  oauthA: { issuer: nowhere, client: Option.some({ clientId: "id", clientSecret: Redacted.make("secret") }) }
+})
+
+layer(unreachable, { excludeTestServices: true })("A provider that is not there", (it) => {
+  it.effect("leads to /login", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const answer = yield* web({ method: "GET", path: "/api/auth/oauthA" })
+      assert.strictEqual(leadsTo(answer), failed("oauth_unavailable"))
+    })
+  )
+})

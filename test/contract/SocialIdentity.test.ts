@@ -1,0 +1,439 @@
+import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Context, Duration, Effect, Layer, Ref } from "effect"
+import { type JWTPayload, SignJWT } from "jose"
+import { failure, type NodeBehaviour, result, stubNode } from "../support/chain/StubNode.ts"
+import { newKey } from "../support/chain/TestChain.ts"
+import { proofOf } from "../support/chain/WalletMessages.ts"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { type Issuer, makeIssuer, newSigningKey, tokenBy, unsignedToken } from "../support/identity/Issuer.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import * as s from "./Shapes.ts"
+
+const verifyPath = "/api/auth/socialIdentity/verify"
+const refreshPath = "/api/auth/socialIdentity/refresh"
+const audience = "localhost:7320"
+
+class Network extends Context.Tag("@berth/test/Network")<Network, Issuer>() {}
+
+/** What the chain's node says, from now on. */
+class Chain extends Context.Tag("@berth/test/Chain")<Chain, Ref.Ref<NodeBehaviour>>() {}
+
+const word = (value: bigint) => result(`0x${value.toString(16).padStart(64, "0")}`)
+const minBalance = 5n
+
+const gatingToken: GatingToken = {
+  address: WalletAddress.make(newKey().address),
+  symbol: "SHIP",
+  chain: "base",
+  minBalance
+}
+
+const app = (options: App.WebAppOptions = {}) =>
+  Layer.unwrapScoped(
+    Effect.gen(function* () {
+      const network = yield* makeIssuer
+      const says = yield* Ref.make<NodeBehaviour>(word(0n))
+      const node = yield* stubNode((request, response) => Effect.runSync(Ref.get(says))(request, response))
+      return App.layer({
+        appUrl: `http://${audience}`,
+        baseRpcUrl: node.url,
+        ...options,
+        socialIdentity: { jwksUrl: new URL("/jwks", network.origin), issuer: network.origin.origin },
+        providerTimeout: Duration.seconds(2)
+      }).pipe(Layer.merge(Layer.succeed(Network, network)), Layer.merge(Layer.succeed(Chain, says)))
+    })
+  )
+
+const seconds = () => Math.floor(new Date().getTime() / 1000)
+
+let lastFid = 6_000
+const newFid = () => {
+  lastFid += 1
+  return lastFid
+}
+
+/** The network writes `sub` as a number, which the library's type does not have. */
+type Claims = Omit<JWTPayload, "sub"> & Readonly<Record<string, unknown>>
+
+const claimsOf = (issuer: Issuer, fid: unknown, changes: Claims = {}): Claims => ({
+  iss: issuer.origin.origin,
+  aud: audience,
+  sub: fid,
+  iat: seconds(),
+  exp: seconds() + 3600,
+  ...changes
+})
+
+const tokenOf = (fid: unknown, changes: Claims = {}) =>
+  Effect.flatMap(Network, (issuer) => Effect.promise(() => tokenBy(issuer.key, claimsOf(issuer, fid, changes))))
+
+const post = (path: string, json: unknown, more: Partial<App.AppCall> = {}) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json, ...more }))
+
+const verify = (fidToken: string, address?: string) =>
+  post(verifyPath, { fidToken, ...(address === undefined ? {} : { address }) })
+const refresh = (refreshToken: string) => post(refreshPath, { refreshToken })
+
+const tokenIn = ({ body, status, text }: HttpAnswer) => {
+  assert.strictEqual(status, 200, text)
+  return String(body["sessionToken"])
+}
+const signedIn = (fid: unknown = newFid()) => Effect.map(Effect.flatMap(tokenOf(fid), verify), tokenIn)
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const settings = (token: string, more: Readonly<Record<string, string>> = {}) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({ method: "GET", path: "/api/settings", headers: { ...bearer(token), ...more } })
+  )
+const whoIs = (token: string) =>
+  Effect.map(settings(token), ({ body, status }) => (status === 200 ? body["id"] : status))
+
+const shape = (accessLevel: "basic" | "premium", address: string | null) => ({
+  success: s.is(true),
+  sessionToken: s.matching(/^[A-Za-z0-9+/]{43}=$/),
+  address: s.is(address),
+  message: s.text,
+  tokenGated: s.is(accessLevel === "premium"),
+  accessLevel: s.is(accessLevel)
+})
+
+const refused = { status: 401, code: "id_token_refused" }
+const invalid = { status: 401, code: "refresh_token_invalid" }
+
+layer(app(), { excludeTestServices: true })("Social identity", (it) => {
+  it.effect("signs in by an ID token into one account, by a bearer token and no cookie", () =>
+    Effect.gen(function* () {
+      const fid = newFid()
+      const answer = yield* Effect.flatMap(tokenOf(fid), verify)
+      s.assertShape(answer.body, shape("basic", null))
+      assert.notProperty(answer.headers, "set-cookie")
+      assert.strictEqual(answer.headers["cache-control"], "no-store")
+      const token = tokenIn(answer)
+      const who = yield* settings(token)
+      assert.deepInclude(who.body, { name: `fid ${fid}`, plan: "free", credits: 0 })
+      assert.strictEqual(who.body["email"], `${String(who.body["id"])}@social.localhost`)
+      const again = yield* signedIn(fid)
+      assert.notStrictEqual(again, token)
+      assert.strictEqual(yield* whoIs(again), who.body["id"])
+      assert.notStrictEqual(yield* whoIs(yield* signedIn()), who.body["id"])
+    })
+  )
+
+  it.effect("takes the id as a number and as text for the same", () =>
+    Effect.gen(function* () {
+      const fid = newFid()
+      assert.strictEqual(yield* whoIs(yield* signedIn(String(fid))), yield* whoIs(yield* signedIn(fid)))
+    })
+  )
+
+  it.effect("makes one account of many first sign-ins at once", () =>
+    Effect.gen(function* () {
+      const token = yield* tokenOf(newFid())
+      const answers = yield* Effect.replicateEffect(verify(token), 8, { concurrency: "unbounded" })
+      const ids = yield* Effect.forEach(answers, (answer) => whoIs(tokenIn(answer)))
+      assert.strictEqual(new Set(ids).size, 1)
+      assert.match(String(ids[0]), /^usr_/)
+    })
+  )
+
+  it.effect("its token stands in place of the cookie, and nothing that only looks like it does", () =>
+    Effect.gen(function* () {
+      const { cookieName, web } = yield* App.WebApp
+      const token = yield* signedIn()
+      const id = yield* whoIs(token)
+      // A cookie that is over does not keep it out.
+      assert.strictEqual((yield* settings(token, { cookie: `${cookieName}=over` })).body["id"], id)
+      const named = yield* web({ method: "POST", path: "/api/settings", json: { name: "Ada" }, headers: bearer(token) })
+      assert.deepInclude(named.body, { id, name: "Ada" })
+      const jwt = yield* web({ method: "POST", path: "/api/auth/token", headers: bearer(token) })
+      assert.strictEqual(jwt.status, 200, jwt.text)
+      for (const other of [token.slice(0, -1), token.toLowerCase(), token.replaceAll("+", "-"), `${token}=`, "", "a"])
+        if (other !== token) assert.strictEqual(yield* whoIs(other), 401, other)
+      const asCookie = yield* web({
+        method: "GET",
+        path: "/api/settings",
+        headers: { cookie: `${cookieName}=${token}` }
+      })
+      assert.strictEqual(asCookie.status, 401)
+      const otherScheme = yield* web({
+        method: "GET",
+        path: "/api/settings",
+        headers: { authorization: `Basic ${token}` }
+      })
+      assert.strictEqual(otherScheme.status, 401)
+    })
+  )
+
+  it.effect("keeps hashes of tokens, and tells the log neither kind", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const idToken = yield* tokenOf(newFid())
+      const token = tokenIn(yield* verify(idToken))
+      const rows = yield* sql`select to_jsonb(social_tokens)::text as row from social_tokens
+        union all select to_jsonb(sessions)::text from sessions`
+      assert.isNotEmpty(rows)
+      const log = (yield* (yield* App.WebApp).logged).join("\n")
+      for (const text of [JSON.stringify(rows), log])
+        for (const secret of [token, idToken]) assert.notInclude(text, secret)
+    })
+  )
+
+  const forgeries: Readonly<Record<string, (issuer: Issuer, claims: Claims) => string | Promise<string>>> = {
+    "of another issuer": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", iss: "https://evil.example" }),
+    "for another service": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", aud: "evil.example" }),
+    "for nobody": (issuer, { aud: _aud, ...claims }) => tokenBy(issuer.key, { ...claims, sub: "7" }),
+    "that is over": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", exp: seconds() - 60 }),
+    "that is never over": (issuer, { exp: _exp, ...claims }) => tokenBy(issuer.key, { ...claims, sub: "7" }),
+    "that is not yet good": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", nbf: seconds() + 600 }),
+    "of nobody": (issuer, { sub: _sub, ...claims }) => tokenBy(issuer.key, claims),
+    "of an empty id": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: " " }),
+    "signed by another key": async (issuer, claims) =>
+      tokenBy(await newSigningKey(), { ...claims, sub: "7" }, { kid: issuer.key.kid }),
+    "signed by a key that is not published": async (_issuer, claims) =>
+      tokenBy(await newSigningKey(), { ...claims, sub: "7" }),
+    "signed by nobody": (_issuer, claims) => unsignedToken({ ...claims, sub: "7" }),
+    "signed by the public key as a shared secret": (issuer, claims) =>
+      new SignJWT({ ...claims, sub: "7" })
+        .setProtectedHeader({ alg: "HS256", kid: issuer.key.kid })
+        .sign(new TextEncoder().encode(JSON.stringify(issuer.key.publicJwk))),
+    "that is none": () => "a.b.c",
+    "without an end": async (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", pad: "x".repeat(20_000) })
+  }
+  for (const [what, forge] of Object.entries(forgeries))
+    it.effect(`refuses an ID token ${what}`, () =>
+      Effect.gen(function* () {
+        const issuer = yield* Network
+        const token = yield* Effect.promise(async () => forge(issuer, claimsOf(issuer, "7")))
+        assertError(yield* verify(token), refused)
+      })
+    )
+
+  it.effect("takes no negative or broken number for an id", () =>
+    Effect.gen(function* () {
+      for (const fid of [0, -1, 1.5, null, true, ["7"], "x".repeat(101)])
+        assertError(yield* Effect.flatMap(tokenOf(fid), verify), refused)
+    })
+  )
+
+  it.effect("does not ask for its keys again at every token of a key that there is not", () =>
+    Effect.gen(function* () {
+      const issuer = yield* Network
+      const next = yield* Effect.promise(() => newSigningKey("ES256"))
+      const token = yield* Effect.promise(() => tokenBy(next, { ...claimsOf(issuer, "8"), sub: "8" }))
+      for (let times = 0; times < 10; times++) assertError(yield* verify(token), refused)
+      assert.isAtMost(issuer.asked("/jwks"), 9)
+    })
+  )
+})
+
+layer(app(), { excludeTestServices: true })("A network whose keys cannot be had", (it) => {
+  it.effect("is 500, never a bad token, and works again once they can", () =>
+    Effect.gen(function* () {
+      const issuer = yield* Network
+      const token = yield* tokenOf(newFid())
+      for (const how of ["fails", "is cut", "redirects", "has no end", "speaks no JSON", "hangs"] as const) {
+        issuer.set("/jwks", how)
+        assertError(yield* verify(token), { status: 500, code: "verification_failed" })
+      }
+      issuer.set("/jwks", null)
+      assert.strictEqual((yield* verify(token)).status, 200)
+      // They are kept.
+      issuer.set("/jwks", "fails")
+      assert.strictEqual((yield* Effect.flatMap(tokenOf(newFid()), verify)).status, 200)
+    })
+  )
+})
+
+layer(app(), { excludeTestServices: true })("The token of a session without a cookie", (it) => {
+  it.effect("is exchanged for the next, and is then over", () =>
+    Effect.gen(function* () {
+      const first = yield* signedIn()
+      const id = yield* whoIs(first)
+      const answer = yield* refresh(first)
+      s.assertShape(answer.body, {
+        success: s.is(true),
+        sessionToken: s.matching(/^[A-Za-z0-9+/]{43}=$/),
+        expiresIn: s.is(86_400),
+        message: s.text
+      })
+      assert.strictEqual(answer.headers["cache-control"], "no-store")
+      const second = tokenIn(answer)
+      assert.strictEqual(yield* whoIs(second), id)
+      assert.strictEqual(yield* whoIs(first), 401)
+      assert.strictEqual(yield* whoIs(tokenIn(yield* refresh(second))), id)
+    })
+  )
+
+  it.effect("shown again after that ends its whole family and no other", () =>
+    Effect.gen(function* () {
+      const fid = newFid()
+      const [first, other] = [yield* signedIn(fid), yield* signedIn(fid)]
+      const second = tokenIn(yield* refresh(first))
+      const third = tokenIn(yield* refresh(second))
+      assertError(yield* refresh(first), invalid)
+      for (const token of [first, second, third]) {
+        assert.strictEqual(yield* whoIs(token), 401)
+        assertError(yield* refresh(token), invalid)
+      }
+      assert.match(String(yield* whoIs(other)), /^usr_/)
+    })
+  )
+
+  it.effect("shown twenty times at once is exchanged once at most, and ends its family", () =>
+    Effect.gen(function* () {
+      const token = yield* signedIn()
+      const answers = yield* Effect.replicateEffect(refresh(token), 20, { concurrency: "unbounded" })
+      const next = answers.filter(({ status }) => status === 200).map(tokenIn)
+      assert.isAtMost(next.length, 1)
+      for (const answer of answers.filter(({ status }) => status !== 200)) assertError(answer, invalid)
+      for (const each of [token, ...next]) assert.strictEqual(yield* whoIs(each), 401)
+    })
+  )
+
+  it.effect("lives 86,400 seconds from when it was made, used or not", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const token = yield* signedIn()
+      const lives = (table: "social_tokens" | "sessions") =>
+        Effect.map(
+          sql`select extract(epoch from max(expires_at) - now())::float as seconds from ${sql(table)}`,
+          ([row]) => Number(row?.["seconds"])
+        )
+      for (const table of ["social_tokens", "sessions"] as const) {
+        const left = yield* lives(table)
+        assert.isTrue(left > 86_000 && left <= 86_400.5, `${table} ${left}`)
+      }
+      yield* sql`update social_tokens set expires_at = now() + interval '1 hour'`
+      yield* sql`update sessions set expires_at = now() + interval '1 hour'`
+      assert.match(String(yield* whoIs(token)), /^usr_/)
+      // Using it has not made it any longer.
+      assert.isAtMost(yield* lives("sessions"), 3_600)
+      const next = tokenIn(yield* refresh(token))
+      assert.isAbove(yield* lives("sessions"), 86_000)
+      yield* sql`update social_tokens set expires_at = now()`
+      assert.strictEqual(yield* whoIs(next), 401)
+      assertError(yield* refresh(next), invalid)
+    })
+  )
+
+  it.effect("ends with what ends sessions", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const token = yield* signedIn()
+      const id = yield* whoIs(token)
+      yield* sql`delete from sessions where user_id = ${String(id)}`
+      assert.strictEqual(yield* whoIs(token), 401)
+      assertError(yield* refresh(token), invalid)
+    })
+  )
+
+  it.effect("signs out", () =>
+    Effect.gen(function* () {
+      const token = yield* signedIn()
+      assert.strictEqual((yield* post("/api/auth/signout", {}, { headers: bearer(token) })).status, 200)
+      assert.strictEqual(yield* whoIs(token), 401)
+      assertError(yield* refresh(token), invalid)
+    })
+  )
+})
+
+const address = newKey().address
+
+layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of social identity", (it) => {
+  it.effect("lets in who holds enough at an address that the token proves, in any case of it", () =>
+    Effect.gen(function* () {
+      const says = yield* Chain
+      const holder = newKey().address
+      yield* Ref.set(says, word(minBalance))
+      for (const claim of [holder, holder.toLowerCase()]) {
+        const answer = yield* Effect.flatMap(tokenOf(newFid(), { address: claim }), (token) => verify(token, holder))
+        s.assertShape(answer.body, shape("premium", holder))
+      }
+    })
+  )
+
+  it.effect("keeps out who holds too little there, and makes neither account nor session", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const says = yield* Chain
+      const poor = newKey().address
+      yield* Ref.set(says, word(minBalance - 1n))
+      const before = yield* sql`select count(*) from users`
+      const answer = yield* Effect.flatMap(tokenOf(newFid(), { address: poor }), (token) => verify(token, poor))
+      assertError(answer, { status: 403, code: "gating_failed" })
+      assert.deepInclude(answer.body, { required: "SHIP", minBalance: "5" })
+      assert.deepStrictEqual(yield* sql`select count(*) from users`, before)
+    })
+  )
+
+  it.effect("asks nothing of an address that is missing, not proven, or none", () =>
+    Effect.gen(function* () {
+      const says = yield* Chain
+      yield* Ref.set(says, failure({ code: -32603, message: "internal error" }))
+      for (const [claims, asked] of [
+        [{ address }, undefined],
+        [{}, address],
+        [{ address: newKey().address }, address],
+        [{ address: "0x12" }, "0x12"],
+        [{ address: [address] }, address]
+      ] as const) {
+        const answer = yield* Effect.flatMap(tokenOf(newFid(), claims), (token) => verify(token, asked))
+        assert.strictEqual(answer.status, 200, answer.text)
+        s.assertShape(answer.body, shape("basic", asked ?? null))
+      }
+    })
+  )
+
+  it.effect("takes the word of a wallet that is linked to the account", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const says = yield* Chain
+      const [fid, key] = [newFid(), newKey()]
+      const session = yield* signedIn(fid)
+      const ask = Effect.flatMap(tokenOf(fid), (token) => verify(token, key.address))
+      yield* Ref.set(says, word(minBalance))
+      s.assertShape((yield* ask).body, shape("basic", key.address))
+      const proof = yield* proofOf(appUrl, {
+        address: key.address,
+        sign: (message) => key.signMessage({ message })
+      })
+      const linked = yield* post("/api/settings/wallets", proof, { headers: bearer(session) })
+      assert.strictEqual(linked.status, 200, linked.text)
+      s.assertShape((yield* ask).body, shape("premium", key.address))
+      // It proves nothing of anybody else.
+      const other = yield* Effect.flatMap(tokenOf(newFid()), (token) => verify(token, key.address))
+      s.assertShape(other.body, shape("basic", key.address))
+    })
+  )
+
+  it.effect("is 500 where the chain cannot be asked", () =>
+    Effect.gen(function* () {
+      const says = yield* Chain
+      const holder = newKey().address
+      yield* Ref.set(says, failure({ code: -32603, message: "internal error" }))
+      const answer = yield* Effect.flatMap(tokenOf(newFid(), { address: holder }), (token) => verify(token, holder))
+      assertError(answer, { status: 500, code: "gating_check_failed" })
+    })
+  )
+})
+
+layer(app({ limits: { "sign-in": { count: 3, window: Duration.minutes(15) } } }), { excludeTestServices: true })(
+  "The limit of sign-ins by social identity",
+  (it) => {
+    it.effect("counts what fails and not what succeeds", () =>
+      Effect.gen(function* () {
+        const from = "192.0.2.40"
+        for (let times = 0; times < 5; times++)
+          assert.strictEqual((yield* post(verifyPath, { fidToken: yield* tokenOf(newFid()) }, { from })).status, 200)
+        for (let times = 0; times < 3; times++)
+          assertError(yield* post(verifyPath, { fidToken: "no" }, { from }), refused)
+        const limited = yield* post(verifyPath, { fidToken: yield* tokenOf(newFid()) }, { from })
+        assertError(limited, { status: 429, code: "too_many_requests" })
+      })
+    )
+  }
+)

@@ -1,0 +1,44 @@
+import { withoutTable } from "../Scene.ts"
+import type { ErrorRow } from "../ErrorRow.ts"
+
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
+/** Well-formed, by a key that nobody can be asked about. */
+const unknownKey = [part({ alg: "RS256", kid: "k" }), part({ sub: "7" }), "c2ln"].join(".")
+
+const verify = (when: string, json: unknown, status = 401, code = "id_token_refused"): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "POST /api/auth/socialIdentity/verify",
+  call: () => ({ json }),
+  status,
+  code
+})
+
+const refresh = (when: string, json: unknown, status: number, code: string): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "POST /api/auth/socialIdentity/refresh",
+  call: () => ({ json }),
+  status,
+  code,
+  ...(status === 400 ? { fields: ["refreshToken"] } : {})
+})
+
+export const socialIdentityRows: ReadonlyArray<ErrorRow> = [
+  verify("nothing is given", {}),
+  verify("the ID token is null", { fidToken: null }),
+  verify("the ID token is empty", { fidToken: "" }),
+  verify("the ID token is no text", { fidToken: { text: unknownKey } }),
+  verify("the ID token is none", { fidToken: "let me in" }),
+  verify("the ID token is missing and the address is none", { address: 5 }),
+  verify("the keys cannot be had", { fidToken: unknownKey }, 500, "verification_failed"),
+  refresh("nothing is given", {}, 400, "invalid_request"),
+  refresh("the token is null", { refreshToken: null }, 400, "invalid_request"),
+  refresh("the token is no text", { refreshToken: 7 }, 400, "invalid_request"),
+  refresh("the token is empty", { refreshToken: "" }, 401, "refresh_token_invalid"),
+  refresh("the token is nobody's", { refreshToken: `${"A".repeat(43)}=` }, 401, "refresh_token_invalid"),
+  {
+    ...refresh("it cannot be looked up", { refreshToken: `${"A".repeat(43)}=` }, 500, "internal"),
+    during: withoutTable("social_tokens")
+  }
+]

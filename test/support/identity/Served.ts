@@ -1,0 +1,63 @@
+import { Effect, type Scope } from "effect"
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
+
+/** The origin of a server of one's own, until the scope ends. What it does is said once its origin is known. */
+export const served = (
+  listenerAt: (origin: URL) => RequestListener | Promise<RequestListener>
+): Effect.Effect<URL, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const server = createServer()
+    yield* Effect.acquireRelease(
+      Effect.async<void>((resume) => {
+        server.listen(0, "127.0.0.1", () => resume(Effect.void))
+      }),
+      () =>
+        Effect.async<void>((resume) => {
+          server.close(() => resume(Effect.void))
+          server.closeAllConnections()
+        })
+    )
+    const address = server.address()
+    const origin = new URL(`http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`)
+    server.on("request", yield* Effect.promise(async () => listenerAt(origin)))
+    return origin
+  })
+
+export const json = (response: ServerResponse, status: number, body: unknown) => {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+}
+
+/** The form in a request's body. */
+export const formOf = async (request: IncomingMessage) => new URLSearchParams(await text(request))
+
+/** How a server misbehaves. */
+export type Misbehaviour = "hangs" | "fails" | "is cut" | "redirects" | "has no end" | "speaks no JSON"
+
+export const misbehave = (response: ServerResponse, how: Misbehaviour): void => {
+  switch (how) {
+    case "hangs":
+      return
+    case "fails":
+      return json(response, 503, { error: "down" })
+    case "is cut": {
+      response.destroy()
+      return
+    }
+    case "redirects": {
+      response.writeHead(302, { location: "https://elsewhere.example/" }).end()
+      return
+    }
+    case "has no end": {
+      response.writeHead(200, { "content-type": "application/json" })
+      const go = () => {
+        while (!response.destroyed && response.write(" ".repeat(16_384)));
+        if (!response.destroyed) response.once("drain", go)
+      }
+      return go()
+    }
+    case "speaks no JSON": {
+      response.writeHead(200, { "content-type": "text/html" }).end("<p>Welcome</p>")
+    }
+  }
+}
