@@ -38,7 +38,7 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
     Effect.gen(function* () {
       const { backend, web } = yield* App.WebApp
       const table = [
-        [yield* web({ method: "DELETE", path: "/api/settings" }), "GET, HEAD, POST, PATCH"],
+        [yield* web({ method: "PUT", path: "/api/settings" }), "GET, HEAD, POST, PATCH, DELETE"],
         [yield* web({ method: "GET", path: "/api/register" }), "POST"],
         [yield* web({ method: "OPTIONS", path: "/api/instance/usr_0" }), "GET, HEAD"],
         [yield* web({ method: "GET", path: "/api/instance/usr_0/start" }), "POST"],

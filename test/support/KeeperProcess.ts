@@ -134,7 +134,9 @@ export const connectionCutter = Effect.gen(function* () {
   const cut = Effect.suspend(() =>
     killed.length === 0
       ? Effect.void
-      : sql`select pg_terminate_backend(pid) from pg_stat_activity where ${sql.in("application_name", killed)}`
+      : Effect.asVoid(
+          sql`select pg_terminate_backend(pid) from pg_stat_activity where ${sql.in("application_name", killed)}`
+        )
   )
   yield* Effect.forkScoped(Effect.repeat(cut, Schedule.spaced("200 millis")))
   return (name: string) =>

@@ -14,7 +14,10 @@ describe("the route table of the web API", () => {
     ))
   it("answers HEAD where GET is", () => assert.isTrue(Option.isSome(routeFor(table, "HEAD", "/api/settings"))))
   it("names the methods of a path", () => {
-    assert.deepStrictEqual(new Set(methodsAt(table, "/api/settings")), new Set(["GET", "HEAD", "POST", "PATCH"]))
+    assert.deepStrictEqual(
+      new Set(methodsAt(table, "/api/settings")),
+      new Set(["GET", "HEAD", "POST", "PATCH", "DELETE"])
+    )
     assert.deepStrictEqual(methodsAt(table, "/nowhere"), [])
   })
   it("knows which bodies a route takes", () =>
