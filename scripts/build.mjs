@@ -29,6 +29,15 @@ const optional = ["@valkey/valkey-glide", "pg-native", "bufferutil", "utf-8-vali
 /** Programs and what they may leave outside. A cell's bundle is copied to places without node_modules, so: nothing. */
 const programs = { supervisor: external, server: external, worker: external, runtime: [] }
 
+/** What the pages load in a browser, beside the programs. */
+const pageSources = join(root, "packages", "server", "src", "pages", "browser")
+const pageAssets = {
+  login: "Login.ts",
+  dashboard: "Dashboard.ts",
+  onboarding: "Onboarding.ts",
+  style: "style.css"
+}
+
 /** Skill folders that the server reads at its start, beside the programs. */
 const skills = join(root, "packages", "runtime", "skills")
 
@@ -63,7 +72,7 @@ const fingerprint = () => {
 const isBuilt = (wanted, names) =>
   existsSync(stamp) &&
   readFileSync(stamp, "utf8") === wanted &&
-  existsSync(join(dist, "skills")) &&
+  ["skills", "pages"].every((folder) => existsSync(join(dist, folder))) &&
   names.every((name) => existsSync(join(dist, `${name}.mjs`)))
 
 const bundle = async (names) => {
@@ -94,21 +103,40 @@ const bundle = async (names) => {
       }
     })
   )
+  started.push(bundlePages(build, join(dist, ".new-pages")))
   // Its helper process holds hundreds of megabytes for as long as it lives, and who builds goes on to run the service.
   const results = await Promise.all(started).finally(() => void stop())
   names.forEach((name, index) => assertSelfContained(name, results[index].metafile))
-  copySkills()
+  const newSkills = join(dist, ".new-skills")
+  rmSync(newSkills, { recursive: true, force: true })
+  cpSync(skills, newSkills, { recursive: true })
+  for (const folder of ["skills", "pages"]) replaceFolder(folder)
   // A program that starts meanwhile finds the old bundle or the new one, never half of one.
   for (const file of readdirSync(made)) renameSync(join(made, file), join(dist, file))
   rmSync(made, { recursive: true })
 }
 
-const copySkills = () => {
-  const [made, old] = [join(dist, ".new-skills"), join(dist, ".old-skills")]
-  for (const left of [made, old]) rmSync(left, { recursive: true, force: true })
-  cpSync(skills, made, { recursive: true })
-  if (existsSync(join(dist, "skills"))) renameSync(join(dist, "skills"), old)
-  renameSync(made, join(dist, "skills"))
+const bundlePages = (build, outdir) => {
+  rmSync(outdir, { recursive: true, force: true })
+  return build({
+    entryPoints: Object.entries(pageAssets).map(([out, file]) => ({ out, in: join(pageSources, file) })),
+    outdir,
+    bundle: true,
+    platform: "browser",
+    target: ["chrome111", "firefox115", "safari16.4"],
+    format: "esm",
+    minify: true,
+    legalComments: "none",
+    logLevel: "warning"
+  })
+}
+
+/** Puts dist/.new-NAME in the place of dist/NAME. */
+const replaceFolder = (name) => {
+  const [made, current, old] = [`.new-${name}`, name, `.old-${name}`].map((folder) => join(dist, folder))
+  rmSync(old, { recursive: true, force: true })
+  if (existsSync(current)) renameSync(current, old)
+  renameSync(made, current)
   rmSync(old, { recursive: true, force: true })
 }
 

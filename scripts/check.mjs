@@ -8,6 +8,7 @@ const bin = (name) => join(root, "node_modules", ".bin", name)
 
 const checks = {
   types: [bin("tsc"), "--noEmit", "-p", "tsconfig.json"],
+  pages: [bin("tsc"), "--noEmit", "-p", "packages/server/src/pages/browser/tsconfig.json"],
   lint: [bin("oxlint"), "--type-aware", "--deny-warnings"],
   boundaries: [process.execPath, "scripts/boundaries.mjs"],
   format: [bin("prettier"), "--check", "--log-level", "warn", "--cache", "."]

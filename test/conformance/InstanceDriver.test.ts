@@ -105,6 +105,22 @@ for (const host of hosts)
         expect(host.exists(identity)).toBe(false)
       }))
 
+    test("names everybody who has anything on the host, up or down or only as files, and nobody else", () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const driver = yield* open(directory)
+        expect(yield* driver.owners).toStrictEqual([])
+        yield* Effect.forEach([ada, bob], (owner) => driver.start(specOf(owner)), { concurrency: 2 })
+        yield* driver.stop(bob)
+        expect([...(yield* driver.owners)].toSorted()).toStrictEqual([ada, bob])
+        const next = yield* open(directory)
+        expect([...(yield* next.owners)].toSorted()).toStrictEqual([ada, bob])
+        yield* driver.remove(bob)
+        expect(yield* next.owners).toStrictEqual([ada])
+        yield* driver.remove(ada)
+        expect(yield* next.owners).toStrictEqual([])
+      }))
+
     test("stops all cells when it is closed, if it is told to", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory

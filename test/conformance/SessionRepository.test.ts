@@ -14,13 +14,21 @@ const Live = Layer.merge(PostgresSessionRepository.layer, PostgresUserRepository
 )
 
 const start = DateTime.unsafeMake("2026-03-01T12:00:00.123Z")
-const after = (hours: number) => DateTime.add(start, { hours })
+const after = (hours: number) => DateTime.add(start, { minutes: hours * 60 })
 
 const storedSession = (userId: UserId, expiresAt = after(1), createdAt = start) =>
   Effect.gen(function* () {
     const sessions = yield* SessionRepository
     const name = yield* unique("ses")
-    const session = Session.make({ id: SessionId.make(name), userId, createdAt, expiresAt })
+    const session = Session.make({
+      id: SessionId.make(name),
+      userId,
+      createdAt,
+      lastSeenAt: createdAt,
+      expiresAt,
+      userAgent: "Browser/1.0",
+      address: "203.0.113.0/24"
+    })
     yield* sessions.insert(session, `hash of ${name}`)
     return { session, hash: `hash of ${name}` }
   })
@@ -34,10 +42,10 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
       assert.deepStrictEqual(yield* sessions.findByTokenHash(hash, start), Option.some({ session, user }))
       assert.deepStrictEqual(yield* sessions.findByTokenHash(hash, after(1)), Option.none())
       assert.deepStrictEqual(yield* sessions.findByTokenHash("another", start), Option.none())
-      yield* sessions.renew(session.id, after(2))
+      yield* sessions.renew(session.id, { lastSeenAt: after(0.5), expiresAt: after(2) })
       assert.deepStrictEqual(
         yield* sessions.findByTokenHash(hash, after(1)),
-        Option.some({ session: { ...session, expiresAt: after(2) }, user })
+        Option.some({ session: { ...session, lastSeenAt: after(0.5), expiresAt: after(2) }, user })
       )
     })
   )
@@ -78,6 +86,51 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
+  it.effect("lists a user's unexpired ones, the newest first", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const [user, other] = yield* Effect.all([storedUser(), storedUser()])
+      const second = yield* storedSession(user.id, after(4), after(1))
+      const third = yield* storedSession(user.id, after(4), after(2))
+      const first = yield* storedSession(user.id, after(4), start)
+      yield* storedSession(user.id, after(3), after(2))
+      yield* storedSession(other.id, after(4))
+      const listed = yield* sessions.listOf(user.id, after(3))
+      assert.deepStrictEqual(listed, [third.session, second.session, first.session])
+      yield* Effect.forEach([user, other], ({ id }) => sessions.removeAllOf(id))
+    })
+  )
+
+  it.effect("keeps of a client that told nothing of itself, nothing", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const user = yield* storedUser()
+      const { session } = yield* storedSession(user.id)
+      const silent = { ...session, id: SessionId.make(`${session.id}-silent`), userAgent: null, address: null }
+      yield* sessions.insert(silent, `hash of ${silent.id}`)
+      assert.deepStrictEqual(yield* sessions.find(silent.id, start), Option.some({ session: silent, user }))
+      const odd = { ...session, id: SessionId.make(`${session.id}-odd`), userAgent: "a\u0000b\ud800" }
+      yield* sessions.insert(odd, `hash of ${odd.id}`)
+      const stored = Option.getOrThrow(yield* sessions.find(odd.id, start)).session
+      assert.strictEqual(stored.userAgent, "a\uFFFDb\uFFFD")
+      yield* sessions.removeAllOf(user.id)
+    })
+  )
+
+  it.effect("removes a session for its own user alone", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const [user, other] = yield* Effect.all([storedUser(), storedUser()])
+      const { session } = yield* storedSession(user.id)
+      assert.isFalse(yield* sessions.removeOwned(other.id, session.id))
+      assert.isFalse(yield* sessions.removeOwned(user.id, SessionId.make("ses_\u0000")))
+      assert.isTrue(Option.isSome(yield* sessions.find(session.id, start)))
+      assert.isTrue(yield* sessions.removeOwned(user.id, session.id))
+      assert.isFalse(yield* sessions.removeOwned(user.id, session.id))
+      assert.deepStrictEqual(yield* sessions.find(session.id, start), Option.none())
+    })
+  )
+
   it.effect("says which of many have not ended", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
@@ -113,9 +166,10 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
       yield* sessions.remove(a.session.id)
       yield* sessions.removeByTokenHash(b.hash)
       assert.deepStrictEqual(yield* left, [...made.slice(2), foreign])
-      yield* sessions.removeAllOf(user.id, c.session.id)
+      assert.strictEqual(yield* sessions.removeAllOf(user.id, c.session.id), 2)
       assert.deepStrictEqual(yield* left, [c, foreign])
-      yield* sessions.removeAllOf(user.id)
+      assert.strictEqual(yield* sessions.removeAllOf(user.id), 1)
+      assert.strictEqual(yield* sessions.removeAllOf(user.id), 0)
       assert.deepStrictEqual(yield* left, [foreign])
 
       const lasting = yield* storedSession(other.id, after(3))

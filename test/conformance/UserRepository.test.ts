@@ -116,6 +116,38 @@ layer(Live, { excludeTestServices: true })("UserRepository", (it) => {
     })
   )
 
+  it.effect("sets a password of whoever is there, and says when nobody is", () =>
+    Effect.gen(function* () {
+      const users = yield* UserRepository
+      const user = yield* storedUser()
+      assert.isTrue(yield* users.setPasswordHash(user.id, "$argon2id$new"))
+      assert.deepStrictEqual(yield* users.findPasswordHash(user.id), Option.some("$argon2id$new"))
+      assert.isFalse(yield* users.setPasswordHash(UserId.make("usr_none"), "$argon2id$new"))
+    })
+  )
+
+  it.effect("marks an e-mail as confirmed, and holds a user until the transaction ends", () =>
+    Effect.gen(function* () {
+      const users = yield* UserRepository
+      const { run } = yield* Transaction
+      const user = yield* storedUser()
+      yield* users.markEmailVerified(user.id)
+      const verified = Option.getOrThrow(yield* users.find(user.id))
+      assert.isNotNull(verified.emailVerifiedAt)
+      assert.deepStrictEqual(yield* users.hold(user.id), Option.some(verified))
+      assert.deepStrictEqual(yield* users.hold(UserId.make("usr_none")), Option.none())
+      const rename = run(
+        Effect.gen(function* () {
+          const { name } = Option.getOrThrow(yield* users.hold(user.id))
+          yield* Effect.sleep("5 millis")
+          yield* users.update(user.id, { name: `${name}+` })
+        })
+      )
+      yield* Effect.replicateEffect(rename, 8, { concurrency: "unbounded" })
+      assert.strictEqual(Option.getOrThrow(yield* users.find(user.id)).name, `${user.name}++++++++`)
+    })
+  )
+
   it.effect("adds credits exactly, at any concurrency, with a balanced entry in the ledger", () =>
     Effect.gen(function* () {
       const users = yield* UserRepository

@@ -1,5 +1,6 @@
 import { CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Outbox } from "@berth/domain/jobs/Outbox"
+import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import { handlerOf } from "@berth/worker/jobs/JobHandlers"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Ref } from "effect"
@@ -25,7 +26,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
         JSON.stringify(entry.payload) !== JSON.stringify({ userId: owner.user.id })
           ? Effect.void
           : Effect.zipRight(
-              handlerOf(entry.queue)({ ...entry, attempt: 1, attempts: 5 }),
+              Effect.provide(handlerOf(entry.queue)({ ...entry, attempt: 1, attempts: 5 }), AccountRemoval.Default),
               Ref.update(done, (before) => before + 1)
             )
       )

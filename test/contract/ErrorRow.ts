@@ -1,7 +1,9 @@
 import { Email } from "@berth/domain/accounts/Email"
+import { MailedTokenRepository } from "@berth/domain/accounts/MailedTokenRepository"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { Tokens } from "@berth/domain/secrets/Tokens"
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { Context, Effect, Layer } from "effect"
+import { Context, DateTime, Effect, Layer, Redacted } from "effect"
 import type { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
 import type { ScriptedModels } from "../support/ScriptedModels.ts"
 import { unique } from "../support/Samples.ts"
@@ -23,6 +25,8 @@ export class Scene extends Context.Tag("@berth/test/Scene")<
     readonly spent: OwnerWithAgent
     /** Registered by e-mail and `registeredPassword`. */
     readonly registered: SignedIn
+    /** A live token of theirs for a new password. */
+    readonly resetToken: string
     /** The agent is stopped. */
     readonly idle: OwnerWithAgent
   }
@@ -38,18 +42,33 @@ const registered = Effect.gen(function* () {
   return yield* signIn(found.user)
 })
 
+const resetTokenOf = ({ user }: SignedIn) =>
+  Effect.gen(function* () {
+    const tokens = yield* Tokens
+    const token = yield* tokens.make
+    const expiresAt = DateTime.add(yield* DateTime.now, { hours: 1 })
+    const { email, id: userId } = user
+    yield* (yield* MailedTokenRepository).put(
+      { userId, email, purpose: "password-reset", requestId: "job_1", tokenHash: tokens.hash(token) },
+      expiresAt
+    )
+    return Redacted.value(token)
+  })
+
 export const sceneLayer = Layer.effect(
   Scene,
   Effect.gen(function* () {
     const spent = yield* ownerWithAgent("pro")
     yield* useUpUnits(spent)
+    const forgetful = yield* registered
     return {
       owner: yield* ownerWithAgent("pro"),
       stranger: yield* ownerWithAgent("pro"),
       full: yield* ownerWithAgent("starter"),
       newcomer: yield* newcomer(),
       spent,
-      registered: yield* registered,
+      registered: forgetful,
+      resetToken: yield* resetTokenOf(forgetful),
       idle: yield* ownerWithAgent("pro", "stopped")
     }
   })

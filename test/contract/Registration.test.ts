@@ -1,5 +1,7 @@
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { mailsTo } from "../support/Mailbox.ts"
 import { unique } from "../support/Samples.ts"
 import * as App from "../support/WebApp.ts"
 import { assertError } from "./Answers.ts"
@@ -60,7 +62,7 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
 
   it.effect("takes the shortest and the longest password, whole", () =>
     Effect.gen(function* () {
-      for (const given of ["12345678", "é".repeat(512), " 2345678", "pass\u200bword😀"]) {
+      for (const given of ["1234567é", "é".repeat(512), " 2345678", "pass\u200bword😀"]) {
         const email = yield* freshEmail
         assert.strictEqual((yield* register({ email, password: given })).status, 200)
         assert.strictEqual((yield* settingsOf(email, given))["email"], email)
@@ -83,6 +85,46 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
       for (const answer of answers) if (answer.status !== 200) assertError(answer, { status: 409, code: "email_taken" })
       const settings = yield* settingsOf(email, `${password} ${winners[0]}`)
       assert.strictEqual(settings["id"], answers[winners[0] ?? 0]?.body["id"])
+    })
+  )
+})
+
+layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A storm of registrations", (it) => {
+  it.effect("with one e-mail makes one account, mails one link and hashes for no more than its winner", () =>
+    Effect.gen(function* () {
+      const { hashing } = yield* App.WebApp
+      const email = yield* freshEmail
+      const before = (yield* hashing).length
+      const answers = yield* Effect.replicateEffect(register({ email, password }), 200, { concurrency: "unbounded" })
+      assert.lengthOf(
+        answers.filter(({ status }) => status === 200),
+        1
+      )
+      for (const answer of answers) if (answer.status !== 200) assertError(answer, { status: 409, code: "email_taken" })
+      assert.deepStrictEqual((yield* hashing).slice(before), ["hash"])
+      assert.lengthOf(yield* mailsTo(email), 1)
+    })
+  )
+
+  it.effect("with many e-mails is refused where the line of hashes ends, and stalls nobody else", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const reader = yield* App.newcomer()
+      const storm = yield* Effect.forkDaemon(
+        Effect.replicateEffect(
+          Effect.flatMap(freshEmail, (email) => register({ email, password })),
+          40,
+          { concurrency: "unbounded" }
+        )
+      )
+      const reads: Array<number> = []
+      while (storm.unsafePoll() === null)
+        reads.push((yield* web({ method: "GET", path: "/api/settings", as: reader })).status)
+      const answers = yield* Effect.flatten(storm.await)
+      assert.isAbove(reads.length, 0)
+      assert.deepStrictEqual([...new Set(reads)], [200])
+      for (const answer of answers) if (answer.status !== 200) assertError(answer, { status: 503, code: "unavailable" })
+      assert.isTrue(answers.some(({ status }) => status === 200))
     })
   )
 })
@@ -125,6 +167,32 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
       for (const referralCode of ["no code", "code_1", "a".repeat(21), "nobodys"])
         assertError(yield* register({ email, password, referralCode }), { status: 400, code: "invalid_referral_code" })
       assert.strictEqual((yield* register({ email, password, referralCode: "" })).status, 200)
+    })
+  )
+
+  it.effect("gives its referrer something ten times a day, and every newcomer", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const referrer = yield* App.newcomer()
+      const { referralCode } = referrer.user
+      const seen = Effect.map(web({ method: "GET", path: "/api/settings/referral", as: referrer }), ({ body }) => body)
+      assert.deepStrictEqual(yield* seen, {
+        code: referralCode,
+        credits: App.referralCredits,
+        referrals: 0,
+        pending: 0,
+        earnedCredits: 0,
+        rewardsLeftToday: 10
+      })
+      const refer = Effect.flatMap(freshEmail, (email) => Effect.as(register({ email, password, referralCode }), email))
+      const emails = yield* Effect.replicateEffect(refer, 12, { concurrency: 4 })
+      assert.strictEqual((yield* settingsBy(referrer.cookie))["credits"], 10 * App.referralCredits)
+      for (const email of emails) assert.strictEqual((yield* settingsOf(email))["credits"], App.referralCredits)
+      assert.deepInclude(yield* seen, { referrals: 12, earnedCredits: 10 * App.referralCredits, rewardsLeftToday: 0 })
+      yield* sql`update referral_rewards set created_at = created_at - interval '1 day' where referrer_id = ${referrer.user.id}`
+      yield* refer
+      assert.strictEqual((yield* settingsBy(referrer.cookie))["credits"], 11 * App.referralCredits)
     })
   )
 

@@ -1,4 +1,5 @@
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { Sessions } from "@berth/domain/sessions/Sessions"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { unique } from "../support/Samples.ts"
@@ -33,6 +34,24 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
       const signedIn = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json })
       assert.strictEqual(signedIn.status, 200)
       s.assertShape(signedIn.body, { user, url: s.is("/dashboard") })
+    })
+  )
+
+  it.effect("DELETE /api/auth/sessions/:id, and DELETE /api/settings", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      yield* App.signIn(owner.user)
+      const { body } = yield* web({ method: "GET", path: "/api/auth/sessions", as: owner })
+      const session = { id: s.id("ses"), createdAt: s.timestamp, lastSeenAt: s.timestamp, current: s.flag }
+      s.assertShape(body, { sessions: [{ ...session, userAgent: s.orNull(s.text), address: s.orNull(s.text) }] })
+      const other = (yield* (yield* Sessions).list(owner.user.id))[0]?.id
+      for (const path of [`/api/auth/sessions/${other}`, "/api/settings"]) {
+        const answer = yield* web({ method: "DELETE", path, as: owner })
+        assert.strictEqual(answer.status, 200, answer.text)
+        assert.match(answer.headers["content-type"] ?? "", /^application\/json/)
+        s.assertShape(answer.body, { success: s.is(true) })
+      }
     })
   )
 

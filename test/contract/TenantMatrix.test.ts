@@ -1,4 +1,5 @@
 import { WebApi } from "@berth/api/WebApi"
+import { Sessions } from "@berth/domain/sessions/Sessions"
 import { type KnownRoute, routesOf } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -10,7 +11,7 @@ import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
 
 /** What a parameter of a path names: how to find the owner's, an id that nobody has, and what a stranger is told. */
 interface Kind {
-  readonly of: (owner: OwnerWithAgent) => string | ReturnType<typeof messageOf>
+  readonly of: (owner: OwnerWithAgent) => string | ReturnType<typeof messageOf> | ReturnType<typeof sessionOf>
   readonly guessed: string
   readonly refusal: number
 }
@@ -31,8 +32,17 @@ const idOf = (kind: Kind, owner: OwnerWithAgent) => {
 }
 const message: Kind = { of: messageOf, guessed: "msg_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
 
+/** The session that an owner is signed in with. */
+const sessionOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const [session] = yield* (yield* Sessions).list(owner.user.id)
+    return session?.id ?? "none"
+  })
+const session: Kind = { of: sessionOf, guessed: "ses_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
+
 const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
   [/^\/api\/agent\/messages\/:messageId(\/|$)/, message],
+  [/^\/api\/auth\/sessions\/:id$/, session],
   [/^\/api\/agents\/:id(\/|$)/, agent],
   [/^\/api\/agents\/provision\/:id$/, agent],
   [/^\/api\/instance\/:userId(\/|$)/, instance]
@@ -196,15 +206,22 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
       const { web } = yield* App.WebApp
       const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
       yield* web({ ...say({ message: "a secret" }), as: owner })
-      const paths = ["/api/agents", "/api/agents/provision", "/api/agent?action=sessions", "/api/agent?action=memory"]
+      const paths = [
+        "/api/auth/sessions",
+        "/api/agents",
+        "/api/agents/provision",
+        "/api/agent?action=sessions",
+        "/api/agent?action=memory"
+      ]
       for (const path of [...paths, "/api/chat"]) {
         const { text } = yield* web({ method: "GET", path, as: stranger })
-        for (const ownersOwn of [owner.agent.id, owner.conversation, owner.user.id, "a secret"])
+        const ownSession = yield* sessionOf(owner)
+        for (const ownersOwn of [owner.agent.id, owner.conversation, owner.user.id, ownSession, "a secret"])
           assert.notInclude(text, ownersOwn, path)
         const own = yield* web({ method: "GET", path, as: owner })
         assert.strictEqual(own.status, 200)
         assert.isTrue(
-          [owner.agent.id, owner.conversation, "a secret"].some((mine) => own.text.includes(mine)),
+          [owner.agent.id, owner.conversation, ownSession, "a secret"].some((mine) => own.text.includes(mine)),
           path
         )
       }

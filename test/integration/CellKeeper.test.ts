@@ -6,9 +6,9 @@ import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { subdomainFor } from "@berth/domain/instances/Subdomain"
 import { assert, describe, it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, Schedule, type Scope } from "effect"
+import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, type Scope } from "effect"
 import { eventually } from "../conformance/Eventually.ts"
-import { keeperProcess, type KeeperProcess, storage } from "../support/KeeperProcess.ts"
+import { connectionCutter, keeperProcess, type KeeperProcess, storage } from "../support/KeeperProcess.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { storedAgent, storedUser } from "../support/Samples.ts"
 import { ScriptedCells } from "../support/ScriptedCells.ts"
@@ -47,26 +47,6 @@ const isSettled = (cells: ScriptedCells, userId: UserId) =>
     if (desired === "down" || status === "error") return cell === undefined && up.length === 0
     return cell !== undefined && JSON.stringify(cell.agents) === JSON.stringify(up) && isUp(status)
   })
-
-/**
- * As the system does with the sockets of a process that was killed: at once, and as long as the scope is open, because one that
- * only plays dead may have been about to open another.
- */
-const connectionCutter = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  const killed: Array<string> = []
-  const cut = Effect.suspend(() =>
-    killed.length === 0
-      ? Effect.void
-      : sql`select pg_terminate_backend(pid) from pg_stat_activity where ${sql.in("application_name", killed)}`
-  )
-  yield* Effect.forkScoped(Effect.repeat(cut, Schedule.spaced("200 millis")))
-  return (name: string) =>
-    Effect.suspend(() => {
-      killed.push(name, `${name} locks`)
-      return cut
-    })
-})
 
 const test = <E>(
   name: string,

@@ -16,7 +16,12 @@ import * as TestSecrets from "../support/TestSecrets.ts"
 const ports = Layer.mergeAll(
   PostgresUserRepository.layer,
   PostgresTransaction.layer,
-  Layer.succeed(AccountRules, { referralCredits: 1, walletEmailDomain: "wallet.example.com" })
+  Layer.succeed(AccountRules, {
+    referralCredits: 1,
+    walletEmailDomain: "wallet.example.com",
+    appUrl: new URL("https://example.com"),
+    verifiedEmailsOnly: false
+  })
 ).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
 
 /** Between looking and writing there is time for everybody else to look. */

@@ -7,12 +7,14 @@ import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
 import { CellContents } from "@berth/domain/instances/CellContents"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
+import { DepartedOwners } from "@berth/domain/instances/DepartedOwners"
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import * as Storage from "@berth/infra/composition/Storage"
-import { Context, Deferred, Effect, Layer, Logger, LogLevel, Redacted, type Scope } from "effect"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Context, Deferred, Effect, Layer, Logger, LogLevel, Redacted, Schedule, type Scope } from "effect"
 import type { ScriptedCells } from "./ScriptedCells.ts"
 
 const key = Redacted.make(Buffer.alloc(32, 7))
@@ -35,6 +37,11 @@ export interface KeeperProcess {
   /** Counts the steps from here on, and dies at the one with this number, from 1. */
   readonly dieAt: (number: number) => void
   readonly died: Effect.Effect<void>
+  /** Counts the steps from here on, and stands still at the one with this number, from 1, until it may go on. */
+  readonly pauseAt: (
+    number: number
+  ) => Effect.Effect<{ readonly reached: Effect.Effect<void>; readonly goOn: Effect.Effect<void> }>
+  readonly departed: DepartedOwners
 }
 
 export const keeperProcess = (
@@ -46,11 +53,15 @@ export const keeperProcess = (
     const died = yield* Deferred.make<void>()
     const steps: Array<string> = []
     let left = Number.POSITIVE_INFINITY
+    let untilPause = Number.POSITIVE_INFINITY
+    let pause: Effect.Effect<void> = Effect.void
     const step = (what: string) =>
       Effect.suspend(() => {
         if (left <= 0) return Effect.never
         steps.push(what)
         left -= 1
+        untilPause -= 1
+        if (untilPause === 0) return pause
         return left > 0 ? Effect.void : Effect.zipRight(Deferred.succeed(died, undefined), Effect.never)
       })
     const unlessDead = Effect.suspend(() => (left <= 0 ? Effect.never : Effect.void))
@@ -75,10 +86,10 @@ export const keeperProcess = (
         })
       )
     })
-    const keeper = yield* CellKeeper.pipe(
+    const { departed, keeper } = yield* Effect.all({ keeper: CellKeeper, departed: DepartedOwners }).pipe(
       Effect.provide(
         yield* Layer.build(
-          CellKeeper.Default.pipe(
+          Layer.merge(CellKeeper.Default, DepartedOwners.Default).pipe(
             Layer.provide(CellContents.Default),
             Layer.provide(Layer.mergeAll(Users.Default, AgentRoster.Default, Allowances.Default)),
             Layer.provide(Layer.succeed(InstanceDriver, cells.driver(step))),
@@ -101,6 +112,34 @@ export const keeperProcess = (
         steps.length = 0
         left = number
       },
-      died: Deferred.await(died)
+      died: Deferred.await(died),
+      pauseAt: (number) =>
+        Effect.gen(function* () {
+          const [reached, mayGoOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+          pause = Effect.zipRight(Deferred.succeed(reached, undefined), Deferred.await(mayGoOn))
+          untilPause = number
+          return { reached: Deferred.await(reached), goOn: Effect.asVoid(Deferred.succeed(mayGoOn, undefined)) }
+        }),
+      departed
     }
   })
+
+/**
+ * As the system does with the sockets of a process that was killed: at once, and as long as the scope is open, because one that
+ * only plays dead may have been about to open another.
+ */
+export const connectionCutter = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const killed: Array<string> = []
+  const cut = Effect.suspend(() =>
+    killed.length === 0
+      ? Effect.void
+      : sql`select pg_terminate_backend(pid) from pg_stat_activity where ${sql.in("application_name", killed)}`
+  )
+  yield* Effect.forkScoped(Effect.repeat(cut, Schedule.spaced("200 millis")))
+  return (name: string) =>
+    Effect.suspend(() => {
+      killed.push(name, `${name} locks`)
+      return cut
+    })
+})

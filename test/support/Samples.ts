@@ -6,6 +6,7 @@ import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { Skill } from "@berth/domain/skills/Skill"
+import * as PageAssets from "@berth/server/pages/PageAssets"
 import { DateTime, Effect } from "effect"
 
 /** Two basic skills and one that is not. */
@@ -21,6 +22,11 @@ export const skillCatalogue: ReadonlyArray<Skill> = [
   },
   { id: "files", name: "Files", description: "Keeps files", instructions: "…", tools: ["list_files"], basic: false }
 ]
+
+/** Pages load these, and nothing happens. */
+export const pageAssets = PageAssets.make(
+  new Map(PageAssets.assetNames.map((name) => [name, new TextEncoder().encode(`/* ${name} */`)]))
+)
 
 const newId = Effect.flatMap(IdGenerator, (ids) => ids.next("usr"))
 

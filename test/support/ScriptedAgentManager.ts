@@ -55,6 +55,7 @@ const allWell: Manager = {
   update: () => Effect.void,
   repair: () => Effect.void,
   reconfigure: () => Effect.void,
+  remove: () => Effect.void,
   logs: () => Effect.succeed({ entries: [logEntry], total: 1 }),
   stats: () => Effect.map(DateTime.now, (now) => Option.some(cellStats(now))),
   chat: (_userId, turn) =>
@@ -87,6 +88,7 @@ export const layer: Layer.Layer<AgentManager | ScriptedAgentManager> = Layer.eff
       repair: (id) => Effect.flatMap(asked({ method: "repair", target: id }), ({ repair }) => repair(id)),
       reconfigure: (id) =>
         Effect.flatMap(asked({ method: "reconfigure", target: id }), ({ reconfigure }) => reconfigure(id)),
+      remove: (id) => Effect.flatMap(asked({ method: "remove", target: id }), ({ remove }) => remove(id)),
       logs: (id, query) => Effect.flatMap(asked({ method: "logs", target: id }), ({ logs }) => logs(id, query)),
       stats: (id) => Effect.flatMap(asked({ method: "stats", target: id }), ({ stats }) => stats(id)),
       chat: (id, turn) =>

@@ -83,7 +83,14 @@ export class ScriptedCells {
         }),
       stop: (owner) =>
         Effect.zipRight(step("a cell is to be ended"), end(owner)).pipe(Effect.zipRight(step("a cell was ended"))),
-      remove: (owner) => Effect.asVoid(end(owner)),
+      remove: (owner) =>
+        step("a cell is to be removed").pipe(
+          Effect.zipRight(end(owner)),
+          Effect.zipRight(step("a cell was ended to be removed")),
+          Effect.zipRight(Effect.sync(() => this.kept.delete(owner))),
+          Effect.zipRight(step("a cell was removed"))
+        ),
+      owners: Effect.sync(() => [...new Set([...this.cells.keys(), ...this.kept.keys()])]),
       inspect: (owner) => Effect.sync(() => Option.map(Option.fromNullable(this.cells.get(owner)), ({ cell }) => cell)),
       logs: () => Effect.succeed({ entries: [], total: 0 }),
       stats: () => Effect.succeedNone,

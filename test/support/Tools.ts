@@ -4,6 +4,8 @@ import { describe, expect, inject, it } from "vitest"
 export interface Tool {
   readonly name: string
   readonly present: boolean
+  /** Why it is not there, where that is not "is not on the PATH". */
+  readonly missing?: string
 }
 
 export const redisServer: Tool = { name: "redis-server", present: inject("redisUrl") !== "" }
@@ -13,13 +15,14 @@ export const redisServer: Tool = { name: "redis-server", present: inject("redisU
  * everything has to run, it fails instead.
  */
 export const describeWith = (tool: Tool, title: string, tests: () => void): void => {
+  const missing = `${tool.name} ${tool.missing ?? "is not on the PATH"}`
   if (tool.present) {
     describe(title, tests)
   } else if (process.env["CI"] === "true") {
     describe(title, () => {
-      it(`needs ${tool.name}`, () => expect.fail(`${tool.name} is not on the PATH, and in CI nothing is skipped`))
+      it(`needs ${tool.name}`, () => expect.fail(`${missing}, and in CI nothing is skipped`))
     })
   } else {
-    describe.skip(`${title} (skipped: ${tool.name} is not on the PATH)`, tests)
+    describe.skip(`${title} (skipped: ${missing})`, tests)
   }
 }

@@ -1,4 +1,5 @@
 import { AccountRules } from "@berth/domain/accounts/AccountRules"
+import type { BotDetection } from "@berth/domain/accounts/BotDetection"
 import { PasswordHasher } from "@berth/domain/accounts/Password"
 import type { User } from "@berth/domain/accounts/User"
 import { AgentModels } from "@berth/domain/agents/AgentModels"
@@ -12,9 +13,11 @@ import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import * as NoBotDetection from "@berth/infra/bots/NoBotDetection"
 import * as Chain from "@berth/infra/composition/Chain"
 import * as Storage from "@berth/infra/composition/Storage"
 import * as JoseAccessTokens from "@berth/infra/crypto/AccessTokens"
+import * as CommonPasswords from "@berth/infra/crypto/CommonPasswords"
 import { generateJwtKey, parseJwtKey } from "@berth/infra/crypto/JwtKey"
 import * as Argon2 from "@berth/infra/crypto/PasswordHasher"
 import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
@@ -27,6 +30,8 @@ import { InternalKey } from "@berth/server/http/InternalAuthHttp"
 import { MetricsText } from "@berth/server/http/MetricsHttp"
 import { WebSettings } from "@berth/server/http/WebSettings"
 import { sessionCookieName } from "@berth/server/sessions/SessionCookie"
+import { PageAssets } from "@berth/server/pages/PageAssets"
+import { PageSettings } from "@berth/server/pages/PageSettings"
 import * as UseCases from "@berth/server/UseCases"
 import * as WebListener from "@berth/server/WebListener"
 import { FetchHttpClient } from "@effect/platform"
@@ -34,8 +39,9 @@ import { Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from 
 import { randomBytes } from "node:crypto"
 import { freePort } from "./FreePort.ts"
 import { type HttpAnswer, type HttpCall, send } from "./HttpCall.ts"
+import * as Mailbox from "./Mailbox.ts"
 import { migratedDatabase } from "./MigratedDatabase.ts"
-import { skillCatalogue, storedUser } from "./Samples.ts"
+import { pageAssets, skillCatalogue, storedUser } from "./Samples.ts"
 import * as ScriptedAgentManager from "./ScriptedAgentManager.ts"
 import * as ScriptedJobQueue from "./ScriptedJobQueue.ts"
 import * as ScriptedModels from "./ScriptedModels.ts"
@@ -57,6 +63,10 @@ export interface WebAppOptions {
   /** A node of the base network; by default there is none. */
   readonly baseRpcUrl?: string
   readonly gatingToken?: GatingToken
+  /** Whether rights that hang on an e-mail need one that was confirmed, as in production. */
+  readonly verifiedEmailsOnly?: boolean
+  /** By default everybody passes. */
+  readonly bots?: Layer.Layer<BotDetection>
 }
 
 /** A call with who makes it. */
@@ -156,7 +166,7 @@ const make = (options: WebAppOptions) =>
       applicationName: "test-server",
       keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
       adminEmails: [adminEmail],
-      verifiedAdminsOnly: false
+      verifiedAdminsOnly: options.verifiedEmailsOnly ?? false
     })
     const around = Layer.mergeAll(
       JoseAccessTokens.layer({
@@ -173,15 +183,25 @@ const make = (options: WebAppOptions) =>
       Layer.succeed(Readiness, { checks: { database: Ref.get(databaseUp) } }),
       PostgresRateLimiter.layer({ url: databaseUrl, limits: { ...defaultLimits, ...options.limits } })
     )
+    const accountRules = Layer.succeed(AccountRules, {
+      referralCredits,
+      walletEmailDomain: `wallet.${appUrl.hostname}`,
+      appUrl,
+      verifiedEmailsOnly: options.verifiedEmailsOnly ?? false
+    })
     const rules = Layer.mergeAll(
       Layer.succeed(SkillCatalogue, skillCatalogue),
+      Layer.succeed(PageAssets, pageAssets),
+      Layer.succeed(PageSettings, { salesEmail: "sales@example.com" }),
       Chain.layer({
         appUrl,
         baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? noNode)),
         gatingToken: Option.fromNullable(options.gatingToken)
       }),
       Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
-      Layer.succeed(AccountRules, { referralCredits, walletEmailDomain: `wallet.${appUrl.hostname}` }),
+      accountRules,
+      options.bots ?? NoBotDetection.layer,
+      CommonPasswords.layer,
       hasher(hashed, options)
     )
     const privately = Layer.mergeAll(
@@ -213,6 +233,7 @@ const make = (options: WebAppOptions) =>
       Layer.provideMerge(options.managerIs === "remote" ? Layer.provide(web, remoteManager) : web),
       Layer.provideMerge(backend),
       Layer.provideMerge(Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedJobQueue.layer)),
+      Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
       Layer.provideMerge(UseCases.shared),
       Layer.provideMerge(around),
       Layer.provideMerge(storage),

@@ -1,5 +1,7 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import { AccountsApi } from "./accounts/AccountsApi.ts"
+import { RecoveryApi } from "./accounts/RecoveryApi.ts"
+import { ReferralApi } from "./accounts/ReferralApi.ts"
 import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
 import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
@@ -9,14 +11,18 @@ import { requestErrors } from "./http/RequestErrors.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
+import { SessionsApi } from "./sessions/SessionsApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
 import { WalletApi } from "./signin/WalletApi.ts"
 
 /** The public listener. */
 export class WebApi extends HttpApi.make("web")
   .add(AccountsApi)
+  .add(RecoveryApi)
+  .add(ReferralApi)
   .add(SignInApi)
   .add(AccessTokensApi)
+  .add(SessionsApi)
   .add(WalletApi)
   .add(GatingApi)
   .add(AgentsApi)

@@ -35,6 +35,7 @@ const table = [
   ...routesOf(BackendApi),
   ...HealthHttp.healthRoutes,
   ...Documentation.documentationRoutes,
+  ...Documentation.frontRoutes,
   ...MetricsHttp.metricsRoutes
 ]
 
@@ -48,6 +49,7 @@ const routes = Layer.mergeAll(
     Layer.provide(middlewares)
   ),
   Documentation.layer(BackendApi),
+  Documentation.front,
   HealthHttp.layer,
   MetricsHttp.layer
 ).pipe(Layer.provide(requestRules(table, { sameOrigin: false, bodyLimit, caller: CallerHttp.colleague })))

@@ -1,4 +1,3 @@
-import { AccountRules } from "@berth/domain/accounts/AccountRules"
 import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
@@ -6,17 +5,21 @@ import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
+import * as AccountRules from "@berth/infra/composition/AccountRules"
+import * as Bots from "@berth/infra/composition/Bots"
 import * as Chain from "@berth/infra/composition/Chain"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
 import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
 import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
 import * as AccessTokens from "@berth/infra/crypto/AccessTokens"
+import * as CommonPasswords from "@berth/infra/crypto/CommonPasswords"
 import * as PasswordHasher from "@berth/infra/crypto/PasswordHasher"
 import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
 import * as RedisRateLimiter from "@berth/infra/limits/RedisRateLimiter"
 import * as Health from "@berth/infra/postgres/Health"
 import { CannotRun, serviceVersion } from "@berth/infra/process/RunProgram"
+import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
 import * as SkillFolders from "@berth/infra/skills/SkillFolders"
 import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
@@ -33,6 +36,8 @@ import { Readiness } from "./http/HealthHttp.ts"
 import { InternalKey } from "./http/InternalAuthHttp.ts"
 import { MetricsText } from "./http/MetricsHttp.ts"
 import { WebSettings } from "./http/WebSettings.ts"
+import * as PageAssets from "./pages/PageAssets.ts"
+import { PageSettings } from "./pages/PageSettings.ts"
 import * as UseCases from "./UseCases.ts"
 import * as WebListener from "./WebListener.ts"
 
@@ -67,10 +72,9 @@ const webPorts = (settings: Settings) =>
     accessTokens(settings),
     Chain.fromSettings(settings),
     Layer.succeed(AgentModels, settings.agentModels),
-    Layer.succeed(AccountRules, {
-      referralCredits: settings.referralCredits,
-      walletEmailDomain: `wallet.${settings.addresses.appUrl.hostname}`
-    }),
+    AccountRules.fromSettings(settings),
+    Bots.fromSettings(settings),
+    CommonPasswords.layer,
     // Half the threads hash at most, so that a sign-up storm leaves the rest to everybody else.
     PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
   )
@@ -129,6 +133,19 @@ const skills = SkillFolders.layer(fileURLToPath(new URL("./skills", import.meta.
   Layer.mapError(({ message }) => new CannotRun({ reason: message }))
 )
 
+/** What the pages load, which lies beside this program. */
+const pages = (settings: Settings) =>
+  Layer.merge(
+    Layer.succeed(PageSettings, { salesEmail: settings.salesEmail }),
+    Layer.effect(
+      PageAssets.PageAssets,
+      AssetFiles.read(fileURLToPath(new URL("./pages", import.meta.url)), PageAssets.assetNames).pipe(
+        Effect.map(PageAssets.make),
+        Effect.mapError(({ message }) => new CannotRun({ reason: message }))
+      )
+    )
+  )
+
 const readiness = Layer.effect(
   Readiness,
   Effect.map(SqlClient.SqlClient, (sql) => ({
@@ -158,7 +175,8 @@ export const program = (settings: Settings) =>
       )
       const webListener = WebListener.layer({ host, port, drain }).pipe(
         Layer.provide(UseCases.web),
-        Layer.provide(webPorts(settings))
+        Layer.provide(webPorts(settings)),
+        Layer.provide(pages(settings))
       )
       const backendListener = BackendListener.layer({ host: backendHost, port: backendPort, drain }).pipe(
         Layer.provide(privately),

@@ -1,5 +1,10 @@
+import { AccountDeletion } from "@berth/domain/accounts/AccountDeletion"
+import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import { Accounts } from "@berth/domain/accounts/Accounts"
 import { Credentials } from "@berth/domain/accounts/Credentials"
+import { EmailVerifications } from "@berth/domain/accounts/EmailVerifications"
+import { PasswordResets } from "@berth/domain/accounts/PasswordResets"
+import { Referrals } from "@berth/domain/accounts/Referrals"
 import { Users } from "@berth/domain/accounts/Users"
 import { Wallets } from "@berth/domain/accounts/Wallets"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
@@ -14,12 +19,14 @@ import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
 import { Instances } from "@berth/domain/instances/Instances"
+import { DepartedOwners } from "@berth/domain/instances/DepartedOwners"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
 import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
 import { Conversations } from "@berth/domain/interaction/Conversations"
 import { Memories } from "@berth/domain/interaction/Memories"
+import { Post } from "@berth/domain/mail/Post"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
@@ -44,9 +51,17 @@ const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
   Layer.provideMerge(WalletNonces.Default)
 )
 
+/** Accounts, and what is mailed about them. */
+const accounts = Accounts.Default.pipe(
+  Layer.provideMerge(Layer.merge(EmailVerifications.Default, PasswordResets.Default)),
+  Layer.provideMerge(Referrals.Default),
+  Layer.provide(Post.Default)
+)
+
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
-  Accounts.Default,
+  accounts,
+  Layer.provide(AccountDeletion.Default, AccountRemoval.Default),
   CredentialsSignIn.Default,
   wallets,
   TokenGate.Default,
@@ -70,7 +85,7 @@ export const ownerKeys = Layer.provide(OwnerKeysFromVault.layer, CredentialVault
 
 /** The agent manager in this process, which keeps this host's cells. */
 export const agentManager = LocalAgentManager.layer.pipe(
-  Layer.provide(CellKeeper.Default),
+  Layer.provide(Layer.merge(CellKeeper.Default, DepartedOwners.Default)),
   Layer.provide(CellContents.Default),
   Layer.provide(
     Layer.mergeAll(Users.Default, AgentRoster.Default, Layer.provide(ContextWindows.layer, AiLayer.Default))

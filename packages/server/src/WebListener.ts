@@ -2,6 +2,9 @@ import { WebApi } from "@berth/api/WebApi"
 import { HttpLayerRouter } from "@effect/platform"
 import { Layer } from "effect"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
+import * as BotCheckHttp from "./accounts/BotCheckHttp.ts"
+import * as RecoveryHttp from "./accounts/RecoveryHttp.ts"
+import * as ReferralHttp from "./accounts/ReferralHttp.ts"
 import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
 import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
@@ -24,17 +27,23 @@ import * as AgentSockets from "./interaction/AgentSockets.ts"
 import { hideTokens } from "./interaction/SocketCredentials.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as RateLimitsHttp from "./limits/RateLimitsHttp.ts"
+import { presentation } from "./pages/PagePresentation.ts"
+import * as PagesHttp from "./pages/PagesHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
+import * as SessionsHttp from "./sessions/SessionsHttp.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
 import * as WalletHttp from "./signin/WalletHttp.ts"
 
 const groups = Layer.mergeAll(
   AccountsHttp.layer,
+  RecoveryHttp.layer,
+  ReferralHttp.layer,
   SignInHttp.layer,
   AccessTokensHttp.layer,
+  SessionsHttp.layer,
   WalletHttp.layer,
   GatingHttp.layer,
   AgentsHttp.layer,
@@ -50,14 +59,16 @@ const middlewares = Layer.mergeAll(
   BearerAuthHttp.layer,
   AgentOwnerHttp.layer,
   OwnInstanceHttp.layer,
-  RateLimitsHttp.layer
+  RateLimitsHttp.layer,
+  BotCheckHttp.layer
 )
 
 const table = [
   ...routesOf(WebApi),
   ...HealthHttp.healthRoutes,
   ...Documentation.documentationRoutes,
-  ...AgentSocketHttp.agentSocketRoutes
+  ...AgentSocketHttp.agentSocketRoutes,
+  ...PagesHttp.pageRoutes
 ]
 
 const routes = Layer.mergeAll(
@@ -66,11 +77,19 @@ const routes = Layer.mergeAll(
     Layer.provide(middlewares)
   ),
   AgentSocketHttp.layer,
+  PagesHttp.layer,
   Documentation.layer(WebApi),
   HealthHttp.layer
 ).pipe(
   Layer.provide(SessionAuthHttp.RequestSession.Default),
-  Layer.provide(requestRules(table, { sameOrigin: true, bodyLimit: () => defaultBodyLimit, caller: CallerHttp.client }))
+  Layer.provide(
+    requestRules(table, {
+      sameOrigin: true,
+      bodyLimit: () => defaultBodyLimit,
+      caller: CallerHttp.client,
+      presentation
+    })
+  )
 )
 
 /** The public listener. */

@@ -2,7 +2,7 @@
 export const welcome = (places: { readonly web: string; readonly backend: string; readonly dataDirectory: string }) => `
 Berth is ready.
 
-  web API      ${places.web}   (pages at /docs)
+  web          ${places.web}   (pages for people; reference of the API at /docs)
   backend API  ${places.backend}
   data         ${places.dataDirectory}
 

@@ -1,6 +1,8 @@
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import * as AccountRules from "@berth/infra/composition/AccountRules"
 import { databaseUrlOf, internalApiKeyOf } from "@berth/infra/composition/Keys"
+import * as Mail from "@berth/infra/composition/Mail"
 import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
 import type { Settings } from "@berth/infra/configuration/Settings"
@@ -50,6 +52,8 @@ export const program = (settings: Settings) =>
         streamRetention: settings.streamRetention
       }).pipe(
         Layer.provide(health(settings)),
+        Layer.provide(Mail.fromSettings(settings)),
+        Layer.provide(AccountRules.fromSettings(settings)),
         Layer.provide(AgentManagerClient.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),
         Layer.provide(FetchHttpClient.layer),
         Layer.provide(Queues.fromSettings(settings, databaseUrl)),

@@ -1,4 +1,8 @@
+import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
+import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
+import { Post } from "@berth/domain/mail/Post"
 import { Layer } from "effect"
+import * as ExpiredMailedTokens from "./accounts/ExpiredMailedTokens.ts"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
 import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
 import * as Consumers from "./jobs/Consumers.ts"
@@ -11,12 +15,13 @@ import * as UsedWalletNonces from "./signin/UsedWalletNonces.ts"
 /** Everything a worker does, over the domain's ports: the jobs, and what has to be looked after now and again. */
 export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.RetentionOptions) =>
   Layer.mergeAll(
-    Consumers.layer(options),
+    Layer.provide(Consumers.layer(options), AccountRemoval.Default),
     OutboxRelay.layer,
     StuckAgents.layer,
     AbandonedTurns.layer,
     ExpiredAnswerEvents.layer(options),
+    ExpiredMailedTokens.layer,
     ExpiredSessions.layer,
     UsedWalletNonces.layer,
     ExpiredIdempotencyKeys.layer
-  )
+  ).pipe(Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))

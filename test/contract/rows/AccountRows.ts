@@ -1,5 +1,5 @@
 import { type ErrorRow, registeredPassword } from "../ErrorRow.ts"
-import { whileUsersVanish } from "../Scene.ts"
+import { whileUsersVanish, withoutTable } from "../Scene.ts"
 
 const register = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
   when,
@@ -36,6 +36,7 @@ const registerRows: ReadonlyArray<ErrorRow> = [
     "password_refused"
   ),
   register("the password has more than 1,024 bytes", { ...good, password: "é".repeat(513) }, "password_refused"),
+  register("the password is one of the most common", { ...good, password: "PassWord" }, "password_refused"),
   register("the name has a line break", { ...good, name: "a\nb" }, "invalid_name"),
   register("the name has 201 characters", { ...good, name: "n".repeat(201) }, "invalid_name"),
   register("the referral code has a space", { ...good, referralCode: "no code" }, "invalid_referral_code"),
@@ -192,6 +193,12 @@ const passwordRows: ReadonlyArray<ErrorRow> = [
     "password_refused"
   ),
   change(
+    "the new one is one of the most common",
+    { currentPassword, newPassword: "Iloveyou" },
+    400,
+    "password_refused"
+  ),
+  change(
     "the current one is wrong",
     { currentPassword: "wrong", newPassword: "another battery" },
     401,
@@ -211,10 +218,108 @@ const tokenRows: ReadonlyArray<ErrorRow> = [
   }
 ]
 
+const sessionRows: ReadonlyArray<ErrorRow> = [
+  nobody("GET /api/auth/sessions"),
+  nobody("DELETE /api/auth/sessions/:id"),
+  {
+    when: "there is no such session",
+    listener: "web",
+    route: "DELETE /api/auth/sessions/:id",
+    call: ({ owner }) => ({ as: owner, path: "/api/auth/sessions/ses_0" }),
+    status: 404,
+    code: "sign_in_session_not_found"
+  }
+]
+
+const deletion = (
+  when: string,
+  json: unknown,
+  status: number,
+  code: string,
+  fields?: ReadonlyArray<string>
+): ErrorRow => ({
+  ...change(when, json, status, code, fields),
+  route: "DELETE /api/settings"
+})
+
+const deletionRows: ReadonlyArray<ErrorRow> = [
+  nobody("DELETE /api/settings"),
+  deletion("the password is wrong", { password: "wrong" }, 401, "reauthentication_required"),
+  deletion("the type is wrong", { password: 1 }, 400, "invalid_request", ["password"]),
+  {
+    when: "an access token is shown in place of a session",
+    listener: "web",
+    route: "DELETE /api/settings",
+    call: () => ({ headers: { authorization: "Bearer a.b.c" } }),
+    status: 401,
+    code: "unauthorized"
+  }
+]
+
+const forgot = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "POST /api/auth/forgot-password",
+  call: () => ({ json }),
+  status: 400,
+  code,
+  ...(fields === undefined ? {} : { fields })
+})
+
+const reset = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
+  when,
+  listener: "web",
+  route: "POST /api/auth/reset-password",
+  call: ({ resetToken }) => ({ json: { token: resetToken, password: good.password, ...Object(json) } }),
+  status: 400,
+  code,
+  ...(fields === undefined ? {} : { fields })
+})
+
+const recoveryRows: ReadonlyArray<ErrorRow> = [
+  forgot("nothing is given", {}, "invalid_request", ["email"]),
+  forgot("the type is wrong", { email: ["a@example.com"] }, "invalid_request", ["email"]),
+  forgot("the e-mail is empty", { email: "" }, "invalid_email"),
+  forgot("the e-mail is none", { email: "nobody" }, "invalid_email"),
+  forgot("there are two e-mails", { email: "a@example.com, b@example.com" }, "invalid_email"),
+  forgot("the e-mail has a line break", { email: "a@example.com\r\nBcc: b@example.com" }, "invalid_email"),
+  {
+    when: "it cannot be written down",
+    listener: "web",
+    route: "POST /api/auth/forgot-password",
+    call: ({ registered }) => ({ json: { email: registered.user.email } }),
+    during: withoutTable("outbox"),
+    status: 500,
+    code: "internal"
+  },
+  reset("the token is missing", { token: undefined }, "invalid_request", ["token"]),
+  reset("the password is missing", { password: undefined }, "invalid_request", ["password"]),
+  reset("the types are wrong", { token: 1, password: {} }, "invalid_request", ["token", "password"]),
+  reset("the token is empty", { token: "" }, "invalid_reset_token"),
+  reset("the token is nobody's", { token: "A".repeat(43) }, "invalid_reset_token"),
+  reset("the password has 5 characters", { password: "12345" }, "password_refused"),
+  reset("the password has more than 1,024 bytes", { password: "é".repeat(513) }, "password_refused"),
+  reset("the password is one of the most common", { password: "Dragon" }, "password_refused"),
+  {
+    when: "the user is gone",
+    listener: "web",
+    route: "POST /api/auth/reset-password",
+    call: ({ resetToken }) => ({ json: { token: resetToken, password: good.password } }),
+    during: whileUsersVanish,
+    status: 404,
+    code: "user_not_found"
+  },
+  nobody("POST /api/auth/verify-email"),
+  nobody("GET /api/settings/referral")
+]
+
 export const accountRows: ReadonlyArray<ErrorRow> = [
   ...registerRows,
   ...signInRows,
   ...tokenRows,
+  ...sessionRows,
   ...settingsRows,
-  ...passwordRows
+  ...passwordRows,
+  ...deletionRows,
+  ...recoveryRows
 ]

@@ -76,6 +76,55 @@ const accountRows: ReadonlyArray<SuccessRow> = [
   }
 ]
 
+const signInSessionRows: ReadonlyArray<SuccessRow> = [
+  {
+    what: "GET /api/auth/sessions",
+    call: get("/api/auth/sessions"),
+    shape: {
+      sessions: [
+        {
+          id: s.id("ses"),
+          createdAt: s.timestamp,
+          lastSeenAt: s.timestamp,
+          userAgent: s.orNull(s.text),
+          address: s.orNull(s.text),
+          current: s.is(true)
+        }
+      ]
+    }
+  }
+]
+
+const recoveryRows: ReadonlyArray<SuccessRow> = [
+  {
+    what: "POST /api/auth/forgot-password",
+    call: ({ owner }) => ({ method: "POST", path: "/api/auth/forgot-password", json: { email: owner.user.email } }),
+    shape: { message: s.text }
+  },
+  {
+    what: "POST /api/auth/reset-password",
+    call: ({ resetToken }) => ({
+      method: "POST",
+      path: "/api/auth/reset-password",
+      json: { token: resetToken, password: "another battery" }
+    }),
+    shape: { message: s.text }
+  },
+  { what: "POST /api/auth/verify-email", call: post("/api/auth/verify-email", {}), shape: { message: s.text } },
+  {
+    what: "GET /api/settings/referral",
+    call: get("/api/settings/referral"),
+    shape: {
+      code: s.matching(/^[a-z0-9-]{1,20}$/),
+      credits: s.amount,
+      referrals: s.is(0),
+      pending: s.is(0),
+      earnedCredits: s.is(0),
+      rewardsLeftToday: s.is(10)
+    }
+  }
+]
+
 const agentRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agents",
@@ -556,6 +605,8 @@ const aiRows: ReadonlyArray<SuccessRow> = [
 
 export const successRows: ReadonlyArray<SuccessRow> = [
   ...accountRows,
+  ...signInSessionRows,
+  ...recoveryRows,
   ...agentRows,
   ...instanceRows,
   ...interactionRows,

@@ -7,6 +7,8 @@ import {
   ReferralCodeIsInvalid,
   UserIsUnknown
 } from "@berth/domain/accounts/AccountErrors"
+import { ReauthenticationIsRequired } from "@berth/domain/accounts/AccountDeletionErrors"
+import { ResetTokenIsInvalid } from "@berth/domain/accounts/PasswordResets"
 import { errorBody } from "../http/ErrorBody.ts"
 
 export const EmailIsInvalidBody = errorBody(EmailIsInvalid, {
@@ -57,4 +59,18 @@ export const CurrentPasswordIsWrongBody = errorBody(CurrentPasswordIsWrong, {
   error: "Wrong password",
   message: "currentPassword: is not your password.",
   read: () => new CurrentPasswordIsWrong()
+})
+export const ReauthenticationIsRequiredBody = errorBody(ReauthenticationIsRequired, {
+  status: 401,
+  code: "reauthentication_required",
+  error: "Reauthentication required",
+  message: "This cannot be undone: send your password in `password`, or sign in again and ask within 10 minutes.",
+  read: () => new ReauthenticationIsRequired()
+})
+export const ResetTokenIsInvalidBody = errorBody(ResetTokenIsInvalid, {
+  status: 400,
+  code: "invalid_reset_token",
+  error: "Invalid or expired token",
+  message: "token: is not valid any more. Ask for a new link.",
+  read: () => new ResetTokenIsInvalid()
 })

@@ -12,9 +12,11 @@ import {
   EmailIsTakenBody,
   NameIsInvalidBody,
   PasswordIsRefusedBody,
+  ReauthenticationIsRequiredBody,
   ReferralCodeIsInvalidBody,
   UserIsUnknownBody
 } from "./AccountErrorBodies.ts"
+import { BotCheck } from "./BotCheck.ts"
 
 export const Registered = Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }).annotations({
   identifier: "Registered"
@@ -36,13 +38,22 @@ export const SettingsWithNotifications = Schema.Struct({
 
 /** POST /api/register */
 const register = HttpApiEndpoint.post("register", "/api/register")
-  .setPayload(payload({ email: Schema.String, password: SecretText, name: optionalText, referralCode: optionalText }))
+  .setPayload(
+    payload({
+      email: Schema.String,
+      password: SecretText,
+      name: optionalText,
+      referralCode: optionalText,
+      turnstileToken: optionalText
+    })
+  )
   .addSuccess(Registered)
   .addError(EmailIsInvalidBody)
   .addError(NameIsInvalidBody)
   .addError(PasswordIsRefusedBody)
   .addError(ReferralCodeIsInvalidBody)
   .addError(EmailIsTakenBody)
+  .middleware(BotCheck)
   .middleware(RegisterLimit)
 
 /** GET /api/settings */
@@ -51,7 +62,7 @@ const settings = HttpApiEndpoint.get("settings", "/api/settings")
   .addError(UserIsUnknownBody)
   .middleware(SessionAuth)
 
-/** POST /api/settings */
+/** POST /api/settings: a new e-mail address is unconfirmed until the link that is mailed there is opened. */
 const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .setPayload(payload({ name: optionalText, email: optionalText }))
   .addSuccess(Settings)
@@ -59,6 +70,7 @@ const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .addError(NameIsInvalidBody)
   .addError(EmailIsTakenBody)
   .addError(UserIsUnknownBody)
+  .addError(TooManyRequestsBody)
   .middleware(SessionAuth)
 
 /** PATCH /api/settings */
@@ -82,6 +94,7 @@ const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
   .addError(EmailIsInvalidBody)
   .addError(EmailIsTakenBody)
   .addError(UserIsUnknownBody)
+  .addError(TooManyRequestsBody)
   .middleware(SessionAuth)
 
 /** POST /api/settings/password: ends every other session of the user. */
@@ -93,10 +106,19 @@ const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/pas
   .addError(TooManyRequestsBody)
   .middleware(SessionAuth)
 
+/** DELETE /api/settings: deletes the account and all that is in it, for ever. Wants the password, or a sign-in within the last ten minutes. */
+const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
+  .setPayload(payload({ password: Schema.optionalWith(SecretText, { nullable: true }) }))
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(ReauthenticationIsRequiredBody)
+  .addError(TooManyRequestsBody)
+  .middleware(SessionAuth)
+
 export class AccountsApi extends HttpApiGroup.make("accounts")
   .add(register)
   .add(settings)
   .add(changeSettings)
   .add(patchSettings)
   .add(changePassword)
+  .add(deleteAccount)
   .addError(InternalFailureBody) {}

@@ -66,6 +66,11 @@ const reconfigure = HttpApiEndpoint.post("reconfigure", "/internal/instances/:us
   .addError(CellIsUnavailableBody)
   .addError(BackendIsUnavailableBody)
 
+const remove = HttpApiEndpoint.post("remove", "/internal/instances/:userId/remove")
+  .setPath(owner)
+  .addSuccess(HttpApiSchema.NoContent)
+  .addError(BackendIsUnavailableBody)
+
 const logs = HttpApiEndpoint.get("logs", "/internal/instances/:userId/logs")
   .setPath(owner)
   .setUrlParams(
@@ -111,6 +116,7 @@ export class AgentManagerApi extends HttpApiGroup.make("agentManager")
   .add(update)
   .add(repair)
   .add(reconfigure)
+  .add(remove)
   .add(logs)
   .add(stats)
   .add(chat)

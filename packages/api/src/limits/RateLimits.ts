@@ -14,6 +14,7 @@ export const TooManyRequestsBody = Schema.transform(
       "forgot-password",
       "forgot-password-account",
       "reset-password",
+      "email-verification",
       "provision",
       "wallet-create",
       "gateway"
@@ -45,5 +46,15 @@ export class RegisterLimit extends HttpApiMiddleware.Tag<RegisterLimit>()("Regis
 
 /** Counts sign-ins per client address; a right one gives its count back. */
 export class SignInLimit extends HttpApiMiddleware.Tag<SignInLimit>()("SignInLimit", {
+  failure: TooManyRequestsBody
+}) {}
+
+/** Counts forgotten passwords per client address. */
+export class ForgotPasswordLimit extends HttpApiMiddleware.Tag<ForgotPasswordLimit>()("ForgotPasswordLimit", {
+  failure: TooManyRequestsBody
+}) {}
+
+/** Counts attempts to set a password by a token per client address. */
+export class ResetPasswordLimit extends HttpApiMiddleware.Tag<ResetPasswordLimit>()("ResetPasswordLimit", {
   failure: TooManyRequestsBody
 }) {}

@@ -1,15 +1,24 @@
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Option, RcMap, Redacted } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
+import { RateLimiter } from "../limits/RateLimiter.ts"
+import { Post } from "../mail/Post.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
-import { EmailIsInvalid, NameIsInvalid, ReferralCodeIsInvalid, UserIsUnknown } from "./AccountErrors.ts"
+import { EmailIsInvalid, EmailIsTaken, NameIsInvalid, UserIsUnknown } from "./AccountErrors.ts"
+import { emailChangedMail } from "./AccountMails.ts"
 import { AccountRules } from "./AccountRules.ts"
+import { choosePassword } from "./ChoosePassword.ts"
+import { CommonPasswords } from "./CommonPasswords.ts"
 import { parseDisplayName } from "./DisplayName.ts"
 import { type Email, emailKey, parseEmail } from "./Email.ts"
-import { acceptPassword, PasswordHasher } from "./Password.ts"
-import { parseReferralCode, referralCodeFrom } from "./Referral.ts"
-import { type Notifications, UserId } from "./User.ts"
+import { EmailVerifications } from "./EmailVerifications.ts"
+import { PasswordHasher } from "./Password.ts"
+import { PasswordResets } from "./PasswordResets.ts"
+import { referralCodeFrom } from "./Referral.ts"
+import { Referrals } from "./Referrals.ts"
+import { type Notifications, type User, UserId } from "./User.ts"
 import { type UserChanges, UserRepository } from "./UserRepository.ts"
+import { isWalletEmail } from "./WalletEmail.ts"
 
 export interface Registration {
   readonly email: string
@@ -26,13 +35,26 @@ export interface SettingsChange {
 
 /** Sign-up and the profile. */
 export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
-  effect: Effect.gen(function* () {
+  scoped: Effect.gen(function* () {
     const users = yield* UserRepository
     const hasher = yield* PasswordHasher
+    const common = yield* CommonPasswords
+    const verifications = yield* EmailVerifications
+    const resets = yield* PasswordResets
+    const referrals = yield* Referrals
+    const post = yield* Post
+    const limiter = yield* RateLimiter
     const ids = yield* IdGenerator
     const tokens = yield* Tokens
     const transaction = yield* Transaction
     const rules = yield* AccountRules
+    const turns = yield* RcMap.make({ lookup: (_email: string) => Effect.makeSemaphore(1) })
+
+    /** Who registers with the same address as another does it after him in this process: hashing costs too much to do it for nothing. */
+    const inTurn =
+      (email: Email) =>
+      <A, E, R>(work: Effect.Effect<A, E, R>) =>
+        Effect.scoped(Effect.flatMap(RcMap.get(turns, emailKey(email)), (turn) => turn.withPermits(1)(work)))
 
     const readEmail = (text: string) =>
       Option.match(
@@ -41,52 +63,72 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
       )
     const readName = (text: string) =>
       Option.match(parseDisplayName(text), { onNone: () => Effect.fail(new NameIsInvalid()), onSome: Effect.succeed })
-    const findReferrer = Effect.fnUntraced(function* (text: string) {
-      const code = yield* Effect.mapError(parseReferralCode(text), () => new ReferralCodeIsInvalid())
-      const referrer = yield* users.findByReferralCode(code)
-      return yield* Effect.mapError(referrer, () => new ReferralCodeIsInvalid())
+
+    const create = Effect.fnUntraced(function* (newcomer: {
+      readonly email: Email
+      readonly name: string
+      readonly password: Redacted.Redacted
+      readonly referrer: Option.Option<User>
+    }) {
+      const { email, name, password, referrer } = newcomer
+      if (Option.isSome(yield* users.findByEmail(email))) return yield* new EmailIsTaken()
+      const id = UserId.make(yield* ids.next("usr"))
+      const passwordHash = yield* hasher.hash(password)
+      const referralCode = referralCodeFrom(Redacted.value(yield* tokens.make))
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          const created = yield* users.insert({ id, email, name, passwordHash, referralCode })
+          if (Option.isSome(referrer)) yield* referrals.promise(referrer.value, created)
+          yield* verifications.send(created)
+          return created
+        })
+      )
     })
 
-    /** Makes the account and signs nobody in. A valid referral credits both sides in the same transaction. */
+    /** Makes the account, mails a link that confirms its address, and signs nobody in. A valid referral credits both sides in the same transaction. */
     const register = Effect.fn("Accounts.register")(function* (registration: Registration) {
       const email = yield* readEmail(registration.email)
       const name =
         registration.name === undefined || registration.name.trim() === "" ? email : yield* readName(registration.name)
-      const password = yield* acceptPassword(registration.password)
+      const password = yield* choosePassword(common, registration.password)
       const referrer =
         registration.referralCode === undefined || registration.referralCode === ""
           ? Option.none()
-          : Option.some(yield* findReferrer(registration.referralCode))
-      const id = UserId.make(yield* ids.next("usr"))
-      const passwordHash = yield* hasher.hash(password)
-      const referralCode = referralCodeFrom(Redacted.value(yield* tokens.make))
-      const user = yield* transaction.run(
-        Effect.gen(function* () {
-          const created = yield* users.insert({ id, email, name, passwordHash, referralCode })
-          if (Option.isSome(referrer)) {
-            yield* users.addCredits(referrer.value.id, rules.referralCredits)
-            yield* users.addCredits(created.id, rules.referralCredits)
-          }
-          return created
-        })
-      )
+          : Option.some(yield* referrals.findReferrer(registration.referralCode))
+      const user = yield* inTurn(email)(create({ email, name, password, referrer }))
       yield* Effect.annotateCurrentSpan("user.id", user.id)
       yield* Effect.logInfo("A user registered").pipe(Effect.annotateLogs("userId", user.id))
       return user
     })
 
+    /** Tells both addresses of a change, and takes back what was mailed to the old one. */
+    const followEmail = Effect.fnUntraced(function* (before: User, after: User) {
+      yield* resets.forget(after.id)
+      yield* verifications.send(after)
+      if (!isWalletEmail(before.email, rules.walletEmailDomain))
+        yield* post.write(emailChangedMail(before.email, rules.appUrl), after.id)
+    })
+
+    /** A new e-mail address counts as unconfirmed until the link that is mailed there is opened; the old one is told. */
     const changeSettings = Effect.fn("Accounts.changeSettings")(function* (id: UserId, change: SettingsChange) {
       const changes: UserChanges = {
         ...(change.name === undefined ? {} : { name: yield* readName(change.name) }),
         ...(change.email === undefined ? {} : { email: yield* readEmail(change.email) }),
         ...(change.notifications === undefined ? {} : { notifications: change.notifications })
       }
-      const user = yield* users.update(id, changes)
-      return yield* Effect.mapError(user, () => new UserIsUnknown())
+      const isAnother = ({ email }: User) => changes.email !== undefined && emailKey(changes.email) !== emailKey(email)
+      if (changes.email !== undefined && Option.exists(yield* users.find(id), isAnother))
+        yield* limiter.take("email-verification", id)
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          const before = yield* Effect.mapError(yield* users.hold(id), () => new UserIsUnknown())
+          const after = yield* Effect.mapError(yield* users.update(id, changes), () => new UserIsUnknown())
+          if (isAnother(before)) yield* followEmail(before, after)
+          return after
+        })
+      )
     })
 
     return { register, changeSettings }
   })
 }) {}
-
-const isWalletEmail = (email: Email, domain: string) => emailKey(email).endsWith(`@${domain.toLowerCase()}`)

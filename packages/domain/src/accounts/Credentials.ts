@@ -4,9 +4,12 @@ import { Transaction } from "../persistence/Transaction.ts"
 import type { SessionId } from "../sessions/Session.ts"
 import { Sessions } from "../sessions/Sessions.ts"
 import { CurrentPasswordIsWrong } from "./AccountErrors.ts"
+import { choosePassword } from "./ChoosePassword.ts"
+import { CommonPasswords } from "./CommonPasswords.ts"
 import { parseEmail } from "./Email.ts"
-import { acceptPassword, PasswordHasher } from "./Password.ts"
-import type { User } from "./User.ts"
+import { MailedTokenRepository } from "./MailedTokenRepository.ts"
+import { PasswordHasher } from "./Password.ts"
+import type { User, UserId } from "./User.ts"
 import { UserRepository } from "./UserRepository.ts"
 
 /** One error for every cause, so that an answer never tells whether the account exists. */
@@ -17,6 +20,8 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
   effect: Effect.gen(function* () {
     const users = yield* UserRepository
     const hasher = yield* PasswordHasher
+    const common = yield* CommonPasswords
+    const mailed = yield* MailedTokenRepository
     const sessions = yield* Sessions
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
@@ -45,32 +50,45 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
       return { user, hold }
     })
 
-    /** Sets a new password for whoever knows the present one, and ends the user's other sessions. */
+    /** That who is signed in knows the password. `hold` is as for `verify`. */
+    const prove = Effect.fn("Credentials.prove")(function* (userId: UserId, password: Redacted.Redacted) {
+      // Whoever holds a session must not try passwords with it, nor keep everybody's hashing busy. A right one is given back.
+      const limitKey = `password of ${userId}`
+      yield* limiter.take("sign-in-account", limitKey)
+      const passwordHash = yield* users.findPasswordHash(userId)
+      const right = yield* Option.match(passwordHash, {
+        onNone: () => hasher.verifyNothing(password),
+        onSome: (known) => hasher.verify(password, known)
+      })
+      if (!right) return yield* new CurrentPasswordIsWrong()
+      yield* limiter.giveBack("sign-in-account", limitKey)
+      const hold = Effect.filterOrFail(
+        users.holdPasswordHash(userId),
+        (held) => Equal.equals(held, passwordHash),
+        () => new CurrentPasswordIsWrong()
+      )
+      return { hold }
+    })
+
+    /** Sets a new password for whoever knows the present one, ends the user's other sessions and takes back a mailed link for another. */
     const change = Effect.fn("Credentials.change")(function* (
       current: { readonly user: User; readonly sessionId: SessionId },
       passwords: { readonly current: Redacted.Redacted; readonly next: Redacted.Redacted }
     ) {
-      const next = yield* acceptPassword(passwords.next)
-      // Whoever holds a session must not try passwords with it, nor keep everybody's hashing busy. A right one is given back.
-      const limitKey = `password of ${current.user.id}`
-      yield* limiter.take("sign-in-account", limitKey)
-      const hash = yield* users.findPasswordHash(current.user.id)
-      const right = yield* Option.match(hash, {
-        onNone: () => hasher.verifyNothing(passwords.current),
-        onSome: (known) => hasher.verify(passwords.current, known)
-      })
-      if (!right) return yield* new CurrentPasswordIsWrong()
-      yield* limiter.giveBack("sign-in-account", limitKey)
+      const next = yield* choosePassword(common, passwords.next)
+      yield* prove(current.user.id, passwords.current)
       const nextHash = yield* hasher.hash(next)
       yield* transaction.run(
-        Effect.zipRight(
-          users.setPasswordHash(current.user.id, nextHash),
-          sessions.closeOthers(current.user.id, current.sessionId)
-        )
+        users
+          .setPasswordHash(current.user.id, nextHash)
+          .pipe(
+            Effect.zipRight(mailed.forget(current.user.id, "password-reset")),
+            Effect.zipRight(sessions.closeOthers(current.user.id, current.sessionId))
+          )
       )
       yield* Effect.logInfo("A password was changed").pipe(Effect.annotateLogs("userId", current.user.id))
     })
 
-    return { verify, change }
+    return { verify, prove, change }
   })
 }) {}

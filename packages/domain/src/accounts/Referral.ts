@@ -1,5 +1,8 @@
 import { Option } from "effect"
 
+/** So many referrals of one UTC day give their referrer something. */
+export const maximumDailyRewards = 10
+
 const pattern = /^[A-Za-z0-9-]{1,20}$/
 
 /** A referral code as stored (lower case), or none when the text cannot be one. */

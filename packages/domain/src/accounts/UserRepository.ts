@@ -1,4 +1,5 @@
 import { Context, type Effect, type Option } from "effect"
+import type { AccountIsInUse } from "./AccountDeletionErrors.ts"
 import type { EmailIsTaken } from "./AccountErrors.ts"
 import type { Email } from "./Email.ts"
 import type { Notifications, User, UserId } from "./User.ts"
@@ -19,11 +20,15 @@ export interface UserChanges {
   readonly notifications?: Partial<Notifications>
 }
 
+export type Absence = "deleted" | "unknown"
+
 export class UserRepository extends Context.Tag("@berth/UserRepository")<
   UserRepository,
   {
     readonly insert: (user: NewUser) => Effect.Effect<User, EmailIsTaken>
     readonly find: (id: UserId) => Effect.Effect<Option.Option<User>>
+    /** The same, and until the running transaction ends nobody else holds or changes him. */
+    readonly hold: (id: UserId) => Effect.Effect<Option.Option<User>>
     readonly findByEmail: (
       email: Email
     ) => Effect.Effect<Option.Option<{ readonly user: User; readonly passwordHash: Option.Option<string> }>>
@@ -31,9 +36,19 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
     readonly findPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
     /** The same, and it stays as it is until the running transaction ends. */
     readonly holdPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
-    readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<void>
+    /** False when there is no such user. */
+    readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<boolean>
     readonly findByReferralCode: (code: string) => Effect.Effect<Option.Option<User>>
     readonly update: (id: UserId, changes: UserChanges) => Effect.Effect<Option.Option<User>, EmailIsTaken>
+    /** The user's present address is confirmed to be his, since now. */
+    readonly markEmailVerified: (id: UserId) => Effect.Effect<void>
     readonly addCredits: (id: UserId, credits: number) => Effect.Effect<void>
+    /**
+     * Deletes the user and all that is his, and remembers that the id was a user's; false when there is no such user. Records of
+     * money stay under the name `formerUser`. Joins the running transaction, which has to be given up when it fails.
+     */
+    readonly remove: (id: UserId, formerUser: string) => Effect.Effect<boolean, AccountIsInUse>
+    /** Of the ids that are no user's: whether each was deleted, or was never heard of. */
+    readonly absentAmong: (ids: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, Absence>>
   }
 >() {}

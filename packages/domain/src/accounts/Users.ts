@@ -10,6 +10,10 @@ export class Users extends Effect.Service<Users>()("@berth/Users", {
     const find = Effect.fn("Users.find")(function* (id: UserId) {
       return yield* Effect.mapError(yield* repository.find(id), () => new UserIsUnknown())
     })
-    return { find }
+    /** Of the ids that are no user's: whether each was deleted, or was never heard of. */
+    const absentAmong = Effect.fn("Users.absentAmong")(function* (ids: ReadonlyArray<UserId>) {
+      return yield* repository.absentAmong(ids)
+    })
+    return { find, absentAmong }
   })
 }) {}

@@ -41,6 +41,8 @@ export class AgentManager extends Context.Tag("@berth/AgentManager")<
     ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
     /** Makes a cell that is up know the agents as the rows say; one with no agents left is stopped. Nothing for a cell that is down. */
     readonly reconfigure: (userId: UserId) => Effect.Effect<void, BackendIsUnavailable | CellIsUnavailable>
+    /** Ends the cell of an owner whose account was deleted, and deletes its files. Nothing happens to anybody else's. */
+    readonly remove: (userId: UserId) => Effect.Effect<void, BackendIsUnavailable>
     /** What the owner's cell and its host said lately, newest first; also of a cell that is down. */
     readonly logs: (userId: UserId, query: CellLogQuery) => Effect.Effect<CellLogPage, BackendIsUnavailable>
     /** The figures of the owner's cell; none while it is down. */

@@ -57,6 +57,8 @@ export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
     readonly stop: (owner: UserId) => Effect.Effect<void>
     /** Stops the cell and deletes its directory. */
     readonly remove: (owner: UserId) => Effect.Effect<void>
+    /** Everybody who has anything on this host, a cell or only files. */
+    readonly owners: Effect.Effect<ReadonlyArray<UserId>>
     /** The cell if it is up now. */
     readonly inspect: (owner: UserId) => Effect.Effect<Option.Option<Cell>>
     /** What the cell and the host said lately, also when the cell is down. */

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { UserId } from "../accounts/User.ts"
 import { AgentId } from "../agents/Agent.ts"
+import { MailId } from "../mail/Mail.ts"
 
 /** The two queues of the specification. */
 export const QueueName = Schema.Literal("tasks", "provision")
@@ -30,3 +31,27 @@ export const ReconfigureInstance = {
   name: "reconfigure-instance",
   payload: Schema.Struct({ userId: UserId })
 } as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>
+
+/** Delete what an account that its owner gave up still has: its rows, its cell and its files. */
+export const RemoveAccount = {
+  queue: "tasks",
+  name: "remove-account",
+  payload: Schema.Struct({ userId: UserId })
+} as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>
+
+/** Hand a mail on. It is sealed, since it may hold a link that opens an account. */
+export const SendMail = {
+  queue: "tasks",
+  name: "send-mail",
+  payload: Schema.Struct({ mailId: MailId, sealed: Schema.String })
+} as const satisfies JobKind<
+  { readonly mailId: MailId; readonly sealed: string },
+  { readonly mailId: string; readonly sealed: string }
+>
+
+/** Somebody says that he forgot the password of this address. Whether it is anybody's is looked at by the worker only. */
+export const ForgottenPassword = {
+  queue: "tasks",
+  name: "forgotten-password",
+  payload: Schema.Struct({ email: Schema.String })
+} as const satisfies JobKind<{ readonly email: string }, { readonly email: string }>

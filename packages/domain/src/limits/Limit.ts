@@ -46,6 +46,7 @@ export const defaultLimits: Record<LimitName, Limit> = {
   "forgot-password": { count: 5, window: Duration.hours(1) },
   "forgot-password-account": { count: 3, window: Duration.hours(1) },
   "reset-password": { count: 10, window: Duration.hours(1) },
+  "email-verification": { count: 5, window: Duration.hours(1) },
   provision: { count: 5, window: Duration.hours(1) },
   "wallet-create": { count: 5, window: Duration.hours(1) },
   gateway: { count: 100, window: Duration.minutes(1) }

@@ -8,6 +8,7 @@ export type LimitName =
   | "forgot-password"
   | "forgot-password-account"
   | "reset-password"
+  | "email-verification"
   | "provision"
   | "wallet-create"
   | "gateway"

@@ -5,6 +5,8 @@ import type { UserId } from "../accounts/User.ts"
 export interface KnownCaller {
   /** The client's address. */
   readonly address: Option.Option<string>
+  /** What the client calls itself. */
+  readonly userAgent: Option.Option<string>
   /** None until whoever calls has proved who he is. */
   readonly user: Effect.Effect<Option.Option<UserId>>
   /** Says who it is, once that is proved. */
@@ -15,6 +17,7 @@ export interface KnownCaller {
 export class Caller extends Context.Reference<Caller>()("@berth/Caller", {
   defaultValue: (): KnownCaller => ({
     address: Option.none(),
+    userAgent: Option.none(),
     user: Effect.succeedNone,
     identify: () => Effect.void
   })
@@ -22,10 +25,12 @@ export class Caller extends Context.Reference<Caller>()("@berth/Caller", {
 
 export const makeCaller = (
   address: Option.Option<string>,
-  user: Option.Option<UserId> = Option.none()
+  user: Option.Option<UserId> = Option.none(),
+  userAgent: Option.Option<string> = Option.none()
 ): Effect.Effect<KnownCaller> =>
   Effect.map(Ref.make(user), (known) => ({
     address,
+    userAgent,
     user: Ref.get(known),
     identify: (proved) => Ref.set(known, Option.some(proved))
   }))

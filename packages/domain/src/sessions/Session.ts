@@ -10,7 +10,13 @@ export const Session = Schema.Struct({
   id: SessionId,
   userId: UserId,
   createdAt: Schema.DateTimeUtcFromSelf,
-  expiresAt: Schema.DateTimeUtcFromSelf
+  /** To within `sessionRenewal`. */
+  lastSeenAt: Schema.DateTimeUtcFromSelf,
+  expiresAt: Schema.DateTimeUtcFromSelf,
+  /** What the client called itself at the sign-in, at most `maximumUserAgent` characters of it. */
+  userAgent: Schema.NullOr(Schema.String),
+  /** The network that the sign-in came from: IPv4 by /24, IPv6 by /64. */
+  address: Schema.NullOr(Schema.String)
 })
 export type Session = typeof Session.Type
 
@@ -20,4 +26,6 @@ export const maximumSessions = 100
 /** How long a session lives after its last use. */
 export const sessionLifetime = Duration.days(30)
 /** The expiry slides at most this often, so that reads do not each cost a write. */
-export const sessionRenewal = Duration.hours(1)
+export const sessionRenewal = Duration.minutes(5)
+
+export const maximumUserAgent = 256

@@ -19,10 +19,18 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
     ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
     /** Those of the sessions that have not ended. */
     readonly stillOpen: (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) => Effect.Effect<ReadonlySet<SessionId>>
-    readonly renew: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<void>
+    /** The user's unexpired sessions, the newest first. */
+    readonly listOf: (userId: UserId, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Session>>
+    readonly renew: (
+      id: SessionId,
+      times: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
+    ) => Effect.Effect<void>
     readonly remove: (id: SessionId) => Effect.Effect<void>
+    /** Removes the session if it is the user's; false when it is not, or is none. */
+    readonly removeOwned: (userId: UserId, id: SessionId) => Effect.Effect<boolean>
     readonly removeByTokenHash: (tokenHash: string) => Effect.Effect<void>
-    readonly removeAllOf: (userId: UserId, except?: SessionId) => Effect.Effect<void>
+    /** Answers how many there were. */
+    readonly removeAllOf: (userId: UserId, except?: SessionId) => Effect.Effect<number>
     readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

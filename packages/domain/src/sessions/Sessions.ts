@@ -2,7 +2,10 @@ import { DateTime, Duration, Effect, Option, type Redacted } from "effect"
 import type { UserId } from "../accounts/User.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Tokens } from "../secrets/Tokens.ts"
-import { type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
+import { Caller } from "./Caller.ts"
+import { networkOf } from "./ClientNetwork.ts"
+import { maximumUserAgent, type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
+import { SignInSessionIsUnknown } from "./SessionErrors.ts"
 import { SessionRepository } from "./SessionRepository.ts"
 
 /** Server-side sign-in sessions: the client holds a random token, the server its hash. */
@@ -16,11 +19,15 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     const open = Effect.fn("Sessions.open")(function* (userId: UserId) {
       const now = yield* DateTime.now
       const token = yield* tokens.make
+      const { address, userAgent } = yield* Caller
       const session: Session = {
         id: SessionId.make(yield* ids.next("ses")),
         userId,
         createdAt: now,
-        expiresAt: DateTime.addDuration(now, sessionLifetime)
+        lastSeenAt: now,
+        expiresAt: DateTime.addDuration(now, sessionLifetime),
+        userAgent: Option.getOrNull(Option.map(userAgent, (text) => [...text].slice(0, maximumUserAgent).join(""))),
+        address: Option.getOrNull(Option.flatMap(address, networkOf))
       }
       yield* repository.insert(session, tokens.hash(token))
       return { token, session }
@@ -31,7 +38,10 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       const now = yield* DateTime.now
       const found = yield* repository.findByTokenHash(tokens.hash(token), now)
       if (Option.isSome(found) && isDueForRenewal(found.value.session, now))
-        yield* repository.renew(found.value.session.id, DateTime.addDuration(now, sessionLifetime))
+        yield* repository.renew(found.value.session.id, {
+          lastSeenAt: now,
+          expiresAt: DateTime.addDuration(now, sessionLifetime)
+        })
       return found
     })
 
@@ -54,7 +64,23 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* repository.removeAllOf(userId, kept)
     })
 
-    return { open, authenticate, find, stillOpen, close, closeOthers }
+    /** Ends every session of the user; answers how many there were. */
+    const closeAll = Effect.fn("Sessions.closeAll")(function* (userId: UserId) {
+      return yield* repository.removeAllOf(userId)
+    })
+
+    /** Where the user is signed in, the newest sign-in first. */
+    const list = Effect.fn("Sessions.list")(function* (userId: UserId) {
+      return yield* repository.listOf(userId, yield* DateTime.now)
+    })
+
+    /** Ends one session of the user's, wherever it is in use: the next request that shows it is nobody's. */
+    const revoke = Effect.fn("Sessions.revoke")(function* (userId: UserId, id: SessionId) {
+      if (!(yield* repository.removeOwned(userId, id))) return yield* new SignInSessionIsUnknown()
+      yield* Effect.logInfo("A session was revoked").pipe(Effect.annotateLogs({ userId, sessionId: id }))
+    })
+
+    return { open, authenticate, find, stillOpen, close, closeOthers, closeAll, list, revoke }
   })
 }) {}
 

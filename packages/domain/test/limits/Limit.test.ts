@@ -62,6 +62,7 @@ describe("parseLimit", () => {
       ["forgot-password", 5, 3600],
       ["forgot-password-account", 3, 3600],
       ["reset-password", 10, 3600],
+      ["email-verification", 5, 3600],
       ["provision", 5, 3600],
       ["wallet-create", 5, 3600],
       ["gateway", 100, 60]

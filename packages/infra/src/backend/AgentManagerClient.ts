@@ -128,6 +128,7 @@ export const layer = (options: BackendClientOptions) =>
         update: (userId) => asked(manager.update({ path: { userId } })),
         repair: (userId) => asked(manager.repair({ path: { userId } })),
         reconfigure: (userId) => asked(manager.reconfigure({ path: { userId } })),
+        remove: (userId) => asked(manager.remove({ path: { userId } })),
         logs: (userId, query) => asked(manager.logs({ path: { userId }, urlParams: query }), questionTimeout),
         stats: (userId) =>
           Effect.map(asked(manager.stats({ path: { userId } }), questionTimeout), ({ stats }) => stats),

@@ -13,6 +13,7 @@ import * as ConversationRepository from "../postgres/ConversationRepository.ts"
 import * as CredentialRepository from "../postgres/CredentialRepository.ts"
 import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
+import * as MailedTokenRepository from "../postgres/MailedTokenRepository.ts"
 import * as MemoryRepository from "../postgres/MemoryRepository.ts"
 import * as Migrations from "../postgres/Migrations.ts"
 import * as ModelUsage from "../postgres/ModelUsage.ts"
@@ -20,6 +21,7 @@ import * as Outages from "../postgres/Outages.ts"
 import * as OncePerKey from "../postgres/OncePerKey.ts"
 import * as Outbox from "../postgres/Outbox.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
+import * as ReferralRepository from "../postgres/ReferralRepository.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
 import * as SubscriptionRepository from "../postgres/SubscriptionRepository.ts"
 import * as UserRepository from "../postgres/UserRepository.ts"
@@ -45,6 +47,8 @@ export const layer = (options: StorageOptions) =>
   Layer.mergeAll(
     PostgresTransaction.layer,
     UserRepository.layer,
+    MailedTokenRepository.layer,
+    ReferralRepository.layer,
     WalletRepository.layer,
     WalletNonceRepository.layer,
     SessionRepository.layer,

@@ -4,6 +4,7 @@ import { Config, ConfigError, Duration, Either, type Option, type Redacted } fro
 import { isIP } from "node:net"
 import { gatingTokenSetting, rpcUrl } from "./ChainSettings.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
+import { senderSetting, smtpUrlSetting } from "./MailSettings.ts"
 
 /*
  * Every setting of the service with its name and default, read once at start. What is optional here and has no default is
@@ -69,6 +70,7 @@ const limitVariables: Record<LimitName, string> = {
   "forgot-password": "LIMIT_FORGOT_PASSWORD",
   "forgot-password-account": "LIMIT_FORGOT_PASSWORD_ACCOUNT",
   "reset-password": "LIMIT_RESET_PASSWORD",
+  "email-verification": "LIMIT_EMAIL_VERIFICATION",
   provision: "LIMIT_PROVISION",
   "wallet-create": "LIMIT_WALLET_CREATE",
   gateway: "LIMIT_GATEWAY"
@@ -136,6 +138,15 @@ export const Settings = Config.all({
   jwtPrivateKey: optionalSecret("JWT_PRIVATE_KEY"),
   adminEmails: Config.option(Config.array(Config.string(), "ADMIN_EMAILS")),
   referralCredits: Config.withDefault(Config.number("REFERRAL_CREDITS"), 1),
+  mail: Config.all({ smtpUrl: smtpUrlSetting("SMTP_URL"), from: senderSetting("MAIL_FROM") }),
+  bots: Config.all({
+    detection: Config.option(Config.literal("off", "heuristic", "turnstile")("BOT_DETECTION")),
+    turnstileSecret: optionalSecret("TURNSTILE_SECRET"),
+    turnstileUrl: Config.withDefault(
+      webAddress("TURNSTILE_URL"),
+      new URL("https://challenges.cloudflare.com/turnstile/v0/siteverify")
+    )
+  }),
   limits: Config.all({
     register: limit("register"),
     "sign-in": limit("sign-in"),
@@ -143,6 +154,7 @@ export const Settings = Config.all({
     "forgot-password": limit("forgot-password"),
     "forgot-password-account": limit("forgot-password-account"),
     "reset-password": limit("reset-password"),
+    "email-verification": limit("email-verification"),
     provision: limit("provision"),
     "wallet-create": limit("wallet-create"),
     gateway: limit("gateway")
@@ -173,6 +185,7 @@ export const Settings = Config.all({
   agentRuntime: Config.withDefault(Config.literal("process", "docker", "kubernetes")("AGENT_RUNTIME"), "process"),
   allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
   agentsDomain: text("AGENTS_DOMAIN", "agents.localhost"),
+  salesEmail: text("SALES_EMAIL", "sales@example.com"),
   worker: Config.all({
     healthPort: Config.option(Config.port("WORKER_HEALTH_PORT")),
     tasksConcurrency: positive("WORKER_TASKS_CONCURRENCY", 5),

@@ -1,3 +1,4 @@
+import { Option } from "effect"
 import type { Settings } from "./Settings.ts"
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
@@ -8,6 +9,10 @@ export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
   const isExposed = !loopback.has(addresses.host) || addresses.appUrl.protocol === "https:"
   const general = [
     fault(isExposed && !environmentIsSet, "BERTH_ENV must be set when HOST is not loopback or APP_URL is https"),
+    fault(
+      Option.contains(settings.bots.detection, "turnstile") && Option.isNone(settings.bots.turnstileSecret),
+      "TURNSTILE_SECRET is missing, which BOT_DETECTION=turnstile needs"
+    ),
     fault(settings.agentRuntime !== "process", "AGENT_RUNTIME: only process is built so far")
   ]
   const production =
@@ -17,6 +22,10 @@ export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
           fault(settings.secretsKeys._tag === "None", "SECRETS_KEYS is required in production"),
           fault(settings.jwtPrivateKey._tag === "None", "JWT_PRIVATE_KEY is required in production"),
           fault(settings.databaseUrl._tag === "None", "DATABASE_URL is required in production"),
+          fault(
+            settings.mail.smtpUrl._tag === "None",
+            "SMTP_URL is required in production: mail to disk reaches nobody"
+          ),
           fault(!addresses.appUrlIsSet, "APP_URL is required in production"),
           fault(
             addresses.appUrl.protocol !== "https:" && !loopback.has(addresses.appUrl.hostname),

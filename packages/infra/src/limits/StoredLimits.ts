@@ -22,6 +22,7 @@ const withoutStore: Record<LimitName, "refuse" | "let pass"> = {
   "forgot-password": "refuse",
   "forgot-password-account": "refuse",
   "reset-password": "refuse",
+  "email-verification": "refuse",
   provision: "refuse",
   "wallet-create": "refuse",
   gateway: "let pass"

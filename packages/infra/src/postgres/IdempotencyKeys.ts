@@ -31,6 +31,12 @@ export const keyDigest = ({ principal, route, key }: IdempotencyKey): string =>
     .update(JSON.stringify([principal, route, key]))
     .digest("hex")
 
+/** By which all keys of a principal are found. */
+export const principalDigest = (principal: string): string =>
+  createHash("sha256")
+    .update(JSON.stringify([principal]))
+    .digest("hex")
+
 const sealedAs = (id: string) => `idempotency_keys.response_sealed:${id}`
 
 const make = Effect.gen(function* () {
@@ -43,12 +49,12 @@ const make = Effect.gen(function* () {
    * A key that nobody has, whose time is over, or whose first caller died before it answered. The mark of an effect outlives its
    * claim. By the database's clock: those of hosts differ, and a lease that ends early lets two work.
    */
-  const take = (id: string, requestHash: string) =>
+  const take = (id: string, principal: string, requestHash: string) =>
     Effect.gen(function* () {
       const claimId = yield* ids.next("req")
       return yield* sql`
-        insert into idempotency_keys as held (id, claim_id, first_claim_id, request_hash, lease_until, expires_at)
-        values (${id}, ${claimId}, ${claimId}, ${requestHash}, ${fromNow(claimLease)}, ${fromNow(keyLifetime)})
+        insert into idempotency_keys as held (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, expires_at)
+        values (${id}, ${principalDigest(principal)}, ${claimId}, ${claimId}, ${requestHash}, ${fromNow(claimLease)}, ${fromNow(keyLifetime)})
         on conflict (id) do update
         set claim_id = excluded.claim_id, request_hash = excluded.request_hash, lease_until = excluded.lease_until,
           expires_at = excluded.expires_at, response_sealed = null,
@@ -87,20 +93,21 @@ const make = Effect.gen(function* () {
   }
 
   /** Looks before it takes: who waits for an answer asks often, and taking would lock the row that the answer is written to. */
-  const claim = (id: string, requestHash: string): Effect.Effect<Claim, Unusable> =>
+  const claim = (key: IdempotencyKey, requestHash: string): Effect.Effect<Claim, Unusable> =>
     Effect.gen(function* () {
+      const id = keyDigest(key)
       const known = yield* look(id)
       const found = Option.isSome(known) ? yield* decided(known.value, requestHash) : Option.none<Claim>()
       if (Option.isSome(found)) return found.value
-      const claimed = yield* take(id, requestHash)
+      const claimed = yield* take(id, key.principal, requestHash)
       if (Option.isSome(claimed)) return Claim.Claimed({ id: claimed.value.claimId })
       // Somebody was quicker.
-      return yield* claim(id, requestHash)
+      return yield* claim(key, requestHash)
     })
 
   return IdempotencyKeys.of({
     claim: Effect.fn("IdempotencyKeys.claim")((key: IdempotencyKey, requestHash: string) =>
-      Effect.orDie(claim(keyDigest(key), requestHash))
+      Effect.orDie(claim(key, requestHash))
     ),
     renew: Effect.fn("IdempotencyKeys.renew")(function* (key: IdempotencyKey, claim: ClaimId) {
       const renewed = yield* affected(sql`

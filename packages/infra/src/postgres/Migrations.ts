@@ -17,6 +17,8 @@ import modelUsageOwnKey from "./migrations/0011_model_usage_own_key.ts"
 import recall from "./migrations/0012_recall.ts"
 import oncePerKey from "./migrations/0013_once_per_key.ts"
 import wallets from "./migrations/0014_wallets.ts"
+import accountRecords from "./migrations/0015_account_records.ts"
+import mailedTokens from "./migrations/0016_mailed_tokens.ts"
 import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
 
 /** Every file of `migrations/`, by its name. Numbers are dense: one below the last that ran would be skipped in silence. */
@@ -34,7 +36,9 @@ export const migrations = {
   "0011_model_usage_own_key": modelUsageOwnKey,
   "0012_recall": recall,
   "0013_once_per_key": oncePerKey,
-  "0014_wallets": wallets
+  "0014_wallets": wallets,
+  "0015_account_records": accountRecords,
+  "0016_mailed_tokens": mailedTokens
 }
 
 const run = make({})({ loader: fromRecord(migrations) })

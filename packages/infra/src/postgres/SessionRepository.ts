@@ -11,6 +11,15 @@ const SessionWithUser = Schema.Struct({
   ...UserRow.fields,
   sessionId: SessionId,
   startedAt: Schema.DateTimeUtcFromDate,
+  lastSeenAt: Schema.DateTimeUtcFromDate,
+  expiresAt: Schema.DateTimeUtcFromDate,
+  userAgent: Schema.NullOr(Schema.String),
+  address: Schema.NullOr(Schema.String)
+})
+const SessionRow = Schema.Struct({
+  ...Session.fields,
+  createdAt: Schema.DateTimeUtcFromDate,
+  lastSeenAt: Schema.DateTimeUtcFromDate,
   expiresAt: Schema.DateTimeUtcFromDate
 })
 
@@ -19,7 +28,10 @@ const withUser = (found: typeof SessionWithUser.Type) => ({
     id: found.sessionId,
     userId: found.id,
     createdAt: found.startedAt,
-    expiresAt: found.expiresAt
+    lastSeenAt: found.lastSeenAt,
+    expiresAt: found.expiresAt,
+    userAgent: found.userAgent,
+    address: found.address
   }),
   user: toUser(found)
 })
@@ -38,7 +50,10 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
               userId: session.userId,
               tokenHash,
               createdAt: DateTime.toDate(session.createdAt),
-              expiresAt: DateTime.toDate(session.expiresAt)
+              lastSeenAt: DateTime.toDate(session.lastSeenAt),
+              expiresAt: DateTime.toDate(session.expiresAt),
+              userAgent: session.userAgent === null ? null : storableText(session.userAgent),
+              address: session.address
             })}
           )
           delete from sessions where id in (
@@ -48,7 +63,8 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
       }),
       findByTokenHash: Effect.fn("SessionRepository.findByTokenHash")(function* (tokenHash: string, now: DateTime.Utc) {
         const row = yield* sql`
-          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.expires_at
+          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.last_seen_at,
+            sessions.expires_at, sessions.user_agent, sessions.address
           from sessions join users on users.id = sessions.user_id
           where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
           first(SessionWithUser),
@@ -58,7 +74,8 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
       }),
       find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
         const row = yield* sql`
-          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.expires_at
+          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.last_seen_at,
+            sessions.expires_at, sessions.user_agent, sessions.address
           from sessions join users on users.id = sessions.user_id
           where sessions.id = ${storableText(id)} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
           first(SessionWithUser),
@@ -74,19 +91,37 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
         )
         return new Set(rows.map(({ id }) => id))
       }),
-      renew: Effect.fn("SessionRepository.renew")(function* (id: SessionId, expiresAt: DateTime.Utc) {
-        yield* sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`.pipe(Effect.orDie)
+      listOf: Effect.fn("SessionRepository.listOf")(function* (userId: UserId, now: DateTime.Utc) {
+        return yield* sql`
+          select id, user_id, created_at, last_seen_at, expires_at, user_agent, address from sessions
+          where user_id = ${userId} and expires_at > ${DateTime.toDate(now)}
+          order by created_at desc, id desc`.pipe(all(SessionRow), Effect.orDie)
+      }),
+      renew: Effect.fn("SessionRepository.renew")(function* (
+        id: SessionId,
+        { expiresAt, lastSeenAt }: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
+      ) {
+        yield* sql`
+          update sessions
+          set expires_at = ${DateTime.toDate(expiresAt)}, last_seen_at = ${DateTime.toDate(lastSeenAt)}
+          where id = ${id}`.pipe(Effect.orDie)
       }),
       remove: Effect.fn("SessionRepository.remove")(function* (id: SessionId) {
         yield* sql`delete from sessions where id = ${storableText(id)}`.pipe(Effect.orDie)
+      }),
+      removeOwned: Effect.fn("SessionRepository.removeOwned")(function* (userId: UserId, id: SessionId) {
+        const removed = yield* affected(
+          sql`delete from sessions where id = ${storableText(id)} and user_id = ${userId}`
+        ).pipe(Effect.orDie)
+        return removed === 1
       }),
       removeByTokenHash: Effect.fn("SessionRepository.removeByTokenHash")(function* (tokenHash: string) {
         yield* sql`delete from sessions where token_hash = ${tokenHash}`.pipe(Effect.orDie)
       }),
       removeAllOf: Effect.fn("SessionRepository.removeAllOf")(function* (userId: UserId, except?: SessionId) {
-        yield* sql`
+        return yield* affected(sql`
           delete from sessions
-          where user_id = ${userId} and id is distinct from ${except ?? null}`.pipe(Effect.orDie)
+          where user_id = ${userId} and id is distinct from ${except ?? null}`).pipe(Effect.orDie)
       }),
       removeExpired: Effect.fn("SessionRepository.removeExpired")(function* (now: DateTime.Utc) {
         return yield* affected(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`).pipe(Effect.orDie)

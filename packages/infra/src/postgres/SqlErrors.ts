@@ -32,3 +32,9 @@ export const violates = (constraint: string) => (error: SqlError | { readonly _t
   "cause" in error &&
   codeOf(error.cause) === "23505" &&
   textOf(error.cause, "constraint") === constraint
+
+/** Whether a statement failed because of what others hold: it waited for a lock for too long, or they would wait for each other for ever. */
+export const isInTheWay = (error: SqlError): boolean => {
+  const code = codeOf(error.cause)
+  return code === "55P03" || code === "40P01"
+}

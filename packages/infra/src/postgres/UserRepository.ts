@@ -8,9 +8,10 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeLedger } from "./Ledger.ts"
-import { first } from "./Rows.ts"
+import { affected, first } from "./Rows.ts"
 import { violates } from "./SqlErrors.ts"
 import { storableJson, storableText } from "./Storable.ts"
+import { makeUserRemoval } from "./UserRemoval.ts"
 import { toUser, UserRow } from "./UserRow.ts"
 
 const UserWithPassword = Schema.Struct({ ...UserRow.fields, passwordHash: Schema.NullOr(Schema.String) })
@@ -31,6 +32,15 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
 
     return UserRepository.of({
       find,
+      ...makeUserRemoval(sql),
+      hold: Effect.fn("UserRepository.hold")(function* (id: UserId) {
+        // Not so strong that what refers to the user would have to wait.
+        const row = yield* sql`select * from users where id = ${storableText(id)} for no key update`.pipe(
+          first(UserRow),
+          Effect.orDie
+        )
+        return Option.map(row, toUser)
+      }),
       // `on conflict` rather than catching the violation, which would abort the transaction around it.
       insert: Effect.fn("UserRepository.insert")(function* (user: NewUser) {
         const now = yield* DateTime.now
@@ -71,7 +81,10 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
         return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
       }),
       setPasswordHash: Effect.fn("UserRepository.setPasswordHash")(function* (id: UserId, passwordHash: string) {
-        yield* sql`update users set password_hash = ${passwordHash} where id = ${id}`.pipe(Effect.orDie)
+        const changed = yield* affected(sql`update users set password_hash = ${passwordHash} where id = ${id}`).pipe(
+          Effect.orDie
+        )
+        return changed === 1
       }),
       findByReferralCode: Effect.fn("UserRepository.findByReferralCode")(function* (code: string) {
         const row = yield* sql`select * from users where lower(referral_code) = lower(${storableText(code)})`.pipe(
@@ -108,6 +121,10 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
             Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error)))
           )
         return Option.map(row, toUser)
+      }),
+      markEmailVerified: Effect.fn("UserRepository.markEmailVerified")(function* (id: UserId) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        yield* sql`update users set email_verified_at = ${now} where id = ${id}`.pipe(Effect.orDie)
       }),
       addCredits: Effect.fn("UserRepository.addCredits")(function* (id: UserId, credits: number) {
         const units = unitsOfCredits(credits)

@@ -1,6 +1,7 @@
+import { botDetectionOf } from "@berth/infra/composition/Bots"
 import { loadSettings } from "@berth/infra/configuration/LoadSettings"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Either } from "effect"
+import { Effect, Either, Option, Redacted } from "effect"
 import { readFileSync } from "node:fs"
 
 const faultsOf = (environment: Record<string, string>) =>
@@ -22,6 +23,7 @@ const production = {
   INTERNAL_API_KEY: "k",
   SECRETS_KEYS: "a:AAAA",
   JWT_PRIVATE_KEY: "a key",
+  SMTP_URL: "smtps://berth:secret@mail.example",
   ALLOW_PROCESS_RUNTIME: "yes"
 }
 
@@ -98,6 +100,7 @@ describe("settings", () => {
     "INTERNAL_API_KEY",
     "SECRETS_KEYS",
     "JWT_PRIVATE_KEY",
+    "SMTP_URL",
     "ALLOW_PROCESS_RUNTIME"
   ])
     it.effect(`production is not without ${name}`, () =>
@@ -112,6 +115,48 @@ describe("settings", () => {
       const faults = yield* faultsOf({ ...production, SANDBOX_MODEL: "on", APP_URL: "http://berth.example" })
       assert.isTrue(faults.some((fault) => fault.includes("SANDBOX_MODEL")))
       assert.isTrue(faults.some((fault) => fault.includes("APP_URL")))
+    })
+  )
+
+  it.effect("mail is who it comes from and where it goes, and no password of its server is repeated", () =>
+    Effect.gen(function* () {
+      const { mail } = yield* loadSettings({
+        SMTP_URL: "smtp://berth%40mail:p%40ss@mail.example:2525",
+        MAIL_FROM: ' "Berth, here" <no-reply@berth.example> '
+      })
+      assert.strictEqual(Redacted.value(Option.getOrThrow(mail.smtpUrl)).host, "mail.example:2525")
+      assert.deepEqual(Option.getOrThrow(mail.from), { name: "Berth, here", address: "no-reply@berth.example" })
+      const plain = yield* loadSettings({ MAIL_FROM: "no-reply@berth.example" })
+      assert.deepEqual(Option.getOrThrow(plain.mail.from), { name: "", address: "no-reply@berth.example" })
+      for (const [SMTP_URL, MAIL_FROM] of [
+        ["https://a:hunter2@mail.example", "nobody"],
+        ["hunter2", "Berth <nobody>"],
+        ["smtp://a:hunter2%zz@mail.example", "a@b.example, c@d.example"],
+        ["smtp:hunter2", "Berth\r\nBcc: <eve@example.com>"]
+      ] as const) {
+        const faults = yield* faultsOf({ SMTP_URL, MAIL_FROM })
+        assert.lengthOf(faults, 2, faults.join(" | "))
+        assert.isTrue(faults.some((fault) => fault.includes("SMTP_URL")))
+        assert.isTrue(faults.some((fault) => fault.includes("MAIL_FROM")))
+        assert.notInclude(faults.join(), "hunter2")
+      }
+    })
+  )
+
+  it.effect("a challenge needs the secret that it is asked for with", () =>
+    Effect.gen(function* () {
+      const faults = yield* faultsOf({ BOT_DETECTION: "turnstile" })
+      assert.isTrue(faults.some((fault) => fault.includes("TURNSTILE_SECRET")))
+      assert.deepStrictEqual(yield* faultsOf({ BOT_DETECTION: "turnstile", TURNSTILE_SECRET: "s" }), [])
+      assert.lengthOf(yield* faultsOf({ BOT_DETECTION: "maybe" }), 1)
+    })
+  )
+
+  it.effect("programs are kept out in production unless it is said otherwise", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(botDetectionOf(yield* loadSettings({})), "off")
+      assert.strictEqual(botDetectionOf(yield* loadSettings(production)), "heuristic")
+      assert.strictEqual(botDetectionOf(yield* loadSettings({ ...production, BOT_DETECTION: "off" })), "off")
     })
   )
 

@@ -19,7 +19,11 @@ export const client: Effect.Effect<FindCaller, never, WebSettings> = Effect.map(
   WebSettings,
   ({ trustedProxies }): FindCaller =>
     (request) =>
-      makeCaller(Option.some(addressOf(request, trustedProxies)))
+      makeCaller(
+        Option.some(addressOf(request, trustedProxies)),
+        Option.none(),
+        Option.fromNullable(request.headers["user-agent"])
+      )
 )
 
 const idPattern = /^[\w-]{1,128}$/

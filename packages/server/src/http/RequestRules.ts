@@ -15,10 +15,13 @@ import {
   RouteIsUnknown,
   RouteIsUnknownBody
 } from "@berth/api/http/TransportErrors"
+import { NotSignedInBody } from "@berth/api/sessions/SessionAuth"
 import { retryAfterSeconds } from "@berth/api/limits/RateLimits"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { Outages, type Unavailable } from "@berth/domain/limits/Unavailable"
-import { Caller } from "@berth/domain/sessions/Caller"
+import { Caller, type KnownCaller } from "@berth/domain/sessions/Caller"
+import { NotSignedIn } from "@berth/domain/sessions/SessionErrors"
+import { Sessions } from "@berth/domain/sessions/Sessions"
 import { HttpLayerRouter, HttpServerRespondable, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Cause, Clock, Effect, Either, Option } from "effect"
 import type { FindCaller } from "./CallerHttp.ts"
@@ -33,6 +36,7 @@ import { recordRequest } from "./RequestTelemetry.ts"
 import { errorMembersAt, type KnownRoute, methodsAt, routeFor } from "./RouteTable.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { hideQuery } from "./SpanSecrets.ts"
+import { SessionCookie } from "../sessions/SessionCookie.ts"
 import { WebSettings } from "./WebSettings.ts"
 
 /** A path as it can name something: well-formed percent-encoding, no U+0000. */
@@ -67,16 +71,29 @@ const unavailable = ({ retryAfter }: Unavailable) =>
 
 const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
 
+/** An answer, and what it answers. */
+export interface Answered {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly route: Option.Option<KnownRoute>
+  readonly response: HttpServerResponse.HttpServerResponse
+}
+
+/** Puts an answer into the words of whoever asks; the trace's id leads from what people see to the logs. */
+export type Present = (answered: Answered, traceId: Option.Option<string>) => HttpServerResponse.HttpServerResponse
+const asItIs: Present = ({ response }) => response
+
 /**
  * What holds for every request of a listener, whatever its endpoint: its id, which paths and methods there are, the origin
  * rule, the size and type of bodies, repeated requests, and that every error is JSON.
  */
-export const requestRules = <R>(
+export const requestRules = <R, P = never>(
   table: ReadonlyArray<KnownRoute>,
   options: {
     readonly sameOrigin: boolean
     readonly bodyLimit: (path: string) => number
     readonly caller: Effect.Effect<FindCaller, never, R>
+    /** How answers look to people; as they are when absent. */
+    readonly presentation?: Effect.Effect<Present, never, P>
   }
 ) =>
   HttpLayerRouter.middleware(
@@ -86,8 +103,40 @@ export const requestRules = <R>(
       const idempotency = yield* Idempotency
       const outages = yield* Outages
       const findCaller = yield* options.caller
+      const sessions = yield* Sessions
+      const cookie = yield* SessionCookie
+      const present = options.presentation === undefined ? asItIs : yield* options.presentation
 
-      const answerDefect = (defect: unknown) => {
+      /** Whether a request was signed in when it came, and is not any more: what it needed was deleted under its hands. */
+      const hasLostItsSession = (request: HttpServerRequest.HttpServerRequest, { user }: KnownCaller) =>
+        Effect.gen(function* () {
+          const token = cookie.read(request)
+          return (
+            Option.isSome(yield* user) &&
+            Option.isSome(token) &&
+            Option.isNone(yield* sessions.authenticate(token.value))
+          )
+        }).pipe(
+          Effect.catchAllCause((cause) =>
+            Effect.as(Effect.logWarning("Whether a session still stands could not be asked", cause), false)
+          )
+        )
+
+      const answerFault = (request: HttpServerRequest.HttpServerRequest, caller: KnownCaller, defect: unknown) =>
+        Effect.if(hasLostItsSession(request, caller), {
+          onTrue: () =>
+            Effect.as(
+              Effect.logInfo("A request was broken off, for its session ended meanwhile", Cause.die(defect)),
+              errorResponse(NotSignedInBody, new NotSignedIn())
+            ),
+          onFalse: () =>
+            Effect.as(
+              Effect.logError("A request failed unexpectedly", Cause.die(defect)),
+              errorResponse(InternalFailureBody, new InternalFailure())
+            )
+        })
+
+      const answerDefect = (request: HttpServerRequest.HttpServerRequest, caller: KnownCaller) => (defect: unknown) => {
         if (isBodyRefusal(defect)) return Effect.succeed(bodyRefusal(defect))
         if (HttpServerRespondable.isRespondable(defect)) return Effect.orDie(HttpServerRespondable.toResponse(defect))
         return Option.match(outages.recognise(defect), {
@@ -96,11 +145,7 @@ export const requestRules = <R>(
               Effect.logWarning("A request was not carried out").pipe(Effect.annotateLogs("reason", outage.message)),
               unavailable(outage)
             ),
-          onNone: () =>
-            Effect.as(
-              Effect.logError("A request failed unexpectedly", Cause.die(defect)),
-              errorResponse(InternalFailureBody, new InternalFailure())
-            )
+          onNone: () => answerFault(request, caller, defect)
         })
       }
 
@@ -121,7 +166,9 @@ export const requestRules = <R>(
                 })
           )
         }
-        if (options.sameOrigin && !isOwnOrigin(request.method, request.headers["origin"], appUrl))
+        const origin = request.headers["origin"]
+        const isExcused = origin === "null" && route.value.opaqueOrigin === true
+        if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, origin, appUrl))
           return Option.some(errorResponse(OriginIsForeignBody, new OriginIsForeign()))
         return Option.none()
       }
@@ -145,16 +192,19 @@ export const requestRules = <R>(
                   Effect.provideService(idempotency.apply(read, route, app), HttpServerRequest.HttpServerRequest, read)
               })
             ),
-            Effect.catchAllDefect(answerDefect),
+            Effect.catchAllDefect(answerDefect(request, caller)),
             Effect.provideService(Caller, caller)
           )
-          const response = yield* Option.match(refuse(request, path, route), {
+          const plain = yield* Option.match(refuse(request, path, route), {
             onSome: Effect.succeed,
             onNone: () => answer
           }).pipe(Effect.annotateLogs("requestId", requestId))
+          const response = present({ request, route, response: plain }, traceId)
           yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
           return HttpServerResponse.setHeaders(inEnvelope(response, errorMembersAt(table, path), traceId), {
             ...securityHeaders,
+            // A page may say more than what holds for all.
+            ...response.headers,
             "x-request-id": requestId
           })
         })

@@ -11,6 +11,8 @@ export interface KnownRoute {
   readonly bodyTypes: ReadonlyArray<string>
   /** Members that every error body at this path has besides the usual ones. */
   readonly errorMembers: Readonly<Record<string, unknown>>
+  /** Whether a page that does not say where it is (`Origin: null`) may send something here. */
+  readonly opaqueOrigin?: boolean
 }
 
 /** Every endpoint of a contract. */

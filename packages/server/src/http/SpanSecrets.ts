@@ -8,7 +8,7 @@ const secretHeaders: ReadonlyArray<string | RegExp> = [
   "idempotency-key",
   "www-authenticate",
   "proxy-authorization",
-  /token|secret|signature|payment|password|api-key/i
+  /token|secret|signature|payment|password|api-key|turnstile/i
 ]
 
 /** Keeps those headers of requests and answers out of the spans of a listener. */

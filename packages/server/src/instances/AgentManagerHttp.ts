@@ -16,6 +16,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
       .handle("update", ({ path }) => manager.update(path.userId))
       .handle("repair", ({ path }) => manager.repair(path.userId))
       .handle("reconfigure", ({ path }) => manager.reconfigure(path.userId))
+      .handle("remove", ({ path }) => manager.remove(path.userId))
       .handle("logs", ({ path, urlParams }) => manager.logs(path.userId, urlParams))
       .handle("stats", ({ path }) => Effect.map(manager.stats(path.userId), (stats) => ({ stats })))
       .handle("chat", ({ path, payload }) =>

@@ -1,4 +1,10 @@
-import { RegisterLimit, retryAfterSeconds, SignInLimit } from "@berth/api/limits/RateLimits"
+import {
+  ForgotPasswordLimit,
+  RegisterLimit,
+  ResetPasswordLimit,
+  retryAfterSeconds,
+  SignInLimit
+} from "@berth/api/limits/RateLimits"
 import { addressKey, type LimitName, RateLimiter, type TooManyRequests } from "@berth/domain/limits/RateLimiter"
 import { HttpApp, HttpServerResponse } from "@effect/platform"
 import { Effect, Layer } from "effect"
@@ -22,7 +28,9 @@ const perAddress = (limit: LimitName) =>
     )
   })
 
-export const layer = Layer.merge(
+export const layer = Layer.mergeAll(
   Layer.effect(RegisterLimit, Effect.map(perAddress("register"), RegisterLimit.of)),
-  Layer.effect(SignInLimit, Effect.map(perAddress("sign-in"), SignInLimit.of))
+  Layer.effect(SignInLimit, Effect.map(perAddress("sign-in"), SignInLimit.of)),
+  Layer.effect(ForgotPasswordLimit, Effect.map(perAddress("forgot-password"), ForgotPasswordLimit.of)),
+  Layer.effect(ResetPasswordLimit, Effect.map(perAddress("reset-password"), ResetPasswordLimit.of))
 )

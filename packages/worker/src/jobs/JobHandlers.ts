@@ -1,18 +1,40 @@
+import type { AccountIsInUse } from "@berth/domain/accounts/AccountDeletionErrors"
+import type { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
-import { NewAgent, type QueueName, ReconfigureInstance } from "@berth/domain/jobs/Job"
+import {
+  ForgottenPassword,
+  NewAgent,
+  type QueueName,
+  ReconfigureInstance,
+  RemoveAccount,
+  SendMail
+} from "@berth/domain/jobs/Job"
 import { JobIsHopeless, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import type { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
+import type { Mailer, MailIsUnavailable } from "@berth/domain/mail/Mailer"
+import type { SecretBox } from "@berth/domain/secrets/SecretBox"
 import type { Effect } from "effect"
+import { forgottenPassword } from "../accounts/ForgottenPasswordJob.ts"
 import { reconfigureInstance } from "../instances/ReconfigureInstanceJob.ts"
+import { removeAccount } from "../accounts/RemoveAccountJob.ts"
+import { sendMail } from "../mail/SendMailJob.ts"
 import { newAgent } from "../provisioning/NewAgentJob.ts"
+
+type Failure = JobIsHopeless | BackendIsUnavailable | CellIsUnavailable | MailIsUnavailable | AccountIsInUse
 
 type Handler = (
   job: RunningJob
-) => Effect.Effect<void, JobIsHopeless | BackendIsUnavailable | CellIsUnavailable, AgentManager>
+) => Effect.Effect<void, Failure, AgentManager | AccountRemoval | Mailer | PasswordResetMails | SecretBox>
 
 /** What is done for each kind of job. */
 const handlers: Record<QueueName, ReadonlyMap<string, Handler>> = {
-  tasks: new Map([[ReconfigureInstance.name, reconfigureInstance]]),
+  tasks: new Map<string, Handler>([
+    [ReconfigureInstance.name, reconfigureInstance],
+    [RemoveAccount.name, removeAccount],
+    [SendMail.name, sendMail],
+    [ForgottenPassword.name, forgottenPassword]
+  ]),
   provision: new Map([[NewAgent.name, newAgent]])
 }
 

@@ -4,7 +4,9 @@ import { ReconfigureInstance } from "@berth/domain/jobs/Job"
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
+import { noRemoval } from "../accounts/NoRemoval.ts"
 import { handlerOf } from "../../src/jobs/JobHandlers.ts"
+import { noMail } from "../jobs/NoMail.ts"
 
 const job = (change: Partial<RunningJob> = {}): RunningJob => ({
   id: "job_1",
@@ -25,7 +27,11 @@ describe("the job that tells a cell of its agents", () => {
     Effect.gen(function* () {
       const asked = yield* Ref.make<ReadonlyArray<string>>([])
       const reconfigure = (userId: string) => Ref.update(asked, (so) => [...so, userId])
-      yield* Effect.provide(handlerOf("tasks")(job()), Layer.mock(AgentManager, { chat, reconfigure }))
+      yield* Effect.provide(handlerOf("tasks")(job()), [
+        Layer.mock(AgentManager, { chat, reconfigure }),
+        noMail,
+        noRemoval
+      ])
       assert.deepStrictEqual(yield* asked, ["usr_1"])
     })
   )
@@ -34,7 +40,7 @@ describe("the job that tells a cell of its agents", () => {
     Effect.gen(function* () {
       const reconfigure = () => new CellIsUnavailable({ reason: "it hangs" })
       const failure = yield* Effect.flip(
-        Effect.provide(handlerOf("tasks")(job()), Layer.mock(AgentManager, { chat, reconfigure }))
+        Effect.provide(handlerOf("tasks")(job()), [Layer.mock(AgentManager, { chat, reconfigure }), noMail, noRemoval])
       )
       assert.deepInclude(failure, { _tag: "CellIsUnavailable", reason: "it hangs" })
     })
@@ -43,7 +49,11 @@ describe("the job that tells a cell of its agents", () => {
   it.effect("is hopeless without an owner", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(
-        Effect.provide(handlerOf("tasks")(job({ payload: {} })), Layer.mock(AgentManager, { chat }))
+        Effect.provide(handlerOf("tasks")(job({ payload: {} })), [
+          Layer.mock(AgentManager, { chat }),
+          noMail,
+          noRemoval
+        ])
       )
       assert.strictEqual(failure._tag, "JobIsHopeless")
     })

@@ -5,7 +5,9 @@ import { JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Layer, Ref, Scope } from "effect"
+import { noRemoval } from "../accounts/NoRemoval.ts"
 import * as Consumers from "../../src/jobs/Consumers.ts"
+import { noMail } from "./NoMail.ts"
 
 const job: RunningJob = {
   id: "1",
@@ -49,7 +51,7 @@ describe("Consumers", () => {
       const scope = yield* Scope.make()
       const consumers = Consumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
       const outbox = Layer.mock(Outbox, { settle: () => Effect.void })
-      yield* Layer.buildWithScope(Layer.provide(consumers, [queue, manager, outbox]), scope)
+      yield* Layer.buildWithScope(Layer.provide(consumers, [queue, manager, outbox, noMail, noRemoval]), scope)
       assert.deepStrictEqual(yield* working, {
         tasks: { concurrency: 5, drain: "5 minutes", done: false },
         provision: { concurrency: 2, drain: "5 minutes", done: true }
@@ -84,7 +86,7 @@ describe("Consumers", () => {
         })
         const outbox = Layer.mock(Outbox, { settle: (id) => Ref.update(settled, (so) => [...so, id]) })
         const consumers = Consumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
-        yield* Layer.build(Layer.provide(consumers, [queue, deploying, outbox]))
+        yield* Layer.build(Layer.provide(consumers, [queue, deploying, outbox, noMail, noRemoval]))
         assert.deepStrictEqual(yield* settled, isSettled ? [job.id] : [])
       })
     )

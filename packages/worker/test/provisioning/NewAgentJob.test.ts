@@ -5,7 +5,9 @@ import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Ref } from "effect"
 import { newAgent } from "../../src/provisioning/NewAgentJob.ts"
+import { noRemoval } from "../accounts/NoRemoval.ts"
 import { handlerOf } from "../../src/jobs/JobHandlers.ts"
+import { noMail } from "../jobs/NoMail.ts"
 
 const job = (change: Partial<RunningJob> = {}): RunningJob => ({
   id: "job_1",
@@ -114,7 +116,7 @@ describe("handlerOf", () => {
   it.effect("knows new agents in the queue for provisioning", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
-      yield* Effect.provide(handlerOf("provision")(job()), layer)
+      yield* Effect.provide(handlerOf("provision")(job()), [layer, noMail, noRemoval])
       assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
     })
   )
@@ -127,7 +129,7 @@ describe("handlerOf", () => {
         ["provision", "toString"],
         ["provision", ""]
       ] as const) {
-        const failure = yield* Effect.flip(Effect.provide(handlerOf(queue)(job({ name })), layer))
+        const failure = yield* Effect.flip(Effect.provide(handlerOf(queue)(job({ name })), [layer, noMail, noRemoval]))
         assert.deepInclude(failure, {
           _tag: "JobIsHopeless",
           reason: `this worker knows no job "${name}" in the queue "${queue}"`

@@ -1,4 +1,4 @@
-import type { UserId } from "@berth/domain/accounts/User"
+import { UserId } from "@berth/domain/accounts/User"
 import type { CellLogQuery } from "@berth/domain/instances/CellLog"
 import {
   type Cell,
@@ -243,6 +243,15 @@ const make = (options: ProcessDriverOptions) =>
       yield* Effect.orDie(alone(owner, Effect.zipRight(end(owner, place.value), erase(place.value.directory))))
     })
 
+    /** Names of directories that were made from owners' ids. */
+    const owners = io("listing the owners", () => readdir(quarters.root)).pipe(
+      Effect.map((names) =>
+        names.filter((name) => Option.isSome(cellPlace(quarters.root, name))).map((name) => UserId.make(name))
+      ),
+      Effect.orDie,
+      Effect.withSpan("InstanceDriver.owners")
+    )
+
     /** Asked before every turn, so a cell on the list costs no more than a look at its process. */
     const known = (owner: UserId) =>
       Effect.sync(() =>
@@ -315,5 +324,15 @@ const make = (options: ProcessDriverOptions) =>
       )
     )
 
-    return InstanceDriver.of({ start, update, stop, remove, inspect, logs, stats, exits: Stream.fromPubSub(exits) })
+    return InstanceDriver.of({
+      start,
+      update,
+      stop,
+      remove,
+      owners,
+      inspect,
+      logs,
+      stats,
+      exits: Stream.fromPubSub(exits)
+    })
   })

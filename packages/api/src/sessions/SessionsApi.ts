@@ -1,0 +1,44 @@
+import { SessionId } from "@berth/domain/sessions/Session"
+import { SignInSessionIsUnknown } from "@berth/domain/sessions/SessionErrors"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { errorBody } from "../http/ErrorBody.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { SessionAuth } from "./SessionAuth.ts"
+
+export const SignInSessionIsUnknownBody = errorBody(SignInSessionIsUnknown, {
+  status: 404,
+  code: "sign_in_session_not_found",
+  error: "Session not found",
+  message: "You have no such session. GET /api/auth/sessions lists those you have.",
+  read: () => new SignInSessionIsUnknown()
+})
+
+/** Where a user is signed in. */
+export const SignInSession = Schema.Struct({
+  id: SessionId.annotations({ description: "Names the session and opens nothing" }),
+  createdAt: Timestamp,
+  lastSeenAt: Timestamp.annotations({ description: "To within five minutes" }),
+  userAgent: Schema.NullOr(Schema.String).annotations({
+    description: "What the client called itself at the sign-in, at most 256 characters"
+  }),
+  address: Schema.NullOr(Schema.String).annotations({
+    description: "The network that the sign-in came from: IPv4 by /24, IPv6 by /64"
+  }),
+  current: Schema.Boolean.annotations({ description: "Whether this request is made with it" })
+}).annotations({ identifier: "SignInSession" })
+
+/** GET /api/auth/sessions: the newest sign-in first. */
+const list = HttpApiEndpoint.get("list", "/api/auth/sessions")
+  .addSuccess(Schema.Struct({ sessions: Schema.Array(SignInSession) }))
+  .middleware(SessionAuth)
+
+/** DELETE /api/auth/sessions/:id: ends one of the caller's sessions; the one of this request is a sign-out. */
+const revoke = HttpApiEndpoint.del("revoke", "/api/auth/sessions/:id")
+  .setPath(Schema.Struct({ id: SessionId }))
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(SignInSessionIsUnknownBody)
+  .middleware(SessionAuth)
+
+export class SessionsApi extends HttpApiGroup.make("sessions").add(list).add(revoke).addError(InternalFailureBody) {}

@@ -1,0 +1,72 @@
+import { DateTime, Duration, Effect, Either, Option, type Redacted } from "effect"
+import { RemoveAccount } from "../jobs/Job.ts"
+import { Outbox } from "../jobs/Outbox.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import type { SessionId } from "../sessions/Session.ts"
+import { NotSignedIn } from "../sessions/SessionErrors.ts"
+import { Sessions } from "../sessions/Sessions.ts"
+import { ReauthenticationIsRequired } from "./AccountDeletionErrors.ts"
+import { AccountRemoval } from "./AccountRemoval.ts"
+import { Credentials } from "./Credentials.ts"
+import type { User } from "./User.ts"
+
+/** A sign-in is as good as the password for so long. */
+export const freshSignIn = Duration.minutes(10)
+
+/** Whether a sign-in was just now, by itself proof enough of who asks. */
+export const judgeFreshness = (
+  signedInAt: DateTime.Utc,
+  now: DateTime.Utc
+): Either.Either<void, ReauthenticationIsRequired> =>
+  Duration.lessThanOrEqualTo(DateTime.distanceDuration(signedInAt, now), freshSignIn)
+    ? Either.void
+    : Either.left(new ReauthenticationIsRequired())
+
+/**
+ * Asking for the end of an account. It is settled in one transaction, which ends all sessions and leaves a job: from then on
+ * nothing calls it back, whichever process dies. The rows go right behind it, the cell and its files with the job.
+ */
+export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/AccountDeletion", {
+  effect: Effect.gen(function* () {
+    const credentials = yield* Credentials
+    const sessions = yield* Sessions
+    const removal = yield* AccountRemoval
+    const transaction = yield* Transaction
+    const outbox = yield* Outbox
+
+    /**
+     * Who asks proves himself by his password when he gives it, else by how fresh his sign-in is; a wrong password is refused
+     * however fresh that is. Of several at once one succeeds, and the others are signed out.
+     */
+    const remove = Effect.fn("AccountDeletion.delete")(
+      function* (
+        { sessionId, user }: { readonly user: User; readonly sessionId: SessionId },
+        password: Option.Option<Redacted.Redacted>
+      ) {
+        const byPassword = Option.isSome(password)
+          ? Option.some(yield* credentials.prove(user.id, password.value))
+          : Option.none()
+        yield* transaction.run(
+          Effect.gen(function* () {
+            // In the transaction: a session that was ended, or a password that was changed, proves nothing any more.
+            const { session } = yield* Effect.mapError(yield* sessions.find(sessionId), () => new NotSignedIn())
+            if (Option.isSome(byPassword)) yield* byPassword.value.hold
+            else yield* judgeFreshness(session.createdAt, yield* DateTime.now)
+            // Nobody goes on writing to an account that nobody is signed in to.
+            if ((yield* sessions.closeAll(user.id)) === 0) return yield* new NotSignedIn()
+            yield* outbox.append(RemoveAccount, { userId: user.id })
+          })
+        )
+        yield* Effect.logInfo("An account is to be deleted").pipe(Effect.annotateLogs("userId", user.id))
+        yield* Effect.catchTag(removal.remove(user.id), "AccountIsInUse", () =>
+          Effect.logWarning("An account is still written to, and goes with its job").pipe(
+            Effect.annotateLogs("userId", user.id)
+          )
+        )
+      },
+      Effect.catchTag("CurrentPasswordIsWrong", () => new ReauthenticationIsRequired())
+    )
+
+    return { delete: remove }
+  })
+}) {}

@@ -1,0 +1,81 @@
+import { Data, DateTime, Effect, Option, type Redacted } from "effect"
+import { ForgottenPassword } from "../jobs/Job.ts"
+import { Outbox } from "../jobs/Outbox.ts"
+import { RateLimiter } from "../limits/RateLimiter.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import { Tokens } from "../secrets/Tokens.ts"
+import { Sessions } from "../sessions/Sessions.ts"
+import { EmailIsInvalid, UserIsUnknown } from "./AccountErrors.ts"
+import { choosePassword } from "./ChoosePassword.ts"
+import { CommonPasswords } from "./CommonPasswords.ts"
+import { emailKey, parseEmail } from "./Email.ts"
+import { MailedTokenRepository } from "./MailedTokenRepository.ts"
+import { PasswordHasher } from "./Password.ts"
+import type { UserId } from "./User.ts"
+import { UserRepository } from "./UserRepository.ts"
+
+/** The token is none of ours, too old, replaced by a later one, or used up. Which of them helps only who tries tokens. */
+export class ResetTokenIsInvalid extends Data.TaggedError("ResetTokenIsInvalid")<object> {}
+
+/** With a link in one's own mailbox a password may be as short as this. */
+export const minimumResetPasswordLength = 6
+
+const purpose = "password-reset"
+
+/** A new password for whoever gets the account's mail. */
+export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/PasswordResets", {
+  effect: Effect.gen(function* () {
+    const users = yield* UserRepository
+    const mailed = yield* MailedTokenRepository
+    const sessions = yield* Sessions
+    const hasher = yield* PasswordHasher
+    const common = yield* CommonPasswords
+    const tokens = yield* Tokens
+    const outbox = yield* Outbox
+    const limiter = yield* RateLimiter
+    const transaction = yield* Transaction
+
+    /**
+     * Asks for a link by mail. What is done here is the same whether or not there is such an account, since nobody looks: the
+     * worker does, later. Too many for one address are dropped without a word.
+     */
+    const ask = Effect.fn("PasswordResets.ask")(function* (emailText: string) {
+      const email = yield* Effect.mapError(parseEmail(emailText), () => new EmailIsInvalid())
+      yield* limiter.take("forgot-password-account", emailKey(email)).pipe(
+        Effect.zipRight(outbox.append(ForgottenPassword, { email })),
+        Effect.catchTag("TooManyRequests", () => Effect.logInfo("Too many forgotten passwords for one address"))
+      )
+    })
+
+    /** Sets the password of the account that the token was mailed for, uses the token up and ends all of the user's sessions. */
+    const redeem = Effect.fn("PasswordResets.redeem")(function* (request: {
+      readonly token: Redacted.Redacted
+      readonly password: Redacted.Redacted
+    }) {
+      const password = yield* choosePassword(common, request.password, minimumResetPasswordLength)
+      const tokenHash = tokens.hash(request.token)
+      const live = yield* mailed.find(purpose, tokenHash, yield* DateTime.now)
+      const { userId } = yield* Effect.mapError(live, () => new ResetTokenIsInvalid())
+      const passwordHash = yield* hasher.hash(password)
+      yield* transaction.run(
+        Effect.gen(function* () {
+          // The user before his tokens, as everywhere, so that nobody waits for who waits for him.
+          if (Option.isNone(yield* users.hold(userId))) return yield* new UserIsUnknown()
+          const spent = yield* mailed.spend(purpose, tokenHash, yield* DateTime.now)
+          if (Option.isNone(spent)) return yield* new ResetTokenIsInvalid()
+          if (!(yield* users.setPasswordHash(userId, passwordHash))) return yield* new UserIsUnknown()
+          yield* sessions.closeAll(userId)
+        })
+      )
+      yield* Effect.annotateCurrentSpan("user.id", userId)
+      yield* Effect.logInfo("A password was reset").pipe(Effect.annotateLogs("userId", userId))
+    })
+
+    /** No link that was mailed so far sets the user's password any more. Joins the running transaction. */
+    const forget = Effect.fn("PasswordResets.forget")(function* (userId: UserId) {
+      yield* mailed.forget(userId, purpose)
+    })
+
+    return { ask, redeem, forget }
+  })
+}) {}

@@ -1,0 +1,35 @@
+import { emailChangedMail, emailVerificationMail, passwordResetMail } from "@berth/domain/accounts/AccountMails"
+import { Email } from "@berth/domain/accounts/Email"
+import { judgeMail } from "@berth/domain/mail/JudgeMail"
+import { MailId } from "@berth/domain/mail/Mail"
+import { assert, describe, it } from "@effect/vitest"
+import { Either, Redacted } from "effect"
+
+const to = Email.make("ada@example.com")
+const token = Redacted.make("abc-_123")
+const appUrl = new URL("https://berth.example:8443/ignored?x=1")
+
+describe("the mails about accounts", () => {
+  const mails = [
+    passwordResetMail(to, appUrl, token),
+    emailVerificationMail(to, appUrl, token),
+    emailChangedMail(to, appUrl)
+  ]
+
+  it("fit into mails, and end each line themselves", () => {
+    for (const mail of mails) {
+      assert.isTrue(Either.isRight(judgeMail({ ...mail, id: MailId.make("mal_1") })))
+      assert.strictEqual(mail.to, to)
+      for (const line of mail.text.split("\n")) assert.isAtMost(line.length, 140)
+      assert.isTrue(mail.text.endsWith("\n"))
+    }
+  })
+
+  it("link to the service's own origin, on a line of its own", () => {
+    const links = mails.flatMap(({ text }) => text.split("\n").filter((line) => line.startsWith("http")))
+    assert.deepStrictEqual(links, [
+      "https://berth.example:8443/reset-password?token=abc-_123",
+      "https://berth.example:8443/api/auth/verify-email?token=abc-_123"
+    ])
+  })
+})

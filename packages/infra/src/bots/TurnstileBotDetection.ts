@@ -1,0 +1,89 @@
+import { BotDetection, BotIsBlocked, type Visitor } from "@berth/domain/accounts/BotDetection"
+import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+
+export interface TurnstileOptions {
+  /** The siteverify endpoint, https://developers.cloudflare.com/turnstile/get-started/server-side-validation/ */
+  readonly url: URL
+  readonly secret: Redacted.Redacted
+  /** How long it may take to answer; 5 s when absent. */
+  readonly patience?: Duration.Duration
+}
+
+const Verdict = Schema.Struct({
+  success: Schema.Boolean,
+  "error-codes": Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] })
+})
+
+/** No token is longer than this. */
+const maximumToken = 2048
+
+/** The answer holds no more than this. */
+const isCode = (text: string) => /^[a-z0-9-]{1,64}$/.test(text)
+
+/**
+ * Asks Cloudflare Turnstile whether a challenge was passed. A token is good once, for five minutes; Turnstile keeps count. Without an answer
+ * nobody passes.
+ */
+export const layer = ({
+  patience = Duration.seconds(5),
+  secret,
+  url
+}: TurnstileOptions): Layer.Layer<BotDetection, never, HttpClient.HttpClient> =>
+  Layer.effect(
+    BotDetection,
+    Effect.map(HttpClient.HttpClient, (http) => {
+      const client = HttpClient.withTracerPropagation(http, false).pipe(
+        HttpClient.transformResponse(Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }))
+      )
+
+      const ask = (token: Redacted.Redacted, address: string) =>
+        client
+          .execute(
+            HttpClientRequest.post(url, { acceptJson: true }).pipe(
+              HttpClientRequest.bodyUrlParams({
+                secret: Redacted.value(secret),
+                response: Redacted.value(token),
+                remoteip: address
+              })
+            )
+          )
+          .pipe(
+            Effect.flatMap(HttpClientResponse.filterStatusOk),
+            Effect.flatMap(HttpClientResponse.schemaBodyJson(Verdict)),
+            Effect.scoped
+          )
+
+      /** A request runs uninterruptibly around its handler: a server that hangs is left to itself. */
+      const inTime = <A, E>(asked: Effect.Effect<A, E>) =>
+        Effect.interruptible(Effect.disconnect(asked).pipe(Effect.timeoutOption(patience)))
+
+      return BotDetection.of({
+        judge: Effect.fn("BotDetection.judge")(function* ({ address, token }: Visitor) {
+          const shown = Option.filter(yield* token, (text) => {
+            const { length } = Redacted.value(text)
+            return length > 0 && length <= maximumToken
+          })
+          if (Option.isNone(shown)) return yield* new BotIsBlocked()
+          const verdict = yield* inTime(ask(shown.value, address)).pipe(
+            Effect.catchAll((error) =>
+              Effect.as(
+                Effect.logWarning("Turnstile gives no usable answer, so nobody passes").pipe(
+                  Effect.annotateLogs({ reason: error._tag })
+                ),
+                Option.none()
+              )
+            )
+          )
+          if (Option.exists(verdict, ({ success }) => success)) return
+          const codes = Option.match(verdict, {
+            onNone: () => ["no answer"],
+            onSome: (answer) => answer["error-codes"].filter(isCode)
+          })
+          yield* Effect.logInfo("A challenge was not passed").pipe(Effect.annotateLogs({ codes: codes.join(", ") }))
+          return yield* new BotIsBlocked()
+        })
+      })
+    })
+  )

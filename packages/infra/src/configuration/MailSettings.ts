@@ -1,0 +1,42 @@
+import { parseEmail } from "@berth/domain/accounts/Email"
+import { Config, ConfigError, Either, Option, Redacted } from "effect"
+import type { Sender } from "../mail/Envelope.ts"
+
+/*
+ * How the settings about mail are read; their names stand with all others.
+ */
+
+/** A mail server's address, which may hold a password: not even a malformed one is repeated. */
+export const smtpUrlSetting = (name: string): Config.Config<Option.Option<Redacted.Redacted<URL>>> =>
+  Config.redacted(name).pipe(
+    Config.mapOrFail((text) => {
+      const value = Redacted.value(text)
+      const url = URL.canParse(value) ? new URL(value) : undefined
+      // Others may not be decoded, and would then go to the server as they are.
+      const isReadable = Either.isRight(Either.try(() => decodeURIComponent(`${url?.username}${url?.password}`)))
+      return url !== undefined && /^smtps?:$/.test(url.protocol) && url.hostname !== "" && isReadable
+        ? Either.right(Redacted.make(url))
+        : Either.left(ConfigError.InvalidData([name], "must be an smtp or smtps URL"))
+    }),
+    Config.option
+  )
+
+/** Reads `name@host` or `Name <name@host>`. */
+const readSender = (text: string): Option.Option<Sender> => {
+  const [, name = "", address = ""] = /^([^<>]*)<([^<>]*)>$/.exec(text.trim()) ?? [text, "", text]
+  return Option.filter(
+    Option.map(parseEmail(address), (email) => ({ name: name.trim().replace(/^"(.*)"$/, "$1"), address: email })),
+    (sender) => !/\p{Cc}/u.test(sender.name)
+  )
+}
+
+/** Who mails come from. */
+export const senderSetting = (name: string): Config.Config<Option.Option<Sender>> =>
+  Config.string(name).pipe(
+    Config.mapOrFail((text) =>
+      Either.fromOption(readSender(text), () =>
+        ConfigError.InvalidData([], "must be an address, or a name and an address: Berth <no-reply@example.com>")
+      )
+    ),
+    Config.option
+  )

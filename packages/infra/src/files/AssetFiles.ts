@@ -1,0 +1,30 @@
+import { Data, Effect } from "effect"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+
+/** A file that the build makes is not beside the program. */
+export class AssetIsMissing extends Data.TaggedError("AssetIsMissing")<{
+  readonly file: string
+  readonly cause: unknown
+}> {
+  override get message() {
+    return `The file ${this.file}, which the build makes, cannot be read: ${String(this.cause)}`
+  }
+}
+
+const readAsset = (file: string) =>
+  Effect.tryPromise({ try: () => readFile(file), catch: (cause) => new AssetIsMissing({ file, cause }) })
+
+/** The named files of a directory, whole, by their names. */
+export const read = (
+  directory: string,
+  names: ReadonlyArray<string>
+): Effect.Effect<ReadonlyMap<string, Uint8Array>, AssetIsMissing> =>
+  Effect.map(
+    Effect.forEach(
+      names,
+      (name) => Effect.map(readAsset(join(directory, name)), (bytes): readonly [string, Uint8Array] => [name, bytes]),
+      { concurrency: "unbounded" }
+    ),
+    (files) => new Map(files)
+  )

@@ -1,0 +1,67 @@
+import { judgeMail } from "@berth/domain/mail/JudgeMail"
+import type { Mail } from "@berth/domain/mail/Mail"
+import { Mailer, MailIsRefused, MailIsUnavailable } from "@berth/domain/mail/Mailer"
+import { DateTime, Duration, Effect, Layer, Predicate, Redacted } from "effect"
+import { createTransport } from "nodemailer"
+import { envelopeOf, type Sender } from "./Envelope.ts"
+
+export interface SmtpOptions {
+  /** `smtp://` or `smtps://`, with user and password where there are any. */
+  readonly url: Redacted.Redacted<URL>
+  readonly from: Sender
+  /** How long the server may be silent; 30 s when absent. */
+  readonly patience?: Duration.Duration
+}
+
+const loopback = new Set(["localhost", "127.0.0.1", "[::1]"])
+const plainHost = (hostname: string) => hostname.replace(/^\[|\]$/g, "")
+
+/** The system's, the library's and the server's code; what the server wrote beside may quote addresses. */
+const reasonOf = (error: unknown): string => {
+  const part = (name: string) =>
+    Predicate.hasProperty(error, name) && (Predicate.isString(error[name]) || Predicate.isNumber(error[name]))
+      ? [String(error[name])]
+      : []
+  const parts = [...part("originalCode"), ...part("code"), ...part("responseCode")]
+  return parts.length === 0 ? "no reason given" : parts.join(" ")
+}
+
+/** The server has looked at this mail or its recipient and will not have it. A login that fails says nothing of the mail. */
+const isPermanent = (error: unknown): boolean =>
+  Predicate.hasProperty(error, "permanent") &&
+  error.permanent === true &&
+  Predicate.hasProperty(error, "code") &&
+  (error.code === "EENVELOPE" || error.code === "EMESSAGE")
+
+/** Mails by an SMTP server, a connection each. Where there is a password, it goes over TLS or not at all, but to this host. */
+export const layer = ({ from, patience = Duration.seconds(30), url }: SmtpOptions): Layer.Layer<Mailer> =>
+  Layer.sync(Mailer, () => {
+    const { hostname, password, port, protocol, username } = Redacted.value(url)
+    const isSecure = protocol === "smtps:"
+    const limit = Duration.toMillis(patience)
+    const transport = createTransport({
+      host: plainHost(hostname),
+      ...(port === "" ? {} : { port: Number(port) }),
+      secure: isSecure,
+      requireTLS: !isSecure && username !== "" && !loopback.has(hostname),
+      ...(username === "" ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+      connectionTimeout: limit,
+      greetingTimeout: limit,
+      socketTimeout: limit,
+      dnsTimeout: limit
+    })
+    return Mailer.of({
+      send: Effect.fn("Mailer.send")(function* (mail: Mail) {
+        yield* Effect.annotateCurrentSpan({ "mail.id": mail.id })
+        yield* judgeMail(mail)
+        const message = envelopeOf(mail, from, yield* DateTime.now)
+        yield* Effect.tryPromise({
+          try: () => transport.sendMail(message),
+          catch: (error) =>
+            isPermanent(error)
+              ? new MailIsRefused({ reason: reasonOf(error) })
+              : new MailIsUnavailable({ reason: reasonOf(error) })
+        })
+      })
+    })
+  })

@@ -1,0 +1,29 @@
+import { type Html, html } from "./Html.ts"
+import { status, withScript } from "./Layout.ts"
+
+/** Asks for a new agent: a name and a model. */
+export const agentForm = (models: ReadonlyArray<string>, submit: string): Html =>
+  withScript(
+    "Making an agent",
+    html`<form class="stack" id="agent-form">
+        <label>Name <input name="name" maxlength="200" autocomplete="off" required /></label>
+        <label>
+          Model
+          <select name="model">
+            ${models.map((model) => html`<option value="${model}">${model}</option>`)}
+            <option value="custom">another one, by its id</option>
+          </select>
+        </label>
+        <label id="custom-model" hidden>
+          Id of the model, <code>provider/model</code>
+          <input name="customModel" maxlength="200" autocomplete="off" />
+        </label>
+        <button class="primary">${submit}</button>
+      </form>
+      ${status("agent-form-status")}`
+  )
+
+/** What stands in place of the form for who may not have an agent yet. */
+export const subscriptionIsNeeded = html`
+  <p class="notice">An agent needs a plan. Look at <a href="/pricing">what there is</a>.</p>
+`

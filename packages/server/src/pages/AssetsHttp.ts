@@ -1,0 +1,48 @@
+import { RouteIsUnknown, RouteIsUnknownBody } from "@berth/api/http/TransportErrors"
+import { HttpLayerRouter, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Effect, Option } from "effect"
+import { errorResponse } from "../http/ErrorResponse.ts"
+import { plainRoute } from "../http/RouteTable.ts"
+import { type Asset, assetsPath, PageAssets } from "./PageAssets.ts"
+
+const path = `${assetsPath}/:name` as const
+export const assetRoutes = [plainRoute("GET", path)]
+
+/**
+ * An asset by its own hash never changes, so it is kept for good. By another one (a page of an older or newer process asks) it is
+ * what is here now, to be asked for again the next time.
+ */
+export const assetResponse = (
+  { bytes, contentType, hash }: Asset,
+  { etag, version }: { readonly etag: string | undefined; readonly version: string | null }
+): HttpServerResponse.HttpServerResponse => {
+  const tag = `"${hash}"`
+  const headers = {
+    etag: tag,
+    "cache-control": version === hash ? "public, max-age=31536000, immutable" : "public, no-cache"
+  }
+  const isKnown = (etag ?? "").split(",").some((known) => known.trim().replace(/^W\//, "") === tag)
+  return isKnown
+    ? HttpServerResponse.empty({ status: 304, headers })
+    : HttpServerResponse.uint8Array(bytes, { contentType, headers })
+}
+
+/** The style sheet and the scripts of the pages. */
+export const layer = HttpLayerRouter.use((router) =>
+  Effect.gen(function* () {
+    const assets = yield* PageAssets
+    yield* router.add(
+      "GET",
+      path,
+      Effect.gen(function* () {
+        const { headers, url } = yield* HttpServerRequest.HttpServerRequest
+        const { params } = yield* HttpRouter.RouteContext
+        const version = new URLSearchParams(url.split("?", 2)[1] ?? "").get("v")
+        return Option.match(assets.find(params["name"] ?? ""), {
+          onNone: () => errorResponse(RouteIsUnknownBody, new RouteIsUnknown()),
+          onSome: (asset) => assetResponse(asset, { etag: headers["if-none-match"], version })
+        })
+      })
+    )
+  })
+)

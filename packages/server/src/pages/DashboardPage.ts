@@ -1,0 +1,93 @@
+import type { User } from "@berth/domain/accounts/User"
+import type { Wallet } from "@berth/domain/accounts/Wallet"
+import type { Agent } from "@berth/domain/agents/Agent"
+import { isUp } from "@berth/domain/agents/AgentStatus"
+import type { Allowance } from "@berth/domain/billing/Allowances"
+import { Option } from "effect"
+import {
+  accountSection,
+  deletionSection,
+  notificationsSection,
+  sessionsSection,
+  walletsSection
+} from "./AccountSections.ts"
+import { agentForm, subscriptionIsNeeded } from "./AgentForm.ts"
+import { chatPanel } from "./ChatPanel.ts"
+import { type Html, html } from "./Html.ts"
+import { outcome, status } from "./Layout.ts"
+
+export interface DashboardPage {
+  readonly user: User
+  readonly allowance: Allowance
+  readonly agents: ReadonlyArray<Agent>
+  /** The agent that is talked to, of those above. */
+  readonly chosen: Option.Option<Agent>
+  readonly wallets: ReadonlyArray<Wallet>
+  readonly models: ReadonlyArray<string>
+  readonly appUrl: URL
+  /** The code of what went wrong on the way here. */
+  readonly error: string | null
+  /** The code of what was done on the way here. */
+  readonly notice: string | null
+}
+
+const agentRow = ({ id, model, name, status: state }: Agent): Html => html`
+  <li class="row" data-agent="${id}">
+    <span>
+      <strong>${name}</strong> <span class="muted">${model}</span>
+      <span class="tag" data-status="${state}">${state}</span>
+    </span>
+    <span class="actions">
+      <a class="button" href="/dashboard?agent=${encodeURIComponent(id)}#chat" aria-label="Talk to ${name}">Talk</a>
+      <button class="quiet" data-remove="${id}" aria-label="Remove ${name}" data-needs-script hidden>Remove</button>
+    </span>
+  </li>
+`
+
+const limitOf = (agents: number) => (Number.isFinite(agents) ? `up to ${agents}` : "as many as you like")
+
+const cellActions = [
+  ["start", "Start"],
+  ["stop", "Stop"],
+  ["restart", "Restart"]
+] as const
+
+const agentsSection = ({ agents, allowance, models, user }: DashboardPage): Html => html`
+  <section aria-labelledby="agents-title" id="agents" data-user-id="${user.id}">
+    <h2 id="agents-title">Agents</h2>
+    ${agents.length === 0 && html`<p class="muted">You have no agent yet.</p>`}
+    <ul class="rows">
+      ${agents.map(agentRow)}
+    </ul>
+    ${
+      agents.length > 0 &&
+      html`<div class="actions" role="group" aria-label="The cell of your agents" data-needs-script hidden>
+        ${cellActions.map(([act, label]) => html`<button data-cell="${act}">${label}</button>`)}
+        <span class="muted">All your agents run in one cell and start and stop together.</span>
+      </div>`
+    }
+    ${status("agents-status")}
+    <details ${agents.length === 0 && html`open`}>
+      <summary>New agent</summary>
+      ${
+        allowance.mayProvision
+          ? html`<p class="muted">You may have ${limitOf(allowance.agents)}.</p>
+              ${agentForm(models, "Make the agent")}`
+          : subscriptionIsNeeded
+      }
+    </details>
+  </section>
+`
+
+const chat = (chosen: Agent): Html => html`
+  ${!isUp(chosen.status) && html`<p class="notice">${chosen.name} is ${chosen.status} and answers once it is up.</p>`}
+  ${chatPanel(chosen)}
+`
+
+/** `/dashboard`: everything that is the user's. */
+export const dashboardPage = (page: DashboardPage): Html => html`
+  <h1>Dashboard</h1>
+  ${outcome(page)} ${Option.match(page.chosen, { onNone: () => null, onSome: chat })} ${agentsSection(page)}
+  ${accountSection(page.user)} ${notificationsSection(page.user.notifications)}
+  ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection} ${deletionSection}
+`

@@ -1,0 +1,46 @@
+/** What went wrong on the way to a page, by the code in its `error` parameter. */
+const signIn: Readonly<Record<string, string>> = {
+  invalid_credentials: "E-mail or password is wrong.",
+  too_many_requests: "Too many attempts. Wait a while, then try again.",
+  oauth_not_configured: "Sign-in through this provider is not set up here.",
+  oauth_unavailable: "The provider does not answer at the moment. Try again in a minute.",
+  oauth_failed: "The provider did not confirm who you are. Try again.",
+  access_denied: "You declined at the provider, so nothing was signed in.",
+  state_mismatch: "This sign-in was begun in another browser or too long ago. Start again.",
+  email_not_verified: "The provider does not vouch for your e-mail address. Confirm it there first.",
+  email_missing: "The provider told no e-mail address, and an account needs one.",
+  wallet_sign_in_refused: "The wallet's signature was not accepted. Try again.",
+  chain_unreachable: "The signature cannot be checked at the moment, because the chain does not answer.",
+  foreign_origin: "The form came from another site. Use the one on this page.",
+  invalid_link: "This link is not valid any more. Ask for a new one.",
+  invalid_request: "Something is missing. Fill in every field.",
+  unavailable: "The service is not available at the moment. Try again in a minute."
+}
+
+const shop: Readonly<Record<string, string>> = {
+  unknown_plan: "There is no such plan.",
+  unknown_price: "There is no such credit pack.",
+  not_configured: "Payment is not set up here.",
+  canceled: "The checkout was canceled; nothing was charged.",
+  cancelled: "The checkout was canceled; nothing was charged."
+}
+
+const sentence = (known: Readonly<Record<string, string>>, general: string) => (code: string | null) => {
+  if (code === null || code === "") return undefined
+  return Object.hasOwn(known, code) ? known[code] : general
+}
+
+/** A code from the address of the sign-in page as a sentence; a code that is not known is never shown. */
+export const signInError = sentence(signIn, "That did not work. Try again.")
+/** What has been done on the way to a page, by the code in its `notice` parameter. */
+const notices: Readonly<Record<string, string>> = {
+  email_verified: "Your e-mail address is confirmed.",
+  password_reset: "Your password is changed. Sign in with the new one."
+}
+
+/** A code from the address of a page as a sentence; nothing is said of one that is not known. */
+export const noticeOf = (code: string | null): string | undefined =>
+  code !== null && Object.hasOwn(notices, code) ? notices[code] : undefined
+
+/** The same of the pages that a checkout leads back to. */
+export const shopError = sentence(shop, "The checkout did not work; nothing was charged.")

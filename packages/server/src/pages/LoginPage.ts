@@ -1,0 +1,99 @@
+import { outcome, status, withScript } from "./Layout.ts"
+import { type Html, html } from "./Html.ts"
+
+export interface LoginPage {
+  /** Where the sign-in leads, a path on this service. */
+  readonly callbackUrl: string
+  /** The code of what went wrong before. */
+  readonly error: string | null
+  /** The code of what was done before. */
+  readonly notice: string | null
+  /** Where people reach the service: a wallet's message names it. */
+  readonly appUrl: URL
+}
+
+const providers = [
+  ["/api/auth/oauthA", "Continue with OpenID Connect"],
+  ["/api/auth/oauthB", "Continue with OAuth 2"]
+] as const
+
+const credentials = (callbackUrl: string): Html => html`
+  <form class="stack" id="sign-in" method="post" action="/api/auth/callback/credentials?${callbackQuery(callbackUrl)}">
+    <input type="hidden" name="callbackUrl" value="${callbackUrl}" />
+    <label>E-mail <input name="email" type="email" autocomplete="username" required /></label>
+    <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
+    <button class="primary">Sign in</button>
+  </form>
+`
+
+export const callbackQuery = (callbackUrl: string): string => new URLSearchParams({ callbackUrl }).toString()
+
+const otherWays = (callbackUrl: string, appUrl: URL): Html => html`
+  <section aria-labelledby="other-ways">
+    <h2 id="other-ways">Other ways in</h2>
+    <ul class="choices">
+      ${providers.map(
+        ([path, label]) => html`<li><a class="button" href="${path}?${callbackQuery(callbackUrl)}">${label}</a></li>`
+      )}
+    </ul>
+    ${withScript(
+      "Signing in with a wallet",
+      html`<div
+          id="wallets"
+          data-domain="${appUrl.host}"
+          data-uri="${appUrl.origin}"
+          data-callback-url="${callbackUrl}"
+        >
+          <ul class="choices"></ul>
+          <p class="muted">No wallet was found in this browser.</p>
+        </div>
+        ${status("wallet-status")}`
+    )}
+  </section>
+`
+
+const registration = html`
+  <details id="register">
+    <summary>Make an account</summary>
+    ${withScript(
+      "Making an account",
+      html`<form class="stack" id="register-form">
+          <label>E-mail <input name="email" type="email" autocomplete="email" required /></label>
+          <label>Name (optional) <input name="name" autocomplete="name" maxlength="200" /></label>
+          <label>
+            Password, at least 8 characters
+            <input name="password" type="password" autocomplete="new-password" minlength="8" required />
+          </label>
+          <label>
+            Referral code (optional)
+            <input name="referralCode" autocomplete="off" maxlength="20" pattern="[A-Za-z0-9\\-]*" />
+          </label>
+          <button class="primary">Make the account and sign in</button>
+        </form>
+        ${status("register-status")}`
+    )}
+  </details>
+`
+
+const forgotten = html`
+  <details id="forgotten">
+    <summary>Forgot the password?</summary>
+    ${withScript(
+      "Resetting a password",
+      html`<form class="stack" id="forgot-form">
+          <label>E-mail of the account <input name="email" type="email" autocomplete="email" required /></label>
+          <button>Send a link</button>
+        </form>
+        ${status("forgot-status")}`
+    )}
+  </details>
+`
+
+/** `/login`: every way in, and the way to an account. */
+export const loginPage = ({ appUrl, callbackUrl, error, notice }: LoginPage): Html => html`
+  <div class="narrow">
+    <h1>Sign in</h1>
+    ${outcome({ error, notice })} ${credentials(callbackUrl)} ${forgotten} ${registration}
+    ${otherWays(callbackUrl, appUrl)}
+  </div>
+`

@@ -1,0 +1,25 @@
+import { agentForm, subscriptionIsNeeded } from "./AgentForm.ts"
+import { chatPanel } from "./ChatPanel.ts"
+import { type Html, html } from "./Html.ts"
+
+export interface OnboardingPage {
+  readonly mayProvision: boolean
+  readonly models: ReadonlyArray<string>
+  readonly agentCount: number
+}
+
+/** `/onboarding`: the first agent in one step, then talking to it. */
+export const onboardingPage = ({ agentCount, mayProvision, models }: OnboardingPage): Html => html`
+  <div class="narrow">
+    <h1>Your first agent</h1>
+    ${agentCount > 0 && html`<p>You have an agent already; it is on the <a href="/dashboard">dashboard</a>.</p>`}
+    <div id="first-agent">
+      <p>Give it a name and a model. It is up a moment later, in a cell of its own.</p>
+      ${mayProvision ? agentForm(models, "Make the agent") : subscriptionIsNeeded}
+    </div>
+    <div id="first-chat" hidden>
+      ${chatPanel({ id: "", name: "" })}
+      <p><a href="/dashboard">On to the dashboard</a></p>
+    </div>
+  </div>
+`

@@ -1,0 +1,42 @@
+import { Context, Option } from "effect"
+import { createHash } from "node:crypto"
+
+/** The style sheet and the scripts of the pages, as the build makes them. */
+export const assetNames = ["style.css", "login.js", "dashboard.js", "onboarding.js"] as const
+export type AssetName = (typeof assetNames)[number]
+
+export interface Asset {
+  readonly contentType: string
+  readonly bytes: Uint8Array
+  /** Of its bytes; another one after every change. */
+  readonly hash: string
+}
+
+/** The path under which assets are served. */
+export const assetsPath = "/assets"
+
+/** What pages load, by its name. */
+export class PageAssets extends Context.Tag("@berth/PageAssets")<
+  PageAssets,
+  {
+    readonly find: (name: string) => Option.Option<Asset>
+    /** Where a page loads it from. The address changes with its bytes, so that a browser may keep it. */
+    readonly address: (name: AssetName) => string
+  }
+>() {}
+
+const typeOf = (name: string) => (name.endsWith(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8")
+
+const assetOf = (name: string, bytes: Uint8Array): Asset => ({
+  contentType: typeOf(name),
+  bytes,
+  hash: createHash("sha256").update(bytes).digest("base64url").slice(0, 22)
+})
+
+export const make = (files: ReadonlyMap<string, Uint8Array>): Context.Tag.Service<PageAssets> => {
+  const assets = new Map([...files].map(([name, bytes]) => [name, assetOf(name, bytes)]))
+  return {
+    find: (name) => Option.fromNullable(assets.get(name)),
+    address: (name) => `${assetsPath}/${name}?v=${assets.get(name)?.hash ?? ""}`
+  }
+}

@@ -1,0 +1,85 @@
+import { HttpServerResponse } from "@effect/platform"
+import type { HttpServerRequest } from "@effect/platform"
+import { Effect, Option, Schema } from "effect"
+import type { Answered, Present } from "../http/RequestRules.ts"
+import { WebSettings } from "../http/WebSettings.ts"
+import { callbackPath } from "../signin/CallbackUrl.ts"
+import { errorPage, errorTitle } from "./ErrorPage.ts"
+import { type Assets, pageResponse } from "./Layout.ts"
+import { callbackQuery } from "./LoginPage.ts"
+import { PageAssets } from "./PageAssets.ts"
+import { pageRoutes } from "./PagesHttp.ts"
+import { prefersHtml } from "./PreferHtml.ts"
+
+const ErrorMembers = Schema.parseJson(
+  Schema.Struct({
+    message: Schema.String,
+    code: Schema.optional(Schema.String)
+  })
+)
+const decodeError = Schema.decodeUnknownOption(ErrorMembers)
+
+const errorIn = ({ body }: HttpServerResponse.HttpServerResponse) =>
+  body._tag === "Uint8Array" ? decodeError(new TextDecoder().decode(body.body)) : Option.none()
+
+const pagePaths = new Set(pageRoutes.map(({ path }) => path))
+
+/** Forms that a browser sends by itself, and what they say for which nobody has a page. */
+const signInForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet"])
+const signOutForm = "/api/auth/signout"
+
+const isForm = ({ headers }: HttpServerRequest.HttpServerRequest) =>
+  (headers["content-type"] ?? "").toLowerCase().startsWith("application/x-www-form-urlencoded")
+
+/** Pages that tell by themselves what was wrong. */
+const isPage = ({ headers }: HttpServerResponse.HttpServerResponse) =>
+  (headers["content-type"] ?? "").startsWith("text/html")
+
+/** Whether a person reads the answer as a page: at a path of the pages always, at an unknown one when a browser asks. */
+const isRead = ({ request, route }: Answered) =>
+  Option.match(route, {
+    onNone: () => (request.method === "GET" || request.method === "HEAD") && prefersHtml(request.headers["accept"]),
+    onSome: ({ path }) => pagePaths.has(path) && prefersHtml(request.headers["accept"])
+  })
+
+const asPage = (assets: Assets, { response }: Answered, traceId: Option.Option<string>) => {
+  const { message } = Option.getOrElse(errorIn(response), () => ({ message: errorTitle(response.status) }))
+  const main = errorPage(response.status, { message, traceId: Option.getOrUndefined(traceId) })
+  const { allow, "retry-after": retryAfter } = response.headers
+  return pageResponse(
+    assets,
+    { title: errorTitle(response.status), main, isSignedIn: false },
+    {
+      status: response.status,
+      headers: {
+        ...(allow === undefined ? {} : { allow }),
+        ...(retryAfter === undefined ? {} : { "retry-after": retryAfter })
+      }
+    }
+  )
+}
+
+/** A browser that sent a form follows to a page that says how it went. */
+const afterForm = (appUrl: URL, { request, response, route }: Answered) => {
+  const path = Option.match(route, { onNone: () => "", onSome: (known) => known.path })
+  if (!isForm(request) || !prefersHtml(request.headers["accept"])) return Option.none()
+  const lead = (to: string) => Option.some(HttpServerResponse.redirect(to, { status: 303, cookies: response.cookies }))
+  if (path === signOutForm && response.status < 300) return lead("/login")
+  if (!signInForms.has(path) || response.status < 400) return Option.none()
+  const asked = new URLSearchParams(request.url.split("?", 2)[1] ?? "").get("callbackUrl") ?? undefined
+  const error = Option.match(errorIn(response), { onNone: () => "failed", onSome: ({ code }) => code ?? "failed" })
+  return lead(`/login?${new URLSearchParams({ error }).toString()}&${callbackQuery(callbackPath(asked, appUrl))}`)
+}
+
+/** How answers look to people: errors as pages where a person reads them, and forms lead on. Programs see none of it. */
+export const presentation = Effect.gen(function* () {
+  const { appUrl } = yield* WebSettings
+  const assets = yield* PageAssets
+  const present: Present = (answered, traceId) =>
+    Option.getOrElse(afterForm(appUrl, answered), () =>
+      answered.response.status >= 400 && !isPage(answered.response) && isRead(answered)
+        ? asPage(assets, answered, traceId)
+        : answered.response
+    )
+  return present
+})

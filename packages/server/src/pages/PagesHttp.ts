@@ -1,0 +1,151 @@
+import type { User } from "@berth/domain/accounts/User"
+import { Wallets } from "@berth/domain/accounts/Wallets"
+import { AgentModels } from "@berth/domain/agents/AgentModels"
+import { Agents } from "@berth/domain/agents/Agents"
+import { Allowances } from "@berth/domain/billing/Allowances"
+import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Array, Effect, Layer, Option } from "effect"
+import { plainRoute } from "../http/RouteTable.ts"
+import { WebSettings } from "../http/WebSettings.ts"
+import { RequestSession } from "../sessions/SessionAuthHttp.ts"
+import { callbackPath } from "../signin/CallbackUrl.ts"
+import * as AssetsHttp from "./AssetsHttp.ts"
+import { dashboardPage } from "./DashboardPage.ts"
+import { filesPage } from "./FilesPage.ts"
+import { callbackQuery, loginPage } from "./LoginPage.ts"
+import { onboardingPage } from "./OnboardingPage.ts"
+import { PageAssets } from "./PageAssets.ts"
+import { PageSettings } from "./PageSettings.ts"
+import { pageResponse } from "./Layout.ts"
+import { pricingPage } from "./PricingPage.ts"
+import * as ResetPasswordHttp from "./ResetPasswordHttp.ts"
+
+const paths = {
+  front: "/",
+  login: "/login",
+  dashboard: "/dashboard",
+  files: "/dashboard/files",
+  onboarding: "/onboarding",
+  pricing: "/pricing"
+} as const
+
+export const pageRoutes = [
+  ...Object.values(paths).map((path) => plainRoute("GET", path)),
+  ...ResetPasswordHttp.resetPasswordRoutes,
+  ...AssetsHttp.assetRoutes
+]
+
+/** Whose answer depends on who asks is kept by nobody. */
+const leadTo = (path: string) =>
+  HttpServerResponse.redirect(path, { status: 302, headers: { "cache-control": "no-store" } })
+
+const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URLSearchParams(url.split("?", 2)[1] ?? "")
+
+const pages = HttpLayerRouter.use((router) =>
+  Effect.gen(function* () {
+    const { appUrl } = yield* WebSettings
+    const { salesEmail } = yield* PageSettings
+    const assets = yield* PageAssets
+    const session = yield* RequestSession
+    const agents = yield* Agents
+    const allowances = yield* Allowances
+    const wallets = yield* Wallets
+    const models = yield* AgentModels
+
+    const signedIn = Effect.map(
+      session.find,
+      Option.map(({ user }) => user)
+    )
+
+    /** A page of somebody; who is not signed in signs in first and comes back. */
+    const own = <E, R>(
+      answer: (user: User, query: URLSearchParams) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+    ) =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        return yield* Option.match(yield* signedIn, {
+          onNone: () => Effect.succeed(leadTo(`${paths.login}?${callbackQuery(callbackPath(request.url, appUrl))}`)),
+          onSome: (user) => answer(user, queryOf(request))
+        })
+      })
+
+    const front = Effect.map(signedIn, (user) => leadTo(Option.isSome(user) ? paths.dashboard : paths.login))
+
+    const login = Effect.gen(function* () {
+      const query = queryOf(yield* HttpServerRequest.HttpServerRequest)
+      const callbackUrl = callbackPath(query.get("callbackUrl") ?? undefined, appUrl)
+      const error = query.get("error")
+      const notice = query.get("notice")
+      const isSignedIn = Option.isSome(yield* signedIn)
+      if (isSignedIn && error === null) return leadTo(callbackUrl)
+      const main = loginPage({ appUrl, callbackUrl, error, notice })
+      return pageResponse(assets, { title: "Sign in", main, script: "login.js", isSignedIn, path: paths.login })
+    })
+
+    const dashboard = own((user, query) =>
+      Effect.gen(function* () {
+        const owned = yield* agents.list(user.id)
+        const main = dashboardPage({
+          user,
+          allowance: yield* allowances.of(user),
+          agents: owned,
+          chosen: Array.findFirst(owned, ({ id }) => id === query.get("agent")),
+          wallets: yield* wallets.listOf(user.id),
+          models,
+          appUrl,
+          error: query.get("error"),
+          notice: query.get("notice")
+        })
+        return pageResponse(assets, {
+          title: "Dashboard",
+          main,
+          script: "dashboard.js",
+          isSignedIn: true,
+          path: paths.dashboard
+        })
+      })
+    )
+
+    const files = own((user, query) =>
+      Effect.map(allowances.of(user), ({ storageMb }) =>
+        pageResponse(assets, {
+          title: "Files",
+          main: filesPage({ storageMb, plan: user.plan, error: query.get("error") }),
+          isSignedIn: true,
+          path: paths.files
+        })
+      )
+    )
+
+    const onboarding = own((user) =>
+      Effect.gen(function* () {
+        const { mayProvision } = yield* allowances.of(user)
+        const { length: agentCount } = yield* agents.list(user.id)
+        return pageResponse(assets, {
+          title: "Your first agent",
+          main: onboardingPage({ mayProvision, models, agentCount }),
+          script: "onboarding.js",
+          isSignedIn: true,
+          path: paths.onboarding
+        })
+      })
+    )
+
+    const pricing = Effect.gen(function* () {
+      const query = queryOf(yield* HttpServerRequest.HttpServerRequest)
+      const isSignedIn = Option.isSome(yield* signedIn)
+      const main = pricingPage({ error: query.get("error"), salesEmail })
+      return pageResponse(assets, { title: "Pricing", main, isSignedIn, path: paths.pricing })
+    })
+
+    yield* router.add("GET", paths.front, front)
+    yield* router.add("GET", paths.login, login)
+    yield* router.add("GET", paths.dashboard, dashboard)
+    yield* router.add("GET", paths.files, files)
+    yield* router.add("GET", paths.onboarding, onboarding)
+    yield* router.add("GET", paths.pricing, pricing)
+  })
+)
+
+/** The pages for people, and what they load. */
+export const layer = Layer.mergeAll(pages, ResetPasswordHttp.layer, AssetsHttp.layer)

@@ -1,0 +1,91 @@
+import {
+  billingPlans,
+  checkoutPlans,
+  enterpriseAddOns,
+  enterpriseSuite,
+  type SoldPlan
+} from "@berth/domain/billing/PlanCatalogue"
+import { shopError } from "./ErrorSentences.ts"
+import { type Html, html } from "./Html.ts"
+import { alert } from "./Layout.ts"
+
+export interface PricingPage {
+  /** The code of what went wrong at a checkout. */
+  readonly error: string | null
+  readonly salesEmail: string
+}
+
+const symbols = { GBP: "£", USD: "$" } as const
+const money = (price: number, currency: keyof typeof symbols) => `${symbols[currency]}${price.toLocaleString("en")}`
+const grouped = (count: number) => count.toLocaleString("en")
+
+const card = ({ currency, dailyUnits, features, name, price }: SoldPlan): Html => html`
+  <li class="card">
+    <h3>${name}</h3>
+    <p class="price">${money(price, currency)} <span class="muted">a month</span></p>
+    <ul>
+      ${features.map((feature) => html`<li>${feature}</li>`)}
+      <li>${grouped(dailyUnits)} units a day</li>
+    </ul>
+  </li>
+`
+
+const plans = (title: string, id: string, sold: ReadonlyArray<SoldPlan>): Html => html`
+  <section aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
+    <ul class="cards">
+      ${sold.map(card)}
+    </ul>
+  </section>
+`
+
+/** `/pricing`: every plan, what enterprises add, and whom to ask. */
+export const pricingPage = ({ error, salesEmail }: PricingPage): Html => {
+  const sentence = shopError(error)
+  const sales = html`<a href="mailto:${salesEmail}">${salesEmail}</a>`
+  return html`
+    <h1>Pricing</h1>
+    ${sentence !== undefined && alert(sentence)}
+    <p>
+      All plans are billed monthly. A unit is one US cent of work: a message to an agent costs one. A new account is
+      free and has 50 units a day.
+    </p>
+    ${plans("Plans by card", "by-card", checkoutPlans)}
+    ${plans("Plans through the billing API", "by-api", billingPlans)}
+    <section aria-labelledby="enterprise">
+      <h2 id="enterprise">Enterprise</h2>
+      <p>Add-ons and the suite are sold by talking to us: ${sales}.</p>
+      <table>
+        <caption>
+          Add-ons, a month
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Add-on</th>
+            <th scope="col">Price</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${enterpriseAddOns.map(
+            ({ name, price }) =>
+              html`<tr>
+                <th scope="row">${name}</th>
+                <td>${money(price, "GBP")}</td>
+              </tr>`
+          )}
+        </tbody>
+      </table>
+      <h3>${enterpriseSuite.name}: ${money(enterpriseSuite.price, "GBP")} a month</h3>
+      <ul>
+        ${enterpriseSuite.features.map((feature) => html`<li>${feature}</li>`)}
+      </ul>
+    </section>
+    <section aria-labelledby="how-to-buy">
+      <h2 id="how-to-buy">How to buy</h2>
+      <p>
+        Make an <a href="/login#register">account</a>, then write to ${sales} and say which plan you want and the e-mail
+        address of your account.
+      </p>
+    </section>
+  `
+}

@@ -1,0 +1,77 @@
+import { retryAfterSeconds } from "@berth/api/limits/RateLimits"
+import { PasswordResets } from "@berth/domain/accounts/PasswordResets"
+import { addressKey, RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { HttpLayerRouter, HttpServerRequest, HttpServerResponse, UrlParams } from "@effect/platform"
+import { Effect, Option, Redacted } from "effect"
+import { currentClientAddress } from "../http/ClientAddress.ts"
+import { type KnownRoute, plainRoute } from "../http/RouteTable.ts"
+import { WebSettings } from "../http/WebSettings.ts"
+import { pageResponse } from "./Layout.ts"
+import { PageAssets } from "./PageAssets.ts"
+import { type ResetPasswordForm, resetPasswordPage } from "./ResetPasswordPage.ts"
+
+const path = "/reset-password"
+
+export const resetPasswordRoutes: ReadonlyArray<KnownRoute> = [
+  plainRoute("GET", path),
+  // A page without a referrer posts its form without an origin. It needs none: what the form does, the token in it allows.
+  { ...plainRoute("POST", path), opaqueOrigin: true }
+]
+
+/** The link holds a token: nothing of its address goes to another page. */
+const headers = { "referrer-policy": "no-referrer" }
+
+const invalidLink = "This link is not valid any more. Ask for a new one."
+
+/** The page `/reset-password?token=` of mailed links, and what its form does. */
+export const layer = HttpLayerRouter.use((router) =>
+  Effect.gen(function* () {
+    const resets = yield* PasswordResets
+    const limiter = yield* RateLimiter
+    const settings = yield* WebSettings
+    const assets = yield* PageAssets
+
+    const answer = (status: number, form: ResetPasswordForm, more: Readonly<Record<string, string>> = {}) =>
+      pageResponse(
+        assets,
+        { title: "Choose a new password", main: resetPasswordPage(form), isSignedIn: false },
+        { status, headers: { ...headers, ...more } }
+      )
+
+    const show = Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+      const token = new URL(request.url, settings.appUrl.origin).searchParams.get("token") ?? ""
+      return answer(200, { token })
+    })
+
+    const submit = Effect.gen(function* () {
+      const address = yield* Effect.provideService(currentClientAddress, WebSettings, settings)
+      yield* limiter.take("reset-password", addressKey(address))
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const fields = yield* Effect.orElseSucceed(request.urlParamsBody, () => UrlParams.empty)
+      const field = (name: string) => Option.getOrElse(UrlParams.getFirst(fields, name), () => "")
+      const token = field("token")
+      return yield* resets.redeem({ token: Redacted.make(token), password: Redacted.make(field("password")) }).pipe(
+        Effect.as(
+          HttpServerResponse.redirect("/login?notice=password_reset", {
+            status: 303,
+            headers: { ...headers, "cache-control": "no-store" }
+          })
+        ),
+        Effect.catchTags({
+          PasswordIsRefused: ({ reason }) => Effect.succeed(answer(400, { token, problem: `The password ${reason}.` })),
+          ResetTokenIsInvalid: () => Effect.succeed(answer(400, { token: "", problem: invalidLink })),
+          UserIsUnknown: () => Effect.succeed(answer(404, { token: "", problem: "There is no such user any more." }))
+        })
+      )
+    }).pipe(
+      Effect.catchTag("TooManyRequests", ({ retryAfter }) => {
+        const seconds = String(retryAfterSeconds(retryAfter))
+        const problem = `Too many tries. Open the link again in ${seconds} seconds.`
+        return Effect.succeed(answer(429, { token: "", problem }, { "retry-after": seconds }))
+      })
+    )
+
+    yield* router.add("GET", path, show)
+    yield* router.add("POST", path, submit)
+  })
+)

@@ -1,0 +1,41 @@
+import { minimumResetPasswordLength } from "@berth/domain/accounts/PasswordResets"
+import { type Html, html } from "./Html.ts"
+import { alert } from "./Layout.ts"
+
+export interface ResetPasswordForm {
+  /** As it stands in the link; empty when there is none. */
+  readonly token: string
+  /** What was wrong with the last try. */
+  readonly problem?: string
+}
+
+const incomplete = html`
+  <p>This page is opened by the link in a mail. The link is not complete, or too old: ask for a new one.</p>
+  <p><a href="/login">Sign in</a></p>
+`
+
+const form = (token: string): Html => html`
+  <form class="stack" method="post" action="/reset-password">
+    <input type="hidden" name="token" value="${token}" />
+    <label>
+      New password, at least ${minimumResetPasswordLength} characters
+      <input
+        name="password"
+        type="password"
+        autocomplete="new-password"
+        minlength="${minimumResetPasswordLength}"
+        required
+        autofocus
+      />
+    </label>
+    <button class="primary">Set password</button>
+  </form>
+`
+
+/** `/reset-password`: what a mailed link leads to; a plain form, so that it needs no script. */
+export const resetPasswordPage = ({ problem, token }: ResetPasswordForm): Html => html`
+  <div class="narrow">
+    <h1>Choose a new password</h1>
+    ${problem !== undefined && alert(problem)} ${token === "" ? incomplete : form(token)}
+  </div>
+`

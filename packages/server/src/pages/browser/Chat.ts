@@ -1,0 +1,152 @@
+import { Refused, request } from "./Api.ts"
+import { attempt, element, find, findAll, say, textIn } from "./Dom.ts"
+import { listMember, parseJson, textMember } from "./Json.ts"
+import { makeEventReader, type ReceivedEvent } from "./Sse.ts"
+
+const path = "/api/agent"
+const statusId = "chat-status"
+
+interface Bubble {
+  readonly add: (text: string) => void
+  readonly set: (text: string) => void
+  readonly fail: (text: string) => void
+  readonly finish: () => void
+}
+
+const bubbleIn = (log: HTMLElement, who: "user" | "agent", name: string): Bubble => {
+  const whole = element("article", "", { class: `bubble ${who}` })
+  const text = element("p")
+  whole.append(element("h3", name), text)
+  // Read out when it is whole, not letter by letter.
+  if (who === "agent") whole.setAttribute("aria-busy", "true")
+  log.append(whole)
+  const show = () => log.scrollTo({ top: log.scrollHeight })
+  show()
+  return {
+    add: (piece) => {
+      text.append(piece)
+      show()
+    },
+    set: (content) => {
+      text.textContent = content
+      show()
+    },
+    fail: (reason) => {
+      whole.classList.add("failed")
+      text.append(element("em", reason))
+      show()
+    },
+    finish: () => whole.removeAttribute("aria-busy")
+  }
+}
+
+/** The rest of an answer is asked for so often when the connection breaks. */
+const attempts = 5
+const pause = (attempt: number) => new Promise<void>((resolve) => setTimeout(resolve, 500 * 2 ** attempt))
+
+/** An answer's events as they come. An end that no `done` or `error` announced is asked on from where it broke. */
+const answerTo = async (
+  body: { readonly message: string; readonly agentId: string },
+  onEvent: (event: ReceivedEvent) => void
+): Promise<void> => {
+  let last: string | undefined
+  let isDone = false
+  for (let attempt = 0; !isDone; attempt += 1) {
+    const broken = await streamOnce(body, last, (event) => {
+      last = event.id ?? last
+      isDone = event.event === "done" || event.event === "error"
+      onEvent(event)
+    })
+    if (isDone) return
+    if (last === undefined || attempt === attempts)
+      throw broken ?? new Refused("The answer broke off. Load the page again to see what came.")
+    await pause(attempt)
+  }
+}
+
+/** Asks once and reads as far as it goes; answers what broke it, if anything did. What the service refuses is thrown. */
+const streamOnce = async (
+  body: unknown,
+  last: string | undefined,
+  onEvent: (event: ReceivedEvent) => void
+): Promise<Refused | undefined> => {
+  const headers = { "content-type": "application/json", accept: "text/event-stream" }
+  try {
+    const response = await fetch(path, {
+      method: "POST",
+      headers: last === undefined ? headers : { ...headers, "last-event-id": last },
+      body: JSON.stringify(body)
+    })
+    if (!response.ok || response.body === null) {
+      const said = parseJson(await response.text())
+      throw new Refused(textMember(said, "message") ?? `The agent did not answer (${response.status}).`)
+    }
+    const read = makeEventReader()
+    const decoder = new TextDecoder()
+    const reader = response.body.getReader()
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      for (const event of read(decoder.decode(part.value, { stream: true }))) onEvent(event)
+    return undefined
+  } catch (cause) {
+    if (cause instanceof Refused) throw cause
+    return new Refused("The connection broke. Look at your connection, then try again.", { cause })
+  }
+}
+
+const showHistory = async (log: HTMLElement, agentId: string, agentName: string) => {
+  const told = await request("GET", `/api/agents/${encodeURIComponent(agentId)}/messages?limit=50`)
+  for (const message of listMember(told, "messages").toReversed()) {
+    const isUser = textMember(message, "sender") === "user"
+    const bubble = bubbleIn(log, isUser ? "user" : "agent", isUser ? "You" : agentName)
+    bubble.set(textMember(message, "content") ?? "")
+    bubble.finish()
+  }
+}
+
+const ask = async (log: HTMLElement, agentId: string, agentName: string, message: string) => {
+  bubbleIn(log, "user", "You").set(message)
+  const bubble = bubbleIn(log, "agent", agentName)
+  say(statusId, `${agentName} is answering …`, "busy")
+  try {
+    await answerTo({ message, agentId }, ({ data, event }) => {
+      const told = parseJson(data)
+      if (event === "delta") bubble.add(textMember(told, "text") ?? "")
+      if (event === "done") bubble.set(textMember(told, "reply") ?? "")
+      if (event === "error") bubble.fail(textMember(told, "message") ?? "The answer broke off.")
+    })
+    say(statusId, "")
+  } catch (cause) {
+    bubble.fail("No answer came.")
+    throw cause
+  } finally {
+    bubble.finish()
+  }
+}
+
+/** Brings the page's conversation to life, with the agent that it names or the one given. */
+export const startChat = (given?: { readonly id: string; readonly name: string }): void => {
+  const section = find(HTMLElement, "#chat")
+  const log = find(HTMLElement, "#chat-log")
+  const form = find(HTMLFormElement, "#chat-form")
+  if (section === undefined || log === undefined || form === undefined) return
+  const id = given?.id ?? section.dataset["agentId"] ?? ""
+  const name = given?.name ?? section.dataset["agentName"] ?? "Agent"
+  const buttons = findAll(HTMLButtonElement, "button", form)
+  const input = find(HTMLTextAreaElement, "textarea", form)
+  const history = attempt(statusId, [], () => showHistory(log, id, name))
+  form.addEventListener("submit", (event) => {
+    event.preventDefault()
+    const message = textIn(form, "message").trim()
+    if (message === "" || buttons.some(({ disabled }) => disabled)) return
+    form.reset()
+    // What was said before comes first, also when it takes its time.
+    const answered = attempt(statusId, buttons, () => history.then(() => ask(log, id, name, message)))
+    void answered.then(() => input?.focus())
+  })
+  // Enter sends, as in any chat; with Shift it is a line.
+  input?.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return
+    event.preventDefault()
+    form.requestSubmit()
+  })
+}

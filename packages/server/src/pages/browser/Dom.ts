@@ -1,0 +1,77 @@
+import { explain } from "./Api.ts"
+
+/** The element of a kind that a selector names. */
+export const find = <E extends Element>(
+  kind: abstract new () => E,
+  selector: string,
+  within: ParentNode = document
+): E | undefined => {
+  const found = within.querySelector(selector)
+  return found instanceof kind ? found : undefined
+}
+
+export const findAll = <E extends Element>(
+  kind: abstract new () => E,
+  selector: string,
+  within: ParentNode = document
+): ReadonlyArray<E> => [...within.querySelectorAll(selector)].filter((found): found is E => found instanceof kind)
+
+/** An element with text, and nothing but text, in it. */
+export const element = (tag: string, text = "", attributes: Readonly<Record<string, string>> = {}): HTMLElement => {
+  const made = document.createElement(tag)
+  made.textContent = text
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
+  return made
+}
+
+/** Shows what needs a script. */
+export const revealScripted = (): void => {
+  for (const hidden of findAll(HTMLElement, "[data-needs-script]")) hidden.hidden = false
+}
+
+/** Says something in a status line; nothing hides it. */
+export const say = (id: string, sentence: string, kind: "good" | "bad" | "busy" = "good"): void => {
+  const line = document.getElementById(id)
+  if (line === null) return
+  line.hidden = sentence === ""
+  line.dataset["kind"] = kind
+  line.textContent = sentence
+}
+
+/** Does something once at a time, and says in a status line when it fails. */
+export const attempt = async (
+  statusId: string,
+  buttons: ReadonlyArray<HTMLButtonElement>,
+  work: () => Promise<void>
+): Promise<void> => {
+  for (const button of buttons) button.disabled = true
+  try {
+    await work()
+  } catch (cause) {
+    say(statusId, explain(cause), "bad")
+  } finally {
+    for (const button of buttons) button.disabled = false
+  }
+}
+
+/** A form's text by field; empty for what it does not have. */
+export const textIn = (form: HTMLFormElement, name: string): string => {
+  const value = new FormData(form).get(name)
+  return typeof value === "string" ? value : ""
+}
+
+export const onSubmit = (formId: string, statusId: string, work: (form: HTMLFormElement) => Promise<void>): void => {
+  const form = find(HTMLFormElement, `#${formId}`)
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault()
+    say(statusId, "One moment …", "busy")
+    void attempt(statusId, findAll(HTMLButtonElement, "button", form), () => work(form))
+  })
+}
+
+export const onClick = (button: HTMLButtonElement, statusId: string, work: () => Promise<void>): void => {
+  button.addEventListener("click", () => {
+    say(statusId, "One moment …", "busy")
+    void attempt(statusId, [button], work)
+  })
+}

@@ -1,0 +1,122 @@
+import { getAddress, stringToHex } from "viem/utils"
+import { createSiweMessage } from "viem/siwe"
+import { Refused, request } from "./Api.ts"
+import { element, find, onClick } from "./Dom.ts"
+import { member, textMember } from "./Json.ts"
+
+/** A wallet in this browser (EIP-1193). */
+interface Provider {
+  readonly request: (call: { readonly method: string; readonly params?: ReadonlyArray<unknown> }) => Promise<unknown>
+}
+
+interface FoundWallet {
+  readonly name: string
+  readonly icon: string | undefined
+  readonly provider: Provider
+}
+
+const isProvider = (value: unknown): value is Provider => typeof member(value, "request") === "function"
+
+/** Base, which is where wallets of contracts are checked. */
+const base = { id: 8453, hex: "0x2105" }
+
+/** What a wallet says when its owner declines (EIP-1193). */
+const userRejected = 4001
+
+const call = (provider: Provider, method: string, params?: ReadonlyArray<unknown>) =>
+  provider.request({ method, ...(params === undefined ? {} : { params }) }).catch((cause: unknown) => {
+    const message = textMember(cause, "message")
+    throw new Refused(message === undefined ? "The wallet declined." : `The wallet declined: ${message}`, { cause })
+  })
+
+/** The account that the wallet lets us see, in the mixed case that a message of this kind needs. */
+const accountOf = async (provider: Provider) => {
+  const accounts = await call(provider, "eth_requestAccounts")
+  const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
+  if (typeof account !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(account))
+    throw new Refused("The wallet showed no account.")
+  return getAddress(`0x${account.slice(2)}`)
+}
+
+/** A plain key signs the same wherever it is, so a wallet that does not know the chain goes on. */
+const switchToBase = (provider: Provider) =>
+  provider
+    .request({ method: "wallet_switchEthereumChain", params: [{ chainId: base.hex }] })
+    .catch((cause: unknown) => {
+      if (member(cause, "code") === userRejected) throw new Refused("The wallet declined.", { cause })
+    })
+
+/** Where the service is, as the page says it. */
+export interface Site {
+  readonly domain: string
+  readonly uri: string
+}
+
+/** A message of this site and its signature by the wallet (EIP-4361). */
+const proofBy = async (provider: Provider, { domain, uri }: Site, statement: string) => {
+  const address = await accountOf(provider)
+  await switchToBase(provider)
+  const nonce = textMember(await request("GET", "/api/auth/nonce"), "nonce")
+  if (nonce === undefined) throw new Refused("The service gave no nonce.")
+  const message = createSiweMessage({
+    address,
+    chainId: base.id,
+    domain,
+    nonce,
+    statement,
+    uri,
+    version: "1",
+    issuedAt: new Date()
+  })
+  const signature = await call(provider, "personal_sign", [stringToHex(message), address])
+  if (typeof signature !== "string") throw new Refused("The wallet gave no signature.")
+  return { message, signature }
+}
+
+/** Calls with every wallet that this browser has, as they come: those that announce themselves (EIP-6963), else `window.ethereum`. */
+const findWallets = (onFound: (wallet: FoundWallet) => void) => {
+  const known = new Set<unknown>()
+  const tell = (wallet: FoundWallet) => {
+    if (known.has(wallet.provider)) return
+    known.add(wallet.provider)
+    onFound(wallet)
+  }
+  addEventListener("eip6963:announceProvider", (event) => {
+    const detail = member(event, "detail")
+    const provider = member(detail, "provider")
+    const info = member(detail, "info")
+    if (isProvider(provider))
+      tell({ provider, name: textMember(info, "name") ?? "wallet", icon: textMember(info, "icon") })
+  })
+  dispatchEvent(new Event("eip6963:requestProvider"))
+  const injected = member(globalThis, "ethereum")
+  if (known.size === 0 && isProvider(injected))
+    tell({ provider: injected, name: "the browser's wallet", icon: undefined })
+}
+
+const buttonFor = ({ icon, name }: FoundWallet, verb: string) => {
+  const button = document.createElement("button")
+  button.type = "button"
+  if (icon?.startsWith("data:image/") === true) button.append(element("img", "", { src: icon, alt: "", width: "20" }))
+  button.append(`${verb} ${name}`)
+  return button
+}
+
+/** A button for each wallet in the page's place for them; `work` gets what it signed. */
+export const offerWallets = (
+  words: { readonly verb: string; readonly statement: string },
+  work: (proof: { readonly message: string; readonly signature: string }, place: HTMLElement) => Promise<void>
+): void => {
+  const place = find(HTMLElement, "#wallets")
+  const list = place === undefined ? undefined : find(HTMLElement, "ul", place)
+  if (place === undefined || list === undefined) return
+  const site = { domain: place.dataset["domain"] ?? "", uri: place.dataset["uri"] ?? "" }
+  findWallets((wallet) => {
+    for (const sentence of place.querySelectorAll("p")) sentence.hidden = true
+    const button = buttonFor(wallet, words.verb)
+    onClick(button, "wallet-status", async () => work(await proofBy(wallet.provider, site, words.statement), place))
+    const item = document.createElement("li")
+    item.append(button)
+    list.append(item)
+  })
+}

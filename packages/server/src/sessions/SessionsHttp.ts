@@ -1,0 +1,36 @@
+import { WebApi } from "@berth/api/WebApi"
+import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { Effect } from "effect"
+import { SessionCookie } from "./SessionCookie.ts"
+
+export const layer = HttpApiBuilder.group(WebApi, "sessions", (handlers) =>
+  Effect.map(Effect.all([Sessions, SessionCookie]), ([sessions, cookie]) =>
+    handlers
+      .handle("list", () =>
+        Effect.gen(function* () {
+          const { sessionId, user } = yield* CurrentUser
+          const open = yield* sessions.list(user.id)
+          return {
+            sessions: open.map(({ address, createdAt, id, lastSeenAt, userAgent }) => ({
+              id,
+              createdAt,
+              lastSeenAt,
+              userAgent,
+              address,
+              current: id === sessionId
+            }))
+          }
+        })
+      )
+      .handle("revoke", ({ path: { id } }) =>
+        Effect.gen(function* () {
+          const { sessionId, user } = yield* CurrentUser
+          yield* sessions.revoke(user.id, id)
+          const revoked = HttpServerResponse.unsafeJson({ success: true })
+          return id === sessionId ? cookie.clear(revoked) : revoked
+        })
+      )
+  )
+)

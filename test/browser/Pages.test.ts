@@ -1,0 +1,314 @@
+import { expect, layer, vi } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { readFileSync } from "node:fs"
+import type { Page } from "playwright-core"
+import { freshDatabase } from "../support/Databases.ts"
+import { describeWith } from "../support/Tools.ts"
+import { startBerth } from "../e2e/Programs.ts"
+import { type Account, newAccount } from "../e2e/Visitor.ts"
+import { accessibilityFaults, Browser, browserTool, type Visit } from "./Browser.ts"
+import * as BrowserLayer from "./Browser.ts"
+import { injectWallet } from "./InjectedWallet.ts"
+
+class Site extends Context.Tag("@berth/test/Site")<Site, { readonly url: string }>() {}
+
+const site = Layer.scoped(
+  Site,
+  Effect.gen(function* () {
+    const berth = yield* startBerth({
+      databaseUrl: yield* freshDatabase,
+      environment: {
+        ADMIN_EMAILS: `${owner.email},${other.email}`,
+        LIMIT_REGISTER: "1000/1h",
+        LIMIT_SIGN_IN: "1000/1h",
+        // Nothing listens there: no test asks the world for its models.
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
+      }
+    })
+    // The name that the service knows itself by; a wallet's message names it.
+    return { url: berth.webUrl.replace("127.0.0.1", "localhost") }
+  })
+)
+
+// Longer than one step waits, so that a step that fails says so itself.
+vi.setConfig({ testTimeout: 180_000 })
+
+/** Administrators, who need no plan. */
+const [owner, other] = [newAccount("owner"), newAccount("other")]
+
+const register = async (page: Page, { email, password }: Account) => {
+  await page.locator("#register > summary").click()
+  const form = page.locator("#register-form")
+  await form.getByLabel("E-mail").fill(email)
+  await form.getByLabel("Password").fill(password)
+  await form.getByRole("button").click()
+}
+
+const signIn = async (page: Page, { email, password }: Account) => {
+  const form = page.locator("#sign-in")
+  await form.getByLabel("E-mail").fill(email)
+  await form.getByLabel("Password").fill(password)
+  await form.getByRole("button").click()
+}
+
+/** Makes the first agent, on its page, and waits until it can be talked to. */
+const makeAgent = async (page: Page, name: string) => {
+  await page.getByLabel("Name").fill(name)
+  await page.getByRole("button", { name: "Make the agent" }).click()
+  await page.getByRole("heading", { name: `Talk to ${name}` }).waitFor()
+}
+
+const pathOf = (page: Page) => {
+  const { pathname, search } = new URL(page.url())
+  return pathname + search
+}
+const atPath = (page: Page, path: string) => page.waitForURL((url) => url.pathname + url.search === path)
+
+/** A visit that ends without a complaint of the browser. */
+const visiting = (
+  options: Parameters<Context.Tag.Service<Browser>["visit"]>[0],
+  work: (visit: Visit & { url: string }) => Promise<void>
+) =>
+  Effect.gen(function* () {
+    const { url } = yield* Site
+    const browser = yield* Browser
+    yield* browser.visit({ baseURL: url, ...options }, async (visit) => {
+      await work({ ...visit, url })
+      expect(visit.complaints()).toEqual([])
+    })
+  })
+
+/** Counts the pieces of text that come into the conversation from now on, in the page. */
+const countPieces = readFileSync(new URL("CountPieces.page.mjs", import.meta.url), "utf8")
+
+describeWith(browserTool, "the pages, in a browser", () => {
+  layer(Layer.merge(site, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {
+    it.effect("lead from an account over the first agent to a conversation, and out", () =>
+      visiting({}, async ({ page }) => {
+        await page.goto("/onboarding")
+        expect(pathOf(page)).toBe("/login?callbackUrl=%2Fonboarding")
+        await register(page, owner)
+        await atPath(page, "/onboarding")
+
+        await makeAgent(page, "Ada <b>&")
+        await page.evaluate(countPieces)
+        await page.getByLabel("Message").fill("Good morning, piece by piece")
+        await page.keyboard.press("Enter")
+        const answer = page.locator(".bubble.agent:not([aria-busy])")
+        await answer.waitFor()
+        expect(await answer.locator("p").textContent()).toContain("Good morning, piece by piece")
+        expect(Number(await page.evaluate("pieces"))).toBeGreaterThan(3)
+
+        await page.getByRole("link", { name: "On to the dashboard" }).click()
+        const row = page.locator("[data-agent]")
+        expect(await row.locator("strong").textContent()).toBe("Ada <b>&")
+        await row.getByText("running", { exact: true }).waitFor()
+        await page.getByRole("button", { name: "Stop" }).click()
+        await row.getByText("stopped", { exact: true }).waitFor()
+        await page.getByRole("button", { name: "Start", exact: true }).click()
+        await row.getByText("active", { exact: true }).waitFor()
+
+        await page.getByRole("link", { name: "Talk to Ada <b>&" }).click()
+        await page.locator(".bubble.user", { hasText: "Good morning, piece by piece" }).waitFor()
+        await page.getByLabel("Message").fill("And again")
+        await page.getByRole("button", { name: "Send" }).click()
+        await page.locator(".bubble.agent:not([aria-busy])", { hasText: "And again" }).waitFor()
+        expect(await accessibilityFaults(page)).toEqual([])
+
+        await page.getByRole("button", { name: "Sign out" }).click()
+        await atPath(page, "/login")
+        await page.goto("/dashboard/files?error=x")
+        expect(pathOf(page)).toBe("/login?callbackUrl=%2Fdashboard%2Ffiles%3Ferror%3Dx")
+        await signIn(page, owner)
+        await atPath(page, "/dashboard/files?error=x")
+      })
+    )
+
+    it.effect("sign in and out, and say what is wrong, without a script", () =>
+      Effect.gen(function* () {
+        const account = newAccount("plain")
+        yield* visiting({}, async ({ page }) => {
+          await page.goto("/login")
+          await register(page, account)
+          await atPath(page, "/dashboard")
+        })
+        yield* visiting({ javaScriptEnabled: false }, async ({ page }) => {
+          await page.goto("/login?callbackUrl=/pricing")
+          await signIn(page, { ...account, password: "something else" })
+          await page.getByRole("alert").waitFor()
+          expect(await page.getByRole("alert").textContent()).toBe("E-mail or password is wrong.")
+          await signIn(page, account)
+          await atPath(page, "/pricing")
+          await page.getByRole("button", { name: "Sign out" }).click()
+          await atPath(page, "/login")
+          await page.goto("/dashboard")
+          expect(pathOf(page)).toBe("/login?callbackUrl=%2Fdashboard")
+        })
+      })
+    )
+
+    for (const how of ["announced", "window.ethereum"] as const) {
+      it.effect(`sign in with a wallet that is ${how}`, () =>
+        visiting({}, async ({ page }) => {
+          const { address } = await injectWallet(page, how)
+          await page.goto("/login?callbackUrl=/dashboard/files")
+          await page.getByRole("button", { name: /^Sign in with/ }).click()
+          await atPath(page, "/dashboard/files")
+          await page.goto("/dashboard")
+          await page.locator(`[data-unlink="${address}"]`).waitFor()
+        })
+      )
+    }
+
+    it.effect("link a wallet to an account, and let it go again", () =>
+      visiting({}, async ({ page }) => {
+        const { address } = await injectWallet(page, "announced")
+        await page.goto("/login")
+        await register(page, newAccount("linking"))
+        await atPath(page, "/dashboard")
+        await page.getByRole("button", { name: "Link Test wallet" }).click()
+        await page.getByRole("button", { name: `Unlink ${address}` }).click()
+        await page.getByText("No wallet signs in to this account.").waitFor()
+      })
+    )
+
+    it.effect("change an account, and show any text as text", () =>
+      visiting({}, async ({ page }) => {
+        const account = newAccount("change")
+        const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>&amp;'`
+        await page.goto("/login")
+        await register(page, account)
+        await atPath(page, "/dashboard")
+        await page.getByText("Change name or e-mail").click()
+        await page.locator("#profile-form").getByLabel("Name").fill(hostile)
+        await page.getByRole("button", { name: "Save" }).click()
+        await page.getByText("Saved.").waitFor()
+        await page.getByLabel("News of the service").check()
+        await page.locator("#notifications-status", { hasText: "Saved." }).waitFor()
+        await page.reload()
+        expect(await page.locator("#account-name").textContent()).toBe(hostile)
+        expect(await page.locator("#profile-form").getByLabel("Name").inputValue()).toBe(hostile)
+        expect(await page.getByLabel("News of the service").isChecked()).toBe(true)
+        expect(await page.locator("main img, main script").count()).toBe(0)
+
+        await page.getByText("Change the password").first().click()
+        await page.getByLabel("Present password").fill(account.password)
+        await page.getByLabel("New password").fill("another-password-7")
+        await page.getByRole("button", { name: "Change the password" }).click()
+        await page.getByText("The password is changed").waitFor()
+        await page.getByRole("button", { name: "Sign out" }).click()
+        await signIn(page, { ...account, password: "another-password-7" })
+        await atPath(page, "/dashboard")
+        // What a plan is needed for is said, not offered.
+        expect(await page.getByText("An agent needs a plan.").count()).toBe(1)
+      })
+    )
+
+    it.effect("say what is wrong in words, and nothing that an address says", () =>
+      visiting({}, async ({ page }) => {
+        await page.goto("/login?error=oauth_not_configured")
+        expect(await page.getByRole("alert").textContent()).toContain("not set up here")
+        await page.goto(`/login?error=${encodeURIComponent("<script>alert(1)</script>")}&callbackUrl=//evil.example/`)
+        expect(await page.getByRole("alert").textContent()).toBe("That did not work. Try again.")
+        expect(await page.locator("[name=callbackUrl]").inputValue()).toBe("/dashboard")
+        const account = newAccount("twice")
+        await register(page, account)
+        await atPath(page, "/dashboard")
+        await page.getByRole("button", { name: "Sign out" }).click()
+        await register(page, account)
+        const told = page.locator("#register-status[data-kind=bad]")
+        await told.waitFor()
+        expect(await told.textContent()).toMatch(/e-mail/i)
+      })
+    )
+
+    it.effect("ask on where an answer broke off", () =>
+      visiting({}, async ({ page }) => {
+        await page.goto("/login?callbackUrl=/onboarding")
+        await register(page, other)
+        await atPath(page, "/onboarding")
+        await makeAgent(page, "Bea")
+        const resumed: Array<string> = []
+        await page.route("**/api/agent", async (route) => {
+          const { "last-event-id": last } = route.request().headers()
+          if (last !== undefined) {
+            resumed.push(last)
+            return route.continue()
+          }
+          const whole = await route.fetch()
+          const [first, second] = (await whole.text()).split("\n\n")
+          return route.fulfill({ response: whole, body: `${first}\n\n${second}\n\nevent: del` })
+        })
+        await page.getByLabel("Message").fill("A long way to the end of this answer")
+        await page.getByRole("button", { name: "Send" }).click()
+        await page.locator(".bubble.agent:not([aria-busy])", { hasText: "to the end of this answer" }).waitFor()
+        expect(resumed.length).toBe(1)
+        expect(resumed[0]).toMatch(/^msg_/)
+      })
+    )
+
+    it.effect("show the sessions of an account as text, and end them", () =>
+      visiting({}, async ({ page }) => {
+        const session = {
+          createdAt: "2026-01-01T00:00:00.000Z",
+          lastSeenAt: "2026-01-02T00:00:00.000Z",
+          address: "192.0.2.1"
+        }
+        const left = new Map([
+          ["ses_1", { ...session, id: "ses_1", userAgent: "This one", current: true }],
+          ["ses_2", { ...session, id: "ses_2", userAgent: "<img src=x onerror=alert(1)>", current: false }]
+        ])
+        await page.route("**/api/auth/sessions", (route) => route.fulfill({ json: { sessions: [...left.values()] } }))
+        await page.route("**/api/auth/sessions/*", (route) => {
+          left.delete(new URL(route.request().url()).pathname.split("/").at(-1) ?? "")
+          return route.fulfill({ json: { success: route.request().method() === "DELETE" } })
+        })
+        await page.goto("/login")
+        await register(page, newAccount("sessions"))
+        await atPath(page, "/dashboard")
+        const rows = page.locator("#sessions > li")
+        await rows.filter({ hasText: "<img src=x onerror=alert(1)>" }).getByRole("button").click()
+        await page.getByText("The session ended.").waitFor()
+        expect(await rows.count()).toBe(1)
+        expect(await rows.getByRole("button").count()).toBe(0)
+      })
+    )
+
+    it.effect("answer an address that names nothing with a page", () =>
+      Effect.gen(function* () {
+        const { url } = yield* Site
+        const browser = yield* Browser
+        yield* browser.visit({ baseURL: url }, async ({ page }) => {
+          const answer = await page.goto("/no/such/page")
+          expect(answer?.status()).toBe(404)
+          expect(await page.getByRole("heading", { name: "Not found" }).count()).toBe(1)
+        })
+      })
+    )
+
+    const looks = [
+      { colorScheme: "light", viewport: { width: 1200, height: 900 } },
+      { colorScheme: "dark", viewport: { width: 360, height: 740 } }
+    ] as const
+    for (const look of looks) {
+      it.effect(`can be used by everybody, ${look.colorScheme} and ${look.viewport.width} wide`, () =>
+        visiting(look, async ({ page }) => {
+          const check = async (path: string) => {
+            await page.goto(path)
+            expect(pathOf(page)).toBe(path)
+            await page.evaluate("document.querySelectorAll('details').forEach((folded) => (folded.open = true))")
+            expect(await accessibilityFaults(page), path).toEqual([])
+            expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), path).toBeLessThanOrEqual(
+              0
+            )
+          }
+          for (const path of ["/login", "/login?error=access_denied", "/pricing"]) await check(path)
+          await page.goto("/login")
+          await register(page, newAccount(`look-${look.colorScheme}`))
+          await atPath(page, "/dashboard")
+          for (const path of ["/dashboard", "/dashboard/files", "/onboarding", "/pricing"]) await check(path)
+        })
+      )
+    }
+  })
+})

@@ -1,0 +1,35 @@
+import { CommonPasswords } from "@berth/domain/accounts/CommonPasswords"
+import * as KnownPasswords from "@berth/infra/crypto/CommonPasswords"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+
+layer(KnownPasswords.layer)("CommonPasswords", (it) => {
+  const isCommon = (text: string) => Effect.map(CommonPasswords, ({ includes }) => includes(Redacted.make(text)))
+
+  it.effect("knows what everybody takes, in any case", () =>
+    Effect.gen(function* () {
+      for (const text of [
+        "123456",
+        "password",
+        "PASSWORD",
+        "12345678",
+        "qwertyuiop",
+        "iLoveYou",
+        "TRUSTNO1",
+        "letmein",
+        "1qaz2wsx",
+        "starwars",
+        "baseball",
+        "computer"
+      ])
+        assert.isTrue(yield* isCommon(text), text)
+    })
+  )
+
+  it.effect("holds nothing against other passwords", () =>
+    Effect.gen(function* () {
+      for (const text of ["", "correct horse battery", "password-9f3a", " password", "1234567é", "zx81é!"])
+        assert.isFalse(yield* isCommon(text), text)
+    })
+  )
+})

@@ -1,0 +1,311 @@
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { RemoveAccount } from "@berth/domain/jobs/Job"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Option, Stream } from "effect"
+import { eventually } from "../conformance/Eventually.ts"
+import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import { unique } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { ownerWithAgent } from "./Scene.ts"
+
+const password = "correct horse battery"
+const path = "/api/settings"
+
+/** Somebody who came by e-mail and password, and is signed in. */
+const member = Effect.gen(function* () {
+  const { web } = yield* App.WebApp
+  const json = { email: `${yield* unique("member")}@example.com`, password }
+  const { body } = yield* web({ method: "POST", path: "/api/register", json })
+  return { id: String(body["id"]), email: json.email, cookie: yield* signIn(json.email) }
+})
+
+const signIn = (email: string) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.WebApp
+    const answer = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password } })
+    assert.strictEqual(answer.status, 200, answer.text)
+    return String(answer.headers["set-cookie"]).split(";")[0] ?? ""
+  })
+
+const remove = (cookie: string, json?: unknown) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({ method: "DELETE", path, headers: { cookie }, ...(json === undefined ? {} : { json }) })
+  )
+
+const statusOf = (cookie: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.map(web({ method: "GET", path, headers: { cookie } }), ({ status }) => status)
+  )
+
+/** The user's sign-ins were so long ago. */
+const signedInBefore = (id: string, interval: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`update sessions set created_at = created_at - ${interval}::interval where user_id = ${id}`
+  )
+
+const jobsFor = (id: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`select queue, name from outbox where name = ${RemoveAccount.name} and payload ->> 'userId' = ${id}`
+  )
+
+/** Until so many statements wait for what another one holds. */
+const untilLocked = (number: number) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    eventually(
+      Effect.zipRight(
+        sql`select pg_stat_clear_snapshot()`,
+        sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      ),
+      (waiting) => waiting.length >= number
+    )
+  )
+
+const required = { status: 401, code: "reauthentication_required" }
+
+layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) => {
+  it.effect("by its password, however long ago the sign-in was", () =>
+    Effect.gen(function* () {
+      const { cookieName } = yield* App.WebApp
+      const { cookie, email, id } = yield* member
+      const elsewhere = yield* signIn(email)
+      yield* signedInBefore(id, "20 days")
+      const answer = yield* remove(cookie, { password })
+      assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
+      assert.deepStrictEqual(answer.headers["set-cookie"], [
+        `${cookieName}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`
+      ])
+      assert.deepStrictEqual([yield* statusOf(cookie), yield* statusOf(elsewhere)], [401, 401])
+      assert.deepStrictEqual(yield* jobsFor(id), [{ queue: "tasks", name: "remove-account" }])
+    })
+  )
+
+  it.effect("by a sign-in of less than ten minutes ago, without a body", () =>
+    Effect.gen(function* () {
+      const { cookie, id } = yield* member
+      yield* signedInBefore(id, "9 minutes 50 seconds")
+      assert.strictEqual((yield* remove(cookie)).status, 200)
+      assert.strictEqual(yield* statusOf(cookie), 401)
+    })
+  )
+
+  it.effect("by nothing less: an older sign-in, a wrong password, or one for an account without", () =>
+    Effect.gen(function* () {
+      const { cookie, id } = yield* member
+      assertError(yield* remove(cookie, { password: "wrong" }), required)
+      yield* signedInBefore(id, "10 minutes 1 second")
+      assertError(yield* remove(cookie), required)
+      assertError(yield* remove(cookie, {}), required)
+      assertError(yield* remove(cookie, { password: null }), required)
+      assertError(yield* remove(cookie, { password: "" }), required)
+      const sql = yield* SqlClient
+      yield* sql`update users set password_hash = null where id = ${id}`
+      assertError(yield* remove(cookie, { password }), required)
+      assert.strictEqual(yield* statusOf(cookie), 200)
+      assert.deepStrictEqual(yield* jobsFor(id), [])
+    })
+  )
+
+  it.effect("by no more tries than a sign-in has", () =>
+    Effect.gen(function* () {
+      const { cookie } = yield* member
+      yield* Effect.replicateEffect(remove(cookie, { password: "wrong" }), 10)
+      const answer = yield* remove(cookie, { password: "wrong" })
+      assertError(answer, { status: 429, code: "too_many_requests" })
+      assert.match(String(answer.headers["retry-after"]), /^\d+$/)
+      assertError(yield* remove(cookie, { password }), { status: 429, code: "too_many_requests" })
+    })
+  )
+
+  it.effect("for nobody else: neither a stranger nor a page of another origin", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const { cookie } = yield* member
+      assertError(yield* remove(""), { status: 401, code: "unauthorized" })
+      const headers = { cookie, origin: "https://evil.example" }
+      assertError(yield* web({ method: "DELETE", path, headers, json: { password } }), {
+        status: 403,
+        code: "foreign_origin"
+      })
+      assert.strictEqual(yield* statusOf(cookie), 200)
+    })
+  )
+
+  it.effect("and its e-mail is free at once, for an account that has nothing of the old one", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const { cookie, email, id } = yield* member
+      assert.strictEqual((yield* remove(cookie)).status, 200)
+      const json = { email, password }
+      assertError(yield* web({ method: "POST", path: "/api/auth/callback/credentials", json }), {
+        status: 401,
+        code: "invalid_credentials"
+      })
+      const again = yield* web({ method: "POST", path: "/api/register", json })
+      assert.strictEqual(again.status, 200, again.text)
+      assert.notStrictEqual(again.body["id"], id)
+      assert.strictEqual(yield* statusOf(cookie), 401)
+    })
+  )
+
+  it.effect("once, however many ask at the same time", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { run } = yield* Transaction
+      const { cookie, email, id } = yield* member
+      const others = yield* Effect.replicateEffect(signIn(email), 4)
+      // All have proved themselves, and wait for the sessions that they would end.
+      const asking = yield* run(
+        Effect.gen(function* () {
+          yield* sql`select from sessions where user_id = ${id} for update`
+          const fibers = yield* Effect.forEach([cookie, ...others], (one) => Effect.forkDaemon(remove(one)))
+          yield* untilLocked(fibers.length)
+          return fibers
+        })
+      )
+      const answers = yield* Effect.forEach(asking, Fiber.join)
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status).toSorted((a, b) => a - b),
+        [200, 401, 401, 401, 401]
+      )
+      assert.strictEqual((yield* jobsFor(id)).length, 1)
+    })
+  )
+
+  it.effect("and a request that finds nothing left under its hands is nobody's", () =>
+    Effect.gen(function* () {
+      const { logged, web } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const { run } = yield* Transaction
+      const owner = yield* ownerWithAgent()
+      const asking = yield* run(
+        Effect.gen(function* () {
+          yield* sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${owner.user.id}`}, 0))`
+          const fiber = yield* Effect.forkDaemon(
+            web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Too late" } })
+          )
+          yield* untilLocked(1)
+          assert.strictEqual((yield* remove(owner.cookie)).status, 200)
+          return fiber
+        })
+      )
+      assertError(yield* Fiber.join(asking), { status: 401, code: "unauthorized" })
+      assert.notInclude((yield* logged).join("\n"), "A request failed unexpectedly")
+    })
+  )
+
+  it.effect("with the answer in work, which is stored nowhere, and ends for who listens", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const owner = yield* ownerWithAgent()
+      const { during } = yield* ScriptedAgentManager
+      const [begun, gone] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const chat = (_userId: string, turn: Turn): Stream.Stream<TurnEvent> =>
+        Stream.make<[TurnEvent]>({ type: "delta", text: "Once " }).pipe(
+          Stream.concat(Stream.execute(Effect.zipRight(Deferred.succeed(begun, undefined), Deferred.await(gone)))),
+          Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: `Once ${turn.message}`, model: "test" }))
+        )
+      yield* during({ chat })(
+        Effect.gen(function* () {
+          const asking = yield* Effect.forkDaemon(
+            web({
+              method: "POST",
+              path: "/api/agent",
+              as: owner,
+              json: { message: "upon a time" },
+              headers: { accept: "text/event-stream" }
+            })
+          )
+          yield* Deferred.await(begun)
+          const answer = yield* remove(owner.cookie)
+          assert.strictEqual(answer.status, 200, answer.text)
+          yield* Deferred.succeed(gone, undefined)
+          const { text } = yield* Fiber.join(asking)
+          assert.include(text, "event: error")
+          assert.notInclude(text, "event: done")
+        })
+      )
+      for (const table of ["messages", "chat_sessions", "reservations", "unit_days", "agents", "instances"])
+        assert.strictEqual(
+          (yield* sql`select from ${sql(table)} where ${ownedBy(sql, table, owner.user.id)}`).length,
+          0
+        )
+    })
+  )
+
+  it.effect("under the hands of requests, which end with it and leave nothing", () =>
+    Effect.gen(function* () {
+      const { logged, web } = yield* App.WebApp
+      const sql = yield* SqlClient
+      for (let round = 0; round < 4; round++) {
+        const owner = yield* ownerWithAgent()
+        const calls: ReadonlyArray<Partial<App.AppCall>> = [
+          { method: "POST", path: "/api/agents/provision", json: { name: "Another" } },
+          { method: "POST", path: "/api/chat", json: { message: "hello" } },
+          { method: "POST", path: "/api/agent", json: { message: "hello" } },
+          { method: "POST", path: "/api/agent", json: { action: "create-session" } },
+          { method: "POST", path: "/api/agent", json: { action: "set-credential", key: "openai", value: "v" } },
+          { method: "PATCH", path, json: { name: "New" } },
+          { method: "POST", path: "/api/auth/token" },
+          { method: "GET", path: "/api/auth/sessions" },
+          { method: "GET", path: `/api/instance/${owner.user.id}/token` },
+          { method: "PUT", path: `/api/agents/${owner.agent.id}/config`, json: { temperature: 0.5 } }
+        ]
+        let answered = 0
+        const storm = yield* Effect.forkScoped(
+          Effect.forEach(
+            [...calls, ...calls],
+            (call) =>
+              Effect.gen(function* () {
+                const statuses: Array<readonly [string, number]> = []
+                // Until the account is gone, however long that takes.
+                while (statuses.at(-1)?.[1] !== 401) {
+                  const answer = yield* web({ method: "GET", path, ...call, as: owner })
+                  statuses.push([`${call.method} ${call.path} ${answer.text}`, answer.status])
+                  answered += 1
+                }
+                return statuses
+              }),
+            { concurrency: "unbounded" }
+          )
+        )
+        // Each round meets the storm elsewhere.
+        yield* eventually(
+          Effect.sync(() => answered),
+          (count) => count >= 7 * round
+        )
+        const answer = yield* remove(owner.cookie)
+        assert.strictEqual(answer.status, 200, answer.text)
+        for (const [what, status] of (yield* Fiber.join(storm)).flat())
+          // A chat whose answer was deleted under it was not answered; everything else ends as nobody's.
+          if (status === 500) assert.match(what, /"code":"(not_answered|chat_failed|failed_to_send)"/)
+          else assert.include([200, 201, 401, 402, 403, 404, 409, 429], status, what)
+        for (const table of [
+          "messages",
+          "chat_sessions",
+          "reservations",
+          "agents",
+          "instances",
+          "credentials",
+          "sessions"
+        ])
+          assert.strictEqual(
+            (yield* sql`select from ${sql(table)} where ${ownedBy(sql, table, owner.user.id)}`).length,
+            0,
+            table
+          )
+        assert.deepStrictEqual(yield* (yield* UserRepository).find(owner.user.id), Option.none())
+      }
+      assert.notInclude((yield* logged).join("\n"), "A request failed unexpectedly")
+    }).pipe(Effect.scoped)
+  )
+})
+
+const ownedBy = (sql: SqlClient, table: string, id: string) =>
+  table === "agents" ? sql`owner_id = ${id}` : sql`user_id = ${id}`

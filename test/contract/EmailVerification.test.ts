@@ -1,0 +1,278 @@
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { UserId } from "@berth/domain/accounts/User"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect, Option } from "effect"
+import { mailsTo, verificationToken } from "../support/Mailbox.ts"
+import { unique } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+
+const password = "correct horse battery"
+const freshEmail = Effect.map(unique("new"), (local) => `${local}@example.com`)
+
+const register = (email: string, more: Readonly<Record<string, unknown>> = {}) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.WebApp
+    const answer = yield* web({ method: "POST", path: "/api/register", json: { email, password, ...more } })
+    assert.strictEqual(answer.status, 200, answer.text)
+    const user = yield* (yield* UserRepository).find(UserId.make(String(answer.body["id"])))
+    return yield* App.signIn(Option.getOrThrow(user))
+  })
+
+const open = (token: string, as?: App.SignedIn) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({
+      method: "GET",
+      path: `/api/auth/verify-email?token=${encodeURIComponent(token)}`,
+      ...(as === undefined ? {} : { as })
+    })
+  )
+
+const setEmail = (as: App.SignedIn, email: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/settings", as, json: { email } }))
+
+const isVerified = (as: App.SignedIn) =>
+  Effect.map(
+    Effect.flatMap(UserRepository, ({ find }) => find(as.user.id)),
+    Option.exists(({ emailVerifiedAt }) => emailVerifiedAt !== null)
+  )
+
+const creditsOf = (as: App.SignedIn) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.map(web({ method: "GET", path: "/api/settings", as }), ({ body }) => body["credits"])
+  )
+
+layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
+  it.effect("is unconfirmed until the link that is mailed there is opened, and leads on by who opens it", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const email = yield* freshEmail
+      const me = yield* register(email, { name: "Click https://evil.example" })
+      const [mail, ...more] = yield* mailsTo(email)
+      assert.lengthOf(more, 0)
+      assert.include(mail?.text ?? "", `${appUrl.origin}/api/auth/verify-email?token=`)
+      assert.notInclude(mail?.text ?? "", "evil.example")
+      assert.isFalse(yield* isVerified(me))
+
+      const token = yield* verificationToken(email)
+      const answer = yield* open(token)
+      assert.deepStrictEqual(
+        [answer.status, answer.headers.location, answer.text],
+        [302, "/login?notice=email_verified", ""]
+      )
+      assert.strictEqual(answer.headers["referrer-policy"], "no-referrer")
+      assert.notProperty(answer.headers, "set-cookie")
+      assert.isTrue(yield* isVerified(me))
+      // Mail programs look at links before people do.
+      const again = yield* open(token, me)
+      assert.strictEqual(again.headers.location, "/dashboard?notice=email_verified")
+    })
+  )
+
+  it.effect("is not confirmed by anything else", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const email = yield* freshEmail
+      const me = yield* register(email)
+      const token = yield* verificationToken(email)
+      for (const wrong of ["", `${token}x`, token.toUpperCase(), "\u0001"])
+        assert.strictEqual((yield* open(wrong)).headers.location, "/login?error=invalid_link")
+      const bare = yield* web({ method: "GET", path: "/api/auth/verify-email" })
+      assert.strictEqual(bare.headers.location, "/login?error=invalid_link")
+      assert.strictEqual((yield* open("x", me)).headers.location, "/dashboard?error=invalid_link")
+      yield* sql`update mailed_tokens set expires_at = now() - interval '1 second' where user_id = ${me.user.id}`
+      assert.strictEqual((yield* open(token)).headers.location, "/login?error=invalid_link")
+      assert.isFalse(yield* isVerified(me))
+    })
+  )
+
+  it.effect("is not confirmed by a token for a new password, nor a password set by one of these", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const email = yield* freshEmail
+      yield* register(email)
+      const token = yield* verificationToken(email)
+      const answer = yield* web({
+        method: "POST",
+        path: "/api/auth/reset-password",
+        json: { token, password: "another battery" }
+      })
+      assertError(answer, { status: 400, code: "invalid_reset_token" })
+    })
+  )
+
+  it.effect("that is new is unconfirmed again, the old one is told, and the old link confirms nothing", () =>
+    Effect.gen(function* () {
+      const [old, fresh] = [yield* freshEmail, yield* freshEmail]
+      const me = yield* register(old)
+      const first = yield* verificationToken(old)
+      yield* open(first)
+      assert.isTrue(yield* isVerified(me))
+      const changed = yield* setEmail(me, fresh)
+      assert.deepStrictEqual([changed.status, changed.body["email"]], [200, fresh])
+      assert.isFalse(yield* isVerified(me))
+      assert.strictEqual((yield* open(first)).headers.location, "/login?error=invalid_link")
+      const told = (yield* mailsTo(old)).at(-1)
+      assert.strictEqual(told?.subject, "Your e-mail address was changed")
+      assert.notInclude(told?.text ?? "", fresh)
+      yield* open(yield* verificationToken(fresh))
+      assert.isTrue(yield* isVerified(me))
+    })
+  )
+
+  it.effect("in another spelling is the same one, and mails nothing", () =>
+    Effect.gen(function* () {
+      const email = yield* freshEmail
+      const me = yield* register(email)
+      yield* open(yield* verificationToken(email))
+      const before = (yield* mailsTo(email)).length
+      assert.strictEqual((yield* setEmail(me, email.toUpperCase())).body["email"], email.toUpperCase())
+      assert.isTrue(yield* isVerified(me))
+      assert.lengthOf(yield* mailsTo(email), before)
+    })
+  )
+
+  it.effect("that is another's mails nobody, and takes nothing back", () =>
+    Effect.gen(function* () {
+      const [mine, theirs] = [yield* freshEmail, yield* freshEmail]
+      const me = yield* register(mine)
+      yield* register(theirs)
+      const token = yield* verificationToken(mine)
+      const before = (yield* mailsTo(theirs)).length
+      assertError(yield* setEmail(me, theirs.toUpperCase()), { status: 409, code: "email_taken" })
+      assert.lengthOf(yield* mailsTo(theirs), before)
+      assert.strictEqual((yield* open(token)).headers.location, "/login?notice=email_verified")
+    })
+  )
+
+  it.effect("is told the last of several changes at once, and its link is live", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const me = yield* register(yield* freshEmail)
+      const addresses = yield* Effect.replicateEffect(freshEmail, 4)
+      yield* Effect.forEach(addresses, (address) => setEmail(me, address), { concurrency: "unbounded" })
+      const { body } = yield* web({ method: "GET", path: "/api/settings", as: me })
+      const token = yield* verificationToken(String(body["email"]))
+      assert.strictEqual((yield* open(token)).headers.location, "/login?notice=email_verified")
+      assert.isTrue(yield* isVerified(me))
+    })
+  )
+
+  it.effect("gets a new link when the user asks, the last of which counts; none once it is confirmed", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const email = yield* freshEmail
+      const me = yield* register(email)
+      const first = yield* verificationToken(email)
+      const ask = web({ method: "POST", path: "/api/auth/verify-email", as: me })
+      assert.deepStrictEqual(Object.keys((yield* ask).body), ["message"])
+      const second = yield* verificationToken(email)
+      assert.notStrictEqual(first, second)
+      assert.strictEqual((yield* open(first)).headers.location, "/login?error=invalid_link")
+      yield* open(second)
+      assert.isTrue(yield* isVerified(me))
+      assert.strictEqual((yield* ask).status, 200)
+      assert.lengthOf(yield* mailsTo(email), 2)
+    })
+  )
+
+  it.effect("that a wallet made up is mailed nothing", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { web } = yield* App.WebApp
+      const me = yield* App.newcomer()
+      const made = `0x${me.user.id.slice(-32)}@wallet.localhost`
+      yield* sql`update users set email = ${made} where id = ${me.user.id}`
+      assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/verify-email", as: me })).status, 200)
+      const fresh = yield* freshEmail
+      assert.strictEqual((yield* setEmail(me, fresh)).status, 200)
+      assert.lengthOf(yield* mailsTo(made), 0)
+      assert.lengthOf(yield* mailsTo(fresh), 1)
+    })
+  )
+})
+
+const limits = { "email-verification": { count: 2, window: Duration.minutes(30) } }
+
+layer(App.layer({ limits }), { excludeTestServices: true })("Mails that a user causes", (it) => {
+  it.effect("are limited for him, changes and new links together; what mails nothing is not", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const [email, one, two] = yield* Effect.all([freshEmail, freshEmail, freshEmail])
+      const me = yield* register(email)
+      assert.strictEqual((yield* setEmail(me, one)).status, 200)
+      assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/verify-email", as: me })).status, 200)
+      for (const answer of [
+        yield* setEmail(me, two),
+        yield* web({ method: "POST", path: "/api/auth/verify-email", as: me })
+      ]) {
+        assertError(answer, { status: 429, code: "too_many_requests" })
+        assert.strictEqual(answer.body["limit"], "email-verification")
+        assert.isAtLeast(Number(answer.headers["retry-after"]), 1)
+      }
+      assert.lengthOf(yield* mailsTo(two), 0)
+      const renamed = yield* web({ method: "POST", path: "/api/settings", as: me, json: { name: "Ada", email: one } })
+      assert.strictEqual(renamed.status, 200)
+      const other = yield* register(yield* freshEmail)
+      assert.strictEqual((yield* setEmail(other, two)).status, 200)
+    })
+  )
+})
+
+const inProduction = { verifiedEmailsOnly: true }
+
+layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed addresses count", (it) => {
+  it.effect("credits of a referral come once the newcomer's is confirmed, once, to both", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const referrer = yield* App.newcomer()
+      const email = yield* freshEmail
+      const newcomer = yield* register(email, { referralCode: referrer.user.referralCode })
+      const seen = (as: App.SignedIn) =>
+        Effect.map(web({ method: "GET", path: "/api/settings/referral", as }), ({ body }) => body)
+      assert.deepStrictEqual([yield* creditsOf(referrer), yield* creditsOf(newcomer)], [0, 0])
+      assert.deepInclude(yield* seen(referrer), { referrals: 1, pending: 1, earnedCredits: 0, rewardsLeftToday: 9 })
+      const token = yield* verificationToken(email)
+      yield* Effect.replicateEffect(open(token), 12, { concurrency: "unbounded" })
+      const { referralCredits } = App
+      assert.deepStrictEqual(
+        [yield* creditsOf(referrer), yield* creditsOf(newcomer)],
+        [referralCredits, referralCredits]
+      )
+      assert.deepInclude(yield* seen(referrer), { referrals: 1, pending: 0, earnedCredits: referralCredits })
+    })
+  )
+
+  it.effect("and by whatever address is confirmed first", () =>
+    Effect.gen(function* () {
+      const referrer = yield* App.newcomer()
+      const [email, fresh] = [yield* freshEmail, yield* freshEmail]
+      const newcomer = yield* register(email, { referralCode: referrer.user.referralCode })
+      yield* setEmail(newcomer, fresh)
+      yield* open(yield* verificationToken(email))
+      assert.strictEqual(yield* creditsOf(newcomer), 0)
+      yield* open(yield* verificationToken(fresh))
+      assert.strictEqual(yield* creditsOf(newcomer), App.referralCredits)
+      assert.strictEqual(yield* creditsOf(referrer), App.referralCredits)
+    })
+  )
+
+  it.effect("nobody becomes an administrator by an address that he has not confirmed", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const me = yield* register(yield* freshEmail)
+      const provision = web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Ada" } })
+      assert.strictEqual((yield* setEmail(me, App.adminEmail)).status, 200)
+      assertError(yield* provision, { status: 402, code: "subscription_required" })
+      yield* open(yield* verificationToken(App.adminEmail))
+      assert.strictEqual((yield* provision).status, 201)
+      assert.strictEqual((yield* setEmail(me, yield* freshEmail)).status, 200)
+      assertError(yield* web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Bob" } }), {
+        status: 402,
+        code: "subscription_required"
+      })
+    })
+  )
+})

@@ -1,0 +1,287 @@
+import { html } from "@berth/server/pages/Html"
+import { pageRoutes } from "@berth/server/pages/PagesHttp"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { Effect, FastCheck } from "effect"
+import { Parser } from "htmlparser2"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { storedAgent } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { ownerWithAgent, withoutTable } from "./Scene.ts"
+
+const browser = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" }
+
+/** A page as a browser sees it: its elements in order, with their attributes, and its text. */
+const parse = (page: string) => {
+  const elements: Array<readonly [string, Readonly<Record<string, string>>]> = []
+  let text = ""
+  const parser = new Parser({
+    onopentag: (name, attributes) => elements.push([name, { ...attributes }]),
+    ontext: (piece) => (text += piece)
+  })
+  parser.end(page)
+  return { elements, text }
+}
+
+const unit = FastCheck.constantFrom("<", ">", '"', "'", "&", "/", "=", "`", "--", "script", " ", "\n", "on", "]]>")
+const anyText = FastCheck.oneof(FastCheck.string({ unit: "binary" }), FastCheck.string({ unit }))
+
+describe("The template of pages", () => {
+  it("makes no markup of any text, in an element or in an attribute", () => {
+    FastCheck.assert(
+      FastCheck.property(anyText, anyText, (text, value) => {
+        const { elements, text: shown } = parse(html`<p title="${value}">${[text]}</p>`.markup)
+        assert.deepStrictEqual(elements, [["p", { title: value }]])
+        assert.strictEqual(shown, text)
+      }),
+      { numRuns: 1000 }
+    )
+  })
+
+  it("keeps markup, and leaves out what is absent", () => {
+    const inner = html`<b>${1}</b>`
+    assert.strictEqual(
+      html`<p>${inner}${null}${undefined}${false}${[inner, "<"]}</p>`.markup,
+      "<p><b>1</b><b>1</b>&lt;</p>"
+    )
+  })
+})
+
+const withSession = new Set(["/dashboard", "/dashboard/files", "/onboarding"])
+const paths = pageRoutes.map(({ path }) => path).filter((path) => !path.includes(":") && path !== "/")
+
+const assertPage = (answer: HttpAnswer, status = 200) => {
+  assert.strictEqual(answer.status, status)
+  assert.strictEqual(answer.headers["content-type"], "text/html; charset=utf-8")
+  assert.strictEqual(answer.headers["cache-control"], "no-store")
+  assert.strictEqual(answer.headers["x-content-type-options"], "nosniff")
+  assert.strictEqual(answer.headers["referrer-policy"], "same-origin")
+  assert.strictEqual(
+    answer.headers["content-security-policy"],
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+      "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+  )
+  const { elements } = parse(answer.text)
+  for (const [name, attributes] of elements) {
+    assert.notEqual(name, "style")
+    if (name === "script") assert.match(attributes["src"] ?? "", /^\/assets\//)
+    for (const attribute of Object.keys(attributes)) assert.notMatch(attribute, /^(on|style$)/)
+  }
+  return elements
+}
+
+layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
+  it.effect("come with a strict policy and nothing inline, signed in or out", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      for (const path of paths) {
+        const stranger = yield* web({ method: "GET", path, headers: browser })
+        if (withSession.has(path)) {
+          assert.deepStrictEqual(
+            [stranger.status, stranger.headers.location, stranger.headers["cache-control"]],
+            [302, `/login?callbackUrl=${encodeURIComponent(path)}`, "no-store"]
+          )
+        } else assertPage(stranger)
+        const own = yield* web({ method: "GET", path, as: owner })
+        if (path === "/login") assert.deepStrictEqual([own.status, own.headers.location], [302, "/dashboard"])
+        else assertPage(own)
+      }
+      const elements = assertPage(yield* web({ method: "GET", path: `/dashboard?agent=${owner.agent.id}`, as: owner }))
+      assert.isTrue(elements.some(([, attributes]) => attributes["data-agent-id"] === owner.agent.id))
+    })
+  )
+
+  it.effect("show nobody anything of another", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const [one, other] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const path = `/dashboard?agent=${other.agent.id}`
+      const page = yield* web({ method: "GET", path, as: one })
+      assertPage(page)
+      for (const secret of [other.agent.id, other.user.id, other.user.email, other.user.referralCode])
+        assert.notInclude(page.text, secret)
+      const head = yield* web({ method: "HEAD", path, as: one })
+      assert.deepStrictEqual([head.status, head.text], [200, ""])
+    })
+  )
+
+  it.effect("show names as text, whatever they are", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const name = `"><script src=//evil.example></script>&amp;'`
+      yield* (yield* UserRepository).update(owner.user.id, { name })
+      yield* storedAgent(owner.user.id, { name })
+      const page = yield* web({ method: "GET", path: "/dashboard", as: owner })
+      const elements = assertPage(page)
+      assert.strictEqual(elements.filter(([name]) => name === "script").length, 1)
+      assert.strictEqual(parse(page.text).text.split(name).length - 1, 2)
+    })
+  )
+
+  it.effect("lead from the front to where one belongs", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* App.newcomer()
+      const stranger = yield* web({ method: "GET", path: "/" })
+      const own = yield* web({ method: "GET", path: "/", as: owner })
+      assert.deepStrictEqual([stranger.headers.location, own.headers.location], ["/login", "/dashboard"])
+    })
+  )
+
+  it.effect("carry the way back only within the service", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* App.newcomer()
+      const table = [
+        ["/dashboard/files?a=b", "/dashboard/files?a=b"],
+        ["//evil.example/", "/dashboard"],
+        ["/.//evil.example/", "/dashboard"],
+        ["javascript:alert(1)", "/dashboard"]
+      ] as const
+      for (const [asked, carried] of table) {
+        const path = `/login?callbackUrl=${encodeURIComponent(asked)}`
+        const elements = assertPage(yield* web({ method: "GET", path }))
+        const field = elements.find(([, { name }]) => name === "callbackUrl")
+        assert.strictEqual(field?.[1]["value"], carried)
+        assert.strictEqual((yield* web({ method: "GET", path, as: owner })).headers.location, carried)
+      }
+      const deep = yield* web({ method: "GET", path: "/dashboard/files?error=a%26b" })
+      assert.strictEqual(deep.headers.location, "/login?callbackUrl=%2Fdashboard%2Ffiles%3Ferror%3Da%2526b")
+    })
+  )
+
+  it.effect("offer an agent only to who may have one", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      for (const [plan, offered] of [
+        [undefined, false],
+        ["starter", true]
+      ] as const) {
+        const page = yield* web({ method: "GET", path: "/onboarding", as: yield* App.newcomer(plan) })
+        assert.strictEqual(page.text.includes('id="agent-form"'), offered)
+      }
+    })
+  )
+
+  it.effect("tell the storage of the plan", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const ask = (as: App.SignedIn) => web({ method: "GET", path: "/dashboard/files", as })
+      assert.include((yield* ask(yield* App.newcomer())).text, "256 MiB")
+      assert.include((yield* ask(yield* App.newcomer("pro"))).text, "2 GiB")
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("What pages load", (it) => {
+  const style = Effect.gen(function* () {
+    const { web } = yield* App.WebApp
+    const elements = assertPage(yield* web({ method: "GET", path: "/login" }))
+    const [, attributes] = elements.find(([, { rel }]) => rel === "stylesheet") ?? assert.fail("no style sheet")
+    return attributes["href"] ?? ""
+  })
+
+  it.effect("is kept for good under its own address, and asked for again under any other", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const path = yield* style
+      const own = yield* web({ method: "GET", path })
+      assert.deepStrictEqual(
+        [own.status, own.headers["content-type"], own.headers["cache-control"], own.text],
+        [200, "text/css; charset=utf-8", "public, max-age=31536000, immutable", "/* style.css */"]
+      )
+      const other = yield* web({ method: "GET", path: "/assets/style.css?v=older" })
+      assert.deepStrictEqual([other.text, other.headers["cache-control"]], [own.text, "public, no-cache"])
+      const etag = String(own.headers.etag)
+      for (const tag of [etag, `W/${etag}`, `"a", ${etag}`]) {
+        const again = yield* web({ method: "GET", path, headers: { "if-none-match": tag } })
+        assert.deepStrictEqual([again.status, again.text, again.headers.etag], [304, "", etag])
+      }
+      assert.strictEqual((yield* web({ method: "GET", path, headers: { "if-none-match": '"a"' } })).status, 200)
+    })
+  )
+
+  it.effect("is nothing but what there is", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      for (const path of ["/assets/other.js", "/assets/..%2Fserver.mjs", "/assets/__proto__", "/assets"])
+        assertError(yield* web({ method: "GET", path }), { status: 404, code: "route_not_found" })
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("Errors, to people", (it) => {
+  it.effect("are pages where a browser asks for one, and JSON to everybody else", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const page = yield* web({ method: "GET", path: "/nowhere", headers: browser })
+      assertPage(page, 404)
+      assert.include(page.text, "Not found")
+      const missing = { status: 404, code: "route_not_found" }
+      assertError(yield* web({ method: "GET", path: "/nowhere" }), missing)
+      assertError(yield* web({ method: "POST", path: "/nowhere", headers: browser }), missing)
+      assertError(yield* web({ method: "GET", path: "/api/settings", headers: browser }), {
+        status: 401,
+        code: "unauthorized"
+      })
+    })
+  )
+
+  it.effect("say no more than the JSON does when something is out of order", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const call = { method: "GET", path: "/dashboard", as: owner }
+      const [page, json] = yield* withoutTable("agents")(Effect.all([web({ ...call, headers: browser }), web(call)]))
+      assertError(json, { status: 500, code: "internal" })
+      assertPage(page, 500)
+      assert.notMatch(page.text, /relation|select|hidden/)
+      assert.include(parse(page.text).text, String(json.body["message"]))
+      assert.match(page.text, /<code>[0-9a-f]{32}<\/code>/)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("Forms of the pages", (it) => {
+  const form = { ...browser, "content-type": "application/x-www-form-urlencoded" }
+  const path = "/api/auth/callback/credentials"
+  const body = "email=nobody%40example.com&password=wrong-password"
+
+  it.effect("lead back to the sign-in page with what was wrong", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const post = (path: string, headers: Readonly<Record<string, string>>, body: string) =>
+        web({ method: "POST", path, headers, body })
+      const table = [
+        [`${path}?callbackUrl=%2Fpricing`, body, "error=invalid_credentials&callbackUrl=%2Fpricing"],
+        [`${path}?callbackUrl=%2F%2Fevil.example`, body, "error=invalid_credentials&callbackUrl=%2Fdashboard"],
+        [path, "email=a", "error=invalid_request&callbackUrl=%2Fdashboard"],
+        ["/api/auth/callback/wallet", "message=a", "error=wallet_sign_in_refused&callbackUrl=%2Fdashboard"]
+      ] as const
+      for (const [at, sent, query] of table) {
+        const answer = yield* post(at, form, sent)
+        assert.deepStrictEqual([answer.status, answer.headers.location, answer.text], [303, `/login?${query}`, ""])
+      }
+      const program = yield* post(path, { "content-type": form["content-type"] }, body)
+      assertError(program, { status: 401, code: "invalid_credentials" })
+      const foreign = yield* post(path, { ...form, origin: "https://evil.example" }, body)
+      assert.strictEqual(foreign.headers.location, "/login?error=foreign_origin&callbackUrl=%2Fdashboard")
+    })
+  )
+
+  it.effect("sign out, and lead to the sign-in page", () =>
+    Effect.gen(function* () {
+      const { cookieName, web } = yield* App.WebApp
+      const owner = yield* App.newcomer()
+      const out = yield* web({ method: "POST", path: "/api/auth/signout", headers: form, body: "", as: owner })
+      assert.deepStrictEqual([out.status, out.headers.location], [303, "/login"])
+      assert.match(String(out.headers["set-cookie"]), new RegExp(`${cookieName}=;.*Max-Age=0`))
+      assert.strictEqual((yield* web({ method: "GET", path: "/dashboard", as: owner })).status, 302)
+      const program = yield* web({ method: "POST", path: "/api/auth/signout" })
+      assert.deepStrictEqual([program.status, program.body], [200, { success: true }])
+    })
+  )
+})

@@ -1,0 +1,457 @@
+import { UserId } from "@berth/domain/accounts/User"
+import { MailedTokenRepository } from "@berth/domain/accounts/MailedTokenRepository"
+import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
+import { Email } from "@berth/domain/accounts/Email"
+import { MailIsUnavailable } from "@berth/domain/mail/Mailer"
+import { ForgottenPassword } from "@berth/domain/jobs/Job"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import type { HttpAnswer } from "../support/HttpCall.ts"
+import { Mailbox, mailsTo, resetToken, workOffMail } from "../support/Mailbox.ts"
+import { unique } from "../support/Samples.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError, withoutTrace } from "./Answers.ts"
+import { withoutTable } from "./Scene.ts"
+
+const password = "correct horse battery"
+const next = "another battery"
+
+const account = Effect.gen(function* () {
+  const { web } = yield* App.WebApp
+  const email = `${yield* unique("forgetful")}@example.com`
+  const answer = yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  assert.strictEqual(answer.status, 200)
+  return { email, id: UserId.make(String(answer.body["id"])) }
+})
+
+const forgot = (email: unknown, more: Partial<App.AppCall> = {}) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({ method: "POST", path: "/api/auth/forgot-password", json: { email }, ...more })
+  )
+
+const reset = (token: string, given: string = next) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: given } })
+  )
+
+const signIn = (email: string, given: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given } })
+  )
+
+const whoIs = (cookie: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
+  )
+
+const sessionOf = (email: string, given: string) =>
+  Effect.map(signIn(email, given), ({ headers }) => headers["set-cookie"]?.[0]?.split(";")[0] ?? "")
+
+layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) => {
+  it.effect("is answered the same whether or not there is an account", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      const answers = [
+        yield* forgot(email),
+        yield* forgot(` ${email.toUpperCase()} `),
+        yield* forgot("nobody@example.com"),
+        yield* forgot("0xabc@wallet.localhost")
+      ]
+      for (const answer of answers) {
+        assert.strictEqual(answer.status, 200)
+        assert.deepStrictEqual(Object.keys(answer.body), ["message"])
+        assert.strictEqual(answer.headers["set-cookie"], undefined)
+      }
+      assert.strictEqual(new Set(answers.map(withoutTrace)).size, 1)
+    })
+  )
+
+  it.effect("costs the same whether or not there is an account: nobody looks", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      const sql = yield* SqlClient
+      const { hashing } = yield* App.WebApp
+      const hashed = (yield* hashing).length
+      // With no users to look into, and no tokens, an answer that needed them would be 500.
+      const answers = yield* withoutTable("users")(Effect.all([forgot(email), forgot("nobody@example.com")]))
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        [200, 200]
+      )
+      assert.strictEqual((yield* hashing).length, hashed)
+      const jobs = yield* sql`
+        select payload->>'email' as email from outbox
+        where name = ${ForgottenPassword.name} and payload->>'email' in (${email}, 'nobody@example.com')`
+      assert.sameMembers(
+        jobs.map((row) => String(row["email"])).filter((one) => one === email),
+        [email]
+      )
+      assert.isTrue(jobs.some((row) => row["email"] === "nobody@example.com"))
+    })
+  )
+
+  it.effect("is mailed about to the account's address, in the spelling of its owner, and to nobody else", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.WebApp
+      const { email } = yield* account
+      yield* forgot(email.toUpperCase())
+      const [mail, ...more] = (yield* mailsTo(email)).filter(({ text }) => text.includes("/reset-password"))
+      assert.lengthOf(more, 0)
+      assert.strictEqual(mail?.to, email)
+      assert.match(mail?.text ?? "", new RegExp(`${appUrl.origin}/reset-password\\?token=[A-Za-z0-9_-]{43}\\n`))
+      const nobody = `${yield* unique("nobody")}@example.com`
+      yield* forgot(nobody)
+      assert.lengthOf(yield* mailsTo(nobody), 0)
+    })
+  )
+
+  it.effect("leaves neither the token nor its link in the database, the queue's payload or a log", () =>
+    Effect.gen(function* () {
+      const { logged } = yield* App.WebApp
+      const sql = yield* SqlClient
+      const { email } = yield* account
+      yield* forgot(email)
+      const token = yield* resetToken(email)
+      assert.lengthOf(token, 43)
+      yield* reset(token)
+      const rows = yield* sql`
+        select (select json_agg(o)::text from outbox o) || (select json_agg(m)::text from mailed_tokens m) as everything`
+      assert.notInclude(String(rows[0]?.["everything"]), token)
+      assert.notInclude((yield* logged).join(), token)
+    })
+  )
+
+  it.effect("is dropped without a word when one address has had three in an hour, from anywhere", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      const nobody = `${yield* unique("nobody")}@example.com`
+      const asked = [email, nobody].flatMap((one) => [one, one.toUpperCase(), one, one, one])
+      const answers = yield* Effect.forEach(asked, (one) => forgot(one))
+      assert.deepStrictEqual(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 1)
+      const sql = yield* SqlClient
+      for (const one of [email, nobody]) {
+        const jobs = yield* sql`
+          select 1 from outbox where name = ${ForgottenPassword.name} and lower(payload->>'email') = ${one}`
+        assert.lengthOf(jobs, 3)
+      }
+    })
+  )
+
+  it.effect("is answered while no mail can be sent, and mailed about later", () =>
+    Effect.gen(function* () {
+      const { whileFailing } = yield* Mailbox
+      const { email } = yield* account
+      yield* workOffMail
+      const answer = yield* whileFailing(new MailIsUnavailable({ reason: "down" }))(
+        Effect.zipLeft(forgot(email), Effect.sandbox(workOffMail).pipe(Effect.ignore))
+      )
+      assert.strictEqual(answer.status, 200)
+      assert.lengthOf(yield* resetToken(email), 43)
+    })
+  )
+
+  it.effect("is 500 when it cannot be written down, and then nothing is mailed", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      yield* workOffMail
+      assertError(yield* withoutTable("outbox")(forgot(email)), { status: 500, code: "internal" })
+      assert.strictEqual(yield* resetToken(email), "")
+    })
+  )
+
+  it.effect("is mailed about once, however often its job runs", () =>
+    Effect.gen(function* () {
+      const { answer } = yield* PasswordResetMails
+      const { email } = yield* account
+      yield* workOffMail
+      const again = answer("job_1", Email.make(email))
+      yield* Effect.replicateEffect(again, 8, { concurrency: "unbounded" })
+      const token = yield* resetToken(email)
+      yield* again
+      assert.lengthOf(
+        (yield* mailsTo(email)).filter(({ text }) => text.includes("/reset-password")),
+        1
+      )
+      assert.strictEqual((yield* reset(token)).status, 200)
+      yield* again
+      assert.strictEqual(yield* resetToken(email), token)
+    })
+  )
+
+  it.effect("of an account whose address is another by now is not mailed about", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { email, id } = yield* account
+      yield* forgot(email)
+      yield* sql`update users set email = ${`moved-${email}`} where id = ${id}`
+      assert.strictEqual(yield* resetToken(email), "")
+      assert.strictEqual(yield* resetToken(`moved-${email}`), "")
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("A password that is reset", (it) => {
+  it.effect("lets in, the old one does not, and every session ends", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      const cookies = [yield* sessionOf(email, password), yield* sessionOf(email, password)]
+      yield* forgot(email)
+      const answer = yield* reset(yield* resetToken(email))
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(Object.keys(answer.body), ["message"])
+      assert.deepStrictEqual(yield* Effect.forEach(cookies, whoIs), [401, 401])
+      assert.deepStrictEqual([(yield* signIn(email, password)).status, (yield* signIn(email, next)).status], [401, 200])
+    })
+  )
+
+  it.effect("may have six characters, and not be a common one, too short or too long", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      yield* forgot(email)
+      const token = yield* resetToken(email)
+      for (const refused of ["12345", "dragon1".slice(0, 6), "Monkey", "é".repeat(513)])
+        assertError(yield* reset(token, refused), { status: 400, code: "password_refused" })
+      assert.strictEqual((yield* reset(token, "zx81é!")).status, 200)
+      assert.strictEqual((yield* signIn(email, "zx81é!")).status, 200)
+    })
+  )
+
+  it.effect("takes its token once, of 20 at the same moment and afterwards", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      yield* forgot(email)
+      const token = yield* resetToken(email)
+      const tries = Array.from({ length: 20 }, (_, n) => `${next} ${n}`)
+      const answers = yield* Effect.forEach(tries, (given) => reset(token, given), { concurrency: "unbounded" })
+      const winners = answers.flatMap(({ status }, index) => (status === 200 ? [index] : []))
+      assert.lengthOf(winners, 1)
+      for (const answer of answers)
+        if (answer.status !== 200) assertError(answer, { status: 400, code: "invalid_reset_token" })
+      assertError(yield* reset(token), { status: 400, code: "invalid_reset_token" })
+      assert.strictEqual((yield* signIn(email, `${next} ${winners[0]}`)).status, 200)
+    })
+  )
+
+  it.effect("takes the last link only", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      yield* forgot(email)
+      const first = yield* resetToken(email)
+      yield* forgot(email)
+      const second = yield* resetToken(email)
+      assert.notStrictEqual(first, second)
+      assertError(yield* reset(first), { status: 400, code: "invalid_reset_token" })
+      assert.strictEqual((yield* reset(second)).status, 200)
+    })
+  )
+
+  it.effect("takes no token after an hour, and none that is not its own", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { email, id } = yield* account
+      yield* forgot(email)
+      const token = yield* resetToken(email)
+      const [row] = yield* sql`
+        select expires_at > now() + interval '59 minutes' and expires_at <= now() + interval '1 hour' as hourly
+        from mailed_tokens where user_id = ${id} and purpose = 'password-reset'`
+      assert.strictEqual(row?.["hourly"], true)
+      const [stored] = yield* sql`
+        select token_hash from mailed_tokens where user_id = ${id} and purpose = 'password-reset'`
+      for (const wrong of [`${token}x`, token.toLowerCase(), "", "\u0001", String(stored?.["tokenHash"])])
+        assertError(yield* reset(wrong), { status: 400, code: "invalid_reset_token" })
+      yield* sql`update mailed_tokens set expires_at = now() - interval '1 second' where user_id = ${id}`
+      assertError(yield* reset(token), { status: 400, code: "invalid_reset_token" })
+      assert.strictEqual((yield* signIn(email, password)).status, 200)
+    })
+  )
+
+  const otherwise: ReadonlyArray<
+    readonly [
+      string,
+      (of: { email: string; id: UserId }) => Effect.Effect<unknown, unknown, App.WebApp | MailedTokenRepository>
+    ]
+  > = [
+    [
+      "its password is changed by somebody who knows it",
+      ({ email }) =>
+        Effect.gen(function* () {
+          const { web } = yield* App.WebApp
+          const cookie = yield* sessionOf(email, password)
+          const json = { currentPassword: password, newPassword: `${password} 2` }
+          const changed = yield* web({ method: "POST", path: "/api/settings/password", headers: { cookie }, json })
+          assert.strictEqual(changed.status, 200)
+        })
+    ],
+    [
+      "its e-mail is another",
+      ({ email }) =>
+        Effect.gen(function* () {
+          const { web } = yield* App.WebApp
+          const cookie = yield* sessionOf(email, password)
+          const json = { email: `moved-${email}` }
+          assert.strictEqual(
+            (yield* web({ method: "POST", path: "/api/settings", headers: { cookie }, json })).status,
+            200
+          )
+        })
+    ],
+    [
+      "they are forgotten",
+      ({ id }) => Effect.flatMap(MailedTokenRepository, ({ forget }) => forget(id, "password-reset"))
+    ]
+  ]
+  for (const [what, happens] of otherwise)
+    it.effect(`takes no link from before ${what}`, () =>
+      Effect.gen(function* () {
+        const user = yield* account
+        yield* forgot(user.email)
+        const token = yield* resetToken(user.email)
+        yield* happens(user)
+        assertError(yield* reset(token), { status: 400, code: "invalid_reset_token" })
+      })
+    )
+
+  it.effect("makes no session by the old password that outlives it", () =>
+    Effect.gen(function* () {
+      const { email } = yield* account
+      yield* forgot(email)
+      const token = yield* resetToken(email)
+      const [, ...signedIn] = yield* Effect.all(
+        [reset(token), sessionOf(email, password), sessionOf(email, password), sessionOf(email, password)],
+        { concurrency: "unbounded" }
+      )
+      for (const cookie of signedIn) if (cookie !== "") assert.strictEqual(yield* whoIs(cookie), 401)
+    })
+  )
+})
+
+const window = Duration.minutes(30)
+const limits = {
+  "forgot-password": { count: 2, window },
+  "reset-password": { count: 2, window },
+  "forgot-password-account": { count: 100, window }
+}
+
+layer(App.layer({ limits }), { excludeTestServices: true })("Forgotten passwords", (it) => {
+  const assertRefused = (answer: HttpAnswer, limit: string) => {
+    assertError(answer, { status: 429, code: "too_many_requests" })
+    assert.strictEqual(answer.body["limit"], limit)
+    assert.isAtLeast(Number(answer.headers["retry-after"]), 1)
+  }
+
+  it.effect("are counted per address, whatever becomes of them", () =>
+    Effect.gen(function* () {
+      assertError(yield* forgot("nobody", { from: "192.0.2.21" }), { status: 400, code: "invalid_email" })
+      assert.strictEqual((yield* forgot("nobody@example.com", { from: "192.0.2.21" })).status, 200)
+      assertRefused(yield* forgot("nobody@example.com", { from: "192.0.2.21" }), "forgot-password")
+      assertRefused(yield* forgot(undefined, { from: "192.0.2.21" }), "forgot-password")
+      assert.strictEqual((yield* forgot("nobody@example.com", { from: "192.0.2.22" })).status, 200)
+    })
+  )
+
+  it.effect("and tokens that are tried, by the API and the page together", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const from = "192.0.2.23"
+      const json = { token: "none", password: next }
+      const tried = yield* web({ method: "POST", path: "/api/auth/reset-password", json, from })
+      assertError(tried, { status: 400, code: "invalid_reset_token" })
+      const form = { "content-type": "application/x-www-form-urlencoded" }
+      const submit = web({ method: "POST", path: "/reset-password", body: "token=none", headers: form, from })
+      assert.strictEqual((yield* submit).status, 400)
+      const refused = yield* submit
+      assert.strictEqual(refused.status, 429)
+      assert.isAtLeast(Number(refused.headers["retry-after"]), 1)
+      assertRefused(yield* web({ method: "POST", path: "/api/auth/reset-password", json, from }), "reset-password")
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (it) => {
+  const open = (token: string) =>
+    Effect.flatMap(App.WebApp, ({ web }) => web({ method: "GET", path: `/reset-password?token=${token}` }))
+  const submit = (fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
+    Effect.flatMap(App.WebApp, ({ web }) =>
+      web({
+        method: "POST",
+        path: "/reset-password",
+        body: new URLSearchParams(fields).toString(),
+        headers: { "content-type": "application/x-www-form-urlencoded", ...headers }
+      })
+    )
+  const linked = Effect.gen(function* () {
+    const { email } = yield* account
+    yield* forgot(email)
+    return { email, token: yield* resetToken(email) }
+  })
+
+  it.effect("is a form that needs no script, keeps the token to itself and is kept by nobody", () =>
+    Effect.gen(function* () {
+      const { headers, status, text } = yield* open("abc-_1")
+      assert.strictEqual(status, 200)
+      assert.match(headers["content-type"] ?? "", /^text\/html/)
+      assert.strictEqual(headers["referrer-policy"], "no-referrer")
+      assert.strictEqual(headers["cache-control"], "no-store")
+      assert.strictEqual(headers["x-frame-options"], "DENY")
+      assert.match(String(headers["content-security-policy"]), /default-src 'none'.*form-action 'self'/)
+      assert.include(text, '<form method="post" action="/reset-password">')
+      assert.include(text, 'name="token" value="abc-_1"')
+      assert.notMatch(text, /<script|onload=|https?:\/\//)
+    })
+  )
+
+  it.effect("shows what stands in the link as text, whatever it is", () =>
+    Effect.gen(function* () {
+      const { text } = yield* open(encodeURIComponent(`"><script>alert('1')</script>&`))
+      assert.notInclude(text, "<script")
+      assert.include(text, "&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;")
+    })
+  )
+
+  it.effect("says what to do without a token", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      for (const path of ["/reset-password", "/reset-password?token="]) {
+        const { status, text } = yield* web({ method: "GET", path })
+        assert.strictEqual(status, 200)
+        assert.notInclude(text, "<form")
+      }
+    })
+  )
+
+  it.effect("sets the password as a browser sends the form, which does not say where its page is", () =>
+    Effect.gen(function* () {
+      const { email, token } = yield* linked
+      const answer = yield* submit({ token, password: next }, { origin: "null" })
+      assert.deepStrictEqual([answer.status, answer.headers.location], [303, "/login?notice=password_reset"])
+      assert.strictEqual(answer.headers["referrer-policy"], "no-referrer")
+      assert.strictEqual((yield* signIn(email, next)).status, 200)
+    })
+  )
+
+  it.effect("takes nothing from another site's page", () =>
+    Effect.gen(function* () {
+      const { token } = yield* linked
+      const answer = yield* submit({ token, password: next }, { origin: "https://evil.example" })
+      assertError(answer, { status: 403, code: "foreign_origin" })
+    })
+  )
+
+  it.effect("lets try again with another password, and not with a link that is over", () =>
+    Effect.gen(function* () {
+      const { token } = yield* linked
+      const refused = yield* submit({ token, password: "short" })
+      assert.strictEqual(refused.status, 400)
+      assert.include(refused.text, "must have at least 6 characters")
+      assert.include(refused.text, `value="${token}"`)
+      assert.strictEqual((yield* submit({ token, password: next })).status, 303)
+      const over = yield* submit({ token, password: next })
+      assert.strictEqual(over.status, 400)
+      assert.include(over.text, "not valid any more")
+      assert.notInclude(over.text, token)
+      for (const fields of [{}, { token }, { password: next }, { token: "", password: "" }])
+        assert.strictEqual((yield* submit(fields)).status, 400)
+    })
+  )
+})

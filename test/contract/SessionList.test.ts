@@ -1,0 +1,190 @@
+import { SocketClose } from "@berth/api/interaction/AgentSocketFrames"
+import { assert, layer } from "@effect/vitest"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Schema } from "effect"
+import { createHash } from "node:crypto"
+import { unique } from "../support/Samples.ts"
+import { connect } from "../support/SocketClient.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { ownerWithAgent } from "./Scene.ts"
+
+const password = "correct horse battery"
+
+const account = Effect.gen(function* () {
+  const { web } = yield* App.WebApp
+  const email = `${yield* unique("member")}@example.com`
+  yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  return email
+})
+
+interface Client {
+  readonly from: string
+  readonly userAgent?: string
+}
+
+/** Signs in as a client would; the value of the header `Cookie`. */
+const signIn = (email: string, { from, userAgent }: Client) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.WebApp
+    const answer = yield* web({
+      method: "POST",
+      path: "/api/auth/callback/credentials",
+      json: { email, password },
+      from,
+      headers: userAgent === undefined ? {} : { "user-agent": userAgent }
+    })
+    assert.strictEqual(answer.status, 200, answer.text)
+    return String(answer.headers["set-cookie"]).split(";")[0] ?? ""
+  })
+
+const Listed = Schema.Struct({
+  sessions: Schema.Array(
+    Schema.Struct({
+      id: Schema.String,
+      createdAt: Schema.DateTimeUtc,
+      lastSeenAt: Schema.DateTimeUtc,
+      userAgent: Schema.NullOr(Schema.String),
+      address: Schema.NullOr(Schema.String),
+      current: Schema.Boolean
+    })
+  )
+})
+
+const list = (cookie: string) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.WebApp
+    const answer = yield* web({ method: "GET", path: "/api/auth/sessions", headers: { cookie } })
+    assert.strictEqual(answer.status, 200, answer.text)
+    return (yield* Schema.decodeUnknown(Listed)(answer.body)).sessions
+  })
+
+const idOf = (cookie: string) =>
+  Effect.map(list(cookie), (sessions) => sessions.find(({ current }) => current)?.id ?? assert.fail("no current one"))
+
+const revoke = (cookie: string, id: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    web({ method: "DELETE", path: `/api/auth/sessions/${id}`, headers: { cookie } })
+  )
+
+const statusOf = (cookie: string) =>
+  Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
+  )
+
+layer(App.layer(), { excludeTestServices: true })("The list of a user's sessions", (it) => {
+  it.effect("says since when, by what and from which network, the newest first, and which one asks", () =>
+    Effect.gen(function* () {
+      const email = yield* account
+      const before = yield* DateTime.now
+      const first = yield* signIn(email, { from: "203.0.113.77", userAgent: "Browser/1.0 (Desk)" })
+      const second = yield* signIn(email, { from: "2001:db8:1:2:3:4:5:6", userAgent: "x".repeat(300) })
+      yield* signIn(email, { from: "198.51.100.9" })
+      const sessions = yield* list(first)
+      assert.deepStrictEqual(
+        sessions.map(({ address, current, userAgent }) => ({ address, current, userAgent })),
+        [
+          { address: "198.51.100.0/24", current: false, userAgent: null },
+          { address: "2001:db8:1:2::/64", current: false, userAgent: "x".repeat(256) },
+          { address: "203.0.113.0/24", current: true, userAgent: "Browser/1.0 (Desk)" }
+        ]
+      )
+      for (const { createdAt, lastSeenAt } of sessions) {
+        assert.isTrue(DateTime.greaterThanOrEqualTo(createdAt, before))
+        assert.isTrue(DateTime.greaterThanOrEqualTo(lastSeenAt, createdAt))
+      }
+      assert.deepStrictEqual(
+        (yield* list(second)).map(({ current }) => current),
+        [false, true, false]
+      )
+    })
+  )
+
+  it.effect("shows neither tokens nor what is stored of them, nor a whole address", () =>
+    Effect.gen(function* () {
+      const { logged, web } = yield* App.WebApp
+      const email = yield* account
+      const cookie = yield* signIn(email, { from: "203.0.113.78" })
+      const token = cookie.split("=")[1] ?? ""
+      const { text } = yield* web({ method: "GET", path: "/api/auth/sessions", headers: { cookie } })
+      const hash = createHash("sha256").update(token).digest("hex")
+      for (const secret of [token, hash, "203.0.113.78"]) assert.notInclude(text, secret)
+      for (const secret of [token, hash]) assert.notInclude((yield* logged).join("\n"), secret)
+      const sql = yield* SqlClient
+      const rows = yield* sql`select * from sessions where token_hash = ${hash}`
+      assert.strictEqual(rows.length, 1)
+      assert.notInclude(JSON.stringify(rows), "203.0.113.78")
+    })
+  )
+
+  it.effect("tells when each was used last, and leaves out those that have ended", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const email = yield* account
+      const used = yield* signIn(email, { from: "203.0.113.1" })
+      const expired = yield* signIn(email, { from: "203.0.113.2" })
+      const [usedId, expiredId] = [yield* idOf(used), yield* idOf(expired)]
+      yield* sql`
+        update sessions set last_seen_at = now() - interval '1 day', expires_at = now() + interval '29 days'
+        where id = ${usedId}`
+      yield* sql`update sessions set expires_at = now() where id = ${expiredId}`
+      const before = yield* DateTime.now
+      yield* statusOf(used)
+      const sessions = yield* list(used)
+      assert.deepStrictEqual(
+        sessions.map(({ id }) => id),
+        [usedId]
+      )
+      assert.isTrue(sessions.every(({ lastSeenAt }) => DateTime.greaterThanOrEqualTo(lastSeenAt, before)))
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("A session that is revoked", (it) => {
+  it.effect("is nobody's from the next request on, and the others go on", () =>
+    Effect.gen(function* () {
+      const email = yield* account
+      const [here, lost, other] = [
+        yield* signIn(email, { from: "203.0.113.1" }),
+        yield* signIn(email, { from: "203.0.113.2" }),
+        yield* signIn(email, { from: "203.0.113.3" })
+      ]
+      const id = yield* idOf(lost)
+      const answer = yield* revoke(here, id)
+      assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
+      assert.notProperty(answer.headers, "set-cookie")
+      assert.deepStrictEqual([yield* statusOf(here), yield* statusOf(lost), yield* statusOf(other)], [200, 401, 200])
+      assert.notInclude(
+        (yield* list(here)).map((session) => session.id),
+        id
+      )
+      assertError(yield* revoke(here, id), { status: 404, code: "sign_in_session_not_found" })
+    })
+  )
+
+  it.effect("signs out when it is the one that asks", () =>
+    Effect.gen(function* () {
+      const { cookieName } = yield* App.WebApp
+      const email = yield* account
+      const here = yield* signIn(email, { from: "203.0.113.1" })
+      const answer = yield* revoke(here, yield* idOf(here))
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(answer.headers["set-cookie"], [
+        `${cookieName}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`
+      ])
+      assert.strictEqual(yield* statusOf(here), 401)
+    })
+  )
+
+  it.effect("is closed to the socket that was opened with it", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const elsewhere = yield* App.signIn(owner.user)
+      const { appUrl } = yield* App.WebApp
+      const path = `/agents/${owner.agent.id}/ws`
+      const socket = yield* connect({ host: appUrl.host, path, headers: { cookie: owner.cookie } })
+      yield* revoke(elsewhere.cookie, yield* idOf(owner.cookie))
+      assert.strictEqual((yield* Effect.timeout(socket.closed, "30 seconds")).code, SocketClose.unauthorized)
+    }).pipe(Effect.scoped)
+  )
+})

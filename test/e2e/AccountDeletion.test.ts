@@ -1,0 +1,172 @@
+import { SqlClient } from "@effect/sql/SqlClient"
+import type { UserId } from "@berth/domain/accounts/User"
+import { isAlive } from "@berth/infra/process/RunningProcess"
+import { expect, layer } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer, Option, Stream } from "effect"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { freshDatabase } from "../support/Databases.ts"
+import { cellPid, cellProcesses } from "./Cells.ts"
+import { type Berth, startBerth, until } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { type Newcomer, newcomer, visit } from "./Visitor.ts"
+
+class Service extends Context.Tag("@berth/test/AccountDeletionService")<Service, { readonly berth: Berth }>() {}
+
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const databaseUrl = yield* freshDatabase
+    const berth = yield* startBerth({
+      databaseUrl,
+      environment: {
+        LIMIT_REGISTER: "1000/1h",
+        LIMIT_SIGN_IN: "1000/1h",
+        DRAIN_SECONDS: "2",
+        // Nothing listens there: no test asks the world for its models.
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
+      }
+    })
+    return Layer.merge(Layer.succeed(Service, { berth }), Records.layer(databaseUrl))
+  })
+)
+
+/** Someone whose agent is up, and who has talked to it. */
+const settled = Effect.gen(function* () {
+  const { berth } = yield* Service
+  const person = yield* newcomer(berth.webUrl)
+  yield* Records.subscribe(person.userId, "pro")
+  const { id } = yield* person.provision("Ada")
+  yield* person.untilRunning(id)
+  yield* person.chat("Hello")
+  return { ...person, agentId: id }
+})
+
+const kill = (pid: number) => Effect.sync(() => process.kill(pid, "SIGKILL"))
+
+/** Kills programs of the supervisor and waits until others are in their place, but not until those are ready. */
+const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
+  Effect.gen(function* () {
+    const { berth } = yield* Service
+    const before = yield* berth.pids
+    yield* Effect.forEach(names, (name) => kill(before[name]))
+    yield* until(
+      Effect.map(berth.pids, (now) => names.every((name) => now[name] !== before[name] && isAlive(now[name])))
+    )
+  })
+
+const directoryOf = (userId: UserId) =>
+  Effect.map(Service, ({ berth }) => join(berth.place.dataDirectory, "instances", userId))
+
+/** Neither a process nor a file is left of a cell. */
+const untilCleared = (userId: UserId) =>
+  Effect.gen(function* () {
+    const directory = yield* directoryOf(userId)
+    yield* until(Effect.sync(() => !existsSync(directory)))
+    yield* until(Effect.map(cellProcesses(userId), (pids) => pids.length === 0))
+  })
+
+/** Rows of any table that say that they are the user's. */
+const rowsOf = (userId: UserId) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const columns = yield* sql<{ table: string; column: string }>`
+      select table_name as table, column_name as column from information_schema.columns
+      where table_schema = 'public' and (column_name in ('user_id', 'owner_id') or (table_name, column_name) = ('users', 'id'))`
+    const found = yield* Effect.forEach(columns, ({ column, table }) =>
+      Effect.map(sql`select from ${sql(table)} where ${sql(column)} = ${userId}`, (rows) =>
+        rows.map(() => `${table}.${column}`)
+      )
+    )
+    return found.flat()
+  })
+
+const expectGone = (person: Newcomer) =>
+  Effect.gen(function* () {
+    const { berth } = yield* Service
+    yield* untilCleared(person.userId)
+    expect(yield* rowsOf(person.userId)).toEqual([])
+    expect((yield* person.raw("GET", "/api/settings")).status).toBe(401)
+    // The address is anybody's.
+    const next = yield* newcomer(berth.webUrl, "next", person.account)
+    expect(next.userId).not.toBe(person.userId)
+    expect((yield* next.raw("GET", "/api/agents")).body).toMatchObject({ count: 0 })
+  })
+
+const deletion = (person: Newcomer) =>
+  person.raw("DELETE", "/api/settings", { body: { password: person.account.password } })
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("an account that is deleted", (it) => {
+  it.effect(
+    "is gone with its cell, its files and its streams, and nobody else notices",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const [person, other] = yield* Effect.all([settled, settled], { concurrency: "unbounded" })
+      const elsewhere = yield* visit(berth.webUrl)
+      yield* elsewhere.signIn(person.account)
+      const pid = Option.getOrThrow(yield* cellPid(berth.place.dataDirectory, person.userId))
+      const streaming = yield* Effect.fork(
+        Effect.exit(Stream.runCollect(person.events("/api/agent", { message: "Tell me a long story" })))
+      )
+      expect(yield* deletion(person)).toMatchObject({ status: 200, body: { success: true } })
+      expect((yield* elsewhere.raw("GET", "/api/settings")).status).toBe(401)
+      expect(Exit.isInterrupted(yield* Fiber.join(streaming))).toBe(false)
+      yield* expectGone(person)
+      expect(isAlive(pid)).toBe(false)
+      expect((yield* other.chat("Still there?")).reply).toContain("Still there?")
+      const sql = yield* SqlClient
+      // What was paid for is still on the books, balanced.
+      const [books] = yield* sql<{ units: number; entries: number }>`
+        select sum(units)::int as units, count(*)::int as entries from ledger_entries where former_user is not null`
+      expect(books?.units).toBe(0)
+      expect(books?.entries).toBeGreaterThan(0)
+    })
+  )
+
+  it.effect(
+    "goes although server and worker are killed as soon as that is promised",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const person = yield* settled
+      expect((yield* deletion(person)).status).toBe(200)
+      yield* killPrograms("server", "worker")
+      yield* berth.ready
+      yield* expectGone(person)
+    })
+  )
+
+  it.effect(
+    "is gone or is there, whole, when they are killed while it is asked for",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const people = yield* Effect.all([settled, settled, settled], { concurrency: "unbounded" })
+      const asking = yield* Effect.forEach(people, (person) => Effect.fork(Effect.exit(deletion(person))))
+      const promisedTo = (userId: UserId) =>
+        Effect.flatMap(SqlClient, (sql) =>
+          Effect.map(
+            sql`select from outbox where name = 'remove-account' and payload ->> 'userId' = ${userId}`,
+            (rows) => rows.length > 0
+          )
+        )
+      // As soon as it is promised to one of them.
+      yield* until(
+        Effect.map(
+          Effect.forEach(people, ({ userId }) => promisedTo(userId)),
+          (all) => all.some(Boolean)
+        )
+      )
+      yield* killPrograms("server", "worker")
+      yield* Effect.forEach(asking, Fiber.join)
+      yield* berth.ready
+      yield* Effect.forEach(
+        people,
+        (person) =>
+          Effect.gen(function* () {
+            if (yield* promisedTo(person.userId)) return yield* expectGone(person)
+            yield* person.untilRunning(person.agentId)
+            expect((yield* person.chat("Still there?")).reply).toContain("Still there?")
+          }),
+        { concurrency: "unbounded" }
+      )
+    })
+  )
+})

@@ -1,0 +1,125 @@
+import { isAlive } from "@berth/infra/process/RunningProcess"
+import { expect, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { browsers } from "../support/Browsers.ts"
+import { freshDatabase } from "../support/Databases.ts"
+import { type ReadMail, readMail, tokenIn } from "../support/MailText.ts"
+import { type SmtpInbox, smtpInbox } from "../support/SmtpInbox.ts"
+import { type Berth, startBerth, until } from "./Programs.ts"
+import { newAccount, visit } from "./Visitor.ts"
+
+class Service extends Context.Tag("@berth/test/MailService")<
+  Service,
+  { readonly berth: Berth; readonly inbox: SmtpInbox }
+>() {}
+
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const databaseUrl = yield* freshDatabase
+    const inbox = yield* smtpInbox({ login: { user: "berth", password: "hunter2", withoutTls: true } })
+    const berth = yield* startBerth({
+      databaseUrl,
+      environment: {
+        SMTP_URL: `smtp://berth:hunter2@127.0.0.1:${inbox.port}`,
+        MAIL_FROM: "Berth <no-reply@berth.example>",
+        BOT_DETECTION: "heuristic",
+        LOG_LEVEL: "debug",
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
+      }
+    })
+    return Layer.succeed(Service, { berth, inbox })
+  })
+)
+
+const headers = browsers["Firefox on Linux"]
+
+/** The mails to an address whose text matches, by their Message-IDs: the same one may have come twice. */
+const arrived = (inbox: SmtpInbox, email: string, text: RegExp) =>
+  Effect.map(inbox.received, (mails) => {
+    const read = mails.filter(({ to }) => to.includes(email)).map(({ source }) => readMail(source))
+    return new Map(
+      read
+        .filter((mail) => text.test(mail.text))
+        .map((mail): readonly [string, ReadMail] => [mail.headers.get("message-id") ?? "", mail])
+    )
+  })
+
+const theOne = (inbox: SmtpInbox, email: string, text: RegExp) =>
+  Effect.gen(function* () {
+    yield* until(Effect.map(arrived(inbox, email, text), ({ size }) => size > 0))
+    const mails = [...(yield* arrived(inbox, email, text)).values()]
+    expect(mails).toHaveLength(1)
+    return mails[0]?.text ?? ""
+  })
+
+layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (it) => {
+  it.effect(
+    "outlives a server that is away and a worker that is killed, and its links do what they say",
+    Effect.fn(function* () {
+      const { berth, inbox } = yield* Service
+      const visitor = yield* visit(berth.webUrl)
+      const account = newAccount("forgetful")
+      expect(yield* visitor.raw("POST", "/api/register", { body: account })).toMatchObject({
+        status: 403,
+        body: { code: "bot_blocked" }
+      })
+
+      yield* inbox.turnAway(true)
+      expect(yield* visitor.raw("POST", "/api/register", { body: account, headers })).toMatchObject({ status: 200 })
+      const forgotten = { body: { email: account.email }, headers }
+      expect(yield* visitor.raw("POST", "/api/auth/forgot-password", forgotten)).toMatchObject({ status: 200 })
+      yield* until(Effect.map(berth.logs, (logs) => logs.includes("Mail cannot be sent for now")))
+      const { worker } = yield* berth.pids
+      process.kill(worker, "SIGKILL")
+      yield* until(Effect.sync(() => !isAlive(worker)))
+      yield* inbox.turnAway(false)
+
+      const confirmation = tokenIn(yield* theOne(inbox, account.email, /verify-email/), "/api/auth/verify-email")
+      const link = tokenIn(yield* theOne(inbox, account.email, /reset-password/), "/reset-password")
+      const confirmed = yield* Effect.promise(() =>
+        fetch(`${berth.webUrl}/api/auth/verify-email?token=${confirmation}`, { redirect: "manual" })
+      )
+      expect([confirmed.status, confirmed.headers.get("location")]).toEqual([302, "/login?notice=email_verified"])
+
+      const page = yield* visitor.raw("GET", `/reset-password?token=${link}`)
+      expect(page).toMatchObject({ status: 200, headers: { "referrer-policy": "no-referrer" } })
+      const submitted = yield* Effect.promise(() =>
+        fetch(`${berth.webUrl}/reset-password`, {
+          method: "POST",
+          redirect: "manual",
+          headers: { origin: "null" },
+          body: new URLSearchParams({ token: link, password: "another battery" })
+        })
+      )
+      expect([submitted.status, submitted.headers.get("location")]).toEqual([303, "/login?notice=password_reset"])
+      yield* visitor.signIn({ ...account, password: "another battery" })
+      expect(yield* visitor.raw("POST", "/api/auth/callback/credentials", { body: account })).toMatchObject({
+        status: 401
+      })
+      const logs = yield* berth.logs
+      for (const secret of ["hunter2", confirmation, link]) expect(logs).not.toContain(secret)
+    })
+  )
+})
+
+layer(Layer.empty, { timeout: "180 seconds", excludeTestServices: true })("mail without a server", (it) => {
+  it.scoped(
+    "lies in files",
+    Effect.fn(function* () {
+      const berth = yield* startBerth({ databaseUrl: yield* freshDatabase })
+      const visitor = yield* visit(berth.webUrl)
+      const account = newAccount("reader")
+      yield* visitor.register(account)
+      const directory = join(berth.place.dataDirectory, "mail")
+      const files = Effect.promise(() => readdir(directory).catch(() => []))
+      yield* until(Effect.map(files, (names) => names.some((name) => name.endsWith(".eml"))))
+      const [file = ""] = (yield* files).filter((name) => name.endsWith(".eml"))
+      const { headers: head, text } = readMail(yield* Effect.promise(() => readFile(join(directory, file), "utf8")))
+      expect(head.get("to")).toBe(account.email)
+      expect(head.get("from")).toBe("Berth <no-reply@localhost>")
+      expect(text).toContain(`http://localhost:${berth.place.port}/api/auth/verify-email?token=`)
+    })
+  )
+})

@@ -1,0 +1,36 @@
+/** What stands in a mail as it went over the wire: its headers, unfolded, and its text, decoded. */
+export interface ReadMail {
+  readonly headers: ReadonlyMap<string, string>
+  /** The names of the headers in order, as often as they come. */
+  readonly names: ReadonlyArray<string>
+  readonly text: string
+}
+
+const decodeBody = (body: string, encoding: string): string => {
+  if (encoding === "base64") return Buffer.from(body, "base64").toString("utf8")
+  if (encoding !== "quoted-printable") return body
+  const bytes = body
+    .replace(/=\r?\n/g, "")
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, "latin1").toString("utf8")
+}
+
+/** Reads a mail of one part. */
+export const readMail = (source: string): ReadMail => {
+  const end = source.search(/\r?\n\r?\n/)
+  const head = source.slice(0, end).replace(/\r?\n[ \t]+/g, " ")
+  const lines = head.split(/\r?\n/).map((line): readonly [string, string] => {
+    const colon = line.indexOf(":")
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+  })
+  const headers = new Map(lines)
+  const body = source.slice(end).replace(/^\r?\n\r?\n/, "")
+  const text = decodeBody(body, (headers.get("content-transfer-encoding") ?? "").toLowerCase())
+  return { headers, names: lines.map(([name]) => name), text: text.replaceAll("\r\n", "\n") }
+}
+
+/** The token in the first link of a text that leads to a path. */
+export const tokenIn = (text: string, path: string): string => {
+  const found = new RegExp(`${path.replaceAll("/", "\\/")}\\?token=([A-Za-z0-9_-]+)`).exec(text)
+  return found?.[1] ?? ""
+}
