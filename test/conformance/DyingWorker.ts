@@ -10,7 +10,7 @@ const queue = Effect.gen(function* () {
   const url = yield* Config.redacted("QUEUE_URL")
   const namespace = yield* Config.string("QUEUE_NAMESPACE")
   const store = yield* Config.literal("PostgreSQL", "Redis")("QUEUE_STORE")
-  const timing = { lockDuration: "1 second", stalledInterval: "300 millis" } as const
+  const timing = { lockDuration: "5 seconds", stalledInterval: "1 second" } as const
   return store === "Redis"
     ? RedisJobQueue.layer({ url, prefix: namespace, ...timing })
     : PostgresJobQueue.layer({ url, schema: namespace, ...timing })

@@ -326,7 +326,7 @@ const conforms = (place: Effect.Effect<Place, never, Scope.Scope>) => () => {
           QUEUE_URL: Redacted.value(here.url),
           QUEUE_NAMESPACE: here.namespace
         }
-        const timing = { lockDuration: "1 second", stalledInterval: "300 millis" } as const
+        const timing = { lockDuration: "5 seconds", stalledInterval: "1 second" } as const
         const provide = yield* open(here, { ...timing, maxStalledCount: 1 })
         yield* Effect.gen(function* () {
           const queue = yield* JobQueue

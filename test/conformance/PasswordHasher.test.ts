@@ -1,21 +1,17 @@
 import { PasswordHasher } from "@berth/domain/accounts/Password"
 import * as Argon2PasswordHasher from "@berth/infra/crypto/PasswordHasher"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Redacted } from "effect"
+import { Duration, Effect, Fiber, Redacted } from "effect"
+import { processorTimed } from "../support/ProcessorTime.ts"
 
 const hasher = Argon2PasswordHasher.layer({ maxConcurrent: 2 })
 const password = Redacted.make("correct horse \u0000 battery 🐴")
 
-/** Processor time, all threads together, in microseconds: unlike the time on the clock it does not depend on who else is running. */
-const cost = <A>(work: Effect.Effect<A>) =>
-  Effect.gen(function* () {
-    const before = process.cpuUsage()
-    yield* work
-    const { system, user } = process.cpuUsage(before)
-    return system + user
-  })
+/** In milliseconds of a processor. */
 const least = <A>(work: Effect.Effect<A>) =>
-  Effect.map(Effect.replicateEffect(cost(work), 7), (runs) => Math.min(...runs))
+  Effect.map(Effect.replicateEffect(processorTimed(work), 7), (runs) =>
+    Math.min(...runs.map(([took]) => Duration.toMillis(took)))
+  )
 
 describe("PasswordHasher", () => {
   it.live("verifies the password it hashed and no other", () =>

@@ -5,7 +5,20 @@ import { ConversationRepository } from "@berth/domain/interaction/ConversationRe
 import { SocketLimits } from "@berth/server/interaction/SocketLimits"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it as test, layer } from "@effect/vitest"
-import { Array, Deferred, Duration, Effect, Exit, Fiber, Layer, Redacted, Scope, Stream, Tracer } from "effect"
+import {
+  Array,
+  Deferred,
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Redacted,
+  Schedule,
+  Scope,
+  Stream,
+  Tracer
+} from "effect"
 import { connect as netConnect } from "node:net"
 import { eventually } from "../conformance/Eventually.ts"
 import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
@@ -438,7 +451,7 @@ const strict = (changes: Partial<typeof SocketLimits.Service>) =>
     )
   )
 
-layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.millis(200) }), {
+layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.seconds(3) }), {
   excludeTestServices: true
 })("A socket with little to spend", (it) => {
   it.scoped("is one of so many of a user; another one is 429 until one is closed", () =>
@@ -452,7 +465,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.milli
       yield* socketOf(other)
       first.ws.close()
       yield* first.closed
-      yield* Effect.retry(Effect.scoped(socketOf(owner)), { times: 100 })
+      yield* Effect.retry(Effect.scoped(socketOf(owner)), { times: 600, schedule: Schedule.spaced("50 millis") })
     })
   )
 

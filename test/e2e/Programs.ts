@@ -74,7 +74,9 @@ beforeEach(({ onTestFailed, task }) => {
   onTestFailed(() => {
     // Programs of tests that are over have no part in this one, but what ended a moment ago may.
     for (const [name, logs] of said.slice(-4))
-      console.error(`"${task.name}" failed; ${name} said last:\n${logs().split("\n").slice(-lastWords).join("\n")}`)
+      process.stderr.write(
+        `"${task.name}" failed; ${name} said last:\n${logs().split("\n").slice(-lastWords).join("\n")}\n`
+      )
   })
 })
 

@@ -1,5 +1,10 @@
 import { bindable } from "@berth/infra/net/FreePort"
-import { Effect } from "effect"
+import { Effect, Random } from "effect"
 
-/** A TCP port that is free on the loopback address now. */
-export const freePort: Effect.Effect<number> = Effect.orDie(Effect.flatten(bindable(0, "127.0.0.1")))
+/**
+ * A TCP port that is free on the loopback address now, and not one that the system gives to whoever asks for any, or connects
+ * somewhere: whoever is to listen there may take a while to start.
+ */
+export const freePort: Effect.Effect<number> = Effect.flatMap(Random.nextIntBetween(10_000, 32_000), (port) =>
+  bindable(port, "127.0.0.1")
+).pipe(Effect.flatten, Effect.retry({ times: 100 }), Effect.orDie)

@@ -51,7 +51,7 @@ export const startRedis = (directory: string) =>
         (up) => up && server.exitCode === null,
         () => new Error("redis-server does not answer")
       ),
-      Effect.retry({ times: 200, schedule: Schedule.spaced("25 millis") }),
+      Effect.retry({ times: 2400, schedule: Schedule.spaced("25 millis") }),
       Effect.orDie
     )
     return `redis://127.0.0.1:${port}`

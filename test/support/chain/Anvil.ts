@@ -40,7 +40,7 @@ export const anvil: Effect.Effect<string, never, Scope.Scope> = Effect.gen(funct
       ({ body }) => body["result"] === "0x2105" && !ended(child),
       () => new Error("anvil does not answer")
     ),
-    Effect.retry({ times: 200, schedule: Schedule.spaced("25 millis") }),
+    Effect.retry({ times: 2400, schedule: Schedule.spaced("25 millis") }),
     Effect.orDie
   )
   return url

@@ -13,7 +13,7 @@ import { storableJson, storableText } from "./Storable.ts"
 
 const channel = "berth_outbox"
 // A notification is only an accelerator: one that is lost delays a job by this much.
-const atMost = Duration.seconds(1)
+const usualPatience = Duration.seconds(1)
 // Long enough to look up what became of yesterday's job.
 const kept = Duration.days(1)
 
@@ -26,42 +26,43 @@ const currentTrace: Effect.Effect<TraceParent | null> = Effect.currentSpan.pipe(
   Effect.catchTag("NoSuchElementException", () => Effect.succeed(null))
 )
 
-const make = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  const pg = yield* PgClient
-  const ids = yield* IdGenerator
-  const scope = yield* Effect.scope
-  const appended = yield* Effect.makeLatch(false)
+const make = (patience: Duration.DurationInput) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const pg = yield* PgClient
+    const ids = yield* IdGenerator
+    const scope = yield* Effect.scope
+    const appended = yield* Effect.makeLatch(false)
 
-  const listen = Effect.scoped(
-    Effect.gen(function* () {
-      const connection = yield* connect("outbox")
-      connection.client.on("notification", () => appended.unsafeOpen())
-      yield* connection.query(`listen ${channel}`)
-      // Whatever came before, came unheard.
-      yield* appended.open
-      return yield* connection.lost
-    })
-  ).pipe(
-    Effect.tapError((error) =>
-      Effect.logWarning("The outbox listens no longer and connects again").pipe(
-        Effect.annotateLogs({ code: codeOf(error.cause) ?? "none" })
-      )
-    ),
-    Effect.retry(Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("2 seconds")))),
-    Effect.provideService(PgClient, pg)
-  )
-  // Only who waits needs the connection.
-  const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
+    const listen = Effect.scoped(
+      Effect.gen(function* () {
+        const connection = yield* connect("outbox")
+        connection.client.on("notification", () => appended.unsafeOpen())
+        yield* connection.query(`listen ${channel}`)
+        // Whatever came before, came unheard.
+        yield* appended.open
+        return yield* connection.lost
+      })
+    ).pipe(
+      Effect.tapError((error) =>
+        Effect.logWarning("The outbox listens no longer and connects again").pipe(
+          Effect.annotateLogs({ code: codeOf(error.cause) ?? "none" })
+        )
+      ),
+      Effect.retry(Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("2 seconds")))),
+      Effect.provideService(PgClient, pg)
+    )
+    // Only who waits needs the connection.
+    const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
 
-  const interval = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
+    const interval = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
 
-  /**
-   * The entries whose turn it is. Lane by lane, each read by its index no further than it has room: an owner with a hundred
-   * thousand entries costs no more than one with four. More than the limit is looked at, since another relay may hold the first.
-   */
-  const next = (limit: number) =>
-    sql`
+    /**
+     * The entries whose turn it is. Lane by lane, each read by its index no further than it has room: an owner with a hundred
+     * thousand entries costs no more than one with four. More than the limit is looked at, since another relay may hold the first.
+     */
+    const next = (limit: number) =>
+      sql`
       with recursive lanes as (
         (select lane from outbox where published_at is null order by lane limit 1)
         union all
@@ -84,71 +85,78 @@ const make = Effect.gen(function* () {
       select outbox.id, queue, name, payload, trace from outbox join turns on turns.id = outbox.id
       where published_at is null
       order by turns.failures, turns.turn, turns.position limit ${limit} for update of outbox skip locked`.pipe(
-      all(OutboxEntry)
-    )
+        all(OutboxEntry)
+      )
 
-  return Outbox.of({
-    append: Effect.fn("Outbox.append")(function* <A, I>(kind: JobKind<A, I>, payload: A, owner?: UserId) {
-      const id = yield* ids.next("job")
-      const entry = {
-        id,
-        // What nobody owns has a lane of its own.
-        lane: `${kind.queue} ${owner ?? id}`,
-        queue: kind.queue,
-        name: kind.name,
-        payload: storableJson(yield* Effect.orDie(Schema.encode(kind.payload)(payload))),
-        trace: yield* Effect.map(currentTrace, (trace) => (trace === null ? null : JSON.stringify(trace))),
-        createdAt: DateTime.toDate(yield* DateTime.now)
-      }
-      yield* sql`
+    return Outbox.of({
+      append: Effect.fn("Outbox.append")(function* <A, I>(kind: JobKind<A, I>, payload: A, owner?: UserId) {
+        const id = yield* ids.next("job")
+        const entry = {
+          id,
+          // What nobody owns has a lane of its own.
+          lane: `${kind.queue} ${owner ?? id}`,
+          queue: kind.queue,
+          name: kind.name,
+          payload: storableJson(yield* Effect.orDie(Schema.encode(kind.payload)(payload))),
+          trace: yield* Effect.map(currentTrace, (trace) => (trace === null ? null : JSON.stringify(trace))),
+          createdAt: DateTime.toDate(yield* DateTime.now)
+        }
+        yield* sql`
         with appended as (insert into outbox ${sql.insert(entry)} returning 1)
         select pg_notify(${channel}, '') from appended`.pipe(Effect.orDie)
-    }),
-    relay: Effect.fn("Outbox.relay")(function* <E, R>(
-      limit: number,
-      publish: (entry: OutboxEntry) => Effect.Effect<void, E, R>
-    ) {
-      const { published, failure } = yield* sql
-        .withTransaction(
-          Effect.gen(function* () {
-            const entries = yield* next(limit)
-            const done: Array<string> = []
-            let failure: Option.Option<{ readonly id: string; readonly cause: Cause.Cause<E> }> = Option.none()
-            for (const entry of entries) {
-              const exit = yield* Effect.exit(publish(entry))
-              if (Exit.isFailure(exit)) {
-                failure = Option.some({ id: entry.id, cause: exit.cause })
-                break
+      }),
+      relay: Effect.fn("Outbox.relay")(function* <E, R>(
+        limit: number,
+        publish: (entry: OutboxEntry) => Effect.Effect<void, E, R>
+      ) {
+        const { published, failure } = yield* sql
+          .withTransaction(
+            Effect.gen(function* () {
+              const entries = yield* next(limit)
+              const done: Array<string> = []
+              let failure: Option.Option<{ readonly id: string; readonly cause: Cause.Cause<E> }> = Option.none()
+              for (const entry of entries) {
+                const exit = yield* Effect.exit(publish(entry))
+                if (Exit.isFailure(exit)) {
+                  failure = Option.some({ id: entry.id, cause: exit.cause })
+                  break
+                }
+                done.push(entry.id)
               }
-              done.push(entry.id)
-            }
-            if (Array.isNonEmptyArray(done))
-              yield* sql`update outbox set published_at = now() where ${sql.in("id", done)}`
-            if (Option.isSome(failure))
-              yield* sql`update outbox set failures = failures + 1 where id = ${failure.value.id}`
-            return { published: done.length, failure }
-          })
-        )
-        .pipe(Effect.catchIf((error): error is SqlError => error instanceof SqlError, Effect.die))
-      if (Option.isSome(failure)) return yield* Effect.failCause(failure.value.cause)
-      return published
-    }),
-    settle: Effect.fn("Outbox.settle")(function* (id: string) {
-      yield* sql`
+              if (Array.isNonEmptyArray(done))
+                yield* sql`update outbox set published_at = now() where ${sql.in("id", done)}`
+              if (Option.isSome(failure))
+                yield* sql`update outbox set failures = failures + 1 where id = ${failure.value.id}`
+              return { published: done.length, failure }
+            })
+          )
+          .pipe(Effect.catchIf((error): error is SqlError => error instanceof SqlError, Effect.die))
+        if (Option.isSome(failure)) return yield* Effect.failCause(failure.value.cause)
+        return published
+      }),
+      settle: Effect.fn("Outbox.settle")(function* (id: string) {
+        yield* sql`
         with settled as (
           update outbox set settled_at = now() where id = ${storableText(id)} and settled_at is null returning 1
         )
         select pg_notify(${channel}, '') from settled`.pipe(Effect.orDie)
-    }),
-    awaitAppended: Effect.zipRight(
-      listening,
-      appended.await.pipe(Effect.zipRight(appended.close), Effect.timeoutOption(atMost), Effect.asVoid)
-    ).pipe(Effect.withSpan("Outbox.awaitAppended")),
-    prune: affected(sql`delete from outbox where published_at < now() - ${interval(kept)}`).pipe(
-      Effect.orDie,
-      Effect.withSpan("Outbox.prune")
-    )
+      }),
+      awaitAppended: Effect.zipRight(
+        listening,
+        appended.await.pipe(Effect.zipRight(appended.close), Effect.timeoutOption(patience), Effect.asVoid)
+      ).pipe(Effect.withSpan("Outbox.awaitAppended")),
+      prune: affected(sql`delete from outbox where published_at < now() - ${interval(kept)}`).pipe(
+        Effect.orDie,
+        Effect.withSpan("Outbox.prune")
+      )
+    })
   })
-})
 
-export const layer: Layer.Layer<Outbox, never, PgClient | SqlClient | IdGenerator> = Layer.scoped(Outbox, make)
+/** Who waits for an entry looks after this time at the latest, whether he has heard of one or not. */
+export const layerWith = (options: {
+  readonly patience: Duration.DurationInput
+}): Layer.Layer<Outbox, never, PgClient | SqlClient | IdGenerator> => Layer.scoped(Outbox, make(options.patience))
+
+export const layer: Layer.Layer<Outbox, never, PgClient | SqlClient | IdGenerator> = layerWith({
+  patience: usualPatience
+})

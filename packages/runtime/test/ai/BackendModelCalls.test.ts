@@ -24,8 +24,8 @@ const outcome = (script: (call: ModelCall) => void, url?: string) =>
     const calls = yield* BackendModelCalls.layer({
       backendUrl: url ?? backend.url,
       token: Redacted.make("t"),
-      firstByte: "300 millis",
-      idle: "300 millis"
+      firstByte: "3 seconds",
+      idle: "3 seconds"
     }).pipe(Layer.provide(NodeHttpClient.layer), Layer.build, Effect.map(Context.get(ModelCalls)))
     return yield* calls.answer(request).pipe(
       Stream.catchAll(({ reason }) => Stream.make(reason)),
@@ -68,7 +68,7 @@ it.scopedLive("takes keep-alives for a sign of life", () =>
     )
     const call = yield* Deferred.await(begun)
     // Twice as long as a silent stream would be waited for.
-    yield* Effect.repeat(Effect.sync(call.comment), Schedule.spaced("100 millis").pipe(Schedule.upTo("600 millis")))
+    yield* Effect.repeat(Effect.sync(call.comment), Schedule.spaced("100 millis").pipe(Schedule.upTo("6 seconds")))
     call.send({ type: "done", model: "m", provider: "p" })
     call.end()
     expect(yield* Fiber.join(events)).toStrictEqual([first, { type: "done", model: "m", provider: "p" }])

@@ -5,13 +5,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { readAnswer, sendBytes } from "../../../../test/support/RawHttp.ts"
 
-const arrival = { headers: Duration.millis(300), whole: Duration.millis(600) }
-
 const portOf = Effect.map(HttpServer.HttpServer, ({ address }) => (address._tag === "TcpAddress" ? address.port : 0))
 
-const Live = Listener.layer({ host: "127.0.0.1", port: 0, drain: Duration.seconds(1), arrival }).pipe(
-  Layer.provide(Uuids.layer)
-)
+const listener = (arrival: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }) =>
+  Listener.layer({ host: "127.0.0.1", port: 0, drain: Duration.seconds(1), arrival }).pipe(Layer.provide(Uuids.layer))
 
 describe("A listener", () => {
   it.scopedLive("answers who takes too long to say what he wants, in JSON, and lets go of him", () =>
@@ -22,7 +19,7 @@ describe("A listener", () => {
       assert.strictEqual(status, 408, text)
       assert.deepInclude(JSON.parse(body), { code: "request_timeout" })
       assert.match(String(headers["x-request-id"]), /^req_/)
-    }).pipe(Effect.provide(Live))
+    }).pipe(Effect.provide(listener({ headers: Duration.millis(300), whole: Duration.millis(600) })))
   )
 
   it.scopedLive("answers before its routes are there", () =>
@@ -32,6 +29,6 @@ describe("A listener", () => {
       assert.strictEqual(status, 503)
       assert.deepInclude(JSON.parse(text), { code: "unavailable" })
       assert.strictEqual(headers["retry-after"], "1")
-    }).pipe(Effect.provide(Live))
+    }).pipe(Effect.provide(listener({ headers: Duration.minutes(1), whole: Duration.minutes(1) })))
   )
 })

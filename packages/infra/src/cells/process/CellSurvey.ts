@@ -26,7 +26,7 @@ export const toCell = (
   { runtimeVersion, startedAt }: Pick<CellHealth, "runtimeVersion" | "startedAt">
 ): Cell => ({ owner, endpoint: endpointOf(address), startedAt: DateTime.unsafeMake(startedAt), runtimeVersion })
 
-/** Without a record, as after a crash between spawning and noting, the process that the address names must show our directory. */
+/** The process that an address names must show our directory, since a cell writes there what it likes. */
 const findUnrecorded = (place: CellPlace, { pid }: CellAddress): Effect.Effect<ProcessFinding> =>
   HostProcess.isAlive(pid)
     ? Effect.map(HostProcess.commandLine(pid), (line) => (line.includes(writeFlag(place.home)) ? "ours" : "strange"))
@@ -48,16 +48,21 @@ export const survey = (
   token: Option.Option<Redacted.Redacted>
 ): Effect.Effect<CellSurvey, FileTrouble> =>
   Effect.gen(function* () {
-    const record = yield* CellRecord.read(place)
+    const noted = yield* CellRecord.read(place)
     const said = yield* CellRecord.readAddress(place)
-    const process = yield* Option.match(record, {
+    const notedProcess = yield* Option.match(noted, {
       onSome: ({ began, pid }) => HostProcess.find(pid, Option.fromNullable(began)),
-      onNone: () =>
-        Option.match(said, {
-          onNone: () => Effect.succeed<ProcessFinding>("gone"),
-          onSome: (address) => findUnrecorded(place, address)
-        })
+      onNone: () => Effect.succeed<ProcessFinding>("gone")
     })
+    // After a crash between spawning and noting there is no record, or still that of the cell before.
+    const unrecorded =
+      notedProcess === "gone" || notedProcess === "strange"
+        ? yield* Option.match(said, {
+            onNone: () => Effect.succeed<ProcessFinding>("gone"),
+            onSome: (address) => findUnrecorded(place, address)
+          })
+        : "gone"
+    const [record, process] = unrecorded === "ours" ? [Option.none(), unrecorded] : [noted, notedProcess]
     if (process === "gone" || process === "strange")
       return {
         process,

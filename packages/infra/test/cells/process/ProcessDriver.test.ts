@@ -2,10 +2,11 @@ import { cellAddressFile } from "@berth/api/cell/CellContract"
 import { UserId } from "@berth/domain/accounts/User"
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
+import { isAlive as alive } from "@berth/infra/process/RunningProcess"
 import { NodeHttpClient } from "@effect/platform-node"
 import { beforeAll, describe, expect, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Layer, Logger, Option, Redacted, Schema, type Scope } from "effect"
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
@@ -37,14 +38,6 @@ const decodeRecord = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ p
 const recordOf = (directory: string) => Effect.promise(() => readFile(join(directory, owner, "record.json"), "utf8"))
 
 const pidOf = (directory: string) => Effect.map(recordOf(directory), (text) => decodeRecord(text).pid)
-
-const alive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 /** A process that has nothing to do with cells. */
 const stranger = Effect.acquireRelease(
@@ -119,6 +112,24 @@ describe("the process driver", () => {
         yield* Effect.scoped(Effect.flatMap(open(directory, { onClose: "leave" }), (driver) => driver.start(spec)))
         const first = yield* pidOf(directory)
         yield* Effect.promise(() => rm(join(directory, owner, "record.json")))
+        const driver = yield* open(directory)
+        yield* driver.start(spec)
+        expect(alive(first)).toBe(false)
+        expect(yield* pidOf(directory)).not.toBe(first)
+      }),
+    existsSync("/proc/self/cmdline")
+  )
+
+  test(
+    "finds a cell again that was started but never noted, where the note of a dead one is left",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        yield* Effect.scoped(Effect.flatMap(open(directory, { onClose: "leave" }), (driver) => driver.start(spec)))
+        const first = yield* pidOf(directory)
+        const { pid: gone } = spawnSync(process.execPath, ["--version"])
+        const record = (yield* recordOf(directory)).replace(`"pid":${first}`, `"pid":${gone}`)
+        yield* Effect.promise(() => writeFile(join(directory, owner, "record.json"), record))
         const driver = yield* open(directory)
         yield* driver.start(spec)
         expect(alive(first)).toBe(false)
