@@ -1,6 +1,6 @@
 import { WebApi } from "@berth/api/WebApi"
 import { HttpLayerRouter } from "@effect/platform"
-import { Layer } from "effect"
+import { identity, Layer } from "effect"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
 import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
 import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
@@ -15,6 +15,7 @@ import { Idempotency } from "./http/Idempotency.ts"
 import * as Listener from "./http/Listener.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
 import { requestRules } from "./http/RequestRules.ts"
+import { withPlainSpans } from "./http/RequestSpan.ts"
 import { routesOf } from "./http/RouteTable.ts"
 import { withHiddenHeaders } from "./http/SpanSecrets.ts"
 import * as InstancesHttp from "./instances/InstancesHttp.ts"
@@ -83,6 +84,7 @@ export const layer = (options: Listener.ListenerOptions) =>
     })
   ).pipe(
     withHiddenHeaders,
+    options.sendsSpans === false ? withPlainSpans : identity,
     // Closes its sockets while the listener still has their connections.
     Layer.provide(AgentSockets.layer(options)),
     Layer.provide(Idempotency.Default),

@@ -20,15 +20,16 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { Outages, type Unavailable } from "@berth/domain/limits/Unavailable"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { HttpLayerRouter, HttpServerRespondable, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Cause, Clock, Effect, Either, Option } from "effect"
+import { Cause, Clock, Context, Effect, Either, FiberRef, HashMap, Option } from "effect"
 import type { FindCaller } from "./CallerHttp.ts"
 import { IncomingMessage } from "node:http"
 import { inEnvelope } from "./ErrorEnvelope.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { isOwnOrigin } from "./OriginRule.ts"
-import { type BodyRefusal, isBodyRefusal, withBody } from "./RequestBody.ts"
+import { type BodyRefusal, isBodyRefusal, mayHaveBody, withBody } from "./RequestBody.ts"
 import { acceptRequestId } from "./RequestId.ts"
+import { contextOf } from "./RequestSpan.ts"
 import { recordRequest } from "./RequestTelemetry.ts"
 import { errorMembersAt, type KnownRoute, methodsAt, routeFor } from "./RouteTable.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
@@ -37,15 +38,19 @@ import { WebSettings } from "./WebSettings.ts"
 
 /** A path as it can name something: well-formed percent-encoding, no U+0000. */
 const isNameable = (path: string) =>
-  Either.match(
-    Either.try(() => decodeURIComponent(path)),
-    { onLeft: () => false, onRight: (decoded) => !decoded.includes("\u0000") }
-  )
+  path.includes("%")
+    ? Either.match(
+        Either.try(() => decodeURIComponent(path)),
+        { onLeft: () => false, onRight: (decoded) => !decoded.includes("\u0000") }
+      )
+    : !path.includes("\u0000")
+
+const isHost = (name: string) => name.length === 4 && name.toLowerCase() === "host"
 
 /** HTTP/1.1 wants every request to say which host it means, once: of two, a proxy before us may have read the other one. */
 const isForOneHost = ({ source }: HttpServerRequest.HttpServerRequest) => {
   if (!(source instanceof IncomingMessage)) return true
-  const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length
+  const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && isHost(name)).length
   return hosts === 1 || (hosts === 0 && source.httpVersion === "1.0")
 }
 
@@ -126,6 +131,38 @@ export const requestRules = <R>(
         return Option.none()
       }
 
+      /** Most requests bring nothing, and are themselves what their endpoint sees. */
+      const withRules = <E, R>(
+        request: HttpServerRequest.HttpServerRequest,
+        path: string,
+        route: Option.Option<KnownRoute>,
+        app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+      ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
+        const ruled = mayHaveBody(request)
+          ? Effect.flatMap(
+              Effect.either(withBody(request, route, options.bodyLimit(path))),
+              Either.match({
+                onLeft: (refusal) => Effect.succeed(bodyRefusal(refusal)),
+                onRight: (read) =>
+                  Effect.provideService(idempotency.apply(read, route, app), HttpServerRequest.HttpServerRequest, read)
+              })
+            )
+          : idempotency.apply(request, route, app)
+        return Effect.catchAllDefect(ruled, answerDefect)
+      }
+
+      /** What errors at this path say besides, and which trace led to them. */
+      const inItsEnvelope = (response: HttpServerResponse.HttpServerResponse, path: string) =>
+        response.status < 400
+          ? Effect.succeed(response)
+          : Effect.map(Effect.option(Effect.currentSpan), (span) =>
+              inEnvelope(
+                response,
+                errorMembersAt(table, path),
+                Option.map(span, ({ traceId }) => traceId)
+              )
+            )
+
       return <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
         Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeNanos
@@ -135,25 +172,14 @@ export const requestRules = <R>(
           const caller = yield* findCaller(request)
           yield* hideQuery(request)
           const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
-          const traceId = Option.map(yield* Effect.option(Effect.currentSpan), (span) => span.traceId)
+          // A request has a fiber of its own, which ends with it: what holds for all of it is set once and never taken back.
+          yield* FiberRef.set(FiberRef.currentContext, yield* contextOf(request, Context.make(Caller, caller)))
+          yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
 
-          const answer = Effect.either(withBody(request, route, options.bodyLimit(path))).pipe(
-            Effect.flatMap(
-              Either.match({
-                onLeft: (refusal) => Effect.succeed(bodyRefusal(refusal)),
-                onRight: (read) =>
-                  Effect.provideService(idempotency.apply(read, route, app), HttpServerRequest.HttpServerRequest, read)
-              })
-            ),
-            Effect.catchAllDefect(answerDefect),
-            Effect.provideService(Caller, caller)
-          )
-          const response = yield* Option.match(refuse(request, path, route), {
-            onSome: Effect.succeed,
-            onNone: () => answer
-          }).pipe(Effect.annotateLogs("requestId", requestId))
+          const refusal = refuse(request, path, route)
+          const response = Option.isSome(refusal) ? refusal.value : yield* withRules(request, path, route, app)
           yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
-          return HttpServerResponse.setHeaders(inEnvelope(response, errorMembersAt(table, path), traceId), {
+          return HttpServerResponse.setHeaders(yield* inItsEnvelope(response, path), {
             ...securityHeaders,
             "x-request-id": requestId
           })
