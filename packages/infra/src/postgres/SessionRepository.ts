@@ -1,9 +1,10 @@
-import type { UserId } from "@berth/domain/accounts/User"
-import { maximumSessions, Session, SessionId } from "@berth/domain/sessions/Session"
+import type { User, UserId } from "@berth/domain/accounts/User"
+import { maximumSessions, type Session, SessionId } from "@berth/domain/sessions/Session"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { affected, all, first } from "./Rows.ts"
+import { preparedMark } from "./PreparedStatements.ts"
+import { affected, all, columnsOf, first } from "./Rows.ts"
 import { storableText } from "./Storable.ts"
 import { toUser, UserRow } from "./UserRow.ts"
 
@@ -14,13 +15,10 @@ const SessionWithUser = Schema.Struct({
   expiresAt: Schema.DateTimeUtcFromDate
 })
 
-const withUser = (found: typeof SessionWithUser.Type) => ({
-  session: Session.make({
-    id: found.sessionId,
-    userId: found.id,
-    createdAt: found.startedAt,
-    expiresAt: found.expiresAt
-  }),
+const columns = `${columnsOf("users", UserRow)}, sessions.id as session_id, sessions.created_at as started_at, sessions.expires_at`
+
+const withUser = (found: typeof SessionWithUser.Type): { readonly session: Session; readonly user: User } => ({
+  session: { id: found.sessionId, userId: found.id, createdAt: found.startedAt, expiresAt: found.expiresAt },
   user: toUser(found)
 })
 const Open = Schema.Struct({ id: SessionId })
@@ -47,8 +45,9 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           )`.pipe(Effect.orDie)
       }),
       findByTokenHash: Effect.fn("SessionRepository.findByTokenHash")(function* (tokenHash: string, now: DateTime.Utc) {
-        const row = yield* sql`
-          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.expires_at
+        // Every signed-in request asks this.
+        const row = yield* sql`${sql.literal(preparedMark)}
+          select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id
           where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
           first(SessionWithUser),
@@ -58,7 +57,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
       }),
       find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
         const row = yield* sql`
-          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.expires_at
+          select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id
           where sessions.id = ${storableText(id)} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
           first(SessionWithUser),
