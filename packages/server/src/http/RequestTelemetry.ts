@@ -11,11 +11,7 @@ const boundaries = MetricBoundaries.fromIterable([
 
 const nanosPerSecond = 1e9
 
-interface Labels {
-  readonly method: string
-  readonly route: string
-  readonly status: string
-}
+type Labels = Readonly<Record<"method" | "route" | "status", string>>
 
 /** The labels are in the keys: those of `Metric.tagged` are put together, and their metric is looked for, at every update. */
 const labelled = (labels: Labels) => {
