@@ -9,9 +9,12 @@ import { memory } from "./Memory.ts"
 import { parseOptions, type ScenarioName } from "./Options.ts"
 import { provisioning } from "./Provisioning.ts"
 import { reads } from "./Reads.ts"
+import { registrations } from "./Registrations.ts"
 import { machine } from "./report/Machine.ts"
 import { asMarkdown, type Outcome, type Report, write } from "./report/Report.ts"
 import type { Scenario } from "./Scenario.ts"
+import { sessionReads } from "./SessionReads.ts"
+import { signIns } from "./SignIns.ts"
 import { startup } from "./Startup.ts"
 import { streams } from "./Streams.ts"
 
@@ -19,6 +22,9 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   startup,
   provision: provisioning,
   read: reads,
+  session: sessionReads,
+  "sign-in": signIns,
+  register: registrations,
   chat: chats,
   stream: streams,
   memory,

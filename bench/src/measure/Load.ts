@@ -7,7 +7,8 @@ import { type Latencies, Recorder } from "./Latencies.ts"
 export interface Load {
   readonly origin: string
   readonly connections: number
-  readonly callOf: (connection: number) => Call
+  /** What a connection asks, by its number and by how many were sent before over all of them. */
+  readonly callOf: (connection: number, sequence: number) => Call
 }
 
 /** Whichever is reached first ends it. */
@@ -30,8 +31,8 @@ const drive = async (clients: ReadonlyArray<Client>, load: Load, bounds: Bounds,
   let requests = 0
   let failure: CallFailed | undefined
   const work = async (client: Client, index: number) => {
-    const call = load.callOf(index)
     while (performance.now() < end && requests < bounds.requests && failure === undefined && !signal.aborted) {
+      const call = load.callOf(index, requests)
       requests += 1
       try {
         const answer = await exchange(client, call)

@@ -25,10 +25,10 @@ const row = ({ connections, cpu, name, p50, p95, p99, rate }: Standing, ratio: s
   ratio
 ]
 
-export const table = (title: string, pairs: ReadonlyArray<Pair>): Table => ({
+export const table = (title: string, pairs: ReadonlyArray<Pair>, baseline = "bare"): Table => ({
   title,
-  columns: ["request", "connections", "per second", "p50 ms", "p95 ms", "p99 ms", "cpu ms", "rate to bare"],
-  rows: pairs.flatMap(({ baseline, berth, ratio }) => [row(berth, figure(ratio)), row(baseline, "")]),
+  columns: ["request", "connections", "per second", "p50 ms", "p95 ms", "p99 ms", "cpu ms", `rate to ${baseline}`],
+  rows: pairs.flatMap((pair) => [row(pair.berth, figure(pair.ratio)), row(pair.baseline, "")]),
   note: "cpu: processor time of the answering process alone for one request. It moves least when the machine is busy."
 })
 

@@ -1,6 +1,6 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { HttpLayerRouter } from "@effect/platform"
-import { Layer } from "effect"
+import { identity, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
 import * as AiHttp from "./ai/AiHttp.ts"
 import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
@@ -15,6 +15,7 @@ import * as Listener from "./http/Listener.ts"
 import * as MetricsHttp from "./http/MetricsHttp.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
 import { requestRules } from "./http/RequestRules.ts"
+import { withPlainSpans } from "./http/RequestSpan.ts"
 import { routesOf } from "./http/RouteTable.ts"
 import { withHiddenHeaders } from "./http/SpanSecrets.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
@@ -64,6 +65,7 @@ export const layer = (options: Listener.ListenerOptions) =>
     })
   ).pipe(
     withHiddenHeaders,
+    options.sendsSpans === false ? withPlainSpans : identity,
     Layer.provide(Idempotency.Default),
     Layer.provide(SessionCookie.layer),
     Layer.provide(Listener.layer(options))

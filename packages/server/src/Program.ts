@@ -170,17 +170,18 @@ export const program = (settings: Settings) =>
       const { backendHost, backendPort, backendUrl, host, port } = settings.addresses
       const ai = models(settings)
       const drain = Duration.seconds(settings.drainSeconds)
+      const sendsSpans = Option.isSome(settings.otlpEndpoint)
       const privately = Layer.mergeAll(
         Layer.succeed(InternalKey, internalApiKey),
         Layer.succeed(AiLayerIsPrivate, settings.environment === "production"),
         Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
       )
-      const webListener = WebListener.layer({ host, port, drain }).pipe(
+      const webListener = WebListener.layer({ host, port, drain, sendsSpans }).pipe(
         Layer.provide(UseCases.web),
         Layer.provide(webPorts(settings)),
         Layer.provide(pages(settings))
       )
-      const backendListener = BackendListener.layer({ host: backendHost, port: backendPort, drain }).pipe(
+      const backendListener = BackendListener.layer({ host: backendHost, port: backendPort, drain, sendsSpans }).pipe(
         Layer.provide(privately),
         Layer.provide(UseCases.backend),
         Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels)),

@@ -1,6 +1,6 @@
 import { WebApi } from "@berth/api/WebApi"
 import { HttpLayerRouter } from "@effect/platform"
-import { Layer } from "effect"
+import { identity, Layer } from "effect"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
 import * as BotCheckHttp from "./accounts/BotCheckHttp.ts"
 import * as RecoveryHttp from "./accounts/RecoveryHttp.ts"
@@ -18,6 +18,7 @@ import { Idempotency } from "./http/Idempotency.ts"
 import * as Listener from "./http/Listener.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
 import { requestRules } from "./http/RequestRules.ts"
+import { withPlainSpans } from "./http/RequestSpan.ts"
 import { routesOf } from "./http/RouteTable.ts"
 import { withHiddenHeaders } from "./http/SpanSecrets.ts"
 import * as InstancesHttp from "./instances/InstancesHttp.ts"
@@ -106,6 +107,7 @@ export const layer = (options: Listener.ListenerOptions) =>
     })
   ).pipe(
     withHiddenHeaders,
+    options.sendsSpans === false ? withPlainSpans : identity,
     // Closes its sockets while the listener still has their connections.
     Layer.provide(AgentSockets.layer(options)),
     Layer.provide(Idempotency.Default),

@@ -4,7 +4,8 @@ import { type AgentChanges, AgentRepository } from "@berth/domain/agents/AgentRe
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { affected, all, first, single } from "./Rows.ts"
+import { preparedMark } from "./PreparedStatements.ts"
+import { affected, all, columnsOf, first, single } from "./Rows.ts"
 import { storableJson, storableText } from "./Storable.ts"
 
 const AgentRow = Schema.Struct({
@@ -12,7 +13,9 @@ const AgentRow = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromDate,
   updatedAt: Schema.DateTimeUtcFromDate
 })
-const toAgent = (row: typeof AgentRow.Type) => new Agent(row)
+// The row's schema has validated it.
+const toAgent = (row: typeof AgentRow.Type) => new Agent(row, { disableValidation: true })
+const columns = columnsOf("agents", AgentRow)
 
 const Standing = Schema.Struct({ id: Agent.fields.id, status: Agent.fields.status })
 const Count = Schema.Struct({ count: Schema.Int })
@@ -66,8 +69,8 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
         return new Map(rows.map(({ id, status }) => [id, status]))
       }),
       listOwned: Effect.fn("AgentRepository.listOwned")(function* (ownerId: UserId) {
-        const rows = yield* sql`
-          select * from agents where owner_id = ${ownerId} order by created_at desc, id desc`.pipe(
+        const rows = yield* sql`${sql.literal(preparedMark)}
+          select ${sql.literal(columns)} from agents where owner_id = ${ownerId} order by created_at desc, id desc`.pipe(
           all(AgentRow),
           Effect.orDie
         )

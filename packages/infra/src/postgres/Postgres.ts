@@ -4,6 +4,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Data, Duration, Effect, Layer, Redacted, Runtime, Schedule, type Scope, String } from "effect"
 import { Pool } from "pg"
 import { GuardedSocket } from "./GuardedSocket.ts"
+import { PreparingClient } from "./PreparedStatements.ts"
 import { codeOf } from "./SqlErrors.ts"
 
 export interface PostgresOptions {
@@ -45,6 +46,7 @@ const acquirePool = (options: PostgresOptions): Effect.Effect<Pool, never, Scope
         connectionString: Redacted.value(options.url),
         application_name: options.applicationName,
         max: options.maxConnections,
+        Client: PreparingClient,
         keepAlive: true,
         stream: () =>
           new GuardedSocket({

@@ -1,10 +1,16 @@
 import type { SqlError } from "@effect/sql/SqlError"
-import { Array, Data, Effect, Either, Option, ParseResult, Schema } from "effect"
+import { Array, Data, Effect, Either, Option, ParseResult, Schema, String } from "effect"
 
 /** A row that its schema does not fit. Names the columns and never their values, which may be secret. */
 export class RowIsUnreadable extends Data.TaggedError("RowIsUnreadable")<{ readonly columns: ReadonlyArray<string> }> {}
 /** A statement that always answers a row answered none. */
 export class RowIsMissing extends Data.TaggedError("RowIsMissing")<object> {}
+
+/** The columns of `table` that a row's schema reads, for a statement that must not change when the table gets another one. */
+export const columnsOf = (table: string, row: { readonly fields: Schema.Struct.Fields }): string =>
+  Object.keys(row.fields)
+    .map((field) => `${table}.${String.camelToSnake(field)}`)
+    .join(", ")
 
 type Statement = Effect.Effect<ReadonlyArray<unknown>, SqlError>
 

@@ -1,9 +1,10 @@
-import type { UserId } from "@berth/domain/accounts/User"
+import type { User, UserId } from "@berth/domain/accounts/User"
 import { maximumSessions, Session, SessionId } from "@berth/domain/sessions/Session"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
-import { affected, all, first } from "./Rows.ts"
+import { preparedMark } from "./PreparedStatements.ts"
+import { affected, all, columnsOf, first } from "./Rows.ts"
 import { storableText } from "./Storable.ts"
 import { toUser, UserRow } from "./UserRow.ts"
 
@@ -23,8 +24,11 @@ const SessionRow = Schema.Struct({
   expiresAt: Schema.DateTimeUtcFromDate
 })
 
-const withUser = (found: typeof SessionWithUser.Type) => ({
-  session: Session.make({
+const columns = `${columnsOf("users", UserRow)}, sessions.id as session_id, sessions.created_at as started_at, sessions.last_seen_at,
+  sessions.expires_at, sessions.user_agent, sessions.address`
+
+const withUser = (found: typeof SessionWithUser.Type): { readonly session: Session; readonly user: User } => ({
+  session: {
     id: found.sessionId,
     userId: found.id,
     createdAt: found.startedAt,
@@ -32,7 +36,7 @@ const withUser = (found: typeof SessionWithUser.Type) => ({
     expiresAt: found.expiresAt,
     userAgent: found.userAgent,
     address: found.address
-  }),
+  },
   user: toUser(found)
 })
 const Open = Schema.Struct({ id: SessionId })
@@ -62,9 +66,9 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           )`.pipe(Effect.orDie)
       }),
       findByTokenHash: Effect.fn("SessionRepository.findByTokenHash")(function* (tokenHash: string, now: DateTime.Utc) {
-        const row = yield* sql`
-          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.last_seen_at,
-            sessions.expires_at, sessions.user_agent, sessions.address
+        // Every signed-in request asks this.
+        const row = yield* sql`${sql.literal(preparedMark)}
+          select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id
           where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
           first(SessionWithUser),
@@ -74,8 +78,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
       }),
       find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
         const row = yield* sql`
-          select users.*, sessions.id as session_id, sessions.created_at as started_at, sessions.last_seen_at,
-            sessions.expires_at, sessions.user_agent, sessions.address
+          select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id
           where sessions.id = ${storableText(id)} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
           first(SessionWithUser),

@@ -1,4 +1,5 @@
-import { Context, FiberRef, FiberRefs, Logger, Option, Tracer } from "effect"
+import { Context, FiberRef, FiberRefs, Logger, LogLevel, Option, Tracer } from "effect"
+import { makeLineWriter } from "./LineWriter.ts"
 
 /** A log line as an object, with the ids of the trace it belongs to. */
 export const structured = Logger.make<unknown, Readonly<Record<string, unknown>>>((options) => {
@@ -14,5 +15,21 @@ export const structured = Logger.make<unknown, Readonly<Record<string, unknown>>
   }
 })
 
-/** One line of JSON on standard output. */
-export const jsonLogger = Logger.withLeveledConsole(Logger.map(structured, (line) => JSON.stringify(line)))
+const stdout = makeLineWriter(process.stdout)
+// Whoever ends the process, what it said last is said.
+process.once("exit", stdout.flush)
+
+const toConsole = Logger.withLeveledConsole(Logger.map(structured, (line) => JSON.stringify(line)))
+
+/**
+ * A line of JSON for each: on standard output, those of one turn of the event loop together; warnings and worse at once on
+ * standard error, after what was said before them.
+ */
+export const jsonLogger = Logger.make<unknown, void>((options) => {
+  if (options.logLevel === LogLevel.Info || options.logLevel === LogLevel.Debug) {
+    stdout.add(JSON.stringify(structured.log(options)))
+    return
+  }
+  stdout.flush()
+  toConsole.log(options)
+})

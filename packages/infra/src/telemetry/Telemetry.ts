@@ -2,6 +2,7 @@ import * as Otlp from "@effect/opentelemetry/Otlp"
 import { FetchHttpClient } from "@effect/platform"
 import { Layer, Logger, type LogLevel, Option } from "effect"
 import { jsonLogger } from "./JsonLogger.ts"
+import { unsentSpans } from "./UnsentSpans.ts"
 
 export interface TelemetryOptions {
   readonly serviceName: string
@@ -19,7 +20,8 @@ export const layer = (options: TelemetryOptions) => {
     options.logFormat === "json" ? jsonLogger : Logger.prettyLogger({ colors: "auto" })
   )
   const exporter = Option.match(options.otlpEndpoint, {
-    onNone: () => Layer.empty,
+    // Logs would be events of spans that nobody reads.
+    onNone: () => Layer.merge(Layer.setTracer(unsentSpans), Logger.remove(Logger.tracerLogger)),
     onSome: (baseUrl) =>
       Otlp.layerJson({
         baseUrl,

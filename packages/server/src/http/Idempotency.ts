@@ -124,11 +124,19 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
       request: HttpServerRequest.HttpServerRequest,
       route: Option.Option<KnownRoute>,
       app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+    ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
+      const key = request.headers["idempotency-key"]
+      const name = Option.match(route, { onNone: () => "", onSome: ({ method, path }) => `${method} ${path}` })
+      return key === undefined || !idempotentRoutes.has(name) ? app : applyKey(request, key, name, app)
+    }
+
+    const applyKey = <E, R>(
+      request: HttpServerRequest.HttpServerRequest,
+      key: string,
+      name: string,
+      app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
       Effect.gen(function* () {
-        const key = request.headers["idempotency-key"]
-        const name = Option.match(route, { onNone: () => "", onSome: ({ method, path }) => `${method} ${path}` })
-        if (key === undefined || !idempotentRoutes.has(name)) return yield* app
         const principal = yield* principalOf(request)
         // Nobody is signed in: the endpoint says so.
         if (Option.isNone(principal)) return yield* app

@@ -13,6 +13,8 @@ export interface ListenerOptions {
   readonly drain: Duration.Duration
   /** How long a request's headers, and then the whole of it, may take to arrive; 20 s and 60 s. */
   readonly arrival?: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }
+  /** Whether a collector gets the spans; true when absent. Where none does, requests have plain ones. */
+  readonly sendsSpans?: boolean
   /** Done with every request before anything else is. */
   readonly prepare?: (request: IncomingMessage) => void
 }

@@ -14,6 +14,9 @@ export const isBodyRefusal = (value: unknown): value is BodyRefusal =>
 
 const methodsWithBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 
+/** Whether a body of this request means anything. */
+export const mayHaveBody = ({ method }: HttpServerRequest.HttpServerRequest): boolean => methodsWithBody.has(method)
+
 /** Reads a whole body and stops at `limit`: what comes after is thrown away, so that the answer still reaches the client. */
 const readAll = (source: Readable, limit: number) =>
   Effect.async<Buffer, BodyIsTooLarge | BodyIsMalformed>((resume) => {
@@ -114,7 +117,7 @@ export const withBody = Effect.fnUntraced(function* (
   limit: number
 ) {
   const source = request.source
-  if (!methodsWithBody.has(request.method) || !(source instanceof Readable)) return request
+  if (!mayHaveBody(request) || !(source instanceof Readable)) return request
   const announced = Number(request.headers["content-length"] ?? 0)
   if (announced > limit) {
     source.resume()

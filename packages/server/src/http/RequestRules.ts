@@ -1,73 +1,50 @@
 import {
-  BodyIsMalformedBody,
-  BodyIsTooLargeBody,
-  InternalFailure,
-  InternalFailureBody,
-  MediaTypeIsUnsupportedBody,
   MethodIsNotAllowed,
   MethodIsNotAllowedBody,
   OriginIsForeign,
   OriginIsForeignBody,
   RequestIsMalformed,
   RequestIsMalformedBody,
-  ServiceIsUnavailable,
-  ServiceIsUnavailableBody,
   RouteIsUnknown,
   RouteIsUnknownBody
 } from "@berth/api/http/TransportErrors"
-import { NotSignedInBody } from "@berth/api/sessions/SessionAuth"
-import { retryAfterSeconds } from "@berth/api/limits/RateLimits"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { Outages, type Unavailable } from "@berth/domain/limits/Unavailable"
 import { Caller, type KnownCaller } from "@berth/domain/sessions/Caller"
-import { NotSignedIn } from "@berth/domain/sessions/SessionErrors"
-import { Sessions } from "@berth/domain/sessions/Sessions"
-import { HttpLayerRouter, HttpServerRespondable, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Cause, Clock, Effect, Either, Option } from "effect"
-import type { FindCaller } from "./CallerHttp.ts"
+import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Clock, Context, Effect, Either, FiberRef, HashMap, Option } from "effect"
 import { IncomingMessage } from "node:http"
+import type { FindCaller } from "./CallerHttp.ts"
+import { answerDefects, bodyRefusal } from "./Defects.ts"
 import { inEnvelope } from "./ErrorEnvelope.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { isOwnOrigin } from "./OriginRule.ts"
-import { type BodyRefusal, isBodyRefusal, withBody } from "./RequestBody.ts"
+import { mayHaveBody, withBody } from "./RequestBody.ts"
 import { acceptRequestId } from "./RequestId.ts"
+import { contextOf } from "./RequestSpan.ts"
 import { recordRequest } from "./RequestTelemetry.ts"
 import { errorMembersAt, type KnownRoute, methodsAt, routeFor } from "./RouteTable.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { hideQuery } from "./SpanSecrets.ts"
-import { SessionCookie } from "../sessions/SessionCookie.ts"
 import { WebSettings } from "./WebSettings.ts"
 
 /** A path as it can name something: well-formed percent-encoding, no U+0000. */
 const isNameable = (path: string) =>
-  Either.match(
-    Either.try(() => decodeURIComponent(path)),
-    { onLeft: () => false, onRight: (decoded) => !decoded.includes("\u0000") }
-  )
+  path.includes("%")
+    ? Either.match(
+        Either.try(() => decodeURIComponent(path)),
+        { onLeft: () => false, onRight: (decoded) => !decoded.includes("\u0000") }
+      )
+    : !path.includes("\u0000")
+
+const isHost = (name: string) => name.length === 4 && name.toLowerCase() === "host"
 
 /** HTTP/1.1 wants every request to say which host it means, once: of two, a proxy before us may have read the other one. */
 const isForOneHost = ({ source }: HttpServerRequest.HttpServerRequest) => {
   if (!(source instanceof IncomingMessage)) return true
-  const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length
+  const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && isHost(name)).length
   return hosts === 1 || (hosts === 0 && source.httpVersion === "1.0")
 }
-
-const bodyRefusal = (refusal: BodyRefusal) => {
-  switch (refusal._tag) {
-    case "BodyIsTooLarge":
-      return errorResponse(BodyIsTooLargeBody, refusal, { connection: "close" })
-    case "MediaTypeIsUnsupported":
-      return errorResponse(MediaTypeIsUnsupportedBody, refusal)
-    case "BodyIsMalformed":
-      return errorResponse(BodyIsMalformedBody, refusal)
-  }
-}
-
-const unavailable = ({ retryAfter }: Unavailable) =>
-  errorResponse(ServiceIsUnavailableBody, new ServiceIsUnavailable(), {
-    "retry-after": String(retryAfterSeconds(retryAfter))
-  })
 
 const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
 
@@ -101,53 +78,9 @@ export const requestRules = <R, P = never>(
       const { appUrl } = yield* WebSettings
       const ids = yield* IdGenerator
       const idempotency = yield* Idempotency
-      const outages = yield* Outages
       const findCaller = yield* options.caller
-      const sessions = yield* Sessions
-      const cookie = yield* SessionCookie
+      const answerDefect = yield* answerDefects
       const present = options.presentation === undefined ? asItIs : yield* options.presentation
-
-      /** Whether a request was signed in when it came, and is not any more: what it needed was deleted under its hands. */
-      const hasLostItsSession = (request: HttpServerRequest.HttpServerRequest, { user }: KnownCaller) =>
-        Effect.gen(function* () {
-          const token = cookie.read(request)
-          return (
-            Option.isSome(yield* user) &&
-            Option.isSome(token) &&
-            Option.isNone(yield* sessions.authenticate(token.value))
-          )
-        }).pipe(
-          Effect.catchAllCause((cause) =>
-            Effect.as(Effect.logWarning("Whether a session still stands could not be asked", cause), false)
-          )
-        )
-
-      const answerFault = (request: HttpServerRequest.HttpServerRequest, caller: KnownCaller, defect: unknown) =>
-        Effect.if(hasLostItsSession(request, caller), {
-          onTrue: () =>
-            Effect.as(
-              Effect.logInfo("A request was broken off, for its session ended meanwhile", Cause.die(defect)),
-              errorResponse(NotSignedInBody, new NotSignedIn())
-            ),
-          onFalse: () =>
-            Effect.as(
-              Effect.logError("A request failed unexpectedly", Cause.die(defect)),
-              errorResponse(InternalFailureBody, new InternalFailure())
-            )
-        })
-
-      const answerDefect = (request: HttpServerRequest.HttpServerRequest, caller: KnownCaller) => (defect: unknown) => {
-        if (isBodyRefusal(defect)) return Effect.succeed(bodyRefusal(defect))
-        if (HttpServerRespondable.isRespondable(defect)) return Effect.orDie(HttpServerRespondable.toResponse(defect))
-        return Option.match(outages.recognise(defect), {
-          onSome: (outage) =>
-            Effect.as(
-              Effect.logWarning("A request was not carried out").pipe(Effect.annotateLogs("reason", outage.message)),
-              unavailable(outage)
-            ),
-          onNone: () => answerFault(request, caller, defect)
-        })
-      }
 
       const refuse = (
         request: HttpServerRequest.HttpServerRequest,
@@ -173,6 +106,36 @@ export const requestRules = <R, P = never>(
         return Option.none()
       }
 
+      /** Most requests bring nothing, and are themselves what their endpoint sees. */
+      const withRules = <E, R>(
+        request: HttpServerRequest.HttpServerRequest,
+        caller: KnownCaller,
+        path: string,
+        route: Option.Option<KnownRoute>,
+        app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+      ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
+        const ruled = mayHaveBody(request)
+          ? Effect.flatMap(
+              Effect.either(withBody(request, route, options.bodyLimit(path))),
+              Either.match({
+                onLeft: (refusal) => Effect.succeed(bodyRefusal(refusal)),
+                onRight: (read) =>
+                  Effect.provideService(idempotency.apply(read, route, app), HttpServerRequest.HttpServerRequest, read)
+              })
+            )
+          : idempotency.apply(request, route, app)
+        return Effect.catchAllDefect(ruled, answerDefect(request, caller))
+      }
+
+      /** In the words of whoever asks; errors with what they say besides at this path, and which trace led to them. */
+      const asItIsShown = (answered: Answered, path: string) =>
+        answered.response.status < 400
+          ? Effect.succeed(present(answered, Option.none()))
+          : Effect.map(Effect.option(Effect.currentSpan), (span) => {
+              const traceId = Option.map(span, (known) => known.traceId)
+              return inEnvelope(present(answered, traceId), errorMembersAt(table, path), traceId)
+            })
+
       return <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
         Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeNanos
@@ -182,26 +145,15 @@ export const requestRules = <R, P = never>(
           const caller = yield* findCaller(request)
           yield* hideQuery(request)
           const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
-          const traceId = Option.map(yield* Effect.option(Effect.currentSpan), (span) => span.traceId)
+          // A request has a fiber of its own, which ends with it: what holds for all of it is set once and never taken back.
+          yield* FiberRef.set(FiberRef.currentContext, yield* contextOf(request, Context.make(Caller, caller)))
+          yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
 
-          const answer = Effect.either(withBody(request, route, options.bodyLimit(path))).pipe(
-            Effect.flatMap(
-              Either.match({
-                onLeft: (refusal) => Effect.succeed(bodyRefusal(refusal)),
-                onRight: (read) =>
-                  Effect.provideService(idempotency.apply(read, route, app), HttpServerRequest.HttpServerRequest, read)
-              })
-            ),
-            Effect.catchAllDefect(answerDefect(request, caller)),
-            Effect.provideService(Caller, caller)
-          )
-          const plain = yield* Option.match(refuse(request, path, route), {
-            onSome: Effect.succeed,
-            onNone: () => answer
-          }).pipe(Effect.annotateLogs("requestId", requestId))
-          const response = present({ request, route, response: plain }, traceId)
+          const refusal = refuse(request, path, route)
+          const plain = Option.isSome(refusal) ? refusal.value : yield* withRules(request, caller, path, route, app)
+          const response = yield* asItIsShown({ request, route, response: plain }, path)
           yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
-          return HttpServerResponse.setHeaders(inEnvelope(response, errorMembersAt(table, path), traceId), {
+          return HttpServerResponse.setHeaders(response, {
             ...securityHeaders,
             // A page may say more than what holds for all.
             ...response.headers,

@@ -43,28 +43,43 @@ export const plainRoute = (method: string, path: string): KnownRoute => ({
 
 const segmentsOf = (path: string) => path.split("/").filter((segment) => segment !== "")
 
-/** A route's path taken apart once; every request asks for it. */
-const patterns = new Map<string, ReadonlyArray<string>>()
-const patternOf = ({ path }: KnownRoute): ReadonlyArray<string> => {
-  const known = patterns.get(path)
+interface Candidate {
+  readonly route: KnownRoute
+  readonly pattern: ReadonlyArray<string>
+}
+
+// A literal segment is a better match than a parameter.
+const literals = ({ pattern }: Candidate) => pattern.filter((segment) => !segment.startsWith(":")).length
+
+/** Routes by how many segments they have, best match first: every request asks, so each table is taken apart once. */
+const indexes = new WeakMap<ReadonlyArray<KnownRoute>, ReadonlyMap<number, ReadonlyArray<Candidate>>>()
+
+const indexOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<number, ReadonlyArray<Candidate>> => {
+  const known = indexes.get(table)
   if (known !== undefined) return known
-  const pattern = segmentsOf(path)
-  patterns.set(path, pattern)
-  return pattern
+  const candidates = table.map((route) => ({ route, pattern: segmentsOf(route.path) }))
+  const index = new Map(
+    [...new Set(candidates.map(({ pattern }) => pattern.length))].map((length) => [
+      length,
+      candidates
+        .filter(({ pattern }) => pattern.length === length)
+        .toSorted((one, other) => literals(other) - literals(one))
+    ])
+  )
+  indexes.set(table, index)
+  return index
 }
 
 const matches = (pattern: ReadonlyArray<string>, given: ReadonlyArray<string>): boolean =>
-  pattern.length === given.length &&
   pattern.every((segment, index) => segment.startsWith(":") || segment === given[index])
 
-// A literal segment is a better match than a parameter.
-const literals = (route: KnownRoute) => patternOf(route).filter((segment) => !segment.startsWith(":")).length
-
 /** The routes that a path names, whatever the method, best match first. */
-export const routesAt = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> =>
-  table.filter(namedBy(segmentsOf(path))).toSorted((a, b) => literals(b) - literals(a))
-
-const namedBy = (given: ReadonlyArray<string>) => (route: KnownRoute) => matches(patternOf(route), given)
+export const routesAt = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> => {
+  const given = segmentsOf(path)
+  return (indexOf(table).get(given.length) ?? []).flatMap(({ pattern, route }) =>
+    matches(pattern, given) ? [route] : []
+  )
+}
 
 /** The route that answers a request; GET answers HEAD. */
 export const routeFor = (table: ReadonlyArray<KnownRoute>, method: string, path: string): Option.Option<KnownRoute> =>

@@ -29,6 +29,13 @@ const withoutValues = (url: URL): URL => {
 
 /** The span of a request says which members its query had, and of none what it was: tokens from mails come in queries. */
 export const hideQuery = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> =>
+  isBare(request) ? Effect.void : hideValues(request)
+
+/** Most requests: a path alone, and a host without anybody's name before it. */
+const isBare = ({ headers, url }: HttpServerRequest.HttpServerRequest) =>
+  url.startsWith("/") && !/[?#@]/.test(url) && !headers["host"]?.includes("@")
+
+const hideValues = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> =>
   Option.match(HttpServerRequest.toURL(request), {
     onNone: () => Effect.void,
     onSome: (url) => {

@@ -1,0 +1,102 @@
+import { Array, Data, Effect, Redacted } from "effect"
+import { hostBerth } from "./berth/HostedBerth.ts"
+import { get, newOwners } from "./berth/Owners.ts"
+import { ask, type Call, connection } from "./measure/Exchange.ts"
+import type { Load } from "./measure/Load.ts"
+import { inTurns } from "./measure/Rounds.ts"
+import * as Comparison from "./report/Comparison.ts"
+import type { Scenario } from "./Scenario.ts"
+import { installBetterAuth } from "./servers/BetterAuth.ts"
+import { type StartedServer, startServer } from "./servers/StartServer.ts"
+
+class NobodyIsSignedIn extends Data.TaggedError("NobodyIsSignedIn")<{ readonly said: string }> {
+  override get message() {
+    return `A session is not read as one: ${this.said}`
+  }
+}
+
+/** Signs somebody up at better-auth; the value of his `cookie` header. */
+const signUp = (origin: string, index: number) =>
+  Effect.promise(async () => {
+    const response = await fetch(`${origin}/api/auth/sign-up/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin },
+      body: JSON.stringify({ name: "Owner", email: `owner-${index}@example.com`, password: "correct horse battery" })
+    })
+    await response.arrayBuffer()
+    return response.headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(";", 1).join(""))
+      .join("; ")
+  })
+
+/** Both answer 200 to a stranger, too: a rate of such answers would mean nothing. */
+const assertSignedIn = (origin: string, call: Call) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const said = (yield* ask(yield* connection(origin), call)).text()
+      if (!said.includes('"email"')) yield* new NobodyIsSignedIn({ said })
+    })
+  )
+
+/** Who is signed in, asked of Berth and of better-auth on the same database server: a cookie, and a read of the database each time. */
+export const sessionReads: Scenario = (amounts) =>
+  Effect.gen(function* () {
+    yield* installBetterAuth
+    const hosted = yield* hostBerth()
+    const { server } = yield* hosted.berth.pids
+    const people = Math.min(10, Math.max(...amounts.connections))
+    const owners = yield* newOwners(hosted, people)
+    const ours = Array.map(owners, (owner) => get(owner, "/api/auth/session"))
+    yield* assertSignedIn(hosted.berth.webUrl, ours[0])
+
+    const environment = { DATABASE_URL: Redacted.value(hosted.database.url), NODE_ENV: "production" }
+    const plain = yield* startServer("better-auth/server", environment)
+    const joining = yield* startServer("better-auth/server", { ...environment, JOINS: "on" })
+    const sessionsAt = ({ origin }: StartedServer, first: number) =>
+      Effect.gen(function* () {
+        const calls = yield* Effect.forEach(Array.range(first, first + people - 1), (index) =>
+          Effect.map(signUp(origin, index), (cookie): Call => ({
+            method: "GET",
+            path: "/api/auth/get-session",
+            headers: { cookie },
+            expected: 200
+          }))
+        )
+        yield* assertSignedIn(origin, calls[0])
+        return calls
+      })
+    const plainCalls = yield* sessionsAt(plain, 0)
+    const joiningCalls = yield* sessionsAt(joining, people)
+
+    const load = (origin: string, calls: Array.NonEmptyReadonlyArray<Call>, connections: number): Load => ({
+      origin,
+      connections,
+      callOf: (index) => calls[index % calls.length] ?? calls[0]
+    })
+    const pairs = yield* Effect.forEach(amounts.connections, (connections) => {
+      const berth = {
+        name: "GET /api/auth/session",
+        pid: server,
+        load: load(hosted.berth.webUrl, ours, connections)
+      }
+      return Effect.map(
+        inTurns(
+          [
+            berth,
+            { name: "better-auth", pid: plain.pid, load: load(plain.origin, plainCalls, connections) },
+            berth,
+            { name: "better-auth, joins", pid: joining.pid, load: load(joining.origin, joiningCalls, connections) }
+          ],
+          amounts
+        ),
+        Comparison.pairsOf
+      )
+    })
+    const all = pairs.flat()
+    return {
+      figures: { unit: "ms", aim: { ratio: 1.5 }, pairs: all },
+      tables: [Comparison.table("Reading a session, beside better-auth", all, "better-auth")],
+      panels: Comparison.panels("Reading a session", all)
+    }
+  })

@@ -1,0 +1,66 @@
+import { createHash } from "node:crypto"
+import { Client, type ClientConfig } from "pg"
+import { codeOf } from "./SqlErrors.ts"
+
+/** What a statement begins with that every connection is to parse and plan once. Its text must never vary, and must name its columns. */
+export const preparedMark = "/* prepared */"
+
+/** "cached plan must not change result type": a column of the statement is of another type since it was prepared. */
+const planIsStale = "0A000"
+
+/** Names of marked statements, by their texts: the same in every process, and another one when the plan behind the first is stale. */
+class StatementNames {
+  readonly #names = new Map<string, { readonly name: string; readonly version: number }>()
+
+  nameOf(text: string): string {
+    const known = this.#names.get(text)
+    if (known !== undefined) return known.name
+    return this.#give(text, 0)
+  }
+
+  forget(text: string): void {
+    this.#give(text, (this.#names.get(text)?.version ?? 0) + 1)
+  }
+
+  #give(text: string, version: number): string {
+    const name = `berth_${createHash("sha256").update(text).digest("hex").slice(0, 24)}_${version}`
+    this.#names.set(text, { name, version })
+    return name
+  }
+}
+
+type Arguments = ReadonlyArray<unknown>
+
+const names = new StatementNames()
+
+/** A query's arguments with its statement named, and with a look at how it went. */
+const named = (text: string, [values, callback, ...rest]: Arguments): Arguments => [
+  { text, name: names.nameOf(text) },
+  values,
+  typeof callback === "function"
+    ? (error: unknown, ...answer: Arguments): void => {
+        if (codeOf(error) === planIsStale) names.forget(text)
+        Reflect.apply(callback, undefined, [error, ...answer])
+      }
+    : callback,
+  ...rest
+]
+
+/**
+ * A connection that names marked statements: it parses and plans them once instead of every time, which costs the database
+ * more than running a read by a key does.
+ */
+export class PreparingClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config)
+    const plain: (...args: Array<never>) => unknown = this.query
+    Object.defineProperty(this, "query", {
+      value: (text: unknown, ...rest: Array<unknown>): unknown =>
+        Reflect.apply(
+          plain,
+          this,
+          typeof text === "string" && text.startsWith(preparedMark) ? named(text, rest) : [text, ...rest]
+        )
+    })
+  }
+}

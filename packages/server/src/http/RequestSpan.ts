@@ -1,0 +1,27 @@
+import { HttpMiddleware, HttpTraceContext, type HttpServerRequest } from "@effect/platform"
+import { Context, Effect, FiberRef, type Layer, Option, Tracer } from "effect"
+
+/** A listener whose requests have spans that say nothing of them, for where nobody would read it. */
+export const withPlainSpans = <A, E, R>(listener: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
+  HttpMiddleware.withTracerDisabledWhen(listener, () => true)
+
+/** What holds for all of a request: services, and its span, which a listener with plain spans has not made before. */
+export const contextOf = <Services>(
+  request: HttpServerRequest.HttpServerRequest,
+  services: Context.Context<Services>
+): Effect.Effect<Context.Context<Services>> =>
+  Effect.flatMap(FiberRef.get(FiberRef.currentContext), (context) =>
+    Option.isSome(Context.getOption(context, Tracer.ParentSpan))
+      ? Effect.succeed(Context.merge(context, services))
+      : Effect.map(plainSpan(request), (span) => Context.merge(context, Context.add(services, Tracer.ParentSpan, span)))
+  )
+
+const plainSpan = ({ headers, method }: HttpServerRequest.HttpServerRequest) =>
+  Effect.makeSpan(`http.server ${method}`, {
+    kind: "server",
+    captureStackTrace: false,
+    ...Option.match(HttpTraceContext.fromHeaders(headers), {
+      onNone: () => ({ root: true }),
+      onSome: (parent) => ({ parent })
+    })
+  })
