@@ -9,7 +9,8 @@ import { LinkedIdentityRepository } from "@berth/domain/signin/LinkedIdentityRep
 import { SocialSessions } from "@berth/domain/signin/SocialSessions"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Fiber, Option, Redacted } from "effect"
+import { eventually } from "../conformance/Eventually.ts"
 import { newKey } from "../support/chain/TestChain.ts"
 import { proofOf, type Signer } from "../support/chain/WalletMessages.ts"
 import type { HttpAnswer } from "../support/HttpCall.ts"
@@ -187,6 +188,86 @@ layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has 
           assert.strictEqual(yield* byToken(Redacted.make(token)), 401)
         assert.strictEqual(claimed.email, email)
       }
+    })
+  )
+})
+
+/** How many connections to this database wait for a lock. */
+const waiting = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`select pg_stat_clear_snapshot()`
+  const [row] = yield* sql`
+    select count(distinct locks.pid)::int as n from pg_locks as locks
+    join pg_stat_activity as activity on activity.pid = locks.pid
+    where not locks.granted and activity.datname = current_database()`
+  return Number(row?.["n"])
+})
+
+/** Lets two requests run into a lock, one behind the other, and then takes the lock away. */
+const inThisOrder = <E, R1, R2>(
+  lock: Effect.Effect<unknown, E, SqlClient>,
+  first: Effect.Effect<HttpAnswer, never, R1>,
+  second: Effect.Effect<HttpAnswer, never, R2>
+) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const running = yield* sql.withTransaction(
+      Effect.gen(function* () {
+        yield* lock
+        const one = yield* Effect.fork(first)
+        yield* eventually(waiting, (count) => count >= 1)
+        const other = yield* Effect.fork(second)
+        yield* eventually(waiting, (count) => count >= 2)
+        return [one, other] as const
+      })
+    )
+    return yield* Effect.all([Fiber.join(running[0]), Fiber.join(running[1])])
+  })
+
+const lockUser = ({ id }: { readonly id: UserId }) =>
+  Effect.flatMap(SqlClient, (sql) => sql`select from users where id = ${id} for update`)
+
+const adding = {
+  "a password": (cookie: string) =>
+    post("/api/settings/password", { currentPassword: password, newPassword: nextPassword }, cookie),
+  "an e-mail": (cookie: string) => post("/api/settings", { email: `eve-${cookie.slice(-8)}@example.com` }, cookie),
+  "a wallet": (cookie: string) => linkWallet(newSigner(), cookie)
+}
+
+layer(app(), { excludeTestServices: true })("Who is adding a way into an account while its owner comes", (it) => {
+  for (const [what, add] of Object.entries(adding))
+    it.effect(`adds no ${what.slice(what.indexOf(" ") + 1)}: his session has ended`, () =>
+      Effect.gen(function* () {
+        const { cookies, email, user } = yield* squatter
+        const [came, added] = yield* inThisOrder(lockUser(user), owner(email), add(cookies[0] ?? ""))
+        assert.strictEqual(leadsTo(came), "302 /dashboard")
+        assert.deepStrictEqual([added.status, added.body["code"]], [401, "unauthorized"])
+        const sql = yield* SqlClient
+        const [left] = yield* sql`
+          select email, password_hash, (select count(*)::int from wallets where user_id = users.id) as wallets
+          from users where id = ${user.id}`
+        assert.deepStrictEqual(left, { email, passwordHash: null, wallets: 0 })
+      })
+    )
+
+  it.effect("and who is coming in by a wallet is out again", () =>
+    Effect.gen(function* () {
+      const { email, signer, user } = yield* squatter
+      const sql = yield* SqlClient
+      const door = 4_242
+      yield* sql`
+        create function wait_at_the_door() returns trigger language plpgsql as
+          'begin perform pg_advisory_xact_lock_shared(4242); return new; end';
+        create trigger wait_at_the_door before insert on sessions for each row execute function wait_at_the_door();`
+      // The wallet's holder is as far as his new session when the owner begins to shut the ways in.
+      const [byHim, came] = yield* inThisOrder(
+        sql`select pg_advisory_xact_lock(${door})`,
+        byWallet(signer),
+        owner(email)
+      ).pipe(Effect.ensuring(Effect.orDie(sql`drop function wait_at_the_door cascade`)))
+      assert.strictEqual(leadsTo(byHim), "302 /dashboard")
+      assert.isNull(yield* whoIs(yield* sessionOf(byHim)))
+      assert.strictEqual((yield* whoIs(yield* sessionOf(came)))?.id, user.id)
     })
   )
 })
