@@ -95,7 +95,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A stor
       const { hashing } = yield* App.WebApp
       const email = yield* freshEmail
       const before = (yield* hashing).length
-      const answers = yield* Effect.replicateEffect(register({ email, password }), 200, { concurrency: "unbounded" })
+      const answers = yield* Effect.replicateEffect(register({ email, password }), 40, { concurrency: "unbounded" })
       assert.lengthOf(
         answers.filter(({ status }) => status === 200),
         1

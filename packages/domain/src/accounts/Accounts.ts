@@ -1,4 +1,4 @@
-import { Effect, Option, RcMap, Redacted } from "effect"
+import { Effect, Option, RcMap, Redacted, Ref } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { RateLimiter } from "../limits/RateLimiter.ts"
 import { Post } from "../mail/Post.ts"
@@ -50,13 +50,25 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
     const transaction = yield* Transaction
     const rules = yield* AccountRules
     const sessions = yield* Sessions
-    const turns = yield* RcMap.make({ lookup: (_email: string) => Effect.makeSemaphore(1) })
+    const turns = yield* RcMap.make({
+      lookup: (_email: string) => Effect.all({ turn: Effect.makeSemaphore(1), isTaken: Ref.make(false) })
+    })
 
-    /** Who registers with the same address as another does it after him in this process: hashing costs too much to do it for nothing. */
+    /**
+     * Who registers with the same address as others does it after them in this process, and not at all once one of them has:
+     * hashing costs too much to do it for nothing. It spares work only; what lets one of them win is the repository.
+     */
     const inTurn =
       (email: Email) =>
       <A, E, R>(work: Effect.Effect<A, E, R>) =>
-        Effect.scoped(Effect.flatMap(RcMap.get(turns, emailKey(email)), (turn) => turn.withPermits(1)(work)))
+        Effect.gen(function* () {
+          const { isTaken, turn } = yield* RcMap.get(turns, emailKey(email))
+          const whenItIsOurs = Effect.gen(function* () {
+            if (yield* isTaken) return yield* new EmailIsTaken()
+            return yield* Effect.zipLeft(work, Ref.set(isTaken, true))
+          })
+          return yield* turn.withPermits(1)(whenItIsOurs)
+        }).pipe(Effect.scoped)
 
     const readEmail = (text: string) =>
       Option.match(
