@@ -7,7 +7,7 @@ import { type Latencies, Recorder } from "./Latencies.ts"
 export interface Load {
   readonly origin: string
   readonly connections: number
-  /** What a connection asks, by its number and by how many were sent before over all of them. */
+  /** What a connection asks, by its number and by how many were sent before over all of them; -1 for what opens it. */
   readonly callOf: (connection: number, sequence: number) => Call
 }
 
@@ -24,12 +24,25 @@ export interface LoadFigures extends Latencies {
   readonly rate: number
 }
 
+/**
+ * Every connection asks once, which does not count: Node takes one new connection in a turn of its event loop, so among many
+ * the last ones would be measured as waiting to be let in.
+ */
+const open = async (clients: ReadonlyArray<Client>, load: Load) => {
+  const answers = await Promise.allSettled(clients.map((client, index) => exchange(client, load.callOf(index, -1))))
+  return answers.flatMap((answer, index) => {
+    const call = load.callOf(index, -1)
+    const reason = answer.status === "rejected" ? reasonOf(answer.reason) : faultOf(call, answer.value)
+    return reason === "" ? [] : [new CallFailed({ call, reason })]
+  })[0]
+}
+
 const drive = async (clients: ReadonlyArray<Client>, load: Load, bounds: Bounds, signal: AbortSignal) => {
   const recorder = new Recorder()
+  let failure = await open(clients, load)
   const began = performance.now()
   const end = began + bounds.seconds * 1000
   let requests = 0
-  let failure: CallFailed | undefined
   const work = async (client: Client, index: number) => {
     while (performance.now() < end && requests < bounds.requests && failure === undefined && !signal.aborted) {
       const call = load.callOf(index, requests)

@@ -31,7 +31,7 @@ const round = ({ load, pid }: Contestant, bounds: Load.Bounds): Effect.Effect<Ro
     const before = yield* cpuSecondsOf(pid)
     const figures = yield* Load.run(load, bounds)
     const used = (yield* cpuSecondsOf(pid)) - before
-    return { ...figures, cpu: (used * 1000) / figures.requests }
+    return { ...figures, cpu: (used * 1000) / (figures.requests + load.connections) }
   })
 
 /**
