@@ -49,6 +49,7 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
         Layer.succeed(AccountRules, {
           referralCredits: 1,
           walletEmailDomain: "wallet.example.com",
+          socialEmailDomain: "social.example.com",
           appUrl: new URL("https://example.com"),
           verifiedEmailsOnly: false
         })
