@@ -1,4 +1,5 @@
 import { Layer } from "effect"
+import * as OldPayments from "./gateway/OldPayments.ts"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
 import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
 import * as Consumers from "./jobs/Consumers.ts"
@@ -18,5 +19,6 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     ExpiredAnswerEvents.layer(options),
     ExpiredSessions.layer,
     UsedWalletNonces.layer,
+    OldPayments.layer,
     ExpiredIdempotencyKeys.layer
   )

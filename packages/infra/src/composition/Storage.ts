@@ -19,6 +19,7 @@ import * as ModelUsage from "../postgres/ModelUsage.ts"
 import * as Outages from "../postgres/Outages.ts"
 import * as OncePerKey from "../postgres/OncePerKey.ts"
 import * as Outbox from "../postgres/Outbox.ts"
+import * as PaymentRedemptions from "../postgres/PaymentRedemptions.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
 import * as SubscriptionRepository from "../postgres/SubscriptionRepository.ts"
@@ -59,6 +60,7 @@ export const layer = (options: StorageOptions) =>
     Outbox.layer,
     IdempotencyKeys.layer,
     OncePerKey.layer,
+    PaymentRedemptions.layer,
     Outages.layer,
     ModelUsage.layer
   ).pipe(

@@ -17,6 +17,7 @@ import modelUsageOwnKey from "./migrations/0011_model_usage_own_key.ts"
 import recall from "./migrations/0012_recall.ts"
 import oncePerKey from "./migrations/0013_once_per_key.ts"
 import wallets from "./migrations/0014_wallets.ts"
+import paymentRedemptions from "./migrations/0024_payment_redemptions.ts"
 import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
 
 /** Every file of `migrations/`, by its name. Numbers are dense: one below the last that ran would be skipped in silence. */
@@ -34,7 +35,8 @@ export const migrations = {
   "0011_model_usage_own_key": modelUsageOwnKey,
   "0012_recall": recall,
   "0013_once_per_key": oncePerKey,
-  "0014_wallets": wallets
+  "0014_wallets": wallets,
+  "0024_payment_redemptions": paymentRedemptions
 }
 
 const run = make({})({ loader: fromRecord(migrations) })
