@@ -1,4 +1,9 @@
+import { Redacted } from "effect"
 import type { Settings } from "./Settings.ts"
+import { tempoOf } from "./Tempo.ts"
+
+/** Challenges show what a secret makes of known text, so a short one could be guessed. */
+const shortestSecret = 16
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
 
@@ -8,7 +13,15 @@ export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
   const isExposed = !loopback.has(addresses.host) || addresses.appUrl.protocol === "https:"
   const general = [
     fault(isExposed && !environmentIsSet, "BERTH_ENV must be set when HOST is not loopback or APP_URL is https"),
-    fault(settings.agentRuntime !== "process", "AGENT_RUNTIME: only process is built so far")
+    fault(settings.agentRuntime !== "process", "AGENT_RUNTIME: only process is built so far"),
+    fault(
+      tempoOf(settings)._tag === "None",
+      "MPP_RPC_URL is missing; there is a default for the chains 4217 and 42431 only"
+    ),
+    fault(
+      settings.mpp.secret._tag === "Some" && Redacted.value(settings.mpp.secret.value).length < shortestSecret,
+      `MPP_SECRET must have at least ${shortestSecret} characters`
+    )
   ]
   const production =
     environment === "production"
@@ -17,6 +30,8 @@ export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
           fault(settings.secretsKeys._tag === "None", "SECRETS_KEYS is required in production"),
           fault(settings.jwtPrivateKey._tag === "None", "JWT_PRIVATE_KEY is required in production"),
           fault(settings.databaseUrl._tag === "None", "DATABASE_URL is required in production"),
+          fault(settings.mpp.recipient._tag === "None", "MPP_RECIPIENT is required in production"),
+          fault(settings.mpp.secret._tag === "None", "MPP_SECRET is required in production"),
           fault(!addresses.appUrlIsSet, "APP_URL is required in production"),
           fault(
             addresses.appUrl.protocol !== "https:" && !loopback.has(addresses.appUrl.hostname),

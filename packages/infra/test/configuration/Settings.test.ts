@@ -22,6 +22,8 @@ const production = {
   INTERNAL_API_KEY: "k",
   SECRETS_KEYS: "a:AAAA",
   JWT_PRIVATE_KEY: "a key",
+  MPP_RECIPIENT: `0x${"ab".repeat(20)}`,
+  MPP_SECRET: "long enough for a secret",
   ALLOW_PROCESS_RUNTIME: "yes"
 }
 
@@ -98,6 +100,8 @@ describe("settings", () => {
     "INTERNAL_API_KEY",
     "SECRETS_KEYS",
     "JWT_PRIVATE_KEY",
+    "MPP_RECIPIENT",
+    "MPP_SECRET",
     "ALLOW_PROCESS_RUNTIME"
   ])
     it.effect(`production is not without ${name}`, () =>
