@@ -1,0 +1,46 @@
+import { canonicalJson } from "@berth/domain/gateway/payments/CanonicalJson"
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck, Schema } from "effect"
+
+const parse = Schema.decodeSync(Schema.parseJson())
+
+describe("Canonical JSON", () => {
+  // The examples of RFC 8785, sections 3.2.2 to 3.2.4.
+  it("is what the RFC shows", () => {
+    assert.strictEqual(
+      canonicalJson({
+        numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
+        string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
+        literals: [null, true, false]
+      }),
+      '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
+    )
+    assert.strictEqual(
+      canonicalJson({ "\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\u{1f600}": 5, "\u0080": 6, "\u00f6": 7 }),
+      '{"\\r":2,"1":4,"\u0080":6,"ö":7,"€":1,"\u{1f600}":5,"\ufb33":3}'
+    )
+  })
+
+  it.prop(
+    "is the value again when it is read, and one text whatever the order of the members",
+    [FastCheck.dictionary(FastCheck.string(), FastCheck.jsonValue({ noUnicodeString: false }))],
+    ([value]) => {
+      const json = parse(JSON.stringify(value))
+      const reversed = Object.fromEntries(Object.entries(value).toReversed())
+      const text = canonicalJson(parseable(value))
+      assert.deepStrictEqual(parse(text), json)
+      assert.strictEqual(canonicalJson(parseable(reversed)), text)
+    }
+  )
+})
+
+type Json = Parameters<typeof canonicalJson>[0]
+const Json: Schema.Schema<Json> = Schema.Union(
+  Schema.String,
+  Schema.JsonNumber,
+  Schema.Boolean,
+  Schema.Null,
+  Schema.Array(Schema.suspend(() => Json)),
+  Schema.Record({ key: Schema.String, value: Schema.suspend(() => Json) })
+)
+const parseable = Schema.decodeUnknownSync(Json)
