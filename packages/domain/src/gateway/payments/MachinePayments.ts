@@ -176,9 +176,12 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         if (!isHeld) {
           const expected = { chainId: settings.chainId, now: yield* nowInSeconds }
           const binding = yield* judged(judgeSigned(digests, target, expected, signed))
-          // Anybody can copy what the chain already has; what only its signer has is nowhere yet.
-          if (binding === "none" && (yield* chain.find(signed.hash))._tag !== "Unknown")
-            return yield* refuse("memo is missing")
+          // Anybody can copy what the chain already has; what only its signer has is nowhere yet, unless another request with
+          // this credential has claimed it and sent it in the meantime.
+          if (binding === "none" && (yield* chain.find(signed.hash))._tag !== "Unknown") {
+            const isHeldNow = Option.contains(yield* redemptions.transactionOf(target.id), signed.hash)
+            if (!isHeldNow) return yield* refuse("memo is missing")
+          }
         }
         return yield* claimed(target, request, signed.hash, (claim) =>
           Effect.gen(function* () {

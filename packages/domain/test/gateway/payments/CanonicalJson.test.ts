@@ -4,12 +4,20 @@ import { FastCheck, Schema } from "effect"
 
 const parse = Schema.decodeSync(Schema.parseJson())
 
+const words = FastCheck.string({ unit: "binary" })
+const leaf = FastCheck.oneof(
+  words,
+  FastCheck.double({ noNaN: true, noDefaultInfinity: true }),
+  FastCheck.boolean(),
+  FastCheck.constant(null)
+)
+
 describe("Canonical JSON", () => {
   // The examples of RFC 8785, sections 3.2.2 to 3.2.4.
   it("is what the RFC shows", () => {
     assert.strictEqual(
       canonicalJson({
-        numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
+        numbers: [Number("333333333.33333329"), 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
         string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
         literals: [null, true, false]
       }),
@@ -23,24 +31,12 @@ describe("Canonical JSON", () => {
 
   it.prop(
     "is the value again when it is read, and one text whatever the order of the members",
-    [FastCheck.dictionary(FastCheck.string(), FastCheck.jsonValue({ noUnicodeString: false }))],
+    [FastCheck.dictionary(words, FastCheck.oneof(leaf, FastCheck.array(leaf), FastCheck.dictionary(words, leaf)))],
     ([value]) => {
-      const json = parse(JSON.stringify(value))
       const reversed = Object.fromEntries(Object.entries(value).toReversed())
-      const text = canonicalJson(parseable(value))
-      assert.deepStrictEqual(parse(text), json)
-      assert.strictEqual(canonicalJson(parseable(reversed)), text)
+      const text = canonicalJson(value)
+      assert.deepStrictEqual(parse(text), parse(JSON.stringify(value)))
+      assert.strictEqual(canonicalJson(reversed), text)
     }
   )
 })
-
-type Json = Parameters<typeof canonicalJson>[0]
-const Json: Schema.Schema<Json> = Schema.Union(
-  Schema.String,
-  Schema.JsonNumber,
-  Schema.Boolean,
-  Schema.Null,
-  Schema.Array(Schema.suspend(() => Json)),
-  Schema.Record({ key: Schema.String, value: Schema.suspend(() => Json) })
-)
-const parseable = Schema.decodeUnknownSync(Json)

@@ -5,7 +5,7 @@ import { tokenUnits } from "@berth/domain/gateway/payments/PaidRequest"
 import { PaymentReceipt, receiptHeader, receiptOf } from "@berth/domain/gateway/payments/PaymentReceipt"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Encoding, Either, FastCheck, Option, Schema } from "effect"
-import { challenge, digests, digestsOf, request, seed, settings } from "./PaymentSamples.ts"
+import { challenge, digests, digestsOf, seed, settings } from "./PaymentSamples.ts"
 
 const decoded = (text: string) =>
   Schema.decodeSync(Schema.parseJson())(Either.getOrThrow(Encoding.decodeBase64UrlString(text)))
