@@ -1,7 +1,7 @@
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
 import { makeNode } from "@berth/infra/chain/ChainNode"
 import * as ViemPaymentChain from "@berth/infra/tempo/ViemPaymentChain"
-import { Clock, Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import {
   type Address,
   createClient,
@@ -17,6 +17,7 @@ import { Actions, Transaction } from "viem/tempo"
 import { tempoLocalnet } from "viem/tempo/chains"
 import { anvilOf } from "../chain/Anvil.ts"
 import { send } from "../HttpCall.ts"
+import { recipient } from "./PaidCalls.ts"
 import type { Oddities, PaymentNetwork, WantedTransfer } from "./PaymentNetwork.ts"
 
 /** The first of the accounts that every development chain gives money to. */
@@ -57,7 +58,6 @@ const make = Effect.gen(function* () {
 
   const signed = (account: PrivateKeyAccount, transfers: ReadonlyArray<WantedTransfer>, oddities: Oddities) =>
     Effect.gen(function* () {
-      const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
       const calls = transfers.map(({ amount, memo, to, token: of }) =>
         Actions.token.transfer.call(client, {
           token: hex(of ?? token),
@@ -72,10 +72,8 @@ const make = Effect.gen(function* () {
         gas: 600_000n,
         maxFeePerGas: 30_000_000_000n,
         maxPriorityFeePerGas: 1_000_000_000n,
-        // Good until it is not valid any more, and in no order.
-        nonceKey: 2n ** 256n - 1n,
         nonce: 0,
-        validBefore: oddities.validBefore ?? now + 25,
+        ...(oddities.validBefore === undefined ? {} : { validBefore: oddities.validBefore }),
         ...(oddities.validAfter === undefined ? {} : { validAfter: oddities.validAfter }),
         ...(oddities.needsFeePayer === true ? { feePayer: true as const } : { feeToken: token })
       }
@@ -103,7 +101,18 @@ const make = Effect.gen(function* () {
         return yield* signed(payer, transfers, oddities)
       })
   }
-  return { ...network, url, client, newPayer, give, chainDefinition: chain }
+  return {
+    ...network,
+    url,
+    client,
+    /** An account with this much of the token. */
+    payer: (amount: bigint) => newPayer([token, amount]),
+    /** What the recipient of paid calls has. */
+    received: Effect.promise(async () => {
+      const { amount } = await Actions.token.getBalance(client, { token, account: hex(recipient) })
+      return amount
+    })
+  }
 })
 
 /** A development chain of Tempo's own kind, until the scope closes. */
