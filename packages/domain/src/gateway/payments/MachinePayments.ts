@@ -140,17 +140,14 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     /** Pays by a transaction that was sent by its payer: it must say by its memo that it was for this challenge. */
     const byHash = (target: Challenge, request: PaidRequest, hash: string, isHeld: boolean) =>
       Effect.gen(function* () {
-        // Looked at before it is claimed, so that nobody keeps another's transaction busy by naming it.
-        if (!isHeld) {
+        const verified = Effect.gen(function* () {
           const binding = yield* judged(judgeMined(digests, target, yield* confirmed(hash, looksForHash)))
           if (binding !== "this challenge") return yield* refuse("memo is missing")
-        }
+        })
+        // Before it is claimed, so that nobody keeps another's transaction busy by naming it.
+        if (!isHeld) yield* verified
         return yield* claimed(target, request, hash, (claim) =>
-          Effect.gen(function* () {
-            const binding = yield* judged(judgeMined(digests, target, yield* confirmed(hash, looksForHash)))
-            if (binding !== "this challenge") return yield* refuse("memo is missing")
-            return yield* settled(claim, hash)
-          })
+          Effect.zipRight(isHeld ? verified : Effect.void, settled(claim, hash))
         )
       })
 
