@@ -20,28 +20,35 @@ const end = (child: ChildProcess) =>
     child.kill("SIGKILL")
   })
 
-/** A chain of its own, with the chain id of base and accounts that have ether; it ends with the scope. Answers its address. */
-export const anvil: Effect.Effect<string, never, Scope.Scope> = Effect.gen(function* () {
-  const port = yield* freePort
-  const args = ["--chain-id", "8453", "--host", "127.0.0.1", "--port", String(port), "--silent"]
-  const child = yield* Effect.acquireRelease(
-    Effect.sync(() => {
-      const started = spawn(binary(), args, { stdio: "ignore" })
-      process.once("exit", () => started.kill("SIGKILL"))
-      return started
-    }),
-    end
-  )
-  const url = `http://127.0.0.1:${port}`
-  const chainId = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }
-  yield* send(url, { method: "POST", path: "/", json: chainId }).pipe(
-    Effect.sandbox,
-    Effect.filterOrFail(
-      ({ body }) => body["result"] === "0x2105" && !ended(child),
-      () => new Error("anvil does not answer")
-    ),
-    Effect.retry({ times: 2400, schedule: Schedule.spaced("25 millis") }),
-    Effect.orDie
-  )
-  return url
-})
+/** A chain of its own, with accounts that have money; it ends with the scope. Answers its address. */
+export const anvilOf = (
+  chainId: number,
+  ...options: ReadonlyArray<string>
+): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const port = yield* freePort
+    const args = ["--chain-id", String(chainId), "--host", "127.0.0.1", "--port", String(port), "--silent", ...options]
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const started = spawn(binary(), args, { stdio: "ignore" })
+        process.once("exit", () => started.kill("SIGKILL"))
+        return started
+      }),
+      end
+    )
+    const url = `http://127.0.0.1:${port}`
+    const question = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }
+    yield* send(url, { method: "POST", path: "/", json: question }).pipe(
+      Effect.sandbox,
+      Effect.filterOrFail(
+        ({ body }) => body["result"] === `0x${chainId.toString(16)}` && !ended(child),
+        () => new Error("anvil does not answer")
+      ),
+      Effect.retry({ times: 2400, schedule: Schedule.spaced("25 millis") }),
+      Effect.orDie
+    )
+    return url
+  })
+
+/** One with the chain id of base. */
+export const anvil = anvilOf(8453)

@@ -14,14 +14,21 @@ import {
 } from "viem"
 import { getChainId } from "viem/actions"
 
-export interface ChainNodeOptions {
-  readonly chain: Chain
+export interface NodeOptions {
+  /** The chain's name in logs. */
+  readonly name: string
+  /** Its EIP-155 id. */
+  readonly chainId: number
   /** The node's JSON-RPC address. It may hold a key, so it is in no error and no log. */
   readonly url: Redacted.Redacted<URL>
   /** How long one request may take, the body read; 5 s when absent. */
   readonly timeout?: Duration.DurationInput
   /** How many questions may be open at once; 64 when absent. */
   readonly maximumOpen?: number
+}
+
+export interface ChainNodeOptions extends Omit<NodeOptions, "name" | "chainId"> {
+  readonly chain: Chain
 }
 
 /** A node of a chain that is asked over JSON-RPC. */
@@ -68,12 +75,13 @@ const reasonOf = (error: BaseError): string => {
 }
 
 /** A node that is asked as it is: the client neither repeats nor waits by itself. */
-export const makeChainNode = ({
-  chain,
+export const makeNode = ({
+  chainId,
   maximumOpen = 64,
+  name,
   timeout = Duration.seconds(5),
   url
-}: ChainNodeOptions): Effect.Effect<ChainNode> =>
+}: NodeOptions): Effect.Effect<ChainNode> =>
   Effect.gen(function* () {
     const isKnown = yield* Ref.make(false)
     const open = yield* Ref.make(0)
@@ -103,8 +111,8 @@ export const makeChainNode = ({
     const rightChain = Effect.gen(function* () {
       if (yield* Ref.get(isKnown)) return
       const id = yield* once(getChainId, () => undefined)
-      if (id !== chainIds[chain])
-        return yield* new ChainIsUnreachable({ reason: `the node is of chain ${id} and not of ${chain}` })
+      if (id !== chainId)
+        return yield* new ChainIsUnreachable({ reason: `the node is of chain ${id} and not of ${name}` })
       yield* Ref.set(isKnown, true)
     })
 
@@ -122,8 +130,12 @@ export const makeChainNode = ({
           Effect.retry(onceMore),
           ifNotBusy,
           Effect.tapErrorTag("ChainIsUnreachable", ({ reason }) =>
-            Effect.logWarning("The chain cannot be asked").pipe(Effect.annotateLogs({ chain, reason }))
+            Effect.logWarning("The chain cannot be asked").pipe(Effect.annotateLogs({ chain: name, reason }))
           )
         )
     }
   })
+
+/** A node of a chain that the service knows by name. */
+export const makeChainNode = ({ chain, ...options }: ChainNodeOptions): Effect.Effect<ChainNode> =>
+  makeNode({ ...options, name: chain, chainId: chainIds[chain] })

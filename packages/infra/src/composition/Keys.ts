@@ -5,6 +5,7 @@ import type { Settings } from "../configuration/Settings.ts"
 import { ensureSecret, type KeyFileIsUnusable } from "../crypto/GeneratedKeys.ts"
 import { generateJwtKey, parseJwtKey } from "../crypto/JwtKey.ts"
 import { generateKeyEncryptionKeys, parseKeyEncryptionKeys } from "../crypto/SecretBox.ts"
+import { generateTreasuryKey, treasuryAddress } from "../tempo/Treasury.ts"
 import { CannotRun } from "../process/RunProgram.ts"
 
 /*
@@ -53,6 +54,25 @@ export const jwtKeyOf = (settings: Settings) =>
       Effect.mapError(parseJwtKey(text), ({ reason }) => new CannotRun({ reason: `JWT_PRIVATE_KEY ${reason}` }))
     )
   )
+
+/** What challenges to pay are signed by. */
+export const paymentSecretOf = (settings: Settings) =>
+  givenOrMade(settings, settings.mpp.secret, "mpp-secret", () => Redacted.make(randomBytes(32).toString("base64url")))
+
+/** Whom machines pay; in development a wallet of this installation, whose key is in the file. */
+export const paymentRecipientOf = (settings: Settings) =>
+  Option.match(settings.mpp.recipient, {
+    onSome: Effect.succeed,
+    onNone: () =>
+      givenOrMade(settings, Option.none(), "mpp-treasury-key", generateTreasuryKey).pipe(
+        Effect.flatMap((key) =>
+          Effect.mapError(
+            treasuryAddress(key),
+            ({ reason }) => new CannotRun({ reason: `The treasury's key mpp-treasury-key ${reason}` })
+          )
+        )
+      )
+  })
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
 

@@ -22,6 +22,7 @@ import * as OAuthStateRepository from "../postgres/OAuthStateRepository.ts"
 import * as Outages from "../postgres/Outages.ts"
 import * as OncePerKey from "../postgres/OncePerKey.ts"
 import * as Outbox from "../postgres/Outbox.ts"
+import * as PaymentRedemptions from "../postgres/PaymentRedemptions.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
 import * as ReferralRepository from "../postgres/ReferralRepository.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
@@ -69,6 +70,7 @@ export const layer = (options: StorageOptions) =>
     Outbox.layer,
     IdempotencyKeys.layer,
     OncePerKey.layer,
+    PaymentRedemptions.layer,
     Outages.layer,
     ModelUsage.layer
   ).pipe(

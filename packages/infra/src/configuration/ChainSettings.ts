@@ -9,15 +9,24 @@ import { Config, ConfigError, Either, Option, Redacted } from "effect"
 const invalid = (name: string, reason: string) => ConfigError.InvalidData([name], reason)
 
 /** A node's address, which may hold a key: not even a malformed one is repeated. */
-export const rpcUrl = (name: string, fallback: string): Config.Config<Redacted.Redacted<URL>> =>
+export const nodeUrl = (name: string): Config.Config<Redacted.Redacted<URL>> =>
   Config.redacted(name).pipe(
     Config.mapOrFail((text) => {
       const value = Redacted.value(text)
       return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
         ? Either.right(Redacted.make(new URL(value)))
         : Either.left(invalid(name, "must be an http or https URL"))
-    }),
-    Config.withDefault(Redacted.make(new URL(fallback)))
+    })
+  )
+
+export const rpcUrl = (name: string, fallback: string): Config.Config<Redacted.Redacted<URL>> =>
+  Config.withDefault(nodeUrl(name), Redacted.make(new URL(fallback)))
+
+export const walletAddressSetting = (name: string): Config.Config<WalletAddress> =>
+  Config.string(name).pipe(
+    Config.mapOrFail((text) =>
+      Either.fromOption(parseWalletAddress(text), () => invalid(name, "must be 0x and 40 hex digits"))
+    )
   )
 
 interface GatingNames {

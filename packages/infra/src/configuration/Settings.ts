@@ -1,8 +1,9 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/RateLimiter"
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"
 import { isIP } from "node:net"
-import { gatingTokenSetting, rpcUrl } from "./ChainSettings.ts"
+import { gatingTokenSetting, nodeUrl, rpcUrl, walletAddressSetting } from "./ChainSettings.ts"
 import { oauthASettings, oauthBSettings, socialIdentitySettings } from "./IdentitySettings.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
 import { senderSetting, smtpUrlSetting } from "./MailSettings.ts"
@@ -29,11 +30,9 @@ const seconds = (name: string, fallback: number) =>
     Config.validate({ message: "must not be negative", validation: (value) => value >= 0 }),
     Config.withDefault(fallback)
   )
-const positive = (name: string, fallback: number) =>
-  Config.integer(name).pipe(
-    Config.validate({ message: "must be at least 1", validation: (value) => value >= 1 }),
-    Config.withDefault(fallback)
-  )
+const atLeastOne = (name: string) =>
+  Config.integer(name).pipe(Config.validate({ message: "must be at least 1", validation: (value) => value >= 1 }))
+const positive = (name: string, fallback: number) => Config.withDefault(atLeastOne(name), fallback)
 const lengths = { s: Duration.seconds, m: Duration.minutes, h: Duration.hours }
 /** A whole number of at least 1 and `s`, `m` or `h`. */
 const span = (name: string, fallback: Duration.Duration) =>
@@ -94,6 +93,9 @@ const readLegacyModel = (entry: string) => {
   const [retired = "", successor = ""] = entry.split("=")
   return [retired.trim(), successor.trim()] as const
 }
+
+/** The token that Tempo starts with. */
+const pathUsd = WalletAddress.make("0x20c0000000000000000000000000000000000000")
 
 const environment = Config.withDefault(Config.literal("development", "production")("BERTH_ENV"), "development")
 
@@ -190,6 +192,13 @@ export const Settings = Config.all({
     address: "GATING_TOKEN_ADDRESS",
     symbol: "GATING_TOKEN_SYMBOL",
     minBalance: "GATING_MIN_BALANCE"
+  }),
+  mpp: Config.all({
+    rpcUrl: Config.option(nodeUrl("MPP_RPC_URL")),
+    chainId: Config.option(atLeastOne("MPP_CHAIN_ID")),
+    currency: Config.withDefault(walletAddressSetting("MPP_CURRENCY"), pathUsd),
+    recipient: Config.option(walletAddressSetting("MPP_RECIPIENT")),
+    secret: optionalSecret("MPP_SECRET")
   }),
   sandboxModel: Config.option(flag("SANDBOX_MODEL")),
   agentModels: Config.withDefault(Config.array(Config.string(), "AGENT_MODELS"), ["claude-opus-4-6", "gpt-4"]),

@@ -1,5 +1,9 @@
-import { Option } from "effect"
+import { Option, Redacted } from "effect"
 import type { Settings } from "./Settings.ts"
+import { tempoOf } from "./Tempo.ts"
+
+/** Challenges show what a secret makes of known text, so a short one could be guessed. */
+const shortestSecret = 16
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
 
@@ -13,7 +17,15 @@ export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
       Option.contains(settings.bots.detection, "turnstile") && Option.isNone(settings.bots.turnstileSecret),
       "TURNSTILE_SECRET is missing, which BOT_DETECTION=turnstile needs"
     ),
-    fault(settings.agentRuntime !== "process", "AGENT_RUNTIME: only process is built so far")
+    fault(settings.agentRuntime !== "process", "AGENT_RUNTIME: only process is built so far"),
+    fault(
+      tempoOf(settings)._tag === "None",
+      "MPP_RPC_URL is missing; there is a default for the chains 4217 and 42431 only"
+    ),
+    fault(
+      settings.mpp.secret._tag === "Some" && Redacted.value(settings.mpp.secret.value).length < shortestSecret,
+      `MPP_SECRET must have at least ${shortestSecret} characters`
+    )
   ]
   const production =
     environment === "production"
@@ -26,6 +38,8 @@ export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
             settings.mail.smtpUrl._tag === "None",
             "SMTP_URL is required in production: mail to disk reaches nobody"
           ),
+          fault(settings.mpp.recipient._tag === "None", "MPP_RECIPIENT is required in production"),
+          fault(settings.mpp.secret._tag === "None", "MPP_SECRET is required in production"),
           fault(!addresses.appUrlIsSet, "APP_URL is required in production"),
           fault(
             addresses.appUrl.protocol !== "https:" && !loopback.has(addresses.appUrl.hostname),

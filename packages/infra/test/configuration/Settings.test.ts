@@ -24,6 +24,8 @@ const production = {
   SECRETS_KEYS: "a:AAAA",
   JWT_PRIVATE_KEY: "a key",
   SMTP_URL: "smtps://berth:secret@mail.example",
+  MPP_RECIPIENT: `0x${"ab".repeat(20)}`,
+  MPP_SECRET: "long enough for a secret",
   ALLOW_PROCESS_RUNTIME: "yes"
 }
 
@@ -101,6 +103,8 @@ describe("settings", () => {
     "SECRETS_KEYS",
     "JWT_PRIVATE_KEY",
     "SMTP_URL",
+    "MPP_RECIPIENT",
+    "MPP_SECRET",
     "ALLOW_PROCESS_RUNTIME"
   ])
     it.effect(`production is not without ${name}`, () =>

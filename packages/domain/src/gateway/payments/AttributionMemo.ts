@@ -1,0 +1,40 @@
+import type { PaymentDigests } from "./PaymentDigests.ts"
+
+/** Whose a transfer's memo says it is; `none` also for memos that are not about machine payments. */
+export type MemoBinding = "this challenge" | "another challenge" | "none"
+
+const digits = (bytes: number) => bytes * 2
+const length = digits(32)
+const version = "01"
+/** Where the client says who it is. */
+const client = { start: digits(15), end: digits(25) }
+
+const prefix = (keccak256: PaymentDigests["Type"]["keccak256"]) => keccak256("mpp").slice(0, digits(4)) + version
+
+/**
+ * The memo that binds a transfer to a challenge, from a client that does not say who it is: four bytes of the hash of "mpp", a
+ * version, ten bytes of the realm's, ten of the client's, seven of the challenge id's.
+ */
+export const memoFor = (
+  { keccak256 }: PaymentDigests["Type"],
+  { id, realm }: { readonly id: string; readonly realm: string }
+): string =>
+  [
+    "0x",
+    prefix(keccak256),
+    keccak256(realm).slice(0, digits(10)),
+    "00".repeat(10),
+    keccak256(id).slice(0, digits(7))
+  ].join("")
+
+/** What a memo of 32 bytes is bound to, whichever client wrote it. */
+export const memoBinding = (
+  digests: PaymentDigests["Type"],
+  memo: string | undefined,
+  challenge: { readonly id: string; readonly realm: string }
+): MemoBinding => {
+  const hex = memo?.toLowerCase().replace(/^0x/, "") ?? ""
+  if (hex.length !== length || !hex.startsWith(prefix(digests.keccak256))) return "none"
+  const anonymous = `0x${hex.slice(0, client.start)}${"00".repeat(10)}${hex.slice(client.end)}`
+  return anonymous === memoFor(digests, challenge) ? "this challenge" : "another challenge"
+}

@@ -1,0 +1,142 @@
+import { Data, Either, Encoding, Option, Schema } from "effect"
+import { type Challenge, paymentMethod } from "./Challenge.ts"
+import type { PaymentFailure } from "./PaymentFailure.ts"
+
+/** The longest `Authorization` that is looked at, in characters. */
+export const largestCredential = 16 * 1024
+
+/** How a call is paid: by a transaction that we send, or by one that was sent. Hex in lower case. */
+export type PaymentProof = Data.TaggedEnum<{
+  readonly Transaction: { readonly raw: string }
+  readonly Hash: { readonly hash: string }
+}>
+export const PaymentProof = Data.taggedEnum<PaymentProof>()
+
+/** A challenge as whoever meets it sends it back; none of it is believed. */
+export const EchoedChallenge = Schema.Struct({
+  id: Schema.String,
+  realm: Schema.String,
+  method: Schema.String,
+  intent: Schema.String,
+  request: Schema.String,
+  expires: Schema.optional(Schema.String),
+  digest: Schema.optional(Schema.String),
+  opaque: Schema.optional(Schema.String),
+  header: Schema.optional(Schema.String)
+})
+export type EchoedChallenge = typeof EchoedChallenge.Type
+
+/** The credential of the "Payment" HTTP authentication draft. */
+const DraftCredential = Schema.Struct({ challenge: EchoedChallenge, payload: Schema.Unknown })
+/** The interface's own. */
+const PlainCredential = Schema.Struct({
+  scheme: Schema.String,
+  transaction: Schema.String,
+  challengeNonce: Schema.String
+})
+const Payload = Schema.Union(
+  Schema.Struct({ type: Schema.Literal("transaction"), signature: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("hash"), hash: Schema.String })
+)
+
+/** Which challenge is met, and how. */
+export interface PaymentCredential {
+  readonly challengeId: string
+  /** Where the credential repeats the challenge, that. */
+  readonly echo: Option.Option<EchoedChallenge>
+  readonly proof: PaymentProof
+}
+
+const hashPattern = /^0x[0-9a-f]{64}$/
+const rawPattern = /^0x(?:[0-9a-f]{2}){33,}$/
+
+const hashProof = (text: string): Option.Option<PaymentProof> => {
+  const hash = text.toLowerCase()
+  return hashPattern.test(hash) ? Option.some(PaymentProof.Hash({ hash })) : Option.none()
+}
+
+const rawProof = (text: string): Option.Option<PaymentProof> => {
+  const raw = text.toLowerCase()
+  return rawPattern.test(raw) ? Option.some(PaymentProof.Transaction({ raw })) : Option.none()
+}
+
+const decodeDraft = Schema.decodeUnknownOption(DraftCredential)
+const decodePlain = Schema.decodeUnknownOption(PlainCredential)
+const decodePayload = Schema.decodeUnknownOption(Payload)
+const decodeJson = Schema.decodeOption(Schema.parseJson())
+
+const draftCredential = ({
+  challenge,
+  payload
+}: typeof DraftCredential.Type): Either.Either<PaymentCredential, PaymentFailure> => {
+  if (challenge.method !== paymentMethod) return Either.left("other method")
+  const proof = Option.flatMap(decodePayload(payload), (known) =>
+    known.type === "hash" ? hashProof(known.hash) : rawProof(known.signature)
+  )
+  return Either.fromOption(proof, () => "other proof" as const).pipe(
+    Either.map((found) => ({ challengeId: challenge.id, echo: Option.some(challenge), proof: found }))
+  )
+}
+
+const plainCredential = ({
+  challengeNonce,
+  scheme,
+  transaction
+}: typeof PlainCredential.Type): Either.Either<PaymentCredential, PaymentFailure> => {
+  if (scheme.toLowerCase() !== "payment") return Either.left("unreadable credential")
+  const proof = Option.orElse(hashProof(transaction), () => rawProof(transaction))
+  return Either.fromOption(proof, () => "other proof" as const).pipe(
+    Either.map((found) => ({ challengeId: challengeNonce, echo: Option.none(), proof: found }))
+  )
+}
+
+const jsonOf = (text: string): Option.Option<unknown> =>
+  text.startsWith("{")
+    ? decodeJson(text)
+    : Option.flatMap(Option.getRight(Encoding.decodeBase64UrlString(text)), decodeJson)
+
+const scheme = /^payment[ \t]+/i
+
+/** The texts after `Payment`, of the values of a header; other schemes are nobody's business here. */
+const credentialsIn = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
+  values.flatMap((value) => {
+    const text = value.trim()
+    const rest = text.replace(scheme, "").trim()
+    // JSON has commas of its own: what is one text is one credential.
+    if (scheme.test(text) && rest.startsWith("{") && Option.isSome(decodeJson(rest))) return [rest]
+    return text
+      .split(/,(?=[ \t]*[A-Za-z-]+[ \t]+[^ \t=,])/)
+      .map((part) => part.trim())
+      .filter((part) => scheme.test(part))
+      .map((part) => part.replace(scheme, "").trim())
+  })
+
+/** The one credential in the values of `Authorization`. Any value has an answer. */
+export const parseCredential = (values: ReadonlyArray<string>): Either.Either<PaymentCredential, PaymentFailure> => {
+  if (values.reduce((length, value) => length + value.length, 0) > largestCredential)
+    return Either.left("unreadable credential")
+  const [text, ...more] = credentialsIn(values)
+  if (text === undefined) return Either.left("no credential")
+  if (more.length > 0) return Either.left("several credentials")
+  const json = Option.getOrUndefined(jsonOf(text))
+  const draft = decodeDraft(json)
+  if (Option.isSome(draft)) return draftCredential(draft.value)
+  const plain = decodePlain(json)
+  return Option.isSome(plain) ? plainCredential(plain.value) : Either.left("unreadable credential")
+}
+
+/** Whether a credential's own account of the challenge, where it has one, is the challenge as it was issued. */
+export const echoes = (challenge: Challenge, echo: Option.Option<EchoedChallenge>): boolean =>
+  Option.match(echo, {
+    onNone: () => true,
+    onSome: (given) =>
+      given.header === undefined &&
+      given.id === challenge.id &&
+      given.realm === challenge.realm &&
+      given.method === challenge.method &&
+      given.intent === challenge.intent &&
+      given.request === challenge.request &&
+      given.expires === challenge.expires &&
+      given.digest === challenge.digest &&
+      given.opaque === challenge.opaque
+  })

@@ -1,0 +1,73 @@
+import {
+  type SignedTransaction,
+  TransactionIsUnreadable,
+  type TokenTransfer
+} from "@berth/domain/gateway/payments/PaymentChain"
+import { Effect } from "effect"
+import { decodeFunctionData, type Hex, isHex, keccak256 } from "viem"
+import { Abis, Transaction } from "viem/tempo"
+
+/** What a call does, when it is a token's own transfer by whoever signs. */
+const transferOf = ({ data, to }: { readonly data?: Hex | undefined; readonly to?: string | null | undefined }) => {
+  if (data === undefined || to === undefined || to === null) return undefined
+  try {
+    const call = decodeFunctionData({ abi: Abis.tip20, data })
+    if (call.functionName !== "transfer" && call.functionName !== "transferWithMemo") return undefined
+    const [recipient, amount, memo] = call.args
+    return { token: to.toLowerCase(), to: recipient.toLowerCase(), amount, memo: memo?.toLowerCase() }
+  } catch {
+    // Calls of other functions have no place in the token's interface.
+    return undefined
+  }
+}
+
+const transfersOf = (calls: ReadonlyArray<Parameters<typeof transferOf>[0]>): ReadonlyArray<TokenTransfer> =>
+  calls.flatMap((call) => transferOf(call) ?? [])
+
+/** Transactions of Tempo's own kind and plain ones with a fee market; others are not taken. */
+const isTempo = (raw: Hex): raw is `0x76${string}` => raw.startsWith("0x76")
+/** The same on its way to somebody who pays the fee. */
+const isForFeePayer = (raw: Hex): raw is `0x78${string}` => raw.startsWith("0x78")
+const isFeeMarket = (raw: Hex): raw is `0x02${string}` => raw.startsWith("0x02")
+
+const readTempo = async (raw: `0x76${string}` | `0x78${string}`): Promise<SignedTransaction | undefined> => {
+  const transaction = Transaction.deserialize(raw)
+  if (transaction.signature === undefined) return undefined
+  // Nodes put the encoding of a signature right before they name the transaction, so it is sent that way.
+  const canonical = await Transaction.serialize(transaction)
+  return {
+    hash: keccak256(canonical),
+    raw: canonical,
+    chainId: transaction.chainId,
+    transfers: transfersOf(transaction.calls),
+    validAfter: transaction.validAfter,
+    validBefore: transaction.validBefore,
+    needsFeePayer: isForFeePayer(raw) || transaction.feePayerSignature === null
+  }
+}
+
+const readFeeMarket = (raw: `0x02${string}`): SignedTransaction | undefined => {
+  const transaction = Transaction.deserialize(raw)
+  if (transaction.type !== "eip1559" || transaction.r === undefined || transaction.chainId === undefined)
+    return undefined
+  return {
+    hash: keccak256(raw),
+    raw,
+    chainId: transaction.chainId,
+    transfers: transfersOf([transaction]),
+    validAfter: undefined,
+    validBefore: undefined,
+    needsFeePayer: false
+  }
+}
+
+/** Reads a signed transaction from its bytes. Whether its signature is right is for the chain to say. */
+export const readTransaction = (raw: string): Effect.Effect<SignedTransaction, TransactionIsUnreadable> =>
+  Effect.tryPromise({
+    try: async () => {
+      if (!isHex(raw)) return undefined
+      if (isTempo(raw) || isForFeePayer(raw)) return await readTempo(raw)
+      return isFeeMarket(raw) ? readFeeMarket(raw) : undefined
+    },
+    catch: () => new TransactionIsUnreadable()
+  }).pipe(Effect.flatMap((read) => (read === undefined ? new TransactionIsUnreadable() : Effect.succeed(read))))

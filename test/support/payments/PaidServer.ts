@@ -1,0 +1,56 @@
+import { challengeBody, challengeHeader } from "@berth/domain/gateway/payments/ChallengeMessage"
+import type { MachinePayments } from "@berth/domain/gateway/payments/MachinePayments"
+import { receiptHeader } from "@berth/domain/gateway/payments/PaymentReceipt"
+import { Effect, type Scope } from "effect"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { buffer } from "node:stream/consumers"
+import { call } from "./PaidCalls.ts"
+
+/** An HTTP server whose every call is paid for, and nothing else. Answers its address. */
+export const paidServer = (payments: MachinePayments): Effect.Effect<string, never, Scope.Scope> => {
+  const reply = (response: ServerResponse, status: number, headers: Record<string, string>, body: object) =>
+    Effect.sync(() => {
+      response.writeHead(status, { "content-type": "application/json", ...headers })
+      response.end(JSON.stringify(body))
+    })
+
+  const answer = (request: IncomingMessage, response: ServerResponse) =>
+    Effect.gen(function* () {
+      const body = yield* Effect.promise(() => buffer(request))
+      const { authorization } = request.headers
+      const redeemed = yield* payments.redeem(authorization === undefined ? [] : [authorization], { ...call, body })
+      switch (redeemed._tag) {
+        case "Unpaid": {
+          const said = challengeBody(redeemed.challenge, redeemed.failure)
+          const header = { "www-authenticate": challengeHeader(redeemed.challenge), "cache-control": "no-store" }
+          return yield* reply(response, said.status, header, said)
+        }
+        case "InProgress":
+          return yield* reply(response, 409, {}, { error: "in_progress" })
+        case "Paid": {
+          const isOurs = yield* payments.answered(redeemed.claim)
+          if (!isOurs) return yield* reply(response, 409, {}, { error: "in_progress" })
+          const header = { "payment-receipt": receiptHeader(redeemed.receipt), "cache-control": "private" }
+          return yield* reply(response, 200, header, { receipt: redeemed.receipt.reference })
+        }
+      }
+    }).pipe(Effect.catchAll(({ _tag }) => reply(response, 503, {}, { error: _tag })))
+
+  return Effect.acquireRelease(
+    Effect.async<{ readonly url: string; readonly server: ReturnType<typeof createServer> }>((resume) => {
+      const server = createServer((request, response) => {
+        void Effect.runPromise(answer(request, response))
+      })
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        resume(Effect.succeed({ server, url: `http://127.0.0.1:${port}` }))
+      })
+    }),
+    ({ server }) =>
+      Effect.async<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+  ).pipe(Effect.map(({ url }) => url))
+}
