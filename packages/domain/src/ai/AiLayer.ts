@@ -3,6 +3,7 @@ import type { UserId } from "../accounts/User.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { AiLimits } from "./AiSettings.ts"
 import { meterAnswer } from "./AnswerMeter.ts"
+import { hasImage } from "./ContentPart.ts"
 import type { ChatCompletion, ChatEvent, ChatOpening, ChatRequest } from "./ChatRequest.ts"
 import { makeCircuitBreakers } from "./CircuitBreakers.ts"
 import { estimateCost, type TokenCounts } from "./EstimateCost.ts"
@@ -10,7 +11,14 @@ import { estimatePromptTokens } from "./EstimateTokens.ts"
 import { type Model, ProviderName } from "./Model.ts"
 import { routesOf } from "./ModelRoutes.ts"
 import { callUntilAnswered } from "./ModelCalls.ts"
-import { type ChatChunk, ModelCatalogue, type ModelProvider, ModelProviders, type ProviderFailed } from "./ModelChat.ts"
+import {
+  type ChatChunk,
+  ModelCatalogue,
+  type ModelProvider,
+  ModelProviders,
+  type ProviderFailed,
+  type ToolCall
+} from "./ModelChat.ts"
 import {
   AiIsUnavailable,
   MessagesAreMissing,
@@ -23,7 +31,7 @@ import { modelsWithKeys, preferOwn } from "./OwnModels.ts"
 import { type ModelKeys, ownableProviders, OwnerKeys } from "./OwnerKeys.ts"
 import { type PlannedCall, planCalls } from "./PlanCalls.ts"
 import { findModel, type Resolution, resolveModel } from "./ResolveModel.ts"
-import { selectModel, taskTypeOf } from "./SelectModel.ts"
+import { modelsThatSee, selectModel, taskTypeOf } from "./SelectModel.ts"
 
 /** Which of the configured providers can be reached. */
 export type ProviderHealth = { readonly [name in ProviderName]?: boolean }
@@ -46,8 +54,13 @@ const noProviders: ReadonlySet<ProviderName> = new Set()
 
 const offersTools = (options: ChatRequest["options"]) => (options?.tools?.length ?? 0) > 0
 
+const holdsImages = (messages: ChatRequest["messages"]) =>
+  messages.some((message) => message.role === "user" && message.parts !== undefined && hasImage(message.parts))
+
 // Ids that were told of once are kept so many; they come from outside.
 const toldAtMost = 1_000
+
+const aliases: ReadonlyMap<string, ProviderName> = new Map([["gemini", "google"]])
 
 /** What somebody can be answered with. */
 interface Reach {
@@ -133,9 +146,14 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
     })
 
     const choose = (reach: Reach, request: ChatRequest): Effect.Effect<Model, ModelIsUnknown | NoModelsAvailable> => {
-      const { model: asked, options, taskType } = request
+      const { messages, model: asked, options, taskType } = request
       const { models, own } = reach
-      if (asked === undefined) return selectModel(preferOwn(models, own), taskTypeOf(taskType), offersTools(options))
+      if (asked === undefined) {
+        const able = preferOwn(models, own)
+        return holdsImages(messages)
+          ? selectModel(modelsThatSee(able), taskTypeOf(taskType ?? "vision"), offersTools(options))
+          : selectModel(able, taskTypeOf(taskType), offersTools(options))
+      }
       return request.unknownModel === "refuse" && Option.isNone(findModel(models, asked))
         ? Effect.fail(new ModelIsUnknown({ model: asked }))
         : Effect.map(resolveWithin(reach, asked), ({ model }) => model)
@@ -157,7 +175,8 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
             estimatePromptTokens(request.messages, request.options?.tools) +
             (request.options?.maxTokens ?? usualAnswer),
           maxCalls: settings.maxCalls,
-          withTools: offersTools(request.options)
+          withTools: offersTools(request.options),
+          withImages: holdsImages(request.messages)
         })
         return isOwn ? yield* withOwnKeys(plan, reach.keys) : { plan, providers }
       })
@@ -229,9 +248,11 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       request: ChatRequest
     ): Effect.fn.Return<ChatCompletion, ChatError> {
       const texts: Array<string> = []
+      const toolCalls: Array<ToolCall> = []
       const last = yield* Stream.runFoldEffect(chat(request), Option.none<ChatEvent>(), (_, event) =>
         Effect.sync(() => {
           if (event.type === "delta") texts.push(event.text)
+          if (event.type === "tool-call") toolCalls.push(event.call)
           return Option.some(event)
         })
       )
@@ -239,7 +260,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
         return yield* Effect.dieMessage("A model's answer ended without its end")
       }
       const { type: _, ...answer } = last.value
-      return { ...answer, text: texts.join("") }
+      return { ...answer, text: texts.join(""), toolCalls }
     })
 
     return {
@@ -260,8 +281,10 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
         return { models, providers }
       }),
 
-      modelsOf: Effect.fn("AiLayer.modelsOf")(function* (provider: string) {
-        if (!isProviderName(provider)) return yield* new ProviderIsUnknown({ provider })
+      /** Those of one provider, by its name or another that it goes by. */
+      modelsOf: Effect.fn("AiLayer.modelsOf")(function* (asked: string) {
+        const provider = aliases.get(asked) ?? asked
+        if (!isProviderName(provider)) return yield* new ProviderIsUnknown({ provider: asked })
         const models = yield* catalogue.all
         return { provider, models: models.filter((model) => model.provider === provider) }
       }),
@@ -270,6 +293,12 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       select: Effect.fn("AiLayer.select")(function* (asked: string | null | undefined) {
         const taskType = taskTypeOf(asked)
         return { taskType, model: yield* selectModel(yield* catalogue.all, taskType) }
+      }),
+
+      /** The available model that an id names. */
+      find: Effect.fn("AiLayer.find")(function* (asked: string) {
+        const found = Option.filter(findModel(yield* catalogue.all, asked), ({ available }) => available)
+        return yield* Effect.mapError(found, () => new ModelIsUnknown({ model: asked }))
       }),
 
       /** What a call of a model costs in US dollars. */

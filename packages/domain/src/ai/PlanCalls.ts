@@ -1,6 +1,6 @@
 import type { Model, ProviderName, TaskType } from "./Model.ts"
 import { routesOf, vendorOf } from "./ModelRoutes.ts"
-import { rankModels, toolTakersFirst } from "./SelectModel.ts"
+import { rankModels, seesImages, toolTakersFirst } from "./SelectModel.ts"
 
 export interface PlannedCall {
   readonly model: Model
@@ -20,6 +20,8 @@ export interface CallPlanInput {
   readonly maxCalls: number
   /** Whether tools are on offer; models that take some are preferred then, as far as that is known. */
   readonly withTools?: boolean | undefined
+  /** Whether there are images to be seen; models that see none are out then. */
+  readonly withImages?: boolean | undefined
 }
 
 /**
@@ -37,6 +39,7 @@ export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
       model.available &&
       model.id !== input.first.id &&
       model.provider !== "sandbox" &&
+      (input.withImages !== true || seesImages(model)) &&
       model.contextWindow >= input.tokens
   )
   const add = (isWanted: (model: Model, provider: ProviderName) => boolean) => {

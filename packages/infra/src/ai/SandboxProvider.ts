@@ -44,6 +44,9 @@ export const makeSandboxProvider = (options: SandboxOptions = {}): ModelProvider
           new ProviderFailed({ provider: "sandbox", kind: "refused", reason: `has no model ${modelId}` })
         )
       }
+      if (messages.some((message) => message.role === "user" && message.parts?.some(({ type }) => type === "image"))) {
+        return Stream.fail(new ProviderFailed({ provider: "sandbox", kind: "refused", reason: "sees no images" }))
+      }
       const promptTokens = estimatePromptTokens(messages, tools)
       const ending = (said: string, finishReason: string): ChatChunk => {
         const completionTokens = estimateTokens(said)
