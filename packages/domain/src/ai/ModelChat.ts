@@ -125,8 +125,10 @@ export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
 /** One provider's wire. */
 export interface ModelProvider {
   readonly name: ProviderName
-  /** The models this provider can run, as far as it says so itself. */
+  /** The models this provider can run, as far as it says so itself and their price is known. */
   readonly models: Effect.Effect<ReadonlyArray<Model>, ProviderFailed>
+  /** The ids in the catalogue of all that it says it can run, with a known price or without. */
+  readonly modelIds: Effect.Effect<ReadonlyArray<string>, ProviderFailed>
   /** Whether it answers its cheapest authenticated call. */
   readonly healthy: Effect.Effect<boolean>
   readonly chat: (

@@ -55,6 +55,7 @@ const provider = (name: ProviderName, script: Script, healthy: Effect.Effect<boo
   const port: ModelProvider = {
     name,
     models: Effect.succeed([]),
+    modelIds: Effect.succeed([]),
     healthy,
     chat: (modelId) =>
       Stream.suspend(() => {

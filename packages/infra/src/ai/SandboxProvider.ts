@@ -37,6 +37,7 @@ export const makeSandboxProvider = (options: SandboxOptions = {}): ModelProvider
   return {
     name: "sandbox",
     models: Effect.succeed([sandboxModel]),
+    modelIds: Effect.succeed([sandboxModel.id]),
     healthy: Effect.succeed(true),
     chat: (modelId, messages, { maxTokens, tools = [] }) => {
       if (modelId !== sandboxModel.id) {
