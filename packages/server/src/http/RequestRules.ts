@@ -23,7 +23,7 @@ import { HttpLayerRouter, HttpServerRespondable, HttpServerRequest, HttpServerRe
 import { Cause, Clock, Effect, Either, Option } from "effect"
 import type { FindCaller } from "./CallerHttp.ts"
 import { IncomingMessage } from "node:http"
-import { inEnvelope } from "./ErrorEnvelope.ts"
+import { inEnvelope, type ReshapeError } from "./ErrorEnvelope.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { isOwnOrigin } from "./OriginRule.ts"
@@ -76,6 +76,8 @@ export const requestRules = <R>(
   options: {
     readonly sameOrigin: boolean
     readonly bodyLimit: (path: string) => number
+    /** What becomes of an error body at a path where clients want it in a shape of their own. */
+    readonly reshapeErrors?: (path: string) => ReshapeError | undefined
     readonly caller: Effect.Effect<FindCaller, never, R>
   }
 ) =>
@@ -152,8 +154,17 @@ export const requestRules = <R>(
             onSome: Effect.succeed,
             onNone: () => answer
           }).pipe(Effect.annotateLogs("requestId", requestId))
-          yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
-          return HttpServerResponse.setHeaders(inEnvelope(response, errorMembersAt(table, path), traceId), {
+          const enveloped = inEnvelope(response, errorMembersAt(table, path), traceId, options.reshapeErrors?.(path))
+          yield* recordRequest({
+            request,
+            path,
+            route,
+            response: enveloped,
+            startedAt,
+            requestId,
+            user: yield* caller.user
+          })
+          return HttpServerResponse.setHeaders(enveloped, {
             ...securityHeaders,
             "x-request-id": requestId
           })
