@@ -46,6 +46,30 @@ export interface OpenChat extends ChatOpening {
   readonly events: Stream.Stream<ChatEvent, ProviderFailed>
 }
 
+/** The same, as it is asked for chunk by chunk; the last event is `done`. */
+interface BegunChat {
+  readonly opening: ChatOpening
+  readonly first: Chunk.Chunk<ChatEvent>
+  readonly more: Effect.Effect<Chunk.Chunk<ChatEvent>, ProviderFailed>
+}
+
+/** The events of an answer as a stream, up to `done`. */
+const eventsOf = ({ first, more }: BegunChat): Stream.Stream<ChatEvent, ProviderFailed> =>
+  Stream.fromPull(
+    Effect.sync(() => {
+      let last: Chunk.Chunk<ChatEvent> | null = null
+      const keep = (events: Chunk.Chunk<ChatEvent>) => {
+        last = events
+        return events
+      }
+      const further = Effect.mapBoth(more, { onFailure: Option.some, onSuccess: keep })
+      return Effect.suspend((): Effect.Effect<Chunk.Chunk<ChatEvent>, Option.Option<ProviderFailed>> => {
+        if (last === null) return Effect.succeed(keep(first))
+        return Chunk.some(last, ({ type }) => type === "done") ? Effect.fail(Option.none()) : further
+      })
+    })
+  )
+
 export type ChatError = MessagesAreMissing | ModelIsUnknown | NoModelsAvailable | ProviderFailed
 
 // Room for an answer whose length nobody limited.
@@ -198,13 +222,10 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
         }
       })
 
-    /**
-     * Finds a model that answers and waits for its first text; until then another takes over from one that fails. The
-     * answer is taken from `events`, as fast as it is read; closing the scope ends the call.
-     */
-    const open = Effect.fn("AiLayer.open")(function* (
+    /** Finds a model that answers and waits for its first text; until then another takes over from one that fails. */
+    const begin = Effect.fnUntraced(function* (
       request: ChatRequest
-    ): Effect.fn.Return<OpenChat, ChatError, Scope.Scope> {
+    ): Effect.fn.Return<BegunChat, ChatError, Scope.Scope> {
       const startedAt = yield* Clock.currentTimeMillis
       if (request.messages.length === 0) return yield* new MessagesAreMissing()
       const reach = yield* reachOf(request.caller.userId)
@@ -236,7 +257,22 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
             return { type: "done", ...opening, ...meter.usage(), finishReason: chunk.finishReason }
         }
       }
-      return { ...opening, events: Stream.mapChunks(answer.chunks, Chunk.map(toEvent)) }
+      return {
+        opening,
+        first: Chunk.map(answer.first, toEvent),
+        more: Effect.map(answer.more, Chunk.map(toEvent))
+      }
+    })
+
+    /**
+     * Finds a model that answers. The answer is taken from `events`, as fast as it is read; closing the scope ends the
+     * call.
+     */
+    const open = Effect.fn("AiLayer.open")(function* (
+      request: ChatRequest
+    ): Effect.fn.Return<OpenChat, ChatError, Scope.Scope> {
+      const begun = yield* begin(request)
+      return { ...begun.opening, events: eventsOf(begun) }
     })
 
     /** The same as one stream, for whoever has no use for what is known before the first text. */
@@ -246,22 +282,27 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
     /** The whole answer at once. */
     const complete = Effect.fn("AiLayer.complete")(function* (
       request: ChatRequest
-    ): Effect.fn.Return<ChatCompletion, ChatError> {
+    ): Effect.fn.Return<ChatCompletion, ChatError, Scope.Scope> {
       const texts: Array<string> = []
       const toolCalls: Array<ToolCall> = []
-      const last = yield* Stream.runFoldEffect(chat(request), Option.none<ChatEvent>(), (_, event) =>
-        Effect.sync(() => {
-          if (event.type === "delta") texts.push(event.text)
-          if (event.type === "tool-call") toolCalls.push(event.call)
-          return Option.some(event)
-        })
-      )
-      if (Option.isNone(last) || last.value.type !== "done") {
-        return yield* Effect.dieMessage("A model's answer ended without its end")
+      const { first, more } = yield* begin(request)
+      for (let events = first; ; events = yield* more) {
+        for (const event of events) {
+          switch (event.type) {
+            case "delta":
+              texts.push(event.text)
+              break
+            case "tool-call":
+              toolCalls.push(event.call)
+              break
+            case "done": {
+              const { type: _, ...answer } = event
+              return { ...answer, text: texts.join(""), toolCalls }
+            }
+          }
+        }
       }
-      const { type: _, ...answer } = last.value
-      return { ...answer, text: texts.join(""), toolCalls }
-    })
+    }, Effect.scoped)
 
     return {
       /** What the configured providers say of themselves, at most `healthAge` old. */
