@@ -1,7 +1,7 @@
 import { Data, Either } from "effect"
 import { parseArgs } from "node:util"
 
-export const scenarioNames = ["startup", "provision", "read", "chat", "stream", "memory", "crowd"] as const
+export const scenarioNames = ["startup", "provision", "read", "chat", "gateway", "stream", "memory", "crowd"] as const
 export type ScenarioName = (typeof scenarioNames)[number]
 
 export interface Options {
