@@ -50,7 +50,8 @@ module.exports = {
       name: "resolvable",
       comment: "Everything imported is there.",
       severity: "error",
-      from: {},
+      // What is measured beside Berth has packages of its own, and only while it is measured.
+      from: { pathNot: "^bench/rivals/" },
       to: { couldNotResolve: true }
     },
     {
