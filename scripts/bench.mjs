@@ -10,7 +10,9 @@ const directory = join(root, "dist", "bench")
 
 const entries = {
   main: "bench/src/main.ts",
+  BareProxy: "bench/src/servers/BareProxy.ts",
   BareServer: "bench/src/servers/BareServer.ts",
+  InstantUpstream: "bench/src/servers/InstantUpstream.ts",
   PacedUpstream: "bench/src/servers/PacedUpstream.ts",
   Upstream: "bench/src/servers/Upstream.ts"
 }

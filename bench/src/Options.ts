@@ -9,6 +9,7 @@ export const scenarioNames = [
   "sign-in",
   "register",
   "chat",
+  "gateway",
   "stream",
   "memory",
   "crowd"

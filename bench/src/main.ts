@@ -6,6 +6,7 @@ import * as Storage from "./berth/Storage.ts"
 import { chats } from "./Chats.ts"
 import { crowd } from "./Crowd.ts"
 import { memory } from "./Memory.ts"
+import { gateways } from "./Gateways.ts"
 import { parseOptions, type ScenarioName } from "./Options.ts"
 import { provisioning } from "./Provisioning.ts"
 import { reads } from "./Reads.ts"
@@ -26,6 +27,7 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   "sign-in": signIns,
   register: registrations,
   chat: chats,
+  gateway: gateways,
   stream: streams,
   memory,
   crowd

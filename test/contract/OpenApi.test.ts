@@ -179,9 +179,9 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
 
 layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The private listener", (it) => {
   const internal = apis.backend.filter(({ path }) => path.startsWith("/internal/"))
-  const ai = apis.backend.filter(({ path }) => path.startsWith("/api/ai/"))
+  const ai = apis.backend.filter(({ path }) => path.startsWith("/api/ai/") || path.startsWith("/v1/"))
 
-  it("has every route under one of its two paths", () => {
+  it("has every route under one of its three paths", () => {
     assert.strictEqual(internal.length + ai.length, apis.backend.length)
     assert.isAbove(internal.length, 5)
   })

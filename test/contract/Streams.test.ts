@@ -63,7 +63,8 @@ layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
         provider: s.is("openai"),
         message: { role: s.is("assistant"), content: s.is("Good day.") },
         usage: { promptTokens: s.is(7), completionTokens: s.is(3), totalTokens: s.is(10) },
-        timestamp: s.timestamp
+        timestamp: s.timestamp,
+        costUsd: s.is(0.000066)
       })
     })
   )

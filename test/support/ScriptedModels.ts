@@ -61,6 +61,7 @@ export const layer: Layer.Layer<ModelProviders | ModelCatalogue | ScriptedModels
       const provider = (name: ProviderName): ModelProvider => ({
         name,
         models: Effect.succeed(models.filter((one) => one.provider === name)),
+        modelIds: Effect.succeed(models.filter((one) => one.provider === name).map(({ id }) => id)),
         healthy: Effect.flatMap(now, ({ healthy }) => healthy(name)),
         chat: (...asked) => Stream.unwrap(Effect.map(now, ({ chat }) => chat(...asked)))
       })

@@ -23,3 +23,14 @@ export const models = JSON.stringify({
   object: "list",
   data: [{ id: "gpt-4o-mini", object: "model", owned_by: "openai" }]
 })
+
+/** The same answer in one piece. */
+export const completion = (pieces: ReadonlyArray<string>): string =>
+  JSON.stringify({
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 1,
+    model: "gpt-4o-mini",
+    choices: [{ index: 0, message: { role: "assistant", content: pieces.join("") }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 20, completion_tokens: pieces.length, total_tokens: 20 + pieces.length }
+  })

@@ -9,7 +9,14 @@ export interface StartedServer {
 
 /** Starts one of the bench's own servers as a process. It ends with the scope. */
 export const startServer = (
-  name: "BareServer" | "PacedUpstream" | "Upstream" | "better-auth/server",
+  name:
+    | "BareProxy"
+    | "BareServer"
+    | "InstantUpstream"
+    | "PacedUpstream"
+    | "Upstream"
+    | "better-auth/server"
+    | "portkey/server",
   environment: Readonly<Record<string, string>> = {}
 ): Effect.Effect<StartedServer, never, Scope.Scope> =>
   Effect.acquireRelease(

@@ -1,5 +1,6 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import { AiApi } from "./ai/AiApi.ts"
+import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { CellMemoryApi } from "./cell/CellMemoryApi.ts"
 import { CellModelApi } from "./cell/CellModelApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
@@ -9,6 +10,7 @@ import { JobsApi } from "./jobs/JobsApi.ts"
 /** The private listener: the AI layer, the agent manager, and what cells ask for. */
 export class BackendApi extends HttpApi.make("backend")
   .add(AiApi)
+  .add(OpenAiApi)
   .add(AgentManagerApi)
   .add(CellModelApi)
   .add(CellMemoryApi)

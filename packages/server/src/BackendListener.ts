@@ -1,8 +1,10 @@
+import { openAiFailure } from "@berth/api/ai/OpenAiErrors"
 import { BackendApi } from "@berth/api/BackendApi"
 import { HttpLayerRouter } from "@effect/platform"
 import { identity, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
 import * as AiHttp from "./ai/AiHttp.ts"
+import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
 import * as CellMemoryHttp from "./cell/CellMemoryHttp.ts"
 import * as CellModelHttp from "./cell/CellModelHttp.ts"
@@ -24,6 +26,7 @@ import * as SessionCookie from "./sessions/SessionCookie.ts"
 
 const groups = Layer.mergeAll(
   AiHttp.layer,
+  OpenAiHttp.layer,
   AgentManagerHttp.layer,
   CellModelHttp.layer,
   CellMemoryHttp.layer,
@@ -42,7 +45,12 @@ const table = [
 
 /** A turn carries its history, so the private paths take more than what a person sends. */
 const internalBodyLimit = 8 * 1024 * 1024
-const bodyLimit = (path: string) => (path.startsWith("/internal/") ? internalBodyLimit : defaultBodyLimit)
+const bodyLimit = (path: string) =>
+  path.startsWith("/internal/") || isOpenAis(path) ? internalBodyLimit : defaultBodyLimit
+
+/** The paths whose clients are OpenAI's: their errors have its shape, and their bodies carry images. */
+const isOpenAis = (path: string) => path.startsWith("/v1/")
+const reshapeErrors = (path: string) => (isOpenAis(path) ? openAiFailure : undefined)
 
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(BackendApi, { openapiPath: "/openapi.json" }).pipe(
@@ -53,7 +61,9 @@ const routes = Layer.mergeAll(
   Documentation.front,
   HealthHttp.layer,
   MetricsHttp.layer
-).pipe(Layer.provide(requestRules(table, { sameOrigin: false, bodyLimit, caller: CallerHttp.colleague })))
+).pipe(
+  Layer.provide(requestRules(table, { sameOrigin: false, bodyLimit, reshapeErrors, caller: CallerHttp.colleague }))
+)
 
 /** The private listener: the AI layer, the agent manager, and what cells ask for. */
 export const layer = (options: Listener.ListenerOptions) =>

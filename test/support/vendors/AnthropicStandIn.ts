@@ -32,9 +32,9 @@ const models: ReadonlyArray<KnownModel> = [
 
 const aliases = new Map([["claude-haiku-4-5", "claude-haiku-4-5-20251001"]])
 
-/** A block of text, of a call, or of what a call gave; `id` is the call's. */
+/** A block of text, an image, a call, or what a call gave; `id` is the call's. */
 interface Block {
-  readonly type: "text" | "tool_use" | "tool_result"
+  readonly type: "text" | "image" | "tool_use" | "tool_result"
   readonly id: string
   readonly text: string
 }
@@ -57,16 +57,38 @@ const refusal = (status: number, type: string, message: string): Reply => ({
 
 const invalid = (message: string) => refusal(400, "invalid_request_error", message)
 
-const fields = ["model", "messages", "max_tokens", "system", "temperature", "top_p", "stream", "tools", "tool_choice"]
+const fields = [
+  "model",
+  "messages",
+  "max_tokens",
+  "system",
+  "temperature",
+  "top_p",
+  "stream",
+  "tools",
+  "tool_choice",
+  "stop_sequences",
+  "output_config"
+]
 
 const toolId = /^[a-zA-Z0-9_-]+$/
 
+const isSource = (source: unknown) =>
+  Predicate.isRecord(source) &&
+  (source["type"] === "url"
+    ? typeof source["url"] === "string"
+    : source["type"] === "base64" &&
+      typeof source["data"] === "string" &&
+      /^image\/(jpeg|png|gif|webp)$/.test(String(source["media_type"])))
+
 const readBlock = (value: unknown): Block | null => {
   if (!Predicate.isRecord(value)) return null
-  const { content, id, input, name, text, tool_use_id, type } = value
+  const { content, id, input, name, source, text, tool_use_id, type } = value
   switch (type) {
     case "text":
       return typeof text === "string" ? { type, id: "", text } : null
+    case "image":
+      return isSource(source) ? { type, id: "", text: "" } : null
     case "tool_use":
       return typeof id === "string" && toolId.test(id) && typeof name === "string" && Predicate.isRecord(input)
         ? { type, id, text: "" }
@@ -125,7 +147,7 @@ const wrongCalls = (messages: ReadonlyArray<Message>): string | null => {
 const wrongTools = (tools: unknown, choice: unknown, messages: ReadonlyArray<Message>): string | null => {
   if (tools === undefined) {
     if (choice !== undefined) return "tool_choice: may only be specified while providing tools"
-    return messages.some(({ blocks }) => blocks.some(({ type }) => type !== "text"))
+    return messages.some(({ blocks }) => blocks.some(({ type }) => type.startsWith("tool_")))
       ? "Requests which include `tool_use` or `tool_result` blocks must define tools"
       : null
   }
@@ -239,7 +261,11 @@ const anthropic: Vendor<Chat> = {
   apiKey,
   version: "/v1",
   read,
-  said: ({ messages }) => (messages.at(-1)?.blocks ?? []).map(({ text }) => text).join(" "),
+  said: ({ messages }) =>
+    (messages.at(-1)?.blocks ?? [])
+      .filter(({ type }) => type !== "image")
+      .map(({ text }) => text)
+      .join(" "),
   begin: (chat, withUsage) =>
     [
       event("message_start", {

@@ -61,8 +61,12 @@ const readContent = (value: unknown): Content | null => {
   const texts: Array<string> = []
   const calls: Array<string | undefined> = []
   for (const part of parts) {
-    const { functionCall, functionResponse, text, thoughtSignature } = Predicate.isRecord(part) ? part : {}
+    const { fileData, functionCall, functionResponse, inlineData, text, thoughtSignature } = Predicate.isRecord(part)
+      ? part
+      : {}
     if (typeof text === "string") texts.push(text)
+    else if (Predicate.hasProperty(inlineData, "mimeType") && Predicate.hasProperty(inlineData, "data")) continue
+    else if (Predicate.hasProperty(fileData, "fileUri")) continue
     else if (Predicate.hasProperty(functionCall, "name") && Predicate.hasProperty(functionCall, "args")) {
       if (!Predicate.isRecord(functionCall.args)) return null
       calls.push(typeof thoughtSignature === "string" ? thoughtSignature : undefined)
@@ -134,7 +138,17 @@ const wrongConfig = (config: unknown): string | null => {
   if (config === undefined) return null
   if (!Predicate.isRecord(config)) return "Invalid value at 'generation_config'"
   const { maxOutputTokens, temperature, topP } = config
-  const unknown = unknownIn(config, ["temperature", "topP", "maxOutputTokens"])
+  const unknown = unknownIn(config, [
+    "temperature",
+    "topP",
+    "maxOutputTokens",
+    "stopSequences",
+    "seed",
+    "frequencyPenalty",
+    "presencePenalty",
+    "responseMimeType",
+    "responseJsonSchema"
+  ])
   if (unknown !== undefined) return `Unknown name "${unknown}" at 'generation_config': Cannot find field.`
   if (!inRange(temperature, 0, 2)) return "temperature must be in the range [0.0, 2.0]."
   if (!inRange(topP, 0, 1)) return "top_p must be in the range [0.0, 1.0]."
@@ -144,7 +158,7 @@ const wrongConfig = (config: unknown): string | null => {
 /** Reads a chat as the vendor does, refusing what it refuses. */
 const readChat = (body: unknown, model: string, streams: boolean): { readonly chat: Chat } | Reply => {
   if (!Predicate.isRecord(body)) return invalid("Invalid JSON payload received.")
-  const unknown = unknownIn(body, ["contents", "systemInstruction", "generationConfig", "tools"])
+  const unknown = unknownIn(body, ["contents", "systemInstruction", "generationConfig", "tools", "toolConfig"])
   if (unknown !== undefined) {
     return invalid(`Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`)
   }

@@ -65,9 +65,24 @@ const isCall = (value: unknown): value is Call =>
 
 const roles = ["user", "assistant", "system", "developer", "tool"]
 
+/** The text of what a user says in pieces; null where one is neither text nor an image. */
+const textOfParts = (parts: ReadonlyArray<unknown>): string | null => {
+  const texts: Array<string> = []
+  for (const part of parts) {
+    if (!Predicate.isRecord(part)) return null
+    const { image_url, text, type } = part
+    if (type === "text" && typeof text === "string") texts.push(text)
+    else if (type !== "image_url" || !Predicate.hasProperty(image_url, "url") || typeof image_url.url !== "string") {
+      return null
+    }
+  }
+  return texts.join("")
+}
+
 const readMessage = (value: unknown): Message | null => {
   if (!Predicate.isRecord(value)) return null
-  const { content, reasoning_details, role, tool_call_id, tool_calls } = value
+  const { content: given, reasoning_details, role, tool_call_id, tool_calls } = value
+  const content = role === "user" && Array.isArray(given) ? textOfParts(given) : given
   if (typeof role !== "string" || !roles.includes(role)) return null
   const calls = tool_calls === undefined ? [] : tool_calls
   if (!Array.isArray(calls) || !calls.every(isCall) || (calls.length === 0 && tool_calls !== undefined)) return null

@@ -4,6 +4,7 @@ import { Schema, Struct } from "effect"
 import { ModelName, optionalText, payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { ResponseFormatBody, TextContent, UserContent } from "./ChatContent.ts"
 import {
   AiAccess,
   AiIsUnavailableBody,
@@ -17,10 +18,11 @@ import {
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 
-export const AiChatMessage = Schema.Struct({
-  role: Schema.Literal("user", "assistant", "system"),
-  content: Schema.String
-}).annotations({ identifier: "AiChatMessage" })
+export const AiChatMessage = Schema.Union(
+  Schema.Struct({ role: Schema.Literal("user"), content: UserContent }),
+  Schema.Struct({ role: Schema.Literal("assistant"), content: TextContent }),
+  Schema.Struct({ role: Schema.Literal("system"), content: TextContent })
+).annotations({ identifier: "AiChatMessage" })
 
 export const AiHealthAnswer = Schema.Struct({
   status: Schema.Literal("healthy", "degraded"),
@@ -78,6 +80,7 @@ export const ChatPayload = payload({
   temperature: optional(Schema.Number.pipe(Schema.between(0, 2))),
   top_p: optional(Schema.Number.pipe(Schema.between(0, 1))),
   max_tokens: optional(Schema.Int.pipe(Schema.positive())),
+  response_format: optional(ResponseFormatBody),
   stream: optional(Schema.Boolean).annotations({
     description: "Answer with server-sent events: delta, then done or error"
   })

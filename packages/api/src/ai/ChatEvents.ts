@@ -3,8 +3,11 @@ import { ChatAnswer } from "./AiApi.ts"
 
 /** A piece of the answer. */
 export const ChatDelta = Schema.Struct({ text: Schema.String })
-/** The last event of an answer that came to its end: what the answer in one piece would have been. */
-export const ChatDone = ChatAnswer
+/** The last event of an answer that came to its end: what the answer in one piece would have been, and its cost. */
+export const ChatDone = Schema.Struct({
+  ...ChatAnswer.fields,
+  costUsd: Schema.Number.annotations({ description: "US dollars, by the catalogue's prices" })
+})
 /** The last event of one that broke off. */
 export const ChatBroken = Schema.Struct({ error: Schema.String, message: Schema.String, code: Schema.String })
 

@@ -29,13 +29,12 @@ const oneMessage = (messages: ReadonlyArray<string>): string => {
   return `Expected ${expected.length === 0 ? first.expected : expected.join(" | ")}, actual ${first.actual}`
 }
 
-/** Whether all that a field was told is that it might have been left out. */
-const mightBeAbsent = (messages: ReadonlyArray<string>) =>
-  messages.every((message) => absent.has(alternative.exec(message)?.[1] ?? ""))
+/** Whether all that a field was told is that it might have been something else, or left out. */
+const mightBeOther = (messages: ReadonlyArray<string>) => messages.every((message) => alternative.test(message))
 
 /**
  * One issue a field. An optional field or one of several values fails once for each alternative, and is told of once; when
- * something inside it is wrong, that it might have been left out is no news.
+ * something inside it is wrong, that it might have been something else is no news.
  */
 export const summarise = (issues: ReadonlyArray<Issue>): ReadonlyArray<Issue> => {
   const byPath = new Map<string, Array<string>>()
@@ -47,7 +46,7 @@ export const summarise = (issues: ReadonlyArray<Issue>): ReadonlyArray<Issue> =>
     for (let dot = path.indexOf("."); dot !== -1; dot = path.indexOf(".", dot + 1)) around.add(path.slice(0, dot))
   }
   return [...byPath].flatMap(([path, messages]) =>
-    around.has(path) && mightBeAbsent(messages)
+    around.has(path) && mightBeOther(messages)
       ? []
       : [{ path, message: inPlainWords(oneMessage([...new Set(messages)])) }]
   )

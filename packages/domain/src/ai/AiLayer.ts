@@ -3,6 +3,7 @@ import type { UserId } from "../accounts/User.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { AiLimits } from "./AiSettings.ts"
 import { meterAnswer } from "./AnswerMeter.ts"
+import { hasImage } from "./ContentPart.ts"
 import type { ChatCompletion, ChatEvent, ChatOpening, ChatRequest } from "./ChatRequest.ts"
 import { makeCircuitBreakers } from "./CircuitBreakers.ts"
 import { estimateCost, type TokenCounts } from "./EstimateCost.ts"
@@ -10,7 +11,14 @@ import { estimatePromptTokens } from "./EstimateTokens.ts"
 import { type Model, ProviderName } from "./Model.ts"
 import { routesOf } from "./ModelRoutes.ts"
 import { callUntilAnswered } from "./ModelCalls.ts"
-import { type ChatChunk, ModelCatalogue, type ModelProvider, ModelProviders, type ProviderFailed } from "./ModelChat.ts"
+import {
+  type ChatChunk,
+  ModelCatalogue,
+  type ModelProvider,
+  ModelProviders,
+  type ProviderFailed,
+  type ToolCall
+} from "./ModelChat.ts"
 import {
   AiIsUnavailable,
   MessagesAreMissing,
@@ -23,7 +31,7 @@ import { modelsWithKeys, preferOwn } from "./OwnModels.ts"
 import { type ModelKeys, ownableProviders, OwnerKeys } from "./OwnerKeys.ts"
 import { type PlannedCall, planCalls } from "./PlanCalls.ts"
 import { findModel, type Resolution, resolveModel } from "./ResolveModel.ts"
-import { selectModel, taskTypeOf } from "./SelectModel.ts"
+import { modelsThatSee, selectModel, taskTypeOf } from "./SelectModel.ts"
 
 /** Which of the configured providers can be reached. */
 export type ProviderHealth = { readonly [name in ProviderName]?: boolean }
@@ -38,6 +46,30 @@ export interface OpenChat extends ChatOpening {
   readonly events: Stream.Stream<ChatEvent, ProviderFailed>
 }
 
+/** The same, as it is asked for chunk by chunk; the last event is `done`. */
+interface BegunChat {
+  readonly opening: ChatOpening
+  readonly first: Chunk.Chunk<ChatEvent>
+  readonly more: Effect.Effect<Chunk.Chunk<ChatEvent>, ProviderFailed>
+}
+
+/** The events of an answer as a stream, up to `done`. */
+const eventsOf = ({ first, more }: BegunChat): Stream.Stream<ChatEvent, ProviderFailed> =>
+  Stream.fromPull(
+    Effect.sync(() => {
+      let last: Chunk.Chunk<ChatEvent> | null = null
+      const keep = (events: Chunk.Chunk<ChatEvent>) => {
+        last = events
+        return events
+      }
+      const further = Effect.mapBoth(more, { onFailure: Option.some, onSuccess: keep })
+      return Effect.suspend((): Effect.Effect<Chunk.Chunk<ChatEvent>, Option.Option<ProviderFailed>> => {
+        if (last === null) return Effect.succeed(keep(first))
+        return Chunk.some(last, ({ type }) => type === "done") ? Effect.fail(Option.none()) : further
+      })
+    })
+  )
+
 export type ChatError = MessagesAreMissing | ModelIsUnknown | NoModelsAvailable | ProviderFailed
 
 // Room for an answer whose length nobody limited.
@@ -46,8 +78,13 @@ const noProviders: ReadonlySet<ProviderName> = new Set()
 
 const offersTools = (options: ChatRequest["options"]) => (options?.tools?.length ?? 0) > 0
 
+const holdsImages = (messages: ChatRequest["messages"]) =>
+  messages.some((message) => message.role === "user" && message.parts !== undefined && hasImage(message.parts))
+
 // Ids that were told of once are kept so many; they come from outside.
 const toldAtMost = 1_000
+
+const aliases: ReadonlyMap<string, ProviderName> = new Map([["gemini", "google"]])
 
 /** What somebody can be answered with. */
 interface Reach {
@@ -133,9 +170,14 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
     })
 
     const choose = (reach: Reach, request: ChatRequest): Effect.Effect<Model, ModelIsUnknown | NoModelsAvailable> => {
-      const { model: asked, options, taskType } = request
+      const { messages, model: asked, options, taskType } = request
       const { models, own } = reach
-      if (asked === undefined) return selectModel(preferOwn(models, own), taskTypeOf(taskType), offersTools(options))
+      if (asked === undefined) {
+        const able = preferOwn(models, own)
+        return holdsImages(messages)
+          ? selectModel(modelsThatSee(able), taskTypeOf(taskType ?? "vision"), offersTools(options))
+          : selectModel(able, taskTypeOf(taskType), offersTools(options))
+      }
       return request.unknownModel === "refuse" && Option.isNone(findModel(models, asked))
         ? Effect.fail(new ModelIsUnknown({ model: asked }))
         : Effect.map(resolveWithin(reach, asked), ({ model }) => model)
@@ -157,7 +199,8 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
             estimatePromptTokens(request.messages, request.options?.tools) +
             (request.options?.maxTokens ?? usualAnswer),
           maxCalls: settings.maxCalls,
-          withTools: offersTools(request.options)
+          withTools: offersTools(request.options),
+          withImages: holdsImages(request.messages)
         })
         return isOwn ? yield* withOwnKeys(plan, reach.keys) : { plan, providers }
       })
@@ -179,13 +222,10 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
         }
       })
 
-    /**
-     * Finds a model that answers and waits for its first text; until then another takes over from one that fails. The
-     * answer is taken from `events`, as fast as it is read; closing the scope ends the call.
-     */
-    const open = Effect.fn("AiLayer.open")(function* (
+    /** Finds a model that answers and waits for its first text; until then another takes over from one that fails. */
+    const begin = Effect.fnUntraced(function* (
       request: ChatRequest
-    ): Effect.fn.Return<OpenChat, ChatError, Scope.Scope> {
+    ): Effect.fn.Return<BegunChat, ChatError, Scope.Scope> {
       const startedAt = yield* Clock.currentTimeMillis
       if (request.messages.length === 0) return yield* new MessagesAreMissing()
       const reach = yield* reachOf(request.caller.userId)
@@ -217,7 +257,22 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
             return { type: "done", ...opening, ...meter.usage(), finishReason: chunk.finishReason }
         }
       }
-      return { ...opening, events: Stream.mapChunks(answer.chunks, Chunk.map(toEvent)) }
+      return {
+        opening,
+        first: Chunk.map(answer.first, toEvent),
+        more: Effect.map(answer.more, Chunk.map(toEvent))
+      }
+    })
+
+    /**
+     * Finds a model that answers. The answer is taken from `events`, as fast as it is read; closing the scope ends the
+     * call.
+     */
+    const open = Effect.fn("AiLayer.open")(function* (
+      request: ChatRequest
+    ): Effect.fn.Return<OpenChat, ChatError, Scope.Scope> {
+      const begun = yield* begin(request)
+      return { ...begun.opening, events: eventsOf(begun) }
     })
 
     /** The same as one stream, for whoever has no use for what is known before the first text. */
@@ -227,20 +282,27 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
     /** The whole answer at once. */
     const complete = Effect.fn("AiLayer.complete")(function* (
       request: ChatRequest
-    ): Effect.fn.Return<ChatCompletion, ChatError> {
+    ): Effect.fn.Return<ChatCompletion, ChatError, Scope.Scope> {
       const texts: Array<string> = []
-      const last = yield* Stream.runFoldEffect(chat(request), Option.none<ChatEvent>(), (_, event) =>
-        Effect.sync(() => {
-          if (event.type === "delta") texts.push(event.text)
-          return Option.some(event)
-        })
-      )
-      if (Option.isNone(last) || last.value.type !== "done") {
-        return yield* Effect.dieMessage("A model's answer ended without its end")
+      const toolCalls: Array<ToolCall> = []
+      const { first, more } = yield* begin(request)
+      for (let events = first; ; events = yield* more) {
+        for (const event of events) {
+          switch (event.type) {
+            case "delta":
+              texts.push(event.text)
+              break
+            case "tool-call":
+              toolCalls.push(event.call)
+              break
+            case "done": {
+              const { type: _, ...answer } = event
+              return { ...answer, text: texts.join(""), toolCalls }
+            }
+          }
+        }
       }
-      const { type: _, ...answer } = last.value
-      return { ...answer, text: texts.join("") }
-    })
+    }, Effect.scoped)
 
     return {
       /** What the configured providers say of themselves, at most `healthAge` old. */
@@ -260,8 +322,10 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
         return { models, providers }
       }),
 
-      modelsOf: Effect.fn("AiLayer.modelsOf")(function* (provider: string) {
-        if (!isProviderName(provider)) return yield* new ProviderIsUnknown({ provider })
+      /** Those of one provider, by its name or another that it goes by. */
+      modelsOf: Effect.fn("AiLayer.modelsOf")(function* (asked: string) {
+        const provider = aliases.get(asked) ?? asked
+        if (!isProviderName(provider)) return yield* new ProviderIsUnknown({ provider: asked })
         const models = yield* catalogue.all
         return { provider, models: models.filter((model) => model.provider === provider) }
       }),
@@ -270,6 +334,12 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       select: Effect.fn("AiLayer.select")(function* (asked: string | null | undefined) {
         const taskType = taskTypeOf(asked)
         return { taskType, model: yield* selectModel(yield* catalogue.all, taskType) }
+      }),
+
+      /** The available model that an id names. */
+      find: Effect.fn("AiLayer.find")(function* (asked: string) {
+        const found = Option.filter(findModel(yield* catalogue.all, asked), ({ available }) => available)
+        return yield* Effect.mapError(found, () => new ModelIsUnknown({ model: asked }))
       }),
 
       /** What a call of a model costs in US dollars. */

@@ -12,6 +12,8 @@ const encoder = new TextEncoder()
 export interface MeteredUsage {
   readonly usage: TokenUsage
   readonly usageIsEstimated: boolean
+  /** US dollars, by the catalogue's prices. */
+  readonly costUsd: number
 }
 
 export interface AnswerMeter {
@@ -46,18 +48,21 @@ export const meterAnswer = (
   let toolCalls = 0
   let end: Extract<ChatChunk, { type: "end" }> | null = null
 
+  const costOf = ({ completionTokens, promptTokens }: TokenUsage) =>
+    Either.getOrElse(estimateCost(call.model, { inputTokens: promptTokens, outputTokens: completionTokens }), () => 0)
+
   const usage = (): MeteredUsage => {
-    if (end !== null && end.usage !== null) return { usage: end.usage, usageIsEstimated: false }
+    if (end !== null && end.usage !== null) {
+      return { usage: end.usage, usageIsEstimated: false, costUsd: costOf(end.usage) }
+    }
     const promptTokens = estimatePromptTokens(messages, options?.tools)
     const completionTokens = Math.ceil(bytes / 4)
-    return {
-      usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
-      usageIsEstimated: true
-    }
+    const estimated = { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens }
+    return { usage: estimated, usageIsEstimated: true, costUsd: costOf(estimated) }
   }
 
   const record = Effect.gen(function* () {
-    const { usage: used } = usage()
+    const { costUsd, usage: used } = usage()
     const now = yield* Clock.currentTimeMillis
     const attributes = usageAttributes(used, end?.finishReason ?? null, toolCalls)
     for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
@@ -72,10 +77,7 @@ export const meterAnswer = (
       promptTokens: used.promptTokens,
       completionTokens: used.completionTokens,
       ownKey: call.keyId !== undefined,
-      costUsd: Either.getOrElse(
-        estimateCost(call.model, { inputTokens: used.promptTokens, outputTokens: used.completionTokens }),
-        () => 0
-      )
+      costUsd
     })
   }).pipe(
     // The answer is out; a record that cannot be written must not take it back.

@@ -37,6 +37,8 @@ export interface ChatEnding {
   readonly usage: TokenUsage
   /** The provider did not count, so these are estimates: a token per four bytes of text, rounded up. */
   readonly usageIsEstimated: boolean
+  /** US dollars, by the catalogue's prices. */
+  readonly costUsd: number
   readonly finishReason: string | null
 }
 
@@ -49,4 +51,5 @@ export type ChatEvent =
 /** A whole answer. */
 export interface ChatCompletion extends ChatOpening, ChatEnding {
   readonly text: string
+  readonly toolCalls: ReadonlyArray<ToolCall>
 }

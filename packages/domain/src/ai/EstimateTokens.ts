@@ -6,15 +6,19 @@ const encoder = new TextEncoder()
 const tokensAroundMessage = 4
 const tokensAroundTool = 8
 
+// What vendors count for an image of usual size, between a few hundred and sixteen hundred.
+const tokensOfImage = 1_000
+
 /** About how many tokens a text takes: one per four bytes of UTF-8, rounded up, which rather over- than underrates prose. */
 export const estimateTokens = (text: string): number => Math.ceil(encoder.encode(text).length / 4)
 
 const tokensOf = (message: ChatMessage): number => {
   const said = tokensAroundMessage + estimateTokens(message.content)
   switch (message.role) {
-    case "user":
     case "system":
       return said
+    case "user":
+      return said + tokensOfImage * (message.parts ?? []).filter(({ type }) => type === "image").length
     case "tool":
       return said + estimateTokens(message.toolCallId + message.toolName)
     case "assistant":

@@ -15,8 +15,10 @@ export interface CallInput {
 }
 
 export interface OpenedCall {
-  /** What there is of the answer from its first text or call of a tool on, ending with `end`. */
-  readonly chunks: Stream.Stream<ChatChunk, ProviderFailed>
+  /** What there is of the answer from its first text or call of a tool on; not empty. */
+  readonly first: Chunk.Chunk<ChatChunk>
+  /** What comes after that; not to be asked for once `end` was there. Not empty either. */
+  readonly more: Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed>
   /** Ends with the scope. */
   readonly span: Tracer.Span
 }
@@ -56,12 +58,5 @@ export const openCall = (
       const visible = Chunk.filter(chunk, isVisible)
       return Chunk.isEmpty(visible) ? untilVisible : Effect.succeed(visible)
     })
-    const first = yield* untilVisible
-    return {
-      span,
-      chunks: Stream.fromChunk(first).pipe(
-        Stream.concat(Stream.repeatEffectChunk(untilVisible)),
-        Stream.takeUntil((chunk) => chunk.type === "end")
-      )
-    }
+    return { span, first: yield* untilVisible, more: untilVisible }
   })

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Either, ExecutionStrategy, Exit, Option, Random, Ref, Scope, Stream } from "effect"
+import { Clock, Duration, Effect, Either, ExecutionStrategy, Exit, Option, Random, Ref, Scope } from "effect"
 import type { AiSettings } from "./AiSettings.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import type { ProviderName } from "./Model.ts"
@@ -136,19 +136,24 @@ export const callUntilAnswered = (
       const { result, tries } = attempt.value
       if (Either.isRight(result)) {
         note(call, "answered", tries)
-        const { calledAt, opened } = result.right
+        const {
+          calledAt,
+          opened: { first, more, span }
+        } = result.right
         return {
           call,
           attempts,
           calledAt,
-          span: opened.span,
-          chunks: opened.chunks.pipe(
-            Stream.mapError((failure) => (call.keyId === undefined ? failure : byOwnKey(failure))),
-            Stream.tapError((failure) => {
-              opened.span.attribute("error.type", failure.kind)
-              return Effect.zipRight(breakers.failed(call, failure), countCall(call, failure.kind))
-            })
-          )
+          span,
+          first,
+          more: Effect.catchAll(more, (broken) => {
+            const failure = call.keyId === undefined ? broken : byOwnKey(broken)
+            span.attribute("error.type", failure.kind)
+            return Effect.zipRight(
+              Effect.zipRight(breakers.failed(call, failure), countCall(call, failure.kind)),
+              Effect.fail(failure)
+            )
+          })
         }
       }
       const failure = call.keyId === undefined ? result.left : byOwnKey(result.left)

@@ -1,4 +1,5 @@
 import { Context, Data, type Duration, type Effect, type Redacted, Schema, type Stream } from "effect"
+import { ContentPart } from "./ContentPart.ts"
 import { type Model, ProviderName } from "./Model.ts"
 import type { OwnableProvider } from "./OwnerKeys.ts"
 
@@ -23,8 +24,8 @@ export type ToolCall = typeof ToolCall.Type
 
 /** A tool as a model is told of it; `parameters` is a JSON Schema of the arguments, an object. */
 export const ToolSpec = Schema.Struct({
-  /** Letters, digits and underscores, 64 at most: what every provider takes. */
-  name: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_]{1,64}$/)),
+  /** Letters, digits, underscores and dashes, 64 at most: what every provider takes. */
+  name: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/)),
   description: Schema.String,
   parameters: Schema.Record({ key: Schema.String, value: Schema.Unknown })
 }).annotations({ identifier: "ToolSpec" })
@@ -32,7 +33,13 @@ export type ToolSpec = typeof ToolSpec.Type
 
 /** A message of a conversation. What a tool gave follows the assistant's message that called it. */
 export const ChatMessage = Schema.Union(
-  Schema.Struct({ role: Schema.Literal("user", "system"), content: Schema.String }),
+  Schema.Struct({ role: Schema.Literal("system"), content: Schema.String }),
+  Schema.Struct({
+    role: Schema.Literal("user"),
+    content: Schema.String,
+    /** What is said with images in their places; `content` is the text of it (`textIn`). */
+    parts: Schema.optionalWith(Schema.Array(ContentPart), { exact: true })
+  }),
   Schema.Struct({
     role: Schema.Literal("assistant"),
     content: Schema.String,
@@ -48,12 +55,38 @@ export const ChatMessage = Schema.Union(
 ).annotations({ identifier: "ChatMessage" })
 export type ChatMessage = typeof ChatMessage.Type
 
+/** Which tool is to be called: as the model likes, none, any, or one by its name. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly name: string }
+
+/** The form of an answer. `json-schema`: by a JSON Schema; `strict` where the vendor is to hold the model to it. */
+export type ResponseFormat =
+  | { readonly type: "json-object" }
+  | {
+      readonly type: "json-schema"
+      readonly name: string
+      readonly description?: string | undefined
+      readonly schema: Readonly<Record<string, unknown>>
+      readonly strict?: boolean | undefined
+    }
+
 export interface ChatOptions {
   /** What the model may call; none when absent. */
   readonly tools?: ReadonlyArray<ToolSpec> | undefined
+  /** Means something beside tools alone. */
+  readonly toolChoice?: ToolChoice | undefined
+  /** Whether several tools may be called at once; as the vendor has it when absent. */
+  readonly parallelToolCalls?: boolean | undefined
+  /** Plain text when absent. */
+  readonly responseFormat?: ResponseFormat | undefined
   readonly temperature?: number | undefined
   readonly topP?: number | undefined
   readonly maxTokens?: number | undefined
+  /** Texts that end an answer, which does not hold them. */
+  readonly stop?: ReadonlyArray<string> | undefined
+  /** For answers that are alike, where the vendor can. */
+  readonly seed?: number | undefined
+  readonly frequencyPenalty?: number | undefined
+  readonly presencePenalty?: number | undefined
 }
 
 export interface TokenUsage {
@@ -92,8 +125,10 @@ export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
 /** One provider's wire. */
 export interface ModelProvider {
   readonly name: ProviderName
-  /** The models this provider can run, as far as it says so itself. */
+  /** The models this provider can run, as far as it says so itself and their price is known. */
   readonly models: Effect.Effect<ReadonlyArray<Model>, ProviderFailed>
+  /** The ids in the catalogue of all that it says it can run, with a known price or without. */
+  readonly modelIds: Effect.Effect<ReadonlyArray<string>, ProviderFailed>
   /** Whether it answers its cheapest authenticated call. */
   readonly healthy: Effect.Effect<boolean>
   readonly chat: (

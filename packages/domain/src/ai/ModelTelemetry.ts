@@ -28,33 +28,41 @@ const duration = Metric.histogram(
   "Time from the call of a model to the end of its answer"
 )
 
-const counted = (counter: Metric.Metric.Counter<number>, call: PlannedCall, tag: string, value: string) =>
-  counter.pipe(
-    Metric.tagged("provider", call.provider),
-    Metric.tagged("model", call.model.id),
-    Metric.tagged(tag, value)
-  )
+/** The metrics with their labels, each made once: to look one up by its labels costs more than to count. */
+const labelled = <Type, In, Out>(metric: Metric.Metric<Type, In, Out>, label: string) => {
+  const made = new Map<string, Metric.Metric<Type, In, Out>>()
+  return ({ model, provider }: PlannedCall, value: string): Metric.Metric<Type, In, Out> => {
+    const key = `${provider} ${model.id} ${value}`
+    const known =
+      made.get(key) ??
+      metric.pipe(Metric.tagged("provider", provider), Metric.tagged("model", model.id), (tagged) =>
+        value === "" ? tagged : Metric.tagged(tagged, label, value)
+      )
+    made.set(key, known)
+    return known
+  }
+}
 
-const timed = (histogram: Metric.Metric.Histogram<number>, call: PlannedCall, millis: number) =>
-  Metric.update(
-    histogram.pipe(Metric.tagged("provider", call.provider), Metric.tagged("model", call.model.id)),
-    millis / 1000
-  )
+const callsBy = labelled(calls, "outcome")
+const tokensBy = labelled(tokens, "direction")
+const firstTextOf = labelled(firstText, "")
+const durationOf = labelled(duration, "")
 
 /** `outcome`: answered, or the kind of its failure. */
 export const countCall = (call: PlannedCall, outcome: string): Effect.Effect<void> =>
-  Metric.update(counted(calls, call, "outcome", outcome), 1)
+  Metric.update(callsBy(call, outcome), 1)
 
 export const countTokens = (call: PlannedCall, usage: TokenUsage): Effect.Effect<void> =>
   Effect.zipRight(
-    Metric.update(counted(tokens, call, "direction", "prompt"), usage.promptTokens),
-    Metric.update(counted(tokens, call, "direction", "completion"), usage.completionTokens)
+    Metric.update(tokensBy(call, "prompt"), usage.promptTokens),
+    Metric.update(tokensBy(call, "completion"), usage.completionTokens)
   )
 
 export const measureFirstText = (call: PlannedCall, millis: number): Effect.Effect<void> =>
-  timed(firstText, call, millis)
+  Metric.update(firstTextOf(call, ""), millis / 1000)
 
-export const measureCall = (call: PlannedCall, millis: number): Effect.Effect<void> => timed(duration, call, millis)
+export const measureCall = (call: PlannedCall, millis: number): Effect.Effect<void> =>
+  Metric.update(durationOf(call, ""), millis / 1000)
 
 // OpenTelemetry's names of the providers where it has one.
 const conventionalNames: { readonly [name in ProviderName]?: string } = { google: "gcp.gemini" }

@@ -1,6 +1,6 @@
 import type { Model, ProviderName, TaskType } from "./Model.ts"
 import { routesOf, vendorOf } from "./ModelRoutes.ts"
-import { rankModels, toolTakersFirst } from "./SelectModel.ts"
+import { rankModels, seesImages, toolTakersFirst } from "./SelectModel.ts"
 
 export interface PlannedCall {
   readonly model: Model
@@ -20,6 +20,8 @@ export interface CallPlanInput {
   readonly maxCalls: number
   /** Whether tools are on offer; models that take some are preferred then, as far as that is known. */
   readonly withTools?: boolean | undefined
+  /** Whether there are images to be seen; models that see none are out then. */
+  readonly withImages?: boolean | undefined
 }
 
 /**
@@ -32,20 +34,25 @@ export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
     provider
   }))
   const ranked = rankModels(input.models, input.taskType)
-  const others = (input.withTools === true ? toolTakersFirst(ranked) : ranked).filter(
-    (model) =>
-      model.available &&
-      model.id !== input.first.id &&
-      model.provider !== "sandbox" &&
-      model.contextWindow >= input.tokens
-  )
+  const others = input.withTools === true ? toolTakersFirst(ranked) : ranked
+  const fits = (model: Model) =>
+    model.available &&
+    model.id !== input.first.id &&
+    model.provider !== "sandbox" &&
+    (input.withImages !== true || seesImages(model)) &&
+    model.contextWindow >= input.tokens
+  const isFull = () => plan.length >= input.maxCalls
   const add = (isWanted: (model: Model, provider: ProviderName) => boolean) => {
     for (const model of others) {
+      if (isFull()) return
+      if (!fits(model)) continue
       const provider = routesOf(model, input.configured).find((candidate) => isWanted(model, candidate))
       if (provider !== undefined) plan.push({ model, provider })
     }
   }
-  add((_, provider) => plan.every((call) => call.provider !== provider))
+  const isCalled = (name: ProviderName) => plan.some((call) => call.provider === name)
+  // Every answer is planned for, and nearly all come from the first call.
+  if (![...input.configured].every(isCalled)) add((_, provider) => !isCalled(provider))
   add((model) => plan.every((call) => vendorOf(call.model.id) !== vendorOf(model.id)))
   return plan.slice(0, input.maxCalls)
 }

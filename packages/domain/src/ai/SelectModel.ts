@@ -71,6 +71,17 @@ export const rankModels = (models: ReadonlyArray<Model>, taskType: TaskType): Re
 export const toolTakersFirst = (ranked: ReadonlyArray<Model>): ReadonlyArray<Model> =>
   [true, undefined, false].flatMap((takes) => ranked.filter(({ takesTools }) => takesTools === takes))
 
+export const seesImages = ({ tags }: Model): boolean => tags.includes("vision")
+
+const seers = new WeakMap<ReadonlyArray<Model>, ReadonlyArray<Model>>()
+
+/** The models of a catalogue that see images; the same array for the same catalogue. */
+export const modelsThatSee = (models: ReadonlyArray<Model>): ReadonlyArray<Model> => {
+  const known = seers.get(models) ?? models.filter(seesImages)
+  seers.set(models, known)
+  return known
+}
+
 /** The best available model for a task, with tools one that takes them as far as that is known. */
 export const selectModel = (
   models: ReadonlyArray<Model>,

@@ -1,6 +1,6 @@
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatRequest } from "@berth/domain/ai/ChatRequest"
-import type { Model, ProviderName } from "@berth/domain/ai/Model"
+import { type Model, ProviderName } from "@berth/domain/ai/Model"
 import {
   type ChatChunk,
   ModelCatalogue,
@@ -30,7 +30,7 @@ import {
   TestClock,
   type Tracer
 } from "effect"
-import { aModel } from "./ModelSamples.ts"
+import { aModel, anyModels } from "./ModelSamples.ts"
 
 const opus = aModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
 const gpt = aModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })
@@ -55,6 +55,7 @@ const provider = (name: ProviderName, script: Script, healthy: Effect.Effect<boo
   const port: ModelProvider = {
     name,
     models: Effect.succeed([]),
+    modelIds: Effect.succeed([]),
     healthy,
     chat: (modelId) =>
       Stream.suspend(() => {
@@ -120,6 +121,7 @@ describe("chat", () => {
             ownKey: false,
             usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
             usageIsEstimated: false,
+            costUsd: 0.00055,
             finishReason: "stop",
             attempts: [{ model: opus.id, provider: "openrouter", outcome: "answered", tries: 1 }],
             overheadMs: 0
@@ -178,6 +180,55 @@ describe("chat", () => {
         })
         expect(JSON.stringify(attributes)).not.toMatch(/17|expression/)
       })
+    )
+  })
+
+  it.effect("gives a whole answer with its calls of tools and what it cost", () => {
+    const call = { id: "call_1", name: "calculate", arguments: "{}" }
+    const router = provider("openrouter", () =>
+      Stream.make<Array<ChatChunk>>(text("So"), { type: "tool-call", call }, end)
+    )
+    return withAi([router.port], [opus], (ai) =>
+      Effect.gen(function* () {
+        expect(yield* ai.complete(request())).toMatchObject({ text: "So", toolCalls: [call], costUsd: 0.00055 })
+      })
+    )
+  })
+
+  it.effect("shows images to models that see them, and to no other unasked", () => {
+    const seeing = aModel({ id: "openai/gpt-4o", tags: ["general", "vision"] })
+    const messages: ChatRequest["messages"] = [
+      {
+        role: "user",
+        content: "What is this?",
+        parts: [
+          { type: "text", text: "What is this?" },
+          { type: "image", source: { type: "url", url: "https://example.com/cat.png" } }
+        ]
+      }
+    ]
+    const router = provider("openrouter", (id) =>
+      id === seeing.id ? Stream.make(text("A cat"), end) : fails("openrouter", "refused")
+    )
+    return withAi([router.port], [opus, aModel({ id: "qwen/blind" }), seeing], (ai) =>
+      Effect.gen(function* () {
+        const unasked = yield* ai.complete(request({ messages, model: undefined, taskType: "coding" }))
+        expect(unasked.attempts).toMatchObject([{ model: seeing.id, outcome: "answered" }])
+        const asked = yield* ai.complete(request({ messages }))
+        expect(asked.attempts).toMatchObject([
+          { model: opus.id, outcome: "refused" },
+          { model: seeing.id, outcome: "answered" }
+        ])
+      })
+    ).pipe(
+      Effect.zipRight(
+        withAi([router.port], [opus], (ai) =>
+          Effect.gen(function* () {
+            const nobody = ai.complete(request({ messages, model: undefined }))
+            expect(yield* Effect.flip(nobody)).toMatchObject({ _tag: "NoModelsAvailable", taskType: "vision" })
+          })
+        )
+      )
     )
   })
 
@@ -496,6 +547,42 @@ describe("the rest", () => {
       })
     )
   )
+
+  it.effect.prop("counts exactly what it lists, whatever the catalogue", [anyModels], ([models]) =>
+    withAi([router.port], models, (ai) =>
+      Effect.gen(function* () {
+        const listed = yield* ai.models()
+        const counts = Object.values(listed.providers)
+        expect(counts.reduce((sum, count) => sum + count, 0)).toBe(listed.models.length)
+        for (const name of ProviderName.literals) {
+          const { models: own, provider: named } = yield* ai.modelsOf(name)
+          expect(named).toBe(name)
+          expect(own).toEqual(listed.models.filter((model) => model.provider === name))
+          expect(listed.providers[name] ?? 0).toBe(own.length)
+        }
+      })
+    )
+  )
+
+  it.effect("knows a provider by its other name", () =>
+    withAi([router.port], [aModel({ id: "google/gemini-2.5-pro", provider: "google" })], (ai) =>
+      Effect.gen(function* () {
+        expect(yield* ai.modelsOf("gemini")).toMatchObject({ provider: "google", models: [{ provider: "google" }] })
+      })
+    )
+  )
+
+  it.effect("finds what can be called, and nothing else", () => {
+    const absent = aModel({ id: "openai/gpt-5", available: false })
+    return withAi([router.port], [opus, absent], (ai) =>
+      Effect.gen(function* () {
+        expect(yield* ai.find("claude-opus-4.6")).toEqual(opus)
+        for (const id of [absent.id, "acme/one"]) {
+          expect(yield* Effect.flip(ai.find(id))).toMatchObject({ _tag: "ModelIsUnknown", model: id })
+        }
+      })
+    )
+  })
 
   it.effect("selects and estimates", () =>
     withAi([router.port], [opus, gpt], (ai) =>

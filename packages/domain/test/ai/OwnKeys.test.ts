@@ -45,6 +45,7 @@ const scene = ({ fails = () => null, keys, models = [opus, gpt, gemini] }: Scene
     const provider = (name: ModelProvider["name"], key: string): ModelProvider => ({
       name,
       models: Effect.succeed([]),
+      modelIds: Effect.succeed([]),
       healthy: Effect.succeed(true),
       chat: (model) =>
         Stream.suspend(() => {

@@ -37,12 +37,16 @@ export const makeSandboxProvider = (options: SandboxOptions = {}): ModelProvider
   return {
     name: "sandbox",
     models: Effect.succeed([sandboxModel]),
+    modelIds: Effect.succeed([sandboxModel.id]),
     healthy: Effect.succeed(true),
     chat: (modelId, messages, { maxTokens, tools = [] }) => {
       if (modelId !== sandboxModel.id) {
         return Stream.fail(
           new ProviderFailed({ provider: "sandbox", kind: "refused", reason: `has no model ${modelId}` })
         )
+      }
+      if (messages.some((message) => message.role === "user" && message.parts?.some(({ type }) => type === "image"))) {
+        return Stream.fail(new ProviderFailed({ provider: "sandbox", kind: "refused", reason: "sees no images" }))
       }
       const promptTokens = estimatePromptTokens(messages, tools)
       const ending = (said: string, finishReason: string): ChatChunk => {

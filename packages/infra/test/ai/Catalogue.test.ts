@@ -1,7 +1,7 @@
-import { type Model, ProviderName } from "@berth/domain/ai/Model"
+import { ProviderName } from "@berth/domain/ai/Model"
 import { resolveModel } from "@berth/domain/ai/ResolveModel"
 import { assembleCatalogue } from "@berth/infra/ai/catalogue/AssembleCatalogue"
-import { perMillion, readOpenRouterModel } from "@berth/infra/ai/catalogue/OpenRouterModel"
+import { perMillion, readEntry, readOpenRouterModel } from "@berth/infra/ai/catalogue/OpenRouterModel"
 import { shippedModel, shippedModels } from "@berth/infra/ai/catalogue/Snapshot"
 import { tagsOf } from "@berth/infra/ai/catalogue/TagModel"
 import { sandboxModel } from "@berth/infra/ai/SandboxProvider"
@@ -90,6 +90,16 @@ describe("an entry of OpenRouter's list", () => {
     for (const other of others) expect(readOpenRouterModel(other)).toEqual(Option.none())
   })
 
+  it("that cannot be read is told from one that is not for here", () => {
+    expect(readEntry(entry({ pricing: { prompt: "-1", completion: "-1" } }))).toEqual({ type: "other" })
+    expect(readEntry(entry({ context_length: "many" }))).toEqual({ type: "malformed", id: "openai/gpt-4o" })
+    expect(readEntry("gpt-4o")).toEqual({ type: "malformed", id: "without an id" })
+    expect(readEntry(entry({ pricing: null, id: "x".repeat(1_000) }))).toEqual({
+      type: "malformed",
+      id: "x".repeat(100)
+    })
+  })
+
   it.prop("may be anything", [FastCheck.anything()], ([anything]) => {
     expect(Option.isOption(readOpenRouterModel(anything))).toBe(true)
   })
@@ -135,24 +145,45 @@ describe("tags", () => {
       ...changes
     })
 
-  it("follow name, price and abilities", () => {
-    expect(tags("anthropic/claude-opus-4-6", 5, { reasons: true })).toEqual([
-      "general",
-      "coding",
-      "analysis",
-      "creative"
-    ])
-    expect(tags("openai/gpt-4o-mini", 0.15)).toEqual(["general", "fast"])
-    expect(tags("qwen/qwen3-coder", 0.3)).toEqual(["coding"])
-    expect(tags("meta-llama/llama-guard-4-12b", 0.1)).toEqual([])
-    expect(tags("google/gemma-4-31b-it:free", 0, { seesImages: true })).toEqual([])
-    expect(tags("acme/wonder", 1, { seesImages: true })).toEqual(["vision"])
-    expect(tags("groq/openai/gpt-oss-120b", 0.15, { reasons: true })).toEqual(["general", "analysis"])
-  })
-})
+  const seesImages = { seesImages: true }
+  const reasons = { reasons: true }
+  const takesTools = { takesTools: true }
 
-const shippedOf = (ids: ReadonlyArray<string>): ReadonlyArray<Model> =>
-  shippedModels.filter(({ id }) => ids.includes(id)).map((facts) => ({ ...facts, provider: "openai", available: true }))
+  it.each<readonly [id: string, price: number, changes: Parameters<typeof tags>[2], expected: string]>([
+    ["anthropic/claude-opus-4-6", 5, reasons, "general coding analysis creative reasoning"],
+    ["anthropic/claude-haiku-4-5", 1, { ...seesImages, ...takesTools }, "general coding fast vision tools"],
+    ["openai/gpt-4o-mini", 0.15, {}, "general fast"],
+    ["openai/gpt-4o", 2.5, { ...seesImages, ...takesTools }, "general analysis creative vision tools"],
+    ["openai/gpt-5-codex", 1.25, reasons, "coding reasoning"],
+    ["google/gemini-2.5-pro", 1.25, { ...seesImages, ...reasons }, "general coding analysis creative vision reasoning"],
+    ["google/gemini-2.5-flash-lite", 0.1, seesImages, "general fast vision"],
+    ["qwen/qwen3-coder", 0.3, {}, "coding"],
+    ["qwen/qwen3-vl-30b", 0.3, seesImages, "vision"],
+    ["meta-llama/llama-guard-4-12b", 0.1, {}, ""],
+    ["meta-llama/llama-3.3-70b-instruct", 0.1, takesTools, "general creative tools"],
+    ["mistralai/mistral-large-2512", 2, {}, "general analysis creative"],
+    ["groq/openai/gpt-oss-120b", 0.15, reasons, "general analysis reasoning"],
+    // Variants and unknown vendors can be asked for, and found, but are not all-rounders.
+    ["google/gemma-4-31b-it:free", 0, seesImages, "vision free"],
+    ["deepseek/deepseek-r1:free", 0, { ...reasons, ...takesTools }, "reasoning tools free"],
+    ["acme/wonder", 1, seesImages, "vision"],
+    ["acme/gift", 0, {}, "free"]
+  ])("of %s at %d", (id, price, changes, expected) => {
+    expect(tags(id, price, changes).join(" ")).toBe(expected)
+  })
+
+  it.prop(
+    "follow from what a model takes in and costs, whatever it is called",
+    [FastCheck.string(), FastCheck.boolean(), FastCheck.boolean(), FastCheck.constantFrom(0, 0.2, 7)],
+    ([id, images, tools, price]) => {
+      const given = tags(id, price, { seesImages: images, takesTools: tools })
+      expect(given.includes("vision")).toBe(images)
+      expect(given.includes("tools")).toBe(tools)
+      expect(given.includes("free")).toBe(price === 0)
+      expect(new Set(given).size).toBe(given.length)
+    }
+  )
+})
 
 describe("the assembled catalogue", () => {
   const assemble = (...names: ReadonlyArray<ProviderName>) =>
@@ -188,11 +219,14 @@ describe("the assembled catalogue", () => {
         {
           facts: shippedModels,
           own: new Map(),
-          vendors: new Map([["openai", shippedOf(listed)]])
+          vendors: new Map([["openai", listed]])
         },
         new Set(names)
       ).filter((model) => model.available)
     expect(available(["openai/gpt-4o-mini"], "openai").map(({ id }) => id)).toEqual(["openai/gpt-4o-mini"])
+    // What is new may have a price elsewhere before it has one here.
+    expect(available(["openai/gpt-4o-mini", "openai/not-priced"], "openai")).toHaveLength(1)
+    expect(available(["openai/not-priced"], "openai").length).toBeGreaterThan(1)
     expect(available([], "openai").length).toBeGreaterThan(1)
     const both = available(["openai/gpt-4o-mini"], "openrouter", "openai")
     expect(both.find(({ id }) => id === "openai/gpt-4")).toMatchObject({ provider: "openrouter" })

@@ -1,21 +1,21 @@
 import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
+import type { AiChatMessage } from "@berth/api/ai/AiApi"
+import { formatOf } from "@berth/api/ai/ChatContent"
 import { chatEventFrames } from "@berth/api/ai/ChatEvents"
+import { plainText, userMessage } from "@berth/api/ai/ToChatMessage"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import type { ChatCompletion, ChatEvent, ChatOpening } from "@berth/domain/ai/ChatRequest"
-import { HttpApiBuilder, HttpApp, HttpServerResponse } from "@effect/platform"
+import type { ChatCompletion, ChatEvent } from "@berth/domain/ai/ChatRequest"
+import type { ChatMessage } from "@berth/domain/ai/ModelChat"
+import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Schema, Stream } from "effect"
 import { frameStream } from "../http/Sse.ts"
-
-/** Who answered, what was tried before, and what the choosing took. */
-const openingHeaders = ({ attempts, model, overheadMs, provider }: ChatOpening) => ({
-  "x-berth-model": model,
-  "x-berth-provider": provider,
-  "x-berth-attempts": attempts.map((attempt) => `${attempt.provider}:${attempt.model}`).join(", "),
-  "x-berth-overhead-ms": String(Math.round(overheadMs))
-})
+import { answerHeaders, openingHeaders, setHeaders, tellWhenToRetry } from "./AnswerHeaders.ts"
 
 const encodeFailure = Schema.encodeSync(ProviderFailedBody)
+
+const messageOf = (message: typeof AiChatMessage.Type): ChatMessage =>
+  message.role === "user" ? userMessage(message.content) : { role: message.role, content: plainText(message.content) }
 
 const answerOf = (
   completion: Pick<ChatCompletion, "id" | "model" | "provider" | "text" | "usage">,
@@ -39,7 +39,10 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
       return Stream.mapEffect(events, (event) => {
         if (event.type === "done")
           return Effect.map(DateTime.now, (now) =>
-            chatEventFrames.done(answerOf({ ...event, text: texts.join("") }, now))
+            chatEventFrames.done({
+              ...answerOf({ ...event, text: texts.join("") }, now),
+              costUsd: event.costUsd
+            })
           )
         // Nobody asks for tools on this route.
         if (event.type === "tool-call") return Effect.succeed("")
@@ -76,10 +79,15 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
       .handle("chat", ({ payload }) =>
         Effect.gen(function* () {
           const request = {
-            messages: payload.messages,
+            messages: payload.messages.map(messageOf),
             model: payload.model,
             taskType: payload.taskType,
-            options: { temperature: payload.temperature, topP: payload.top_p, maxTokens: payload.max_tokens },
+            options: {
+              temperature: payload.temperature,
+              topP: payload.top_p,
+              maxTokens: payload.max_tokens,
+              responseFormat: formatOf(payload.response_format)
+            },
             unknownModel: "refuse" as const,
             caller: { userId: null, agentId: null }
           }
@@ -94,11 +102,9 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
             )
           }
           const completion = yield* ai.complete(request)
-          yield* HttpApp.appendPreResponseHandler((_request, response) =>
-            Effect.succeed(HttpServerResponse.setHeaders(response, openingHeaders(completion)))
-          )
+          yield* setHeaders(answerHeaders(completion))
           return answerOf(completion, yield* DateTime.now)
-        })
+        }).pipe(Effect.tapErrorTag("ProviderFailed", tellWhenToRetry))
       )
       .handle("estimateCost", ({ payload: { inputTokens, model, outputTokens } }) =>
         Effect.gen(function* () {

@@ -4,21 +4,27 @@ import { Option, Schema } from "effect"
 const JsonObject = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 const decode = Schema.decodeUnknownOption(JsonObject)
 
+/** An error's status and body in another shape. */
+export type ReshapeError = (status: number, body: unknown) => { readonly status: number; readonly body: unknown }
+
 /** An error body with the members of its group, and with the trace's id in it, so that a report leads to the logs. */
 export const inEnvelope = (
   response: HttpServerResponse.HttpServerResponse,
   groupMembers: Readonly<Record<string, unknown>>,
-  traceId: Option.Option<string>
+  traceId: Option.Option<string>,
+  reshape: ReshapeError = (status, body) => ({ status, body })
 ): HttpServerResponse.HttpServerResponse => {
   if (response.status < 400 || response.body._tag !== "Uint8Array") return response
   const body = decode(new TextDecoder().decode(response.body.body))
   const trace = Option.match(traceId, { onNone: () => ({}), onSome: (id) => ({ traceId: id }) })
   return Option.match(body, {
     onNone: () => response,
-    onSome: (members) =>
-      HttpServerResponse.setBody(
-        response,
-        HttpServerResponse.unsafeJson({ ...groupMembers, ...members, ...trace }).body
+    onSome: (members) => {
+      const { body: shaped, status } = reshape(response.status, { ...groupMembers, ...members, ...trace })
+      return HttpServerResponse.setBody(
+        HttpServerResponse.setStatus(response, status),
+        HttpServerResponse.unsafeJson(shaped).body
       )
+    }
   })
 }

@@ -15,7 +15,7 @@ import { Clock, Context, Effect, Either, FiberRef, HashMap, Option } from "effec
 import { IncomingMessage } from "node:http"
 import type { FindCaller } from "./CallerHttp.ts"
 import { answerDefects, bodyRefusal } from "./Defects.ts"
-import { inEnvelope } from "./ErrorEnvelope.ts"
+import { inEnvelope, type ReshapeError } from "./ErrorEnvelope.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { isOwnOrigin } from "./OriginRule.ts"
@@ -68,6 +68,8 @@ export const requestRules = <R, P = never>(
   options: {
     readonly sameOrigin: boolean
     readonly bodyLimit: (path: string) => number
+    /** What becomes of an error body at a path where clients want it in a shape of their own. */
+    readonly reshapeErrors?: (path: string) => ReshapeError | undefined
     readonly caller: Effect.Effect<FindCaller, never, R>
     /** How answers look to people; as they are when absent. */
     readonly presentation?: Effect.Effect<Present, never, P>
@@ -133,7 +135,12 @@ export const requestRules = <R, P = never>(
           ? Effect.succeed(present(answered, Option.none()))
           : Effect.map(Effect.option(Effect.currentSpan), (span) => {
               const traceId = Option.map(span, (known) => known.traceId)
-              return inEnvelope(present(answered, traceId), errorMembersAt(table, path), traceId)
+              return inEnvelope(
+                present(answered, traceId),
+                errorMembersAt(table, path),
+                traceId,
+                options.reshapeErrors?.(path)
+              )
             })
 
       return <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>

@@ -1,5 +1,5 @@
 import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import { Effect, type Redacted, Schema, Stream } from "effect"
+import { Effect, Either, type Redacted, Schema, Stream } from "effect"
 import { entriesIn } from "../wire/ModelList.ts"
 import { eventReader, postForStream, readStream } from "../wire/ReadStream.ts"
 import { makeVendorClient, typeOf, unexpectedType } from "../wire/VendorClient.ts"
@@ -28,10 +28,10 @@ const wholeList = "1000"
 const isOfAnswer = Schema.is(AnswerEvent)
 
 const readEvents = readStream<AnswerEvent>({
-  read: eventReader(StreamEvent, (event): Effect.Effect<AnthropicEvent, WireFailure> => {
-    if ("error" in event) return Effect.fail(refusalOf(event.error, null, undefined))
-    if (isOfAnswer(event)) return Effect.succeed({ type: "chunk", chunk: event })
-    return Effect.succeed({ type: event.type === "message_stop" ? "done" : "sign-of-life" })
+  read: eventReader(StreamEvent, (event): Either.Either<AnthropicEvent, WireFailure> => {
+    if ("error" in event) return Either.left(refusalOf(event.error, null, undefined))
+    if (isOfAnswer(event)) return Either.right({ type: "chunk", chunk: event })
+    return Either.right({ type: event.type === "message_stop" ? "done" : "sign-of-life" })
   }),
   isLast: ({ type }) => type === "done"
 })

@@ -3,6 +3,12 @@ import { maybe } from "../wire/Maybe.ts"
 
 export type UserBlock =
   | { readonly type: "text"; readonly text: string }
+  | {
+      readonly type: "image"
+      readonly source:
+        | { readonly type: "url"; readonly url: string }
+        | { readonly type: "base64"; readonly media_type: string; readonly data: string }
+    }
   | { readonly type: "tool_result"; readonly tool_use_id: string; readonly content: string }
 
 export type AssistantBlock =
@@ -22,7 +28,12 @@ export interface MessagesBody {
     readonly description?: string
     readonly input_schema: object
   }>
-  readonly tool_choice?: { readonly type: "none" }
+  readonly tool_choice?:
+    | { readonly type: "none" }
+    | { readonly type: "auto" | "any"; readonly disable_parallel_tool_use?: boolean }
+    | { readonly type: "tool"; readonly name: string; readonly disable_parallel_tool_use?: boolean }
+  readonly output_config?: { readonly format: { readonly type: "json_schema"; readonly schema: object } }
+  readonly stop_sequences?: ReadonlyArray<string>
   readonly stream: true
   readonly system?: string
   readonly temperature?: number

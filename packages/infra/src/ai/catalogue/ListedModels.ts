@@ -2,9 +2,11 @@ import type { Model, ProviderName } from "@berth/domain/ai/Model"
 import { Option, Schema } from "effect"
 import * as Anthropic from "../anthropic-wire/ModelName.ts"
 import * as Google from "../google-wire/ModelName.ts"
-import type { ModelFacts } from "./Facts.ts"
+import * as OpenAi from "../openai-wire/CompletionRequest.ts"
 import { readOpenRouterModel } from "./OpenRouterModel.ts"
 import { shippedModel } from "./Snapshot.ts"
+
+type Vendor = Exclude<ProviderName, "sandbox">
 
 const Listed = Schema.Struct({ id: Schema.NonEmptyString, active: Schema.optional(Schema.Boolean) })
 
@@ -13,24 +15,26 @@ const ListedByGoogle = Schema.Struct({
   supportedGenerationMethods: Schema.optional(Schema.Array(Schema.String))
 })
 
-const factsOf = (provider: Exclude<ProviderName, "sandbox">, entry: unknown): Option.Option<ModelFacts> => {
+const asListed = Schema.decodeUnknownOption(Listed)
+const asListedByGoogle = Schema.decodeUnknownOption(ListedByGoogle)
+
+/** The id in the catalogue of an entry in a provider's own list; none of what does not chat, or cannot be read. */
+export const listedId = (provider: Vendor, entry: unknown): Option.Option<string> => {
   switch (provider) {
     case "openrouter":
-      return readOpenRouterModel(entry)
+      return Option.map(asListed(entry), ({ id }) => OpenAi.catalogueId(id))
     case "google":
-      return Schema.decodeUnknownOption(ListedByGoogle)(entry).pipe(
+      return asListedByGoogle(entry).pipe(
         Option.filter(({ supportedGenerationMethods: can }) => can?.includes("generateContent") ?? true),
-        Option.flatMap(({ name }) => shippedModel(Google.catalogueId(name)))
+        Option.map(({ name }) => Google.catalogueId(name))
       )
     case "anthropic":
-      return Schema.decodeUnknownOption(Listed)(entry).pipe(
-        Option.flatMap(({ id }) => shippedModel(Anthropic.catalogueId(id)))
-      )
+      return Option.map(asListed(entry), ({ id }) => Anthropic.catalogueId(id))
     case "openai":
     case "groq":
-      return Schema.decodeUnknownOption(Listed)(entry).pipe(
+      return asListed(entry).pipe(
         Option.filter(({ active }) => active !== false),
-        Option.flatMap(({ id }) => shippedModel(`${provider}/${id}`))
+        Option.map(({ id }) => `${provider}/${id}`)
       )
   }
 }
@@ -39,5 +43,8 @@ const factsOf = (provider: Exclude<ProviderName, "sandbox">, entry: unknown): Op
  * The model of an entry in a provider's own list. All but OpenRouter list names without prices, so only those whose
  * price is known here are told of: what a call costs must not be guessed.
  */
-export const readListed = (provider: Exclude<ProviderName, "sandbox">, entry: unknown): Option.Option<Model> =>
-  Option.map(factsOf(provider, entry), (known) => ({ ...known, provider, available: true }))
+export const readListed = (provider: Vendor, entry: unknown): Option.Option<Model> => {
+  const facts =
+    provider === "openrouter" ? readOpenRouterModel(entry) : Option.flatMap(listedId(provider, entry), shippedModel)
+  return Option.map(facts, (known) => ({ ...known, provider, available: true }))
+}

@@ -1,5 +1,5 @@
 import type { Model, ProviderName } from "@berth/domain/ai/Model"
-import { ModelCatalogue, ModelProviders } from "@berth/domain/ai/ModelChat"
+import { ModelCatalogue, type ModelProvider, ModelProviders, type ProviderFailed } from "@berth/domain/ai/ModelChat"
 import { FetchHttpClient } from "@effect/platform"
 import { Array, Clock, Deferred, Duration, Effect, Either, Layer, Match, Ref } from "effect"
 import { vendorOf } from "@berth/domain/ai/ModelRoutes"
@@ -12,7 +12,7 @@ import {
   vendorsOfSharedModels
 } from "./AssembleCatalogue.ts"
 import type { ModelFacts } from "./Facts.ts"
-import { readOpenRouterModel } from "./OpenRouterModel.ts"
+import { readEntry } from "./OpenRouterModel.ts"
 import { shippedModels } from "./Snapshot.ts"
 
 export interface ModelCatalogueOptions {
@@ -68,17 +68,21 @@ export const layer = (options: ModelCatalogueOptions): Layer.Layer<ModelCatalogu
           ? Effect.succeed(Either.left("it is not asked"))
           : openRouter.models.pipe(
               Effect.mapError(reasonOf),
-              Effect.map(Array.filterMap(readOpenRouterModel)),
-              Effect.filterOrFail(Array.isNonEmptyArray, () => "it lists nothing"),
+              Effect.flatMap(readEntries),
+              Effect.filterOrFail(Array.isNonEmptyReadonlyArray, () => "it lists nothing"),
               Effect.timeoutFail({ duration: patience, onTimeout: () => "it takes too long" }),
               Effect.either
             )
 
-      const listsOf = (names: ReadonlySet<ProviderName>) =>
+      /** What those of the configured providers say of themselves that do in time. */
+      const listsOf = <A>(
+        names: ReadonlySet<ProviderName>,
+        list: (provider: ModelProvider) => Effect.Effect<ReadonlyArray<A>, ProviderFailed>
+      ) =>
         Effect.forEach(
           providers.filter(({ name }) => names.has(name)),
           (provider) =>
-            provider.models.pipe(
+            list(provider).pipe(
               Effect.timeoutOption(patience),
               Effect.map((models) => (models._tag === "Some" ? ([[provider.name, models.value]] as const) : [])),
               Effect.catchAll(({ kind, reason }) =>
@@ -89,7 +93,7 @@ export const layer = (options: ModelCatalogueOptions): Layer.Layer<ModelCatalogu
               )
             ),
           { concurrency: "unbounded" }
-        ).pipe(Effect.map((lists) => new Map<ProviderName, ReadonlyArray<Model>>(lists.flat())))
+        ).pipe(Effect.map((lists) => new Map<ProviderName, ReadonlyArray<A>>(lists.flat())))
 
       const tell = (wasLive: boolean | null, list: Either.Either<ReadonlyArray<unknown>, string>) => {
         const isLive = Either.isRight(list)
@@ -108,7 +112,11 @@ export const layer = (options: ModelCatalogueOptions): Layer.Layer<ModelCatalogu
 
       const load = Effect.gen(function* () {
         const [list, own, vendors] = yield* Effect.all(
-          [publicList, listsOf(providersWithOwnModels), listsOf(vendorsOfSharedModels)],
+          [
+            publicList,
+            listsOf(providersWithOwnModels, ({ models }) => models),
+            listsOf(vendorsOfSharedModels, ({ modelIds }) => modelIds)
+          ],
           { concurrency: "unbounded" }
         )
         const now = yield* Clock.currentTimeMillis
@@ -134,11 +142,10 @@ export const layer = (options: ModelCatalogueOptions): Layer.Layer<ModelCatalogu
 
       yield* Effect.forkIn(Effect.ensuring(load, Deferred.succeed(firstLoad, undefined)), scope)
 
-      const renew = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        if (now < (yield* Ref.get(state)).staleAt) return
-        yield* Effect.forkIn(oneAtATime.withPermitsIfAvailable(1)(load), scope)
-      })
+      const isStale = Effect.zipWith(Clock.currentTimeMillis, Ref.get(state), (now, { staleAt }) => now >= staleAt)
+      // Stale is looked at again inside: one may come here just after the load that others waited for.
+      const reload = oneAtATime.withPermitsIfAvailable(1)(Effect.whenEffect(load, isStale))
+      const renew = Effect.flatMap(isStale, (stale) => (stale ? Effect.forkIn(reload, scope) : Effect.void))
 
       return ModelCatalogue.of({
         all: Deferred.await(firstLoad).pipe(
@@ -149,6 +156,24 @@ export const layer = (options: ModelCatalogueOptions): Layer.Layer<ModelCatalogu
       })
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))
+
+// So many ids of entries that cannot be read stand in the log.
+const namedAtMost = 5
+
+/** The models in a list. What cannot be read is left out, which one line says of all of it. */
+const readEntries = (entries: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<ModelFacts>> => {
+  const readings = entries.map(readEntry)
+  const malformed = readings.flatMap((reading) => (reading.type === "malformed" ? [reading.id] : []))
+  const models = readings.flatMap((reading) => (reading.type === "model" ? [reading.facts] : []))
+  return malformed.length === 0
+    ? Effect.succeed(models)
+    : Effect.as(
+        Effect.logWarning("Entries of OpenRouter's list cannot be read and are left out").pipe(
+          Effect.annotateLogs({ entries: malformed.length, some: malformed.slice(0, namedAtMost).join(", ") })
+        ),
+        models
+      )
+}
 
 // OpenRouter does not list what Groq runs itself; this stands until Groq has said so.
 const shippedOfGroq = shippedModels.filter(({ id }) => vendorOf(id) === "groq")

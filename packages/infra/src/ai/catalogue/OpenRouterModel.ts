@@ -49,10 +49,40 @@ const takesToolsOf = (parameters: ReadonlyArray<string> | null | undefined) =>
 
 const isLatestAlias = (id: string) => id.startsWith("~")
 
+/** What an entry of the list is: a model, one that is not for here, or nothing that can be read, by its id if it has one. */
+export type EntryReading =
+  | { readonly type: "model"; readonly facts: ModelFacts }
+  | { readonly type: "other" }
+  | { readonly type: "malformed"; readonly id: string }
+
+const decodeModel = Schema.decodeUnknownOption(OpenRouterModel)
+const decodeId = Schema.decodeUnknownOption(Schema.Struct({ id: Schema.NonEmptyString }))
+
+// Ids of what cannot be read go into a log.
+const longestId = 100
+
+/** Reads one entry of OpenRouter's list. */
+export const readEntry = (entry: unknown): EntryReading =>
+  Option.match(decodeModel(entry), {
+    onNone: (): EntryReading => ({
+      type: "malformed",
+      id: Option.match(decodeId(entry), { onNone: () => "without an id", onSome: ({ id }) => id.slice(0, longestId) })
+    }),
+    onSome: (model) =>
+      Option.match(factsIn(model), {
+        onNone: (): EntryReading => ({ type: "other" }),
+        onSome: (facts) => ({ type: "model", facts })
+      })
+  })
+
 /** The facts in an entry; none of a model that writes no plain text, has no fixed price, or is only another's alias. */
-export const readOpenRouterModel = (entry: unknown): Option.Option<ModelFacts> =>
+export const readOpenRouterModel = (entry: unknown): Option.Option<ModelFacts> => {
+  const reading = readEntry(entry)
+  return reading.type === "model" ? Option.some(reading.facts) : Option.none()
+}
+
+const factsIn = (model: typeof OpenRouterModel.Type): Option.Option<ModelFacts> =>
   Option.gen(function* () {
-    const model = yield* Schema.decodeUnknownOption(OpenRouterModel)(entry)
     const inputs = model.architecture?.input_modalities ?? ["text"]
     const outputs = model.architecture?.output_modalities ?? ["text"]
     if (isLatestAlias(model.id) || !inputs.includes("text") || outputs.some((kind) => kind !== "text")) {

@@ -1,4 +1,3 @@
-import type { TaskType } from "@berth/domain/ai/Model"
 import { nameOf, vendorOf } from "@berth/domain/ai/ModelRoutes"
 import { blendedCost } from "@berth/domain/ai/SelectModel"
 
@@ -11,6 +10,8 @@ export interface Taggable {
   readonly seesImages: boolean
   /** Thinks before it answers, or can. */
   readonly reasons: boolean
+  /** Takes tools, where that is known. */
+  readonly takesTools?: boolean | undefined
 }
 
 // Whose general models are widely used; the hundreds of others can be asked for, but are not chosen unasked.
@@ -33,19 +34,25 @@ const isAbleCoder = (name: string) =>
 const isGoodWriter = (name: string) =>
   hasPart(name, /-(claude|gpt-4o|gpt-4-1|gpt-[5-9]|gemini|mistral-(large|medium)|llama-(3|4)|deepseek)-/)
 
-/** What a model is good for, by its name, its vendor, its price and what it takes in. */
-export const tagsOf = (model: Taggable): ReadonlyArray<TaskType> => {
+/**
+ * What a model is good for (the task types) and what else one looks for in a list, by its name, its vendor, its price and
+ * what it takes in. Variants and unknown vendors are never `general`, and so come last for every task.
+ */
+export const tagsOf = (model: Taggable): ReadonlyArray<string> => {
   const name = nameOf(model.id)
   const cost = blendedCost(model)
   const isCommon = knownVendors.includes(vendorOf(model.id)) && !isVariant(model.id) && !isSpecial(name)
   const isAllRound = isCommon && !isCoder(name)
-  const tags: ReadonlyArray<readonly [TaskType, boolean]> = [
+  const tags: ReadonlyArray<readonly [string, boolean]> = [
     ["general", isAllRound],
     ["coding", isCommon && isAbleCoder(name)],
     ["analysis", isAllRound && !isSmall(name) && (model.reasons || (model.contextWindow >= 200_000 && cost >= 1))],
     ["creative", isAllRound && !isSmall(name) && isGoodWriter(name)],
     ["fast", isAllRound && isSmall(name) && cost <= 2],
-    ["vision", model.seesImages && !isVariant(model.id)]
+    ["vision", model.seesImages],
+    ["reasoning", model.reasons],
+    ["tools", model.takesTools === true],
+    ["free", model.inputCost === 0 && model.outputCost === 0]
   ]
   return tags.filter(([, applies]) => applies).map(([tag]) => tag)
 }

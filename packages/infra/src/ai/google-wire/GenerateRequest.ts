@@ -1,6 +1,8 @@
+import type { ContentPart } from "@berth/domain/ai/ContentPart"
 import type { ChatMessage, ChatOptions, ToolSpec } from "@berth/domain/ai/ModelChat"
 import type { AnsweredCall } from "../wire/Conversation.ts"
 import { foreignSignature, wantsSignatures } from "../wire/GeminiSignatures.ts"
+import { mediaTypeAt } from "../wire/Images.ts"
 import { parametersOf } from "../wire/ToolParameters.ts"
 import { isBlank, readTurns, type Turn } from "../wire/Turns.ts"
 import type { GenerateBody, WirePart } from "./WireBodies.ts"
@@ -27,11 +29,22 @@ const resultPart = ({ id, name, result }: AnsweredCall): WirePart => ({
   functionResponse: { id, name, response: { result } }
 })
 
+const partOf = (part: ContentPart): WirePart => {
+  if (part.type === "text") return { text: part.text }
+  const { source } = part
+  if (source.type === "data") return { inlineData: { mimeType: source.mediaType, data: source.data } }
+  const mimeType = mediaTypeAt(source.url)
+  return { fileData: { fileUri: source.url, ...(mimeType === null ? {} : { mimeType }) } }
+}
+
 const contentOf =
   (modelId: string) =>
   (turn: Turn): GenerateBody["contents"][number] =>
     turn.role === "user"
-      ? { role: "user", parts: [...(turn.results ?? []).map(resultPart), ...textIn(turn.text)] }
+      ? {
+          role: "user",
+          parts: [...(turn.results ?? []).map(resultPart), ...(turn.parts?.map(partOf) ?? textIn(turn.text))]
+        }
       : { role: "model", parts: [...textIn(turn.text), ...(turn.calls ?? []).map(callPart(modelId))] }
 
 const declarationOf = ({ description, name, parameters }: ToolSpec) => ({
@@ -40,10 +53,39 @@ const declarationOf = ({ description, name, parameters }: ToolSpec) => ({
   parametersJsonSchema: parametersOf(parameters)
 })
 
-const configOf = ({ maxTokens, temperature, topP }: ChatOptions) => ({
+const formatOf = (format: ChatOptions["responseFormat"]): GenerateBody["generationConfig"] => {
+  if (format === undefined) return {}
+  return format.type === "json-object"
+    ? { responseMimeType: "application/json" }
+    : { responseMimeType: "application/json", responseJsonSchema: format.schema }
+}
+
+const choiceOf = (choice: NonNullable<ChatOptions["toolChoice"]>): GenerateBody["toolConfig"] & object => {
+  if (typeof choice === "object") {
+    return { functionCallingConfig: { mode: "ANY", allowedFunctionNames: [choice.name] } }
+  }
+  const modes = { auto: "AUTO", none: "NONE", required: "ANY" } as const
+  return { functionCallingConfig: { mode: modes[choice] } }
+}
+
+const configOf = ({
+  frequencyPenalty,
+  maxTokens,
+  presencePenalty,
+  responseFormat,
+  seed,
+  stop = [],
+  temperature,
+  topP
+}: ChatOptions): GenerateBody["generationConfig"] => ({
   ...(temperature === undefined ? {} : { temperature }),
   ...(topP === undefined ? {} : { topP }),
-  ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens })
+  ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
+  ...(stop.length === 0 ? {} : { stopSequences: stop }),
+  ...(seed === undefined ? {} : { seed }),
+  ...(frequencyPenalty === undefined ? {} : { frequencyPenalty }),
+  ...(presencePenalty === undefined ? {} : { presencePenalty }),
+  ...formatOf(responseFormat)
 })
 
 /** The body of a call. */
@@ -53,11 +95,12 @@ export const generateRequest = (
   options: ChatOptions
 ): GenerateBody => {
   const { system, turns } = readTurns(messages)
-  const { tools = [] } = options
+  const { toolChoice, tools = [] } = options
   return {
     ...(system === null ? {} : { systemInstruction: { parts: [{ text: system }] } }),
     contents: turns.map(contentOf(modelId)),
     ...(tools.length === 0 ? {} : { tools: [{ functionDeclarations: tools.map(declarationOf) }] as const }),
+    ...(tools.length === 0 || toolChoice === undefined ? {} : { toolConfig: choiceOf(toolChoice) }),
     generationConfig: configOf(options)
   }
 }

@@ -1,5 +1,5 @@
 import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import { Effect, type Redacted, Stream } from "effect"
+import { Effect, Either, type Redacted, Stream } from "effect"
 import { entriesIn } from "../wire/ModelList.ts"
 import { eventReader, postForStream, readStream } from "../wire/ReadStream.ts"
 import { makeVendorClient, typeOf, unexpectedType } from "../wire/VendorClient.ts"
@@ -25,10 +25,10 @@ export interface GoogleWire {
 const wholeList = "1000"
 
 const readEvents = readStream<AnswerChunk>({
-  read: eventReader(StreamEvent, (event): Effect.Effect<GoogleEvent, WireFailure> =>
+  read: eventReader(StreamEvent, (event): Either.Either<GoogleEvent, WireFailure> =>
     "error" in event
-      ? Effect.fail(refusalOf(event.error, null, undefined))
-      : Effect.succeed({ type: "chunk", chunk: event })
+      ? Either.left(refusalOf(event.error, null, undefined))
+      : Either.right({ type: "chunk", chunk: event })
   ),
   isLast: (event) => event.type === "chunk" && isLast(event.chunk),
   before: failOnStrayError

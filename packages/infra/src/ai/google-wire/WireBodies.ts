@@ -3,6 +3,8 @@ import { maybe } from "../wire/Maybe.ts"
 
 export type WirePart =
   | { readonly text: string }
+  | { readonly inlineData: { readonly mimeType: string; readonly data: string } }
+  | { readonly fileData: { readonly fileUri: string; readonly mimeType?: string } }
   | {
       readonly functionCall: { readonly id: string; readonly name: string; readonly args: object }
       readonly thoughtSignature?: string
@@ -32,10 +34,22 @@ export interface GenerateBody {
       }>
     }
   ]
+  readonly toolConfig?: {
+    readonly functionCallingConfig: {
+      readonly mode: "AUTO" | "ANY" | "NONE"
+      readonly allowedFunctionNames?: ReadonlyArray<string>
+    }
+  }
   readonly generationConfig: {
     readonly temperature?: number
     readonly topP?: number
     readonly maxOutputTokens?: number
+    readonly stopSequences?: ReadonlyArray<string>
+    readonly seed?: number
+    readonly frequencyPenalty?: number
+    readonly presencePenalty?: number
+    readonly responseMimeType?: "application/json"
+    readonly responseJsonSchema?: object
   }
 }
 

@@ -1,9 +1,11 @@
 import type { ProviderName } from "@berth/domain/ai/Model"
 import { nameOf } from "@berth/domain/ai/ModelRoutes"
+import type { ContentPart } from "@berth/domain/ai/ContentPart"
 import type { ChatMessage, ChatOptions } from "@berth/domain/ai/ModelChat"
 import { parametersOf } from "../wire/ToolParameters.ts"
 import { readConversation, type AnsweredCall, type Said } from "../wire/Conversation.ts"
-import type { CompletionBody, MessageBody } from "./WireBodies.ts"
+import { addressOf } from "../wire/Images.ts"
+import type { CompletionBody, MessageBody, PartBody } from "./WireBodies.ts"
 import { reasoningOf } from "./ReasoningDetails.ts"
 
 /** The providers that speak this wire. */
@@ -41,10 +43,19 @@ const callOf = ({ id, input, name }: AnsweredCall) => ({
   function: { name, arguments: JSON.stringify(input) }
 })
 
+const partOf = (part: ContentPart): PartBody =>
+  part.type === "text"
+    ? part
+    : {
+        type: "image_url",
+        image_url: { url: addressOf(part.source), ...(part.detail === undefined ? {} : { detail: part.detail }) }
+      }
+
 const messagesOf =
   (provider: OpenAiWireName, modelId: string) =>
   (said: Said): ReadonlyArray<MessageBody> => {
-    if (said.role !== "assistant") return [{ role: said.role, content: said.text }]
+    if (said.role === "system") return [{ role: "system", content: said.text }]
+    if (said.role === "user") return [{ role: "user", content: said.parts?.map(partOf) ?? said.text }]
     if (said.calls.length === 0) return [{ role: "assistant", content: said.text }]
     const reasoning = provider === "openrouter" ? reasoningOf(modelId, said.calls) : []
     return [
@@ -58,31 +69,70 @@ const messagesOf =
     ]
   }
 
+const toolsOf = ({ parallelToolCalls, toolChoice, tools = [] }: ChatOptions): Partial<CompletionBody> =>
+  tools.length === 0
+    ? {}
+    : {
+        tools: tools.map(({ description, name, parameters }) => ({
+          type: "function" as const,
+          function: { name, description, parameters: parametersOf(parameters) }
+        })),
+        ...(toolChoice === undefined
+          ? {}
+          : { tool_choice: typeof toolChoice === "string" ? toolChoice : { type: "function", function: toolChoice } }),
+        ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls })
+      }
+
+const formatOf = ({ responseFormat: format }: ChatOptions): Pick<CompletionBody, "response_format"> => {
+  if (format === undefined) return {}
+  if (format.type === "json-object") return { response_format: { type: "json_object" } }
+  const { description, name, schema, strict } = format
+  return {
+    response_format: {
+      type: "json_schema",
+      json_schema: {
+        name,
+        ...(description === undefined ? {} : { description }),
+        schema,
+        ...(strict === undefined ? {} : { strict })
+      }
+    }
+  }
+}
+
+/** How to sample, where the model lets one. */
+const samplingOf = ({
+  frequencyPenalty,
+  presencePenalty,
+  temperature,
+  topP
+}: ChatOptions): Partial<CompletionBody> => ({
+  ...(temperature === undefined ? {} : { temperature }),
+  ...(topP === undefined ? {} : { top_p: topP }),
+  ...(frequencyPenalty === undefined ? {} : { frequency_penalty: frequencyPenalty }),
+  ...(presencePenalty === undefined ? {} : { presence_penalty: presencePenalty })
+})
+
 /** The body of a call. What a model of OpenAI's own would refuse is left out or written as it wants. */
 export const completionRequest = (
   provider: OpenAiWireName,
   modelId: string,
   messages: ReadonlyArray<ChatMessage>,
-  { maxTokens, temperature, tools = [], topP }: ChatOptions
+  options: ChatOptions
 ): CompletionBody => {
   const model = wireModel(provider, modelId)
   const isStrict = provider === "openai"
-  const sampling = isStrict && samplesItsOwnWay(model) ? {} : { temperature, topP }
+  const { maxTokens, seed, stop = [] } = options
   return {
     model,
     messages: readConversation(messages, longestIdOf(provider, modelId)).flatMap(messagesOf(provider, modelId)),
-    ...(tools.length === 0
-      ? {}
-      : {
-          tools: tools.map(({ description, name, parameters }) => ({
-            type: "function" as const,
-            function: { name, description, parameters: parametersOf(parameters) }
-          }))
-        }),
+    ...toolsOf(options),
+    ...formatOf(options),
     stream: true,
     stream_options: { include_usage: true },
-    ...(sampling.temperature === undefined ? {} : { temperature: sampling.temperature }),
-    ...(sampling.topP === undefined ? {} : { top_p: sampling.topP }),
+    ...(isStrict && samplesItsOwnWay(model) ? {} : samplingOf(options)),
+    ...(stop.length === 0 ? {} : { stop }),
+    ...(seed === undefined ? {} : { seed }),
     ...(maxTokens === undefined
       ? {}
       : isStrict && takesCompletionTokens(model)

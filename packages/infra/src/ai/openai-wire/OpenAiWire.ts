@@ -1,5 +1,5 @@
 import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import { Effect, Option, type Redacted, Schema, Stream } from "effect"
+import { Effect, Either, Option, type Redacted, Schema, Stream } from "effect"
 import { entriesIn } from "../wire/ModelList.ts"
 import { eventReader, postForStream, readStream } from "../wire/ReadStream.ts"
 import { makeVendorClient, textOf, typeOf, unexpectedType } from "../wire/VendorClient.ts"
@@ -19,14 +19,14 @@ export interface OpenAiWire {
   readonly ask: (path: string) => Effect.Effect<void, WireFailure>
 }
 
-const readChunk = eventReader(StreamEvent, (event): Effect.Effect<OpenAiEvent, WireFailure> =>
+const readChunk = eventReader(StreamEvent, (event): Either.Either<OpenAiEvent, WireFailure> =>
   "error" in event
-    ? Effect.fail(refusalOf(event.error, null, undefined))
-    : Effect.succeed({ type: "chunk", chunk: event })
+    ? Either.left(refusalOf(event.error, null, undefined))
+    : Either.right({ type: "chunk", chunk: event })
 )
 
 const readEvents = readStream<CompletionChunk>({
-  read: (data) => (data.trim() === "[DONE]" ? Effect.succeed({ type: "done" }) : readChunk(data)),
+  read: (data) => (data.trim() === "[DONE]" ? Either.right({ type: "done" }) : readChunk(data)),
   isLast: ({ type }) => type === "done"
 })
 

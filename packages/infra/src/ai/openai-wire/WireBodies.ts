@@ -1,8 +1,14 @@
 import { Schema } from "effect"
 import { maybe } from "../wire/Maybe.ts"
 
+/** A piece of what a user says. */
+export type PartBody =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image_url"; readonly image_url: { readonly url: string; readonly detail?: string } }
+
 export type MessageBody =
-  | { readonly role: "system" | "user"; readonly content: string }
+  | { readonly role: "system"; readonly content: string }
+  | { readonly role: "user"; readonly content: string | ReadonlyArray<PartBody> }
   | {
       readonly role: "assistant"
       /** Null beside calls alone. */
@@ -25,12 +31,30 @@ export interface CompletionBody {
     readonly type: "function"
     readonly function: { readonly name: string; readonly description: string; readonly parameters: object }
   }>
+  readonly tool_choice?:
+    "auto" | "none" | "required" | { readonly type: "function"; readonly function: { readonly name: string } }
+  readonly parallel_tool_calls?: boolean
+  readonly response_format?:
+    | { readonly type: "json_object" }
+    | {
+        readonly type: "json_schema"
+        readonly json_schema: {
+          readonly name: string
+          readonly description?: string
+          readonly schema: object
+          readonly strict?: boolean
+        }
+      }
   readonly stream: true
   readonly stream_options: { readonly include_usage: true }
   readonly temperature?: number
   readonly top_p?: number
   readonly max_tokens?: number
   readonly max_completion_tokens?: number
+  readonly stop?: ReadonlyArray<string>
+  readonly seed?: number
+  readonly frequency_penalty?: number
+  readonly presence_penalty?: number
 }
 
 export const WireUsage = Schema.Struct({

@@ -1,3 +1,4 @@
+import { type ContentPart, hasImage } from "@berth/domain/ai/ContentPart"
 import type { CallSignature, ChatMessage, ToolCall } from "@berth/domain/ai/ModelChat"
 import { argumentsOf } from "./ToolCalls.ts"
 
@@ -13,7 +14,13 @@ export interface AnsweredCall {
 }
 
 export type Said =
-  | { readonly role: "system" | "user"; readonly text: string }
+  | { readonly role: "system"; readonly text: string }
+  | {
+      readonly role: "user"
+      readonly text: string
+      /** The same with images in their places, where there are some. */
+      readonly parts?: ReadonlyArray<ContentPart>
+    }
   | { readonly role: "assistant"; readonly text: string; readonly calls: ReadonlyArray<AnsweredCall> }
 
 const noResult = "There is no result: the tool was not used."
@@ -65,8 +72,14 @@ export const readConversation = (messages: ReadonlyArray<ChatMessage>, longestId
   messages.forEach((message, index) => {
     switch (message.role) {
       case "system":
+        said.push({ role: "system", text: message.content })
+        break
       case "user":
-        said.push({ role: message.role, text: message.content })
+        said.push({
+          role: "user",
+          text: message.content,
+          ...(message.parts !== undefined && hasImage(message.parts) ? { parts: message.parts } : {})
+        })
         break
       case "assistant":
         said.push({

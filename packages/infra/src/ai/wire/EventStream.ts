@@ -1,4 +1,5 @@
-import { type Effect, Either, Stream } from "effect"
+import { Either } from "effect"
+import { type Stage, throughStage } from "./Stage.ts"
 import { AnswerIsNonsense } from "./WireFailure.ts"
 
 /** The data of one server-sent event, or bytes that ended none: a comment, or a part of an event. */
@@ -45,15 +46,33 @@ export const hearText = (
     : Either.right([after, events])
 }
 
+/** What is heard in some more text. */
+const heardIn = (events: ReadonlyArray<string>): ReadonlyArray<Heard> =>
+  events.length === 0 ? [{ type: "sign-of-life" }] : events.map((data) => ({ type: "event", data }))
+
+/** Hears events in texts, one after the other. */
+export const eventEar = (): ((text: string) => Either.Either<ReadonlyArray<Heard>, AnswerIsNonsense>) => {
+  let unfinished = nothingUnfinished
+  return (text) =>
+    Either.map(hearText(unfinished, text), ([after, events]) => {
+      unfinished = after
+      return heardIn(events)
+    })
+}
+
 /** Server-sent events as their text comes in. What is left over at its end is no event. */
-export const hearEvents = <E, R>(texts: Stream.Stream<string, E, R>): Stream.Stream<Heard, E | AnswerIsNonsense, R> =>
-  texts.pipe(
-    Stream.mapAccumEffect(
-      nothingUnfinished,
-      (before, text): Effect.Effect<readonly [Unfinished, ReadonlyArray<string>], AnswerIsNonsense> =>
-        hearText(before, text)
-    ),
-    Stream.mapConcat((events): ReadonlyArray<Heard> =>
-      events.length === 0 ? [{ type: "sign-of-life" }] : events.map((data) => ({ type: "event", data }))
-    )
-  )
+export const hearEvents = throughStage((): Stage<string, Heard, AnswerIsNonsense> => {
+  const hear = eventEar()
+  return {
+    step: (texts) => {
+      const values: Array<Heard> = []
+      for (const text of texts) {
+        const heard = hear(text)
+        if (Either.isLeft(heard)) return { values, failure: heard.left }
+        values.push(...heard.right)
+      }
+      return { values }
+    },
+    end: () => ({ values: [] })
+  }
+})

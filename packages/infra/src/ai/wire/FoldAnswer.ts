@@ -1,6 +1,7 @@
 import type { CallSignature, ChatChunk } from "@berth/domain/ai/ModelChat"
-import { Effect, Either, Ref, Stream } from "effect"
+import { Chunk as EffectChunk, Either, type Stream } from "effect"
 import { placeId } from "./Conversation.ts"
+import { type Stage, throughStage } from "./Stage.ts"
 import type { GatheredCall } from "./ToolCalls.ts"
 import type { WireEvent } from "./WireEvent.ts"
 import { AnswerIsNonsense } from "./WireFailure.ts"
@@ -33,6 +34,8 @@ const toChunk =
     }
   })
 
+const signOfLife: ChatChunk = { type: "text", text: "" }
+
 /**
  * What is heard on a wire in the words of the AI layer. Calls of tools are handed on whole and in order, once the model
  * has said that it is done: one that was cut short is never among them.
@@ -48,17 +51,22 @@ export const foldAnswer =
           ? Either.left(new AnswerIsNonsense({ reason: "a call of a tool without a name" }))
           : Either.right([...called.map(toChunk(context)), last])
       })
-    return Stream.unwrap(
-      Effect.map(Ref.make(nothing), (ref) =>
-        heard.pipe(
-          Stream.mapEffect((event) =>
-            event.type === "chunk" ? Ref.modify(ref, (answer) => swap(add(answer, event.chunk))) : Effect.succeed("")
-          ),
-          Stream.map((text): ChatChunk => ({ type: "text", text })),
-          Stream.concat(Stream.fromIterableEffect(Effect.flatMap(Ref.get(ref), ending)))
-        )
-      )
-    )
+    return throughStage((): Stage<WireEvent<Chunk>, ChatChunk, Failure | AnswerIsNonsense> => {
+      let answer = nothing
+      return {
+        step: (events) => ({
+          values: EffectChunk.toReadonlyArray(events).map((event): ChatChunk => {
+            if (event.type !== "chunk") return signOfLife
+            const [after, text] = add(answer, event.chunk)
+            answer = after
+            return { type: "text", text }
+          })
+        }),
+        end: () =>
+          Either.match(ending(answer), {
+            onLeft: (failure) => ({ values: [], failure }),
+            onRight: (values) => ({ values })
+          })
+      }
+    })(heard)
   }
-
-const swap = <A, B>([a, b]: readonly [A, B]): [B, A] => [b, a]

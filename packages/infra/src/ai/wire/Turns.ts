@@ -1,13 +1,16 @@
+import type { ContentPart } from "@berth/domain/ai/ContentPart"
 import type { ChatMessage } from "@berth/domain/ai/ModelChat"
 import { type AnsweredCall, readConversation } from "./Conversation.ts"
 
-/** `text` is blank only beside calls or results. */
+/** `text` is blank only beside calls, results or parts. */
 export type Turn =
   | {
       readonly role: "user"
       readonly text: string
       /** What the calls of the assistant's turn before this gave; all of them, in their order. */
       readonly results?: ReadonlyArray<AnsweredCall>
+      /** The text with images in their places, where there are some; no text in it is blank. */
+      readonly parts?: ReadonlyArray<ContentPart>
     }
   | { readonly role: "assistant"; readonly text: string; readonly calls?: ReadonlyArray<AnsweredCall> }
 
@@ -22,12 +25,27 @@ export const isBlank = (text: string) => text.trim() === ""
 
 const join = (one: string, other: string) => [one, other].filter((text) => !isBlank(text)).join("\n\n")
 
+const isSaid = (part: ContentPart) => part.type !== "text" || !isBlank(part.text)
+
+/** What a turn says, in pieces. */
+const piecesOf = (turn: Turn): ReadonlyArray<ContentPart> =>
+  (turn.role === "user" ? turn.parts : undefined) ?? [{ type: "text" as const, text: turn.text }].filter(isSaid)
+
+const partsOfBoth = (one: Turn, other: Turn): { readonly parts?: ReadonlyArray<ContentPart> } =>
+  "parts" in one || "parts" in other ? { parts: [...piecesOf(one), ...piecesOf(other)] } : {}
+
 const mergeNeighbours = (turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> => {
   const merged: Array<Turn> = []
   for (const turn of turns) {
     const last = merged.at(-1)
     // Calls are the last of a turn, and results the first: between neighbours stands neither.
-    if (last?.role === turn.role) merged[merged.length - 1] = { ...last, ...turn, text: join(last.text, turn.text) }
+    if (last?.role === turn.role)
+      merged[merged.length - 1] = {
+        ...last,
+        ...turn,
+        text: join(last.text, turn.text),
+        ...partsOfBoth(last, turn)
+      }
     else merged.push(turn)
   }
   return merged
@@ -50,6 +68,8 @@ export const readTurns = (messages: ReadonlyArray<ChatMessage>): Turns => {
         { role: "assistant", text: isBlank(one.text) ? "" : one.text, calls: one.calls },
         { role: "user", text: "", results: one.calls }
       )
+    } else if (one.role === "user" && one.parts !== undefined) {
+      said.push({ role: "user", text: one.text, parts: one.parts.filter(isSaid) })
     } else if (!isBlank(one.text)) {
       if (one.role === "system") instructions.push(one.text)
       else said.push({ role: one.role, text: one.text })

@@ -1,6 +1,6 @@
 import type { ChatChunk, ChatMessage, ChatOptions, ModelProvider } from "@berth/domain/ai/ModelChat"
 import { Array, Effect, Stream } from "effect"
-import { readListed } from "../catalogue/ListedModels.ts"
+import { listedId, readListed } from "../catalogue/ListedModels.ts"
 import { countCalls } from "./Conversation.ts"
 import type { AnswerContext } from "./FoldAnswer.ts"
 import { healthOf } from "./Health.ts"
@@ -40,6 +40,10 @@ export const wireProvider = <Chunk>(options: WireProviderOptions<Chunk>): ModelP
     models: Effect.mapBoth(models, {
       onFailure: failure,
       onSuccess: Array.filterMap((entry) => readListed(provider, entry))
+    }),
+    modelIds: Effect.mapBoth(models, {
+      onFailure: failure,
+      onSuccess: Array.filterMap((entry) => listedId(provider, entry))
     }),
     healthy: healthOf(provider, cheapest, failure)
   }

@@ -1,0 +1,141 @@
+import { Effect } from "effect"
+import { hostBerth } from "./berth/HostedBerth.ts"
+import { residentOf } from "./berth/Processes.ts"
+import { modelsFrom } from "./Chats.ts"
+import type { Call } from "./measure/Exchange.ts"
+import { inTurns, rateRatio, type Standing } from "./measure/Rounds.ts"
+import { figure } from "./report/Figure.ts"
+import type { Scenario } from "./Scenario.ts"
+import { installPortkey } from "./servers/Portkey.ts"
+import { startServer } from "./servers/StartServer.ts"
+
+const messages = [{ role: "user", content: "Ahoy! What is the weather like at sea?" }]
+
+const post = (path: string, model: string, stream: boolean, headers: Readonly<Record<string, string>> = {}): Call => ({
+  method: "POST",
+  path,
+  headers: { authorization: "Bearer bench", "content-type": "application/json", ...headers },
+  body: JSON.stringify({ model, messages, ...(stream ? { stream: true } : {}) }),
+  expected: 200,
+  // A stream that is no answer is none.
+  awaits: "captain."
+})
+
+const openAiPath = "/v1/chat/completions"
+
+/** Model calls through Berth, through Portkey's gateway and through a proxy that does nothing, to an upstream that answers at once. */
+export const gateways: Scenario = (amounts) =>
+  Effect.gen(function* () {
+    yield* installPortkey
+    const upstream = yield* startServer("InstantUpstream")
+    const hosted = yield* hostBerth(modelsFrom(upstream.origin))
+    const { server: berth } = yield* hosted.berth.pids
+    const portkey = yield* startServer("portkey/server", { NODE_ENV: "production" })
+    const proxy = yield* startServer("BareProxy", { UPSTREAM: upstream.origin })
+    const throughPortkey = {
+      "x-portkey-provider": "openai",
+      "x-portkey-custom-host": `${upstream.origin}/v1`
+    }
+    const { backendUrl } = hosted.berth
+    const contestants = (stream: boolean) => [
+      { name: "Berth /v1", pid: berth, origin: backendUrl, call: post(openAiPath, "openai/gpt-4o-mini", stream) },
+      {
+        name: "Berth /api/ai/chat",
+        pid: berth,
+        origin: backendUrl,
+        call: post("/api/ai/chat", "openai/gpt-4o-mini", stream)
+      },
+      {
+        name: "Portkey",
+        pid: portkey.pid,
+        origin: portkey.origin,
+        call: post(openAiPath, "gpt-4o-mini", stream, throughPortkey)
+      },
+      { name: "bare proxy", pid: proxy.pid, origin: proxy.origin, call: post(openAiPath, "gpt-4o-mini", stream) },
+      {
+        name: "upstream itself",
+        pid: upstream.pid,
+        origin: upstream.origin,
+        call: post(openAiPath, "gpt-4o-mini", stream)
+      }
+    ]
+    const measured = yield* Effect.forEach([false, true], (stream) =>
+      Effect.forEach(amounts.connections, (connections) =>
+        Effect.map(
+          inTurns(
+            contestants(stream).map(({ call, name, origin, pid }) => ({
+              name,
+              pid,
+              load: { origin, connections, callOf: () => call }
+            })),
+            amounts
+          ),
+          (standings) => ({ stream, connections, standings })
+        )
+      )
+    )
+    const levels = measured.flat()
+    const memory = yield* Effect.forEach(
+      [
+        { name: "Berth (server: web and backend)", pid: berth },
+        { name: "Portkey", pid: portkey.pid },
+        { name: "bare proxy", pid: proxy.pid }
+      ],
+      ({ name, pid }) => Effect.map(residentOf([pid]), ({ rss }) => ({ name, rss }))
+    )
+    const row = (stream: boolean, one: Standing, others: ReadonlyArray<Standing>) => {
+      const to = (name: string) => {
+        const other = others.find((standing) => standing.name === name)
+        return other === undefined || other === one ? "" : figure(rateRatio(one, other))
+      }
+      const direct = others.find(({ name }) => name === "upstream itself")
+      return [
+        one.name,
+        stream ? "streamed" : "plain",
+        String(one.connections),
+        ...[one.rate, one.p50, one.p99, one.p50 - (direct?.p50 ?? Number.NaN), one.cpu].map(figure),
+        to("Portkey"),
+        to("bare proxy")
+      ]
+    }
+    return {
+      figures: { unit: "ms", levels, memory },
+      tables: [
+        {
+          title: "Model calls through a gateway, to an upstream that answers at once",
+          columns: [
+            "through",
+            "answer",
+            "connections",
+            "per second",
+            "p50 ms",
+            "p99 ms",
+            "added p50 ms",
+            "cpu ms",
+            "rate to Portkey",
+            "rate to bare proxy"
+          ],
+          rows: levels.flatMap(({ standings, stream }) => standings.map((one) => row(stream, one, standings))),
+          note: "added: to the upstream itself. cpu: processor time of the answering process alone for one request."
+        },
+        {
+          title: "Resident memory after that",
+          columns: ["process", "MiB"],
+          rows: memory.map(({ name, rss }) => [name, figure(rss)])
+        }
+      ],
+      panels: [
+        {
+          title: "Model calls a second",
+          unit: "/s",
+          bars: levels.flatMap(({ connections, standings, stream }) =>
+            standings.map(({ name, rate }) => ({
+              label: `${name}, ${stream ? "streamed" : "plain"}, ${connections} conn.`,
+              value: rate,
+              isBaseline: !name.startsWith("Berth")
+            }))
+          )
+        }
+      ]
+    }
+  })

@@ -1,0 +1,25 @@
+// What passing an answer on costs at the least: Node's own HTTP server and client, nothing read and nothing known.
+import { Agent, request as ask } from "node:http"
+import { serve } from "./Serve.ts"
+
+const upstream = new URL(process.env["UPSTREAM"] ?? "")
+const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+
+serve((request, response) => {
+  const passed = ask(
+    {
+      agent,
+      host: upstream.hostname,
+      port: upstream.port,
+      method: request.method,
+      path: request.url,
+      headers: { ...request.headers, host: upstream.host }
+    },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    }
+  )
+  passed.once("error", () => response.destroy())
+  request.pipe(passed)
+})

@@ -1,0 +1,165 @@
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { ModelName, payload } from "../http/Payload.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { AiAccess, ModelIsUnknownBody, NoModelsAvailableBody, ProviderFailedBody } from "./AiErrorBodies.ts"
+import { ResponseFormatBody, TextContent, TextPart, UserContent } from "./ChatContent.ts"
+import { documentErrors, ParameterIsUnsupportedBody } from "./OpenAiErrors.ts"
+
+/*
+ * The part of OpenAI's protocol that its clients use to chat, so that any of them works by its address and key alone.
+ * Errors are told in OpenAI's shape (`openAiFailure`). Members that are not here are ignored, as they change no answer.
+ */
+
+const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
+
+const ToolCallBody = Schema.Struct({
+  id: Schema.String,
+  type: Schema.Literal("function"),
+  function: Schema.Struct({ name: Schema.String, arguments: Schema.String })
+}).annotations({ identifier: "OpenAiToolCall" })
+
+const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
+
+export const CompletionMessage = Schema.Union(
+  // One role each, so that what is wrong with a message is told of its role alone.
+  Schema.Struct({ role: Schema.Literal("system"), content: TextContent }),
+  Schema.Struct({ role: Schema.Literal("developer"), content: TextContent }),
+  Schema.Struct({ role: Schema.Literal("user"), content: UserContent }),
+  Schema.Struct({
+    role: Schema.Literal("assistant"),
+    content: optional(Schema.Union(Schema.String, Schema.NonEmptyArray(Schema.Union(TextPart, RefusalPart)))),
+    refusal: optional(Schema.String),
+    tool_calls: optional(Schema.Array(ToolCallBody))
+  }),
+  Schema.Struct({ role: Schema.Literal("tool"), content: TextContent, tool_call_id: Schema.String })
+).annotations({ identifier: "OpenAiMessage" })
+
+const Tool = Schema.Struct({
+  type: Schema.Literal("function"),
+  function: Schema.Struct({
+    name: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/)),
+    description: optional(Schema.String),
+    parameters: optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+  })
+}).annotations({ identifier: "OpenAiTool" })
+
+const ToolChoice = Schema.Union(
+  Schema.Literal("none", "auto", "required"),
+  Schema.Struct({ type: Schema.Literal("function"), function: Schema.Struct({ name: Schema.String }) })
+)
+
+const Penalty = Schema.Number.pipe(Schema.between(-2, 2))
+const Limit = Schema.Int.pipe(Schema.positive())
+
+export const CompletionPayload = payload({
+  model: ModelName,
+  messages: Schema.NonEmptyArray(CompletionMessage),
+  stream: optional(Schema.Boolean),
+  stream_options: optional(Schema.Struct({ include_usage: optional(Schema.Boolean) })),
+  tools: optional(Schema.Array(Tool).pipe(Schema.maxItems(128))),
+  tool_choice: optional(ToolChoice),
+  parallel_tool_calls: optional(Schema.Boolean),
+  response_format: optional(ResponseFormatBody),
+  temperature: optional(Schema.Number.pipe(Schema.between(0, 2))),
+  top_p: optional(Schema.Number.pipe(Schema.between(0, 1))),
+  max_tokens: optional(Limit),
+  max_completion_tokens: optional(Limit),
+  stop: optional(Schema.Union(Schema.String, Schema.Array(Schema.String).pipe(Schema.maxItems(4)))),
+  seed: optional(Schema.Int),
+  frequency_penalty: optional(Penalty),
+  presence_penalty: optional(Penalty),
+  n: optional(Schema.Int.pipe(Schema.positive())),
+  // What would change an answer and is not done here, so that it can be said rather than left out.
+  logprobs: optional(Schema.Boolean),
+  top_logprobs: optional(Schema.Int),
+  logit_bias: optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
+  modalities: optional(Schema.Array(Schema.String)),
+  audio: optional(Schema.Unknown),
+  functions: optional(Schema.Array(Schema.Unknown)),
+  function_call: optional(Schema.Unknown),
+  web_search_options: optional(Schema.Unknown)
+}).annotations({ identifier: "OpenAiCompletionRequest" })
+export type CompletionPayload = typeof CompletionPayload.Type
+
+export const CompletionUsage = Schema.Struct({
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  total_tokens: Schema.Int,
+  cost: Schema.Number.annotations({ description: "US dollars, by the catalogue's prices" })
+}).annotations({ identifier: "OpenAiUsage" })
+
+export const Completion = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("chat.completion"),
+  created: Schema.Int.annotations({ description: "Seconds since 1970" }),
+  model: Schema.String,
+  choices: Schema.Array(
+    Schema.Struct({
+      index: Schema.Int,
+      message: Schema.Struct({
+        role: Schema.Literal("assistant"),
+        content: Schema.NullOr(Schema.String),
+        refusal: Schema.Null,
+        tool_calls: Schema.optionalWith(Schema.Array(ToolCallBody), { exact: true })
+      }),
+      logprobs: Schema.Null,
+      finish_reason: Schema.String
+    })
+  ),
+  usage: CompletionUsage
+}).annotations({ identifier: "OpenAiCompletion" })
+export type Completion = typeof Completion.Type
+
+const failuresOfProviders = {
+  "429": "The model provider's rate limit is reached",
+  "502": "The model provider cannot be reached or understood",
+  "503": "The model provider is overloaded",
+  "504": "The model provider takes too long"
+}
+
+/** POST /v1/chat/completions */
+const createCompletion = HttpApiEndpoint.post("createCompletion", "/v1/chat/completions")
+  .setPayload(CompletionPayload)
+  .addSuccess(Completion)
+  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addError(ParameterIsUnsupportedBody)
+  .addError(ModelIsUnknownBody)
+  .addError(NoModelsAvailableBody)
+  .addError(ProviderFailedBody)
+  .annotateContext(documentErrors(failuresOfProviders))
+
+export const OpenAiModel = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("model"),
+  created: Schema.Int.annotations({ description: "Not known, and so 0" }),
+  owned_by: Schema.String.annotations({ description: "The model's vendor" })
+}).annotations({ identifier: "OpenAiModel" })
+
+/** GET /v1/models: what can be called. */
+const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
+  .addSuccess(Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(OpenAiModel) }))
+  .annotateContext(documentErrors())
+
+/** GET /v1/models/:id, with the id's slash percent-encoded as clients do, or left out with the vendor. */
+const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
+  .setPath(Schema.Struct({ id: Schema.String }))
+  .addSuccess(OpenAiModel)
+  .addError(ModelIsUnknownBody)
+  .annotateContext(documentErrors())
+
+/** GET /v1/models/:vendor/:name, the same with a slash as it is. */
+const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
+  .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
+  .addSuccess(OpenAiModel)
+  .addError(ModelIsUnknownBody)
+  .annotateContext(documentErrors())
+
+/** The AI layer in OpenAI's words, on the private listener. */
+export class OpenAiApi extends HttpApiGroup.make("openAi")
+  .add(createCompletion)
+  .add(listModels)
+  .add(retrieveModel)
+  .add(retrieveModelOfVendor)
+  .middlewareEndpoints(AiAccess)
+  .addError(InternalFailureBody) {}

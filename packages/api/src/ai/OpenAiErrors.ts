@@ -1,0 +1,127 @@
+import { OpenApi } from "@effect/platform"
+import { Data, JSONSchema, Option, Predicate, Schema } from "effect"
+import { errorBody } from "../http/ErrorBody.ts"
+
+/** What was asked for is part of OpenAI's protocol, and not of what this service can do. */
+export class ParameterIsUnsupported extends Data.TaggedError("ParameterIsUnsupported")<{
+  readonly parameter: string
+  readonly reason: string
+}> {
+  override get message() {
+    return `${this.parameter}: ${this.reason}`
+  }
+}
+
+const namedIn = /^([^:]*): (.*)$/s
+
+export const ParameterIsUnsupportedBody = errorBody(ParameterIsUnsupported, {
+  status: 400,
+  code: "unsupported_parameter",
+  error: "Unsupported parameter",
+  message: (failure) => failure.message,
+  read: (message) => {
+    const [, parameter = "", reason = message] = namedIn.exec(message) ?? []
+    return new ParameterIsUnsupported({ parameter, reason })
+  }
+})
+
+/** An error as OpenAI's clients read it. */
+export const OpenAiError = Schema.Struct({
+  error: Schema.Struct({
+    message: Schema.String,
+    type: Schema.Literal("invalid_request_error", "rate_limit_error", "server_error"),
+    /** The parameter that is wrong. */
+    param: Schema.NullOr(Schema.String),
+    code: Schema.NullOr(Schema.String)
+  }),
+  traceId: Schema.optional(Schema.String)
+})
+export type OpenAiError = typeof OpenAiError.Type
+
+export interface OpenAiFailure {
+  readonly status: number
+  readonly body: OpenAiError
+}
+
+const Told = Schema.Struct({
+  error: Schema.optional(Schema.Unknown),
+  message: Schema.optional(Schema.String),
+  code: Schema.optional(Schema.String),
+  kind: Schema.optional(Schema.String),
+  issues: Schema.optional(Schema.Array(Schema.Struct({ path: Schema.String }))),
+  traceId: Schema.optional(Schema.String)
+})
+const readTold = Schema.decodeUnknownOption(Told)
+
+/** What a model provider's failure is to somebody who takes this service for the provider: its status, and a word for it. */
+const failureOfProvider: Readonly<Record<string, readonly [status: number, code: string]>> = {
+  refused: [400, "provider_refused"],
+  "rate-limited": [429, "rate_limit_exceeded"],
+  timeout: [504, "provider_timeout"],
+  overloaded: [503, "provider_overloaded"],
+  // Neither the caller's key nor his fault.
+  unauthorized: [502, "provider_unauthorized"],
+  unreachable: [502, "provider_unreachable"],
+  nonsense: [502, "provider_unintelligible"]
+}
+
+const typeOf = (status: number): OpenAiError["error"]["type"] => {
+  if (status === 429) return "rate_limit_error"
+  return status >= 500 ? "server_error" : "invalid_request_error"
+}
+
+/** The codes that OpenAI has words of its own for. */
+const openAiCodes: Readonly<Record<string, string>> = { internal_key_required: "invalid_api_key" }
+
+const parameterOf = (code: string | undefined, message: string, issue: string | undefined): string | null => {
+  if (code === "model_not_found") return "model"
+  if (code === "unsupported_parameter") return namedIn.exec(message)?.[1] ?? null
+  return issue === undefined || issue === "" ? null : issue
+}
+
+/** An error of this service, as its other paths tell it, in OpenAI's shape. Total: whatever the body holds. */
+export const openAiFailure = (status: number, body: unknown): OpenAiFailure => {
+  const told = Option.getOrElse(readTold(body), (): typeof Told.Type => ({}))
+  const message = told.message ?? (Predicate.isString(told.error) ? told.error : "The request failed.")
+  const [ownStatus, ownCode] =
+    (told.code === "provider_failed" ? failureOfProvider[told.kind ?? ""] : undefined) ??
+    ([status, openAiCodes[told.code ?? ""] ?? told.code ?? null] as const)
+  return {
+    status: ownStatus,
+    body: {
+      error: {
+        message,
+        type: typeOf(ownStatus),
+        param: parameterOf(told.code, message, told.issues?.[0]?.path),
+        code: ownCode
+      },
+      ...(told.traceId === undefined ? {} : { traceId: told.traceId })
+    }
+  }
+}
+
+const isErrorStatus = (status: string) => /^[45]/.test(status)
+const errorContent = { "application/json": { schema: JSONSchema.make(OpenAiError) } }
+
+/** Writes into the documentation of an endpoint that its errors have OpenAI's shape, and which others there are. */
+export const documentErrors = (further: Readonly<Record<string, string>> = {}) =>
+  OpenApi.annotations({
+    transform: (operation) => {
+      const given: unknown = operation["responses"]
+      const responses = Predicate.isRecord(given) ? given : {}
+      return {
+        ...operation,
+        responses: {
+          ...Object.fromEntries(
+            Object.entries(responses).map(([status, response]) => [
+              status,
+              isErrorStatus(status) && Predicate.isRecord(response) ? { ...response, content: errorContent } : response
+            ])
+          ),
+          ...Object.fromEntries(
+            Object.entries(further).map(([status, description]) => [status, { description, content: errorContent }])
+          )
+        }
+      }
+    }
+  })

@@ -1,0 +1,60 @@
+import { openAiFailure } from "./OpenAiErrors.ts"
+
+export interface ToolCallDelta {
+  readonly index: number
+  readonly id: string
+  readonly type: "function"
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+/** What a chunk of a streamed answer adds to it. */
+export interface CompletionDelta {
+  readonly role?: "assistant"
+  readonly content?: string
+  readonly tool_calls?: ReadonlyArray<ToolCallDelta>
+}
+
+export interface StreamUsage {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly cost: number
+}
+
+export interface StreamHead {
+  readonly id: string
+  readonly model: string
+  /** Seconds since 1970. */
+  readonly created: number
+  /** Whether the last chunk tells the usage; then the others say that they do not. */
+  readonly withUsage: boolean
+}
+
+/** The frames of a streamed POST /v1/chat/completions. */
+export interface OpenAiFrames {
+  readonly delta: (delta: CompletionDelta) => string
+  /** The end of an answer and of its stream. */
+  readonly end: (finishReason: string, usage: StreamUsage) => string
+  /** What failed in place of an end: an error as the service's other paths tell it. */
+  readonly broken: (status: number, body: unknown) => string
+}
+
+const frame = (data: string) => `data: ${data}\n\n`
+
+/** What is the same in every chunk is written once. */
+export const openAiFrames = ({ created, id, model, withUsage }: StreamHead): OpenAiFrames => {
+  const head = `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"choices":[`
+  const tail = withUsage ? `],"usage":null}` : "]}"
+  const chunk = (delta: CompletionDelta, finishReason: string | null) =>
+    frame(
+      `${head}{"index":0,"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${JSON.stringify(finishReason)}}${tail}`
+    )
+  return {
+    delta: (delta) => chunk(delta, null),
+    end: (finishReason, usage) =>
+      chunk({}, finishReason) +
+      (withUsage ? frame(`${head}],"usage":${JSON.stringify(usage)}}`) : "") +
+      frame("[DONE]"),
+    broken: (status, body) => frame(JSON.stringify(openAiFailure(status, body).body))
+  }
+}

@@ -1,0 +1,110 @@
+import { openAiFailure, ParameterIsUnsupported, ParameterIsUnsupportedBody } from "@berth/api/ai/OpenAiErrors"
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck, Schema } from "effect"
+
+describe("an error in OpenAI's shape", () => {
+  it.each<
+    readonly [
+      what: string,
+      status: number,
+      body: object,
+      expected: readonly [number, string, string | null, string | null]
+    ]
+  >([
+    ["a wrong key", 401, { code: "internal_key_required" }, [401, "invalid_request_error", "invalid_api_key", null]],
+    ["an unknown model", 404, { code: "model_not_found" }, [404, "invalid_request_error", "model_not_found", "model"]],
+    [
+      "a wrong field",
+      400,
+      { code: "invalid_request", issues: [{ path: "messages.0.content" }, { path: "n" }] },
+      [400, "invalid_request_error", "invalid_request", "messages.0.content"]
+    ],
+    [
+      "a wrong body",
+      400,
+      { code: "invalid_request", issues: [{ path: "" }] },
+      [400, "invalid_request_error", "invalid_request", null]
+    ],
+    [
+      "what is not done here",
+      400,
+      { code: "unsupported_parameter", message: "n: only one" },
+      [400, "invalid_request_error", "unsupported_parameter", "n"]
+    ],
+    ["a failure of ours", 500, { code: "internal" }, [500, "server_error", "internal", null]],
+    ["an outage", 503, { code: "unavailable" }, [503, "server_error", "unavailable", null]],
+    [
+      "a refusal",
+      500,
+      { code: "provider_failed", kind: "refused" },
+      [400, "invalid_request_error", "provider_refused", null]
+    ],
+    [
+      "a rate limit",
+      500,
+      { code: "provider_failed", kind: "rate-limited" },
+      [429, "rate_limit_error", "rate_limit_exceeded", null]
+    ],
+    [
+      "the platform's key",
+      500,
+      { code: "provider_failed", kind: "unauthorized" },
+      [502, "server_error", "provider_unauthorized", null]
+    ],
+    [
+      "a silent provider",
+      500,
+      { code: "provider_failed", kind: "timeout" },
+      [504, "server_error", "provider_timeout", null]
+    ],
+    [
+      "a busy provider",
+      500,
+      { code: "provider_failed", kind: "overloaded" },
+      [503, "server_error", "provider_overloaded", null]
+    ],
+    [
+      "an absent provider",
+      500,
+      { code: "provider_failed", kind: "unreachable" },
+      [502, "server_error", "provider_unreachable", null]
+    ],
+    [
+      "a strange provider",
+      500,
+      { code: "provider_failed", kind: "nonsense" },
+      [502, "server_error", "provider_unintelligible", null]
+    ],
+    ["nothing that is known", 418, { teapot: true }, [418, "invalid_request_error", null, null]]
+  ])("is told of %s", (_, status, body, [ownStatus, type, code, param]) => {
+    expect(openAiFailure(status, { error: "Oh", message: "Oh dear", traceId: "t", ...body })).toEqual({
+      status: ownStatus,
+      body: {
+        error: { message: "message" in body ? body.message : "Oh dear", type, code, param },
+        traceId: "t"
+      }
+    })
+  })
+
+  it.prop(
+    "is there whatever the body is",
+    [FastCheck.integer({ min: 400, max: 599 }), FastCheck.anything()],
+    ([status, body]) => {
+      const failure = openAiFailure(status, body)
+      expect(failure.status).toBeGreaterThanOrEqual(400)
+      expect(failure.body.error.message).not.toBe(undefined)
+    }
+  )
+})
+
+describe("a parameter that is not supported", () => {
+  it.prop(
+    "is the same after its way over the wire",
+    [FastCheck.stringMatching(/^[a-z_]{1,20}$/), FastCheck.string()],
+    ([parameter, reason]) => {
+      const failure = new ParameterIsUnsupported({ parameter, reason })
+      const read = Schema.decodeSync(ParameterIsUnsupportedBody)(Schema.encodeSync(ParameterIsUnsupportedBody)(failure))
+      expect([read.parameter, read.reason]).toEqual([parameter, reason])
+    }
+  )
+})

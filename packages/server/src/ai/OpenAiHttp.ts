@@ -1,0 +1,116 @@
+import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
+import type { Completion } from "@berth/api/ai/OpenAiApi"
+import { type OpenAiFrames, openAiFrames } from "@berth/api/ai/OpenAiFrames"
+import { BackendApi } from "@berth/api/BackendApi"
+import { AiLayer } from "@berth/domain/ai/AiLayer"
+import type { ChatCompletion, ChatEnding, ChatEvent } from "@berth/domain/ai/ChatRequest"
+import type { Model } from "@berth/domain/ai/Model"
+import type { ProviderFailed, ToolCall } from "@berth/domain/ai/ModelChat"
+import { vendorOf } from "@berth/domain/ai/ModelRoutes"
+import { HttpApiBuilder, HttpApiSchema } from "@effect/platform"
+import { Clock, Effect, Schema, Stream } from "effect"
+import { frameStream } from "../http/Sse.ts"
+import { answerHeaders, openingHeaders, setHeaders, tellWhenToRetry } from "./AnswerHeaders.ts"
+import { readCompletion } from "./ReadCompletion.ts"
+
+const seconds = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000))
+
+const callOf = ({ arguments: text, id, name }: ToolCall) => ({
+  id,
+  type: "function" as const,
+  function: { name, arguments: text }
+})
+
+const usageOf = ({ costUsd, usage }: ChatEnding) => ({
+  prompt_tokens: usage.promptTokens,
+  completion_tokens: usage.completionTokens,
+  total_tokens: usage.totalTokens,
+  cost: costUsd
+})
+
+const finishReasonOf = ({ finishReason }: ChatEnding) => finishReason ?? "stop"
+
+const completionOf = (answer: ChatCompletion, created: number): Completion => ({
+  id: answer.id,
+  object: "chat.completion",
+  created,
+  model: answer.model,
+  choices: [
+    {
+      index: 0,
+      message: {
+        role: "assistant",
+        content: answer.text === "" && answer.toolCalls.length > 0 ? null : answer.text,
+        refusal: null,
+        ...(answer.toolCalls.length === 0 ? {} : { tool_calls: answer.toolCalls.map(callOf) })
+      },
+      logprobs: null,
+      finish_reason: finishReasonOf(answer)
+    }
+  ],
+  usage: usageOf(answer)
+})
+
+const encodeFailure = Schema.encodeSync(ProviderFailedBody)
+const failureStatus = HttpApiSchema.getStatusError(ProviderFailedBody)
+
+/** An answer as frames; the first of them says whose it is, before any text. */
+const framesOf = (events: Stream.Stream<ChatEvent, ProviderFailed>, frames: OpenAiFrames): Stream.Stream<string> => {
+  let calls = 0
+  const frameOf = (event: ChatEvent): string => {
+    switch (event.type) {
+      case "delta":
+        return frames.delta({ content: event.text })
+      case "tool-call": {
+        const index = calls
+        calls += 1
+        return frames.delta({ tool_calls: [{ index, ...callOf(event.call) }] })
+      }
+      case "done":
+        return frames.end(finishReasonOf(event), usageOf(event))
+    }
+  }
+  return Stream.make(frames.delta({ role: "assistant", content: "" })).pipe(
+    Stream.concat(Stream.map(events, frameOf)),
+    Stream.catchAll((failure) => Stream.make(frames.broken(failureStatus, encodeFailure(failure))))
+  )
+}
+
+const listed = ({ id }: Model) => ({ id, object: "model" as const, created: 0, owned_by: vendorOf(id) })
+
+/** The AI layer in OpenAI's words. */
+export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
+  Effect.gen(function* () {
+    const ai = yield* AiLayer
+
+    return handlers
+      .handle("createCompletion", ({ payload }) =>
+        Effect.gen(function* () {
+          const request = yield* readCompletion(payload)
+          const created = yield* seconds
+          if (payload.stream === true) {
+            // The scope is the request's: it ends with the answer, or when the client leaves.
+            const opened = yield* ai.open(request)
+            const withUsage = payload.stream_options?.include_usage === true
+            const frames = openAiFrames({ id: opened.id, model: opened.model, created, withUsage })
+            return frameStream(framesOf(opened.events, frames), openingHeaders(opened))
+          }
+          const answer = yield* ai.complete(request)
+          yield* setHeaders(answerHeaders(answer))
+          return completionOf(answer, created)
+        }).pipe(
+          Effect.tapErrorTag("ProviderFailed", tellWhenToRetry),
+          // The contract asks for at least one.
+          Effect.catchTag("MessagesAreMissing", Effect.die)
+        )
+      )
+      .handle("listModels", () =>
+        Effect.gen(function* () {
+          const { models } = yield* ai.models()
+          return { object: "list" as const, data: models.filter(({ available }) => available).map(listed) }
+        })
+      )
+      .handle("retrieveModel", ({ path }) => Effect.map(ai.find(path.id), listed))
+      .handle("retrieveModelOfVendor", ({ path }) => Effect.map(ai.find(`${path.vendor}/${path.name}`), listed))
+  })
+)

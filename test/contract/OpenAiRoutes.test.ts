@@ -1,0 +1,390 @@
+import { type ChatMessage, type ChatOptions, ProviderFailed } from "@berth/domain/ai/ModelChat"
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect, Stream } from "effect"
+import { type ModelScript, ScriptedModels } from "../support/ScriptedModels.ts"
+import * as App from "../support/WebApp.ts"
+import * as s from "./Shapes.ts"
+
+const path = "/v1/chat/completions"
+const model = "openai/gpt-4"
+const messages = [{ role: "user", content: "hello" }]
+
+const during =
+  (script: Partial<ModelScript>) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(ScriptedModels, ({ during: doing }) => doing(script)(effect))
+
+const failing = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =>
+  during({
+    chat: () => Stream.fail(new ProviderFailed({ provider: "openai", kind, reason: `it is ${kind}`, retryAfter }))
+  })
+
+const ask = (json: object, headers: Record<string, string> = {}) =>
+  Effect.flatMap(App.WebApp, ({ backend }) =>
+    backend({ method: "POST", path, json: { model, messages, ...json }, headers })
+  )
+
+/** What reaches a provider of a request. */
+const reaching = (json: object) =>
+  Effect.gen(function* () {
+    const reached: Array<{ readonly messages: ReadonlyArray<ChatMessage>; readonly options: ChatOptions }> = []
+    const answer = yield* ask(json).pipe(
+      during({
+        chat: (_, said, options) => {
+          reached.push({ messages: said, options })
+          return Stream.make({ type: "end", usage: null, finishReason: "stop" } as const)
+        }
+      })
+    )
+    assert.strictEqual(answer.status, 200, answer.text)
+    return reached[0]
+  })
+
+const image = (url: string) => [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }]
+
+layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
+  it.effect("answer with exactly the documented members", () =>
+    Effect.gen(function* () {
+      const answer = yield* ask({})
+      assert.strictEqual(answer.status, 200, answer.text)
+      s.assertShape(answer.body, {
+        id: s.id("cpl"),
+        object: s.is("chat.completion"),
+        created: (value) => Number.isInteger(value),
+        model: s.is(model),
+        choices: [
+          {
+            index: s.is(0),
+            message: { role: s.is("assistant"), content: s.is("Good day."), refusal: s.is(null) },
+            logprobs: s.is(null),
+            finish_reason: s.is("stop")
+          }
+        ],
+        usage: { prompt_tokens: s.is(7), completion_tokens: s.is(3), total_tokens: s.is(10), cost: s.is(0.000066) }
+      })
+      assert.deepInclude(answer.headers, {
+        "x-berth-model": model,
+        "x-berth-provider": "openai",
+        "x-berth-attempts": `openai:${model}`,
+        "x-berth-cost-usd": "0.000066"
+      })
+      assert.match(String(answer.headers["x-berth-overhead-ms"]), /^\d+(\.\d+)?$/)
+      assert.match(String(answer.headers["x-request-id"]), /^req_/)
+    })
+  )
+
+  it.effect("stream chunks, with the usage behind the rest where that is wanted, and end as the protocol does", () =>
+    Effect.gen(function* () {
+      const answer = yield* ask({ stream: true, stream_options: { include_usage: true } })
+      assert.match(answer.headers["content-type"] ?? "", /^text\/event-stream/)
+      const data = answer.text
+        .split("\n\n")
+        .filter((line) => line.startsWith("data: "))
+        .map((line) => line.slice("data: ".length))
+      assert.strictEqual(data.at(-1), "[DONE]")
+      const chunks: ReadonlyArray<unknown> = data.slice(0, -1).map((text): unknown => JSON.parse(text))
+      const head = {
+        id: s.id("cpl"),
+        object: s.is("chat.completion.chunk"),
+        created: (value: unknown) => Number.isInteger(value),
+        model: s.is(model)
+      }
+      const choice = (delta: Record<string, s.Shape>, finish: string | null): s.Shape => ({
+        ...head,
+        choices: [{ index: s.is(0), delta, logprobs: s.is(null), finish_reason: s.is(finish) }],
+        usage: s.is(null)
+      })
+      assert.strictEqual(chunks.length, 5)
+      s.assertShape(chunks[0], choice({ role: s.is("assistant"), content: s.is("") }, null))
+      s.assertShape(chunks[1], choice({ content: s.is("Good ") }, null))
+      s.assertShape(chunks[2], choice({ content: s.is("day.") }, null))
+      s.assertShape(chunks[3], choice({}, "stop"))
+      s.assertShape(chunks[4], {
+        ...head,
+        choices: (value: unknown) => Array.isArray(value) && value.length === 0,
+        usage: { prompt_tokens: s.is(7), completion_tokens: s.is(3), total_tokens: s.is(10), cost: s.is(0.000066) }
+      })
+      const without = yield* ask({ stream: true })
+      assert.notInclude(without.text, "usage")
+    })
+  )
+
+  it.effect("hand on all that a request says, in the words of the AI layer", () =>
+    Effect.gen(function* () {
+      const tool = { name: "look-up", description: "Looks up", parameters: { type: "object" } }
+      const reached = yield* reaching({
+        messages: [
+          {
+            role: "developer",
+            content: [
+              { type: "text", text: "Be" },
+              { type: "text", text: "kind" }
+            ]
+          },
+          {
+            role: "user",
+            content: [
+              { type: "text", text: "What is this?" },
+              { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=", detail: "high" } },
+              { type: "image_url", image_url: { url: "https://example.com/cat.png" } }
+            ]
+          },
+          {
+            role: "assistant",
+            content: null,
+            tool_calls: [{ id: "call_1", type: "function", function: { name: "look-up", arguments: "{}" } }]
+          },
+          { role: "tool", tool_call_id: "call_1", content: "found" },
+          { role: "user", content: [{ type: "text", text: "Go on" }] }
+        ],
+        tools: [{ type: "function", function: tool }],
+        tool_choice: { type: "function", function: { name: "look-up" } },
+        parallel_tool_calls: false,
+        response_format: {
+          type: "json_schema",
+          json_schema: { name: "person", schema: { type: "object" }, strict: true }
+        },
+        temperature: 0.5,
+        top_p: 0.9,
+        max_tokens: 5,
+        max_completion_tokens: 10,
+        stop: "END",
+        seed: 7,
+        frequency_penalty: 0.1,
+        presence_penalty: 0.2,
+        n: 1,
+        logprobs: false,
+        user: "someone",
+        store: true,
+        metadata: { any: "thing" }
+      })
+      assert.deepStrictEqual(reached?.messages, [
+        { role: "system", content: "Be\nkind" },
+        {
+          role: "user",
+          content: "What is this?",
+          parts: [
+            { type: "text", text: "What is this?" },
+            { type: "image", source: { type: "data", mediaType: "image/png", data: "iVBORw0KGgo=" }, detail: "high" },
+            { type: "image", source: { type: "url", url: "https://example.com/cat.png" } }
+          ]
+        },
+        { role: "assistant", content: "", toolCalls: [{ id: "call_1", name: "look-up", arguments: "{}" }] },
+        { role: "tool", content: "found", toolCallId: "call_1", toolName: "look-up" },
+        { role: "user", content: "Go on" }
+      ])
+      assert.deepStrictEqual(reached?.options, {
+        tools: [tool],
+        toolChoice: { name: "look-up" },
+        parallelToolCalls: false,
+        responseFormat: { type: "json-schema", name: "person", schema: { type: "object" }, strict: true },
+        temperature: 0.5,
+        topP: 0.9,
+        maxTokens: 10,
+        stop: ["END"],
+        seed: 7,
+        frequencyPenalty: 0.1,
+        presencePenalty: 0.2
+      })
+    })
+  )
+
+  it.effect("refuse in OpenAI's shape what is wrong and what is not done here, each by its name", () =>
+    Effect.gen(function* () {
+      const tools = [{ type: "function", function: { name: "look-up" } }]
+      const wrong: ReadonlyArray<readonly [object, string, string]> = [
+        [{ messages: [] }, "invalid_request", "messages.0"],
+        [{ messages: "hello" }, "invalid_request", "messages"],
+        [{ messages: [{ role: "function", content: "x" }] }, "invalid_request", "messages.0.role"],
+        [{ messages: [{ role: "user" }] }, "invalid_request", "messages.0.content"],
+        [{ messages: image("ftp://example.com/cat.png") }, "invalid_request", "messages.0.content.0.image_url.url"],
+        [{ messages: image("data:text/html;base64,PGI+") }, "invalid_request", "messages.0.content.0.image_url.url"],
+        [
+          { messages: [{ role: "system", content: image("https://example.com/a.png")[0]?.content }] },
+          "invalid_request",
+          "messages.0.content.0.type"
+        ],
+        [{ model: "" }, "invalid_request", "model"],
+        [{ temperature: 3 }, "invalid_request", "temperature"],
+        [{ max_completion_tokens: 0 }, "invalid_request", "max_completion_tokens"],
+        [{ n: 2 }, "unsupported_parameter", "n"],
+        [{ logprobs: true }, "unsupported_parameter", "logprobs"],
+        [{ top_logprobs: 3 }, "unsupported_parameter", "top_logprobs"],
+        [{ logit_bias: { "50256": -100 } }, "unsupported_parameter", "logit_bias"],
+        [{ modalities: ["text", "audio"] }, "unsupported_parameter", "modalities"],
+        [{ audio: { voice: "alloy" } }, "unsupported_parameter", "audio"],
+        [{ functions: [{ name: "look-up" }] }, "unsupported_parameter", "functions"],
+        [{ function_call: "auto" }, "unsupported_parameter", "function_call"],
+        [{ web_search_options: {} }, "unsupported_parameter", "web_search_options"],
+        [{ tool_choice: "required" }, "unsupported_parameter", "tool_choice"],
+        [
+          { tools, tool_choice: { type: "function", function: { name: "other" } } },
+          "unsupported_parameter",
+          "tool_choice"
+        ]
+      ]
+      for (const [json, code, param] of wrong) {
+        const answer = yield* ask(json)
+        assert.strictEqual(answer.status, 400, answer.text)
+        const { error } = answer.body
+        assert.deepInclude(error, { type: "invalid_request_error", code, param }, answer.text)
+        assert.match(String(answer.body["traceId"]), /^[0-9a-f]{32}$/)
+      }
+    })
+  )
+
+  it.effect("tell of every other failure in OpenAI's shape too", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.WebApp
+      const unknown = yield* ask({ model: "nobody/nothing" })
+      assert.deepEqual(
+        [unknown.status, unknown.body["error"]],
+        [
+          404,
+          {
+            message: "There is no model nobody/nothing",
+            type: "invalid_request_error",
+            param: "model",
+            code: "model_not_found"
+          }
+        ]
+      )
+      const kinds = [
+        ["refused", 400, "invalid_request_error"],
+        ["rate-limited", 429, "rate_limit_error"],
+        ["unauthorized", 502, "server_error"],
+        ["unreachable", 502, "server_error"],
+        ["nonsense", 502, "server_error"],
+        ["overloaded", 503, "server_error"],
+        ["timeout", 504, "server_error"]
+      ] as const
+      for (const [kind, status, type] of kinds) {
+        const answer = yield* failing(kind, Duration.millis(6_200))(ask({}))
+        assert.strictEqual(answer.status, status, answer.text)
+        assert.deepInclude(answer.body["error"], { type })
+        assert.strictEqual(answer.headers["retry-after"], "7")
+      }
+      const broken = yield* during({ catalogue: Effect.die(new Error("hunter2")) })(ask({}))
+      assert.deepInclude(broken.body["error"], { type: "server_error", code: "internal" })
+      assert.notInclude(broken.text, "hunter2")
+      const others = [
+        [yield* backend({ method: "POST", path, body: "{oops", headers: { "content-type": "application/json" } }), 400],
+        [yield* backend({ method: "POST", path, body: "model=x", headers: { "content-type": "text/plain" } }), 415],
+        [yield* backend({ method: "PUT", path }), 405],
+        [yield* backend({ method: "POST", path: "/v1/embeddings", json: {} }), 404],
+        [yield* ask({ messages: [{ role: "user", content: "x".repeat(8 * 1024 * 1024) }] }), 413]
+      ] as const
+      for (const [answer, status] of others) {
+        assert.strictEqual(answer.status, status, answer.text)
+        assert.deepInclude(answer.body["error"], { type: "invalid_request_error" })
+      }
+    })
+  )
+
+  it.effect("say in the stream that an answer broke off", () =>
+    Effect.gen(function* () {
+      const answer = yield* ask({ stream: true }).pipe(
+        during({
+          chat: () =>
+            Stream.concat(
+              Stream.make({ type: "text", text: "Half " } as const),
+              Stream.fail(new ProviderFailed({ provider: "openai", kind: "unreachable", reason: "it is gone" }))
+            )
+        })
+      )
+      assert.strictEqual(answer.status, 200)
+      assert.include(answer.text, `"content":"Half "`)
+      assert.include(answer.text, `data: {"error":{"message":"it is gone","type":"server_error"`)
+      assert.notInclude(answer.text, "[DONE]")
+    })
+  )
+
+  it.effect("list what can be called, and no more", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.WebApp
+      const one = (id: string) => ({ id, object: "model", created: 0, owned_by: id.split("/")[0] })
+      const list = yield* backend({ method: "GET", path: "/v1/models" })
+      assert.deepStrictEqual(list.body, {
+        object: "list",
+        data: ["anthropic/claude-opus-4-6", "openai/gpt-4"].map(one)
+      })
+      for (const name of ["openai%2Fgpt-4", "gpt-4", "openai/gpt-4"]) {
+        const found = yield* backend({ method: "GET", path: `/v1/models/${name}` })
+        assert.deepStrictEqual([found.status, found.body], [200, one("openai/gpt-4")])
+      }
+      for (const name of ["nobody", "nobody%2Fnothing", "nobody/nothing"]) {
+        const none = yield* backend({ method: "GET", path: `/v1/models/${name}` })
+        assert.strictEqual(none.status, 404)
+        assert.deepInclude(none.body["error"], { code: "model_not_found", param: "model" })
+      }
+    })
+  )
+
+  it.effect("take an image that no other path would", () =>
+    Effect.gen(function* () {
+      const reached = yield* reaching({ messages: image(`data:image/png;base64,${"A".repeat(3 * 1024 * 1024)}`) })
+      assert.deepInclude(reached?.messages[0], { role: "user", content: "" })
+    })
+  )
+})
+
+layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("OpenAI's routes in production", (it) => {
+  it.effect("want the internal key as their API key", () =>
+    Effect.gen(function* () {
+      const { internalKey } = yield* App.WebApp
+      for (const headers of [{}, { authorization: "Bearer sk-wrong" }]) {
+        const refused = yield* ask({}, headers)
+        assert.strictEqual(refused.status, 401)
+        assert.deepInclude(refused.body["error"], { type: "invalid_request_error", code: "invalid_api_key" })
+      }
+      assert.strictEqual((yield* ask({}, { authorization: `Bearer ${internalKey}` })).status, 200)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("POST /api/ai/chat", (it) => {
+  it.effect("shows images to the model, and says what form the answer has", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.WebApp
+      const reached: Array<unknown> = []
+      const json = {
+        model,
+        messages: [
+          { role: "system", content: [{ type: "text", text: "Be kind" }] },
+          {
+            role: "user",
+            content: [
+              { type: "text", text: "Look" },
+              { type: "image_url", image_url: { url: "https://example.com/cat.png" } }
+            ]
+          }
+        ],
+        response_format: { type: "json_object" }
+      }
+      const answer = yield* backend({ method: "POST", path: "/api/ai/chat", json }).pipe(
+        during({
+          chat: (_, said, options) => {
+            reached.push(said, options.responseFormat)
+            return Stream.make({ type: "end", usage: null, finishReason: "stop" } as const)
+          }
+        })
+      )
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.strictEqual(Number(answer.headers["x-berth-cost-usd"]) > 0, true)
+      assert.deepStrictEqual(reached, [
+        [
+          { role: "system", content: "Be kind" },
+          {
+            role: "user",
+            content: "Look",
+            parts: [
+              { type: "text", text: "Look" },
+              { type: "image", source: { type: "url", url: "https://example.com/cat.png" } }
+            ]
+          }
+        ],
+        { type: "json-object" }
+      ])
+    })
+  )
+})

@@ -1,0 +1,296 @@
+import { expect, layer } from "@effect/vitest"
+import { Context, Data, Effect, Fiber, Layer, Schedule, type Scope } from "effect"
+import { type IncomingMessage, request as httpRequest } from "node:http"
+import OpenAI from "openai"
+import { freshDatabase } from "../support/Databases.ts"
+import { anthropicStandIn } from "../support/vendors/AnthropicStandIn.ts"
+import { googleStandIn } from "../support/vendors/GoogleStandIn.ts"
+import { openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
+import type { VendorStandIn } from "../support/vendors/VendorStandIn.ts"
+import { member } from "./Journey.ts"
+import { startBerth, until } from "./Programs.ts"
+
+const model = "openai/gpt-4o-mini"
+const messages: Array<OpenAI.ChatCompletionMessageParam> = [{ role: "user", content: "Hello" }]
+
+class Service extends Context.Tag("@berth/test/OpenAiService")<
+  Service,
+  {
+    readonly client: OpenAI
+    readonly backendUrl: string
+    readonly openai: VendorStandIn
+    readonly anthropic: VendorStandIn
+    readonly google: VendorStandIn
+  }
+>() {}
+
+const service = Layer.scoped(
+  Service,
+  Effect.gen(function* () {
+    const [openai, anthropic, google] = [yield* openAiStandIn(), yield* anthropicStandIn, yield* googleStandIn]
+    const { backendUrl } = yield* startBerth({
+      databaseUrl: yield* freshDatabase,
+      environment: {
+        OPENAI_BASE_URL: openai.baseUrl,
+        OPENAI_API_KEY: openai.apiKey,
+        ANTHROPIC_BASE_URL: anthropic.baseUrl,
+        ANTHROPIC_API_KEY: anthropic.apiKey,
+        GOOGLE_BASE_URL: google.baseUrl,
+        GOOGLE_API_KEY: google.apiKey,
+        // Nothing listens there: no test asks the world for its models.
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
+      }
+    })
+    const client = new OpenAI({ baseURL: `${backendUrl}/v1`, apiKey: "any", maxRetries: 0 })
+    return { client, backendUrl, openai, anthropic, google }
+  })
+)
+
+class CallFailed extends Data.TaggedError("CallFailed")<{ readonly cause: unknown }> {}
+
+const call = <A>(run: (signal: AbortSignal) => PromiseLike<A>) =>
+  Effect.tryPromise({ try: run, catch: (cause) => new CallFailed({ cause }) })
+
+/** What a call is refused with. */
+const refusal = <A>(run: () => PromiseLike<A>) => Effect.map(Effect.flip(call(run)), ({ cause }) => cause)
+
+/** A streamed answer over a bare connection, whose reading can be held. */
+const bareStream = (url: string): Effect.Effect<IncomingMessage, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.async<IncomingMessage>((resume) => {
+      const sent = httpRequest(
+        `${url}/v1/chat/completions`,
+        { method: "POST", headers: { "content-type": "application/json" }, agent: false },
+        (response) => resume(Effect.succeed(response))
+      )
+      sent.on("error", () => undefined)
+      sent.end(JSON.stringify({ model, messages, stream: true }))
+    }),
+    (response) => Effect.sync(() => response.destroy())
+  )
+
+/** The number that a count stays at for a second. */
+const settled = (count: () => number) =>
+  Effect.gen(function* () {
+    const before = count()
+    yield* Effect.sleep("1 second")
+    return before > 0 && count() === before
+  }).pipe(Effect.repeat({ until: (stands) => stands }), Effect.timeout("60 seconds"), Effect.as(count))
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's own client", (it) => {
+  it.effect("chats by another address alone", () =>
+    Effect.gen(function* () {
+      const { client } = yield* Service
+      const { data, request_id, response } = yield* call(() =>
+        client.chat.completions.create({ model, messages, temperature: 0.5 }).withResponse()
+      )
+      expect(data).toMatchObject({
+        object: "chat.completion",
+        model,
+        choices: [{ message: { role: "assistant", content: "You said: Hello" }, finish_reason: "stop" }],
+        usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
+      })
+      expect(request_id).toMatch(/^req_/)
+      expect(response.headers.get("x-berth-provider")).toBe("openai")
+      expect(Number(response.headers.get("x-berth-cost-usd"))).toBeGreaterThan(0)
+    })
+  )
+
+  it.effect("reads a stream, piece by piece and with its usage", () =>
+    Effect.gen(function* () {
+      const { client, openai } = yield* Service
+      openai.next({ type: "answer", pieces: ["Grüß ", "Gott", " 🚢"] })
+      const chunks = yield* call(async () => {
+        const seen: Array<OpenAI.ChatCompletionChunk> = []
+        const stream = await client.chat.completions.create({
+          model,
+          messages,
+          stream: true,
+          stream_options: { include_usage: true }
+        })
+        for await (const chunk of stream) seen.push(chunk)
+        return seen
+      })
+      const deltas = chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? ""))
+      expect(deltas.filter((text) => text !== "")).toEqual(["Grüß ", "Gott", " 🚢"])
+      expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 3 } })
+      expect(new Set(chunks.map(({ id }) => id)).size).toBe(1)
+    })
+  )
+
+  for (const streams of [false, true])
+    it.effect(
+      `has tools called by every vendor's models${streams ? " in a stream" : ""}, and answers with what they gave`,
+      () =>
+        Effect.gen(function* () {
+          const { anthropic, client, google, openai } = yield* Service
+          const vendors = [
+            [openai, model],
+            [anthropic, "anthropic/claude-opus-4-6"],
+            [google, "google/gemini-2.5-flash"]
+          ] as const
+          for (const [vendor, id] of vendors) {
+            vendor.next({
+              type: "answer",
+              pieces: [],
+              calls: [{ id: "call_1", name: "weather", arguments: '{"city":"Graz"}' }]
+            })
+            const asked: Array<unknown> = []
+            const params = {
+              model: id,
+              messages,
+              tools: [
+                {
+                  type: "function" as const,
+                  function: {
+                    name: "weather",
+                    description: "The weather in a city",
+                    parameters: { type: "object", properties: { city: { type: "string" } } },
+                    parse: (text: string): unknown => JSON.parse(text),
+                    function: (input: unknown) => {
+                      asked.push(input)
+                      return "Rain in Graz"
+                    }
+                  }
+                }
+              ]
+            }
+            const { completions } = client.chat
+            const runner = streams ? completions.runTools({ ...params, stream: true }) : completions.runTools(params)
+            const said = yield* call(() => runner.finalContent())
+            expect([id, asked]).toEqual([id, [{ city: "Graz" }]])
+            expect([id, said]).toEqual([id, expect.stringContaining("Rain in Graz")])
+          }
+        })
+    )
+
+  it.effect("shows images to every vendor's models", () =>
+    Effect.gen(function* () {
+      const { anthropic, client, google, openai } = yield* Service
+      const seen: Array<OpenAI.ChatCompletionMessageParam> = [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "What is this?" },
+            { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
+            { type: "image_url", image_url: { url: "https://example.com/cat.png" } }
+          ]
+        }
+      ]
+      for (const id of [model, "anthropic/claude-opus-4-6", "google/gemini-2.5-flash"]) {
+        const answer = yield* call(() => client.chat.completions.create({ model: id, messages: seen }))
+        expect([answer.model, answer.choices[0]?.message.content]).toEqual([id, "You said: What is this?"])
+      }
+      for (const vendor of [openai, anthropic, google]) {
+        const body = JSON.stringify(vendor.received.at(-1)?.body)
+        expect(body).toContain("iVBORw0KGgo=")
+        expect(body).toContain("https://example.com/cat.png")
+      }
+    })
+  )
+
+  it.effect("asks for JSON by a schema", () =>
+    Effect.gen(function* () {
+      const { client, openai } = yield* Service
+      openai.next({ type: "answer", pieces: ['{"name":', '"Ada"}'] })
+      const schema = { type: "object", properties: { name: { type: "string" } } }
+      const answer = yield* call(() =>
+        client.chat.completions.create({
+          model,
+          messages,
+          response_format: { type: "json_schema", json_schema: { name: "person", schema, strict: true } }
+        })
+      )
+      expect(JSON.parse(answer.choices[0]?.message.content ?? "")).toEqual({ name: "Ada" })
+      expect(member(openai.received.at(-1)?.body, "response_format")).toEqual({
+        type: "json_schema",
+        json_schema: { name: "person", schema, strict: true }
+      })
+    })
+  )
+
+  it.effect("lists models, and finds one", () =>
+    Effect.gen(function* () {
+      const { client } = yield* Service
+      const list = yield* call(() => client.models.list())
+      const ids = list.data.map(({ id }) => id)
+      expect(ids).toEqual(expect.arrayContaining([model, "anthropic/claude-opus-4-6", "google/gemini-2.5-flash"]))
+      expect(yield* call(() => client.models.retrieve(model))).toMatchObject({ id: model, owned_by: "openai" })
+    })
+  )
+
+  it.effect("understands every error", () =>
+    Effect.gen(function* () {
+      const { client, openai } = yield* Service
+      const ask = (changes: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming> = {}) =>
+        refusal(() => client.chat.completions.create({ model, messages, ...changes }))
+      const unknown = yield* ask({ model: "nobody/nothing" })
+      expect(unknown).toBeInstanceOf(OpenAI.NotFoundError)
+      expect(unknown).toMatchObject({ code: "model_not_found", param: "model", type: "invalid_request_error" })
+      expect(yield* refusal(() => client.models.retrieve("nobody/nothing"))).toBeInstanceOf(OpenAI.NotFoundError)
+      const several = yield* ask({ n: 2 })
+      expect(several).toBeInstanceOf(OpenAI.BadRequestError)
+      expect(several).toMatchObject({ code: "unsupported_parameter", param: "n" })
+      expect(yield* ask({ messages: [] })).toBeInstanceOf(OpenAI.BadRequestError)
+      const elsewhere = yield* refusal(() => client.embeddings.create({ model, input: "Hello" }))
+      expect(elsewhere).toBeInstanceOf(OpenAI.NotFoundError)
+
+      // One that breaks off is told of in the stream, where its text was cut.
+      openai.next({ type: "break-off", pieces: ["Half "], by: "cutting" })
+      const texts: Array<string> = []
+      const broken = yield* refusal(async () => {
+        const stream = await client.chat.completions.create({ model, messages, stream: true })
+        for await (const { choices } of stream) texts.push(choices[0]?.delta.content ?? "")
+      })
+      expect(broken).toBeInstanceOf(OpenAI.APIError)
+      expect(texts.join("")).toBe("Half ")
+    })
+  )
+
+  it.effect("that leaves ends the vendor's answer, streamed or not", () =>
+    Effect.gen(function* () {
+      const { client, openai } = yield* Service
+      const before = openai.left()
+      openai.next({ type: "endless" })
+      yield* call(async () => {
+        const stream = await client.chat.completions.create({ model, messages, stream: true })
+        for await (const _ of stream) break
+      })
+      yield* until(Effect.sync(() => openai.left() === before + 1))
+
+      openai.next({ type: "hang" })
+      const controller = new AbortController()
+      const asked = openai.received.length
+      const waiting = client.chat.completions.create({ model, messages }, { signal: controller.signal })
+      const failed = yield* Effect.fork(refusal(() => waiting))
+      yield* until(Effect.sync(() => openai.received.length > asked))
+      controller.abort()
+      expect(yield* Fiber.join(failed)).toBeInstanceOf(OpenAI.APIUserAbortError)
+      yield* until(Effect.sync(() => openai.left() === before + 2))
+    })
+  )
+
+  it.effect("that stops reading stops the vendor, and goes on where it stopped", () =>
+    Effect.gen(function* () {
+      const { backendUrl, openai } = yield* Service
+      const before = openai.streamed()
+      const left = openai.left()
+      openai.next({ type: "endless" })
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const response = yield* bareStream(backendUrl)
+          const held = yield* settled(() => openai.streamed() - before)
+          const stopped = held()
+          // What sockets and streams hold between the two, far from what is sent in the same time to one who reads.
+          expect(stopped).toBeLessThan(64 * 1024 * 1024)
+          response.resume()
+          yield* Effect.sync(() => held() > stopped).pipe(
+            Effect.repeat({ until: (more) => more, schedule: Schedule.spaced("20 millis") }),
+            Effect.timeout("60 seconds")
+          )
+        })
+      )
+      yield* until(Effect.sync(() => openai.left() === left + 1))
+    })
+  )
+})
