@@ -26,6 +26,7 @@ const kept: Readonly<Record<string, string>> = {
   answer_events: "has no column for a user; deleted by his messages, the rest within minutes",
   outbox: "jobs name a user by his id alone, and are deleted a day after they were handed over",
   used_wallet_nonces: "digests of nonces, which are random, for ten minutes",
+  used_oauth_states: "digests of what browsers began at providers, for ten minutes",
   effect_sql_migrations: "the schema's own"
 }
 
@@ -51,6 +52,18 @@ const wellKnownUser = Effect.gen(function* () {
   yield* sql`
     insert into sessions (id, user_id, token_hash, created_at, expires_at, last_seen_at, user_agent)
     values (${`ses_${tag}`}, ${user.id}, ${tag}, now(), now() + interval '1 day', now(), 'Wanda''s browser')`
+  yield* sql`
+    insert into linked_identities (provider, issuer, subject, user_id, linked_at)
+    values ('oauthA', 'https://issuer.example', ${tag}, ${user.id}, now())`
+  yield* sql`
+    insert into social_tokens (hash, session_id, expires_at)
+    values (${`hash of ${tag}`}, ${`ses_${tag}`}, now() + interval '1 day')`
+  yield* sql`
+    insert into mailed_tokens (user_id, purpose, request_id, token_hash, email, expires_at)
+    values (${user.id}, 'password-reset', ${`job_${tag}`}, ${tag}, ${user.email}, now() + interval '1 hour')`
+  yield* sql`
+    insert into referral_rewards (newcomer_id, referrer_id, newcomer_units, referrer_units, created_at)
+    values (${user.id}, ${user.id}, 100, 100, now())`
   yield* sql`insert into subscriptions (user_id, plan, status, updated_at) values (${user.id}, 'pro', 'active', now())`
   yield* sql`insert into unit_days (user_id, day, used) values (${user.id}, current_date, 3)`
   yield* sql`
@@ -168,6 +181,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
         "deleted_users",
         "former_subscriptions",
         "used_wallet_nonces",
+        "used_oauth_states",
         "effect_sql_migrations"
       ])
       assert.deepStrictEqual(

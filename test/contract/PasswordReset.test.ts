@@ -395,7 +395,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
       assert.strictEqual(headers["cache-control"], "no-store")
       assert.strictEqual(headers["x-frame-options"], "DENY")
       assert.match(String(headers["content-security-policy"]), /default-src 'none'.*form-action 'self'/)
-      assert.include(text, '<form method="post" action="/reset-password">')
+      assert.match(text, /<form [^>]*method="post" action="\/reset-password">/)
       assert.include(text, 'name="token" value="abc-_1"')
       assert.notMatch(text, /<script|onload=|https?:\/\//)
     })

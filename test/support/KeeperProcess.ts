@@ -51,6 +51,7 @@ export const keeperProcess = (
 ): Effect.Effect<KeeperProcess, never, Scope.Scope> =>
   Effect.gen(function* () {
     const died = yield* Deferred.make<void>()
+    const listed = yield* Deferred.make<void>()
     const steps: Array<string> = []
     let left = Number.POSITIVE_INFINITY
     let untilPause = Number.POSITIVE_INFINITY
@@ -75,6 +76,11 @@ export const keeperProcess = (
         Context.add(InstanceRepository, {
           ...instances,
           find: (userId) => Effect.zipRight(unlessDead, instances.find(userId)),
+          listDesired: (desired) =>
+            Effect.zipLeft(
+              instances.listDesired(desired),
+              desired === "down" ? Deferred.succeed(listed, undefined) : Effect.void
+            ),
           serialised: (userId, work) =>
             Effect.zipRight(step("the owner's turn is asked for"), instances.serialised(userId, work)),
           update: (userId, changes) =>
@@ -105,6 +111,8 @@ export const keeperProcess = (
         )
       )
     )
+    // Whom a test makes from here on is nobody's whom the keeper found when it came.
+    yield* Deferred.await(listed)
     return {
       keeper,
       steps,
