@@ -27,6 +27,7 @@ const kept: Readonly<Record<string, string>> = {
   outbox: "jobs name a user by his id alone, and are deleted a day after they were handed over",
   used_wallet_nonces: "digests of nonces, which are random, for ten minutes",
   used_oauth_states: "digests of what browsers began at providers, for ten minutes",
+  payment_redemptions: "what was paid on a chain, with no word of who paid; deleted after 30 days",
   effect_sql_migrations: "the schema's own"
 }
 
@@ -182,6 +183,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
         "former_subscriptions",
         "used_wallet_nonces",
         "used_oauth_states",
+        "payment_redemptions",
         "effect_sql_migrations"
       ])
       assert.deepStrictEqual(
