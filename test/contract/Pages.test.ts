@@ -98,6 +98,47 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
     })
   )
 
+  it.effect("hide what is typed as a password, and let it be pasted and filled in", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const pages = [
+        yield* web({ method: "GET", path: "/login", headers: browser }),
+        yield* web({ method: "GET", path: "/reset-password?token=a", headers: browser }),
+        yield* web({ method: "GET", path: "/dashboard", as: owner })
+      ]
+      const fields = pages.flatMap(({ text }) =>
+        parse(text).elements.flatMap(([name, attributes]) =>
+          name === "input" && /password/i.test(attributes["name"] ?? "") ? [attributes] : []
+        )
+      )
+      assert.isAtLeast(fields.length, 6)
+      for (const field of fields) {
+        assert.strictEqual(field["type"], "password", field["name"])
+        assert.match(field["autocomplete"] ?? "", /^(current|new)-password$/, field["name"])
+        for (const hindrance of ["readonly", "disabled", "maxlength"]) assert.notProperty(field, hindrance)
+      }
+      const scripts = new Set(
+        pages.flatMap(({ text }) => parse(text).elements.flatMap(([, { src }]) => (src === undefined ? [] : [src])))
+      )
+      assert.isAtLeast(scripts.size, 2)
+      for (const path of scripts)
+        assert.notMatch((yield* web({ method: "GET", path })).text, /["'`](paste|beforeinput)["'`]/)
+    })
+  )
+
+  it.effect("let whoever is signed in sign out on every one of them", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      for (const path of withSession) {
+        const { text } = yield* web({ method: "GET", path, as: owner })
+        const forms = parse(text).elements.flatMap(([name, { action }]) => (name === "form" ? [action] : []))
+        assert.include(forms, "/api/auth/signout", path)
+      }
+    })
+  )
+
   it.effect("show nobody anything of another", () =>
     Effect.gen(function* () {
       const { web } = yield* App.WebApp
