@@ -26,6 +26,14 @@ layer(KnownPasswords.layer)("CommonPasswords", (it) => {
     })
   )
 
+  it.effect("knows those that are long enough for a new account, not only the head of all", () =>
+    Effect.gen(function* () {
+      // Behind the 3,000th of the whole list, and among the first 3,000 of eight characters and more.
+      for (const text of ["superstar", "hollywood", "iloveyou1", "sunshine1", "Greenbay"])
+        assert.isTrue(yield* isCommon(text), text)
+    })
+  )
+
   it.effect("holds nothing against other passwords", () =>
     Effect.gen(function* () {
       for (const text of ["", "correct horse battery", "password-9f3a", " password", "1234567é", "zx81é!"])

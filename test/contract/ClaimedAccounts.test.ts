@@ -16,6 +16,7 @@ import { proofOf, type Signer } from "../support/chain/WalletMessages.ts"
 import type { HttpAnswer } from "../support/HttpCall.ts"
 import { cookiesOf, sessionOf, whoIs } from "../support/identity/Browser.ts"
 import { app, leadsTo, right, saying, signInBy } from "../support/identity/IssuedSignIn.ts"
+import { resetToken } from "../support/Mailbox.ts"
 import { unique } from "../support/Samples.ts"
 import * as App from "../support/WebApp.ts"
 
@@ -104,6 +105,39 @@ layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has 
       for (const cookie of bystander.cookies) assert.strictEqual((yield* whoIs(cookie))?.id, bystander.user.id)
       assert.strictEqual((yield* byPassword(bystander.email)).status, 200)
       assert.strictEqual(yield* byToken(bystander.socialToken), 200)
+    })
+  )
+
+  it.effect("goes to who has the e-mail by a link for a new password too", () =>
+    Effect.gen(function* () {
+      const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* squatter
+      yield* post("/api/auth/forgot-password", { email })
+      const token = yield* resetToken(email)
+      assert.strictEqual((yield* post("/api/auth/reset-password", { token, password: nextPassword })).status, 200)
+
+      assert.strictEqual((yield* whoIs(yield* sessionOf(yield* byPassword(email, nextPassword))))?.id, user.id)
+      for (const cookie of cookies) assert.isNull(yield* whoIs(cookie))
+      assert.strictEqual(yield* byToken(socialToken), 401)
+      assert.strictEqual((yield* byPassword(email)).status, 401)
+      assert.notStrictEqual((yield* whoIs(yield* sessionOf(yield* byWallet(signer))))?.id, user.id)
+      const instances = yield* InstanceRepository
+      assert.notStrictEqual(Redacted.value(yield* instances.gatewayToken(user.id)), gatewayToken)
+      assert.isTrue(Option.isNone(yield* (yield* LinkedIdentityRepository).find(identity)))
+      const kept = yield* Effect.flatten((yield* UserRepository).find(user.id))
+      assert.isNotNull(kept.emailVerifiedAt)
+    })
+  )
+
+  it.effect("keeps what its owner has added, when he forgets the password again", () =>
+    Effect.gen(function* () {
+      const { email, user } = yield* squatter
+      yield* owner(email)
+      const signer = newSigner()
+      assert.strictEqual((yield* linkWallet(signer, yield* sessionOf(yield* owner(email)))).status, 200)
+      yield* post("/api/auth/forgot-password", { email })
+      const token = yield* resetToken(email)
+      assert.strictEqual((yield* post("/api/auth/reset-password", { token, password: nextPassword })).status, 200)
+      assert.strictEqual((yield* whoIs(yield* sessionOf(yield* byWallet(signer))))?.id, user.id)
     })
   )
 

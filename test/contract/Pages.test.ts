@@ -49,12 +49,12 @@ describe("The template of pages", () => {
 })
 
 const withSession = new Set(["/dashboard", "/dashboard/files", "/onboarding"])
-const paths = pageRoutes
-  .filter(({ method, path }) => method === "GET" && !path.includes(":") && path !== "/")
-  .map(({ path }) => path)
+const paths = pageRoutes.flatMap(({ method, path }) =>
+  method === "GET" && !path.includes(":") && path !== "/" ? [path] : []
+)
 
-/** Of the address of a page with a token in it nobody hears, not even the next page. */
-const referrerPolicies = new Map([["/reset-password", "no-referrer"]])
+/** A page whose address holds a token tells nobody where one comes from, not even this service. */
+const referrerPolicyOf = (path: string) => (path === "/reset-password" ? "no-referrer" : "same-origin")
 
 const assertPage = (answer: HttpAnswer, status = 200, referrerPolicy = "same-origin") => {
   assert.strictEqual(answer.status, status)
@@ -88,13 +88,54 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
             [stranger.status, stranger.headers.location, stranger.headers["cache-control"]],
             [302, `/login?callbackUrl=${encodeURIComponent(path)}`, "no-store"]
           )
-        } else assertPage(stranger, 200, referrerPolicies.get(path))
+        } else assertPage(stranger, 200, referrerPolicyOf(path))
         const own = yield* web({ method: "GET", path, as: owner })
         if (path === "/login") assert.deepStrictEqual([own.status, own.headers.location], [302, "/dashboard"])
-        else assertPage(own, 200, referrerPolicies.get(path))
+        else assertPage(own, 200, referrerPolicyOf(path))
       }
       const elements = assertPage(yield* web({ method: "GET", path: `/dashboard?agent=${owner.agent.id}`, as: owner }))
       assert.isTrue(elements.some(([, attributes]) => attributes["data-agent-id"] === owner.agent.id))
+    })
+  )
+
+  it.effect("hide what is typed as a password, and let it be pasted and filled in", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      const pages = [
+        yield* web({ method: "GET", path: "/login", headers: browser }),
+        yield* web({ method: "GET", path: "/reset-password?token=a", headers: browser }),
+        yield* web({ method: "GET", path: "/dashboard", as: owner })
+      ]
+      const fields = pages.flatMap(({ text }) =>
+        parse(text).elements.flatMap(([name, attributes]) =>
+          name === "input" && /password/i.test(attributes["name"] ?? "") ? [attributes] : []
+        )
+      )
+      assert.isAtLeast(fields.length, 6)
+      for (const field of fields) {
+        assert.strictEqual(field["type"], "password", field["name"])
+        assert.match(field["autocomplete"] ?? "", /^(current|new)-password$/, field["name"])
+        for (const hindrance of ["readonly", "disabled", "maxlength"]) assert.notProperty(field, hindrance)
+      }
+      const scripts = new Set(
+        pages.flatMap(({ text }) => parse(text).elements.flatMap(([, { src }]) => (src === undefined ? [] : [src])))
+      )
+      assert.isAtLeast(scripts.size, 2)
+      for (const path of scripts)
+        assert.notMatch((yield* web({ method: "GET", path })).text, /["'`](paste|beforeinput)["'`]/)
+    })
+  )
+
+  it.effect("let whoever is signed in sign out on every one of them", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const owner = yield* ownerWithAgent()
+      for (const path of withSession) {
+        const { text } = yield* web({ method: "GET", path, as: owner })
+        const forms = parse(text).elements.flatMap(([name, { action }]) => (name === "form" ? [action] : []))
+        assert.include(forms, "/api/auth/signout", path)
+      }
     })
   )
 

@@ -2,9 +2,9 @@ import { EmailIsTaken } from "@berth/domain/accounts/AccountErrors"
 import { AccountRules } from "@berth/domain/accounts/AccountRules"
 import { Accounts } from "@berth/domain/accounts/Accounts"
 import { CommonPasswords } from "@berth/domain/accounts/CommonPasswords"
+import { Credentials } from "@berth/domain/accounts/Credentials"
 import { EmailVerifications } from "@berth/domain/accounts/EmailVerifications"
 import { PasswordHasher } from "@berth/domain/accounts/Password"
-import { PasswordResets } from "@berth/domain/accounts/PasswordResets"
 import { Referrals } from "@berth/domain/accounts/Referrals"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Post } from "@berth/domain/mail/Post"
@@ -56,7 +56,7 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
       )
       const process = Layer.build(
         Accounts.Default.pipe(
-          Layer.provide(Layer.merge(EmailVerifications.Default, PasswordResets.Default)),
+          Layer.provide(Layer.merge(EmailVerifications.Default, Credentials.Default)),
           Layer.provide(Layer.mergeAll(Referrals.Default, Post.Default, Sessions.Default)),
           Layer.provide(rules),
           Layer.provideMerge(storage)

@@ -32,6 +32,7 @@ import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
+import { AccountClaims } from "@berth/domain/signin/AccountClaims"
 import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
 import { LinkedAccounts } from "@berth/domain/signin/LinkedAccounts"
 import { LinkedIdentities } from "@berth/domain/signin/LinkedIdentities"
@@ -53,10 +54,11 @@ import { Layer } from "effect"
 /** Behind both listeners. */
 export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default, Memories.Default)
 
-/** Identities at other providers, and all that leads into accounts. */
-const providers = Layer.mergeAll(OAuthSignIn.Default, SocialSignIn.Default).pipe(
+/** Identities at other providers, forgotten passwords, and all that leads into accounts. */
+const proofs = Layer.mergeAll(OAuthSignIn.Default, SocialSignIn.Default, PasswordResets.Default).pipe(
   Layer.provideMerge(SocialSessions.Default),
   Layer.provide(LinkedAccounts.Default),
+  Layer.provide(AccountClaims.Default),
   Layer.provide(WaysIn.layer),
   Layer.provide(Layer.merge(OAuthTickets.Default, ExternalAccounts.Default))
 )
@@ -69,7 +71,7 @@ const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
 
 /** Accounts, and what is mailed about them. */
 const accounts = Accounts.Default.pipe(
-  Layer.provideMerge(Layer.merge(EmailVerifications.Default, PasswordResets.Default)),
+  Layer.provideMerge(EmailVerifications.Default),
   Layer.provideMerge(Referrals.Default),
   Layer.provide(Post.Default)
 )
@@ -78,7 +80,7 @@ const accounts = Accounts.Default.pipe(
 export const web = Layer.mergeAll(
   Layer.provide(AccountDeletion.Default, AccountRemoval.Default),
   CredentialsSignIn.Default,
-  providers,
+  proofs,
   CredentialVault.Default,
   BearerSessions.Default,
   AgentHealth.Default,

@@ -11,11 +11,11 @@ import { emailChangedMail } from "./AccountMails.ts"
 import { AccountRules, isMadeUp } from "./AccountRules.ts"
 import { choosePassword } from "./ChoosePassword.ts"
 import { CommonPasswords } from "./CommonPasswords.ts"
+import { Credentials } from "./Credentials.ts"
 import { parseDisplayName } from "./DisplayName.ts"
 import { type Email, emailKey, parseEmail } from "./Email.ts"
 import { EmailVerifications } from "./EmailVerifications.ts"
 import { PasswordHasher } from "./Password.ts"
-import { PasswordResets } from "./PasswordResets.ts"
 import { referralCodeFrom } from "./Referral.ts"
 import { Referrals } from "./Referrals.ts"
 import { type Notifications, type User, UserId } from "./User.ts"
@@ -41,7 +41,7 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
     const hasher = yield* PasswordHasher
     const common = yield* CommonPasswords
     const verifications = yield* EmailVerifications
-    const resets = yield* PasswordResets
+    const credentials = yield* Credentials
     const referrals = yield* Referrals
     const post = yield* Post
     const limiter = yield* RateLimiter
@@ -117,7 +117,7 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
 
     /** Tells both addresses of a change, and takes back what was mailed to the old one. */
     const followEmail = Effect.fnUntraced(function* (before: User, after: User) {
-      yield* resets.forget(after.id)
+      yield* credentials.forgetLinks(after.id)
       yield* verifications.send(after)
       if (!isMadeUp(before.email, rules)) yield* post.write(emailChangedMail(before.email, rules.appUrl), after.id)
     })

@@ -9,5 +9,5 @@ export class CommonPasswords extends Context.Tag("@berth/CommonPasswords")<
   }
 >() {}
 
-/** So many of them nobody may choose. */
+/** So many of them nobody may choose, of those that are long enough: OWASP ASVS 5.0, 6.2.4. */
 export const refusedCommonPasswords = 3_000

@@ -70,6 +70,11 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
       return { hold }
     })
 
+    /** No link that was mailed so far sets the user's password any more. Joins the running transaction. */
+    const forgetLinks = Effect.fn("Credentials.forgetLinks")(function* (userId: UserId) {
+      yield* mailed.forget(userId, "password-reset")
+    })
+
     /** Sets a new password for whoever knows the present one, ends the user's other sessions and takes back a mailed link for another. */
     const change = Effect.fn("Credentials.change")(function* (
       current: { readonly user: User; readonly sessionId: SessionId },
@@ -82,7 +87,7 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
         Effect.gen(function* () {
           yield* users.setPasswordHash(current.user.id, nextHash)
           yield* sessions.hold(current.sessionId)
-          yield* mailed.forget(current.user.id, "password-reset")
+          yield* forgetLinks(current.user.id)
           yield* sessions.closeOthers(current.user.id, current.sessionId)
         })
       )
@@ -94,6 +99,6 @@ export class Credentials extends Effect.Service<Credentials>()("@berth/Credentia
       yield* users.removePasswordHash(userId)
     })
 
-    return { verify, prove, change, forget }
+    return { verify, prove, change, forget, forgetLinks }
   })
 }) {}

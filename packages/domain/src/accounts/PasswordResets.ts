@@ -5,13 +5,13 @@ import { RateLimiter } from "../limits/RateLimiter.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { Sessions } from "../sessions/Sessions.ts"
+import { AccountClaims } from "../signin/AccountClaims.ts"
 import { EmailIsInvalid, UserIsUnknown } from "./AccountErrors.ts"
 import { choosePassword } from "./ChoosePassword.ts"
 import { CommonPasswords } from "./CommonPasswords.ts"
 import { emailKey, parseEmail } from "./Email.ts"
 import { MailedTokenRepository } from "./MailedTokenRepository.ts"
 import { PasswordHasher } from "./Password.ts"
-import type { UserId } from "./User.ts"
 import { UserRepository } from "./UserRepository.ts"
 
 /** The token is none of ours, too old, replaced by a later one, or used up. Which of them helps only who tries tokens. */
@@ -28,6 +28,7 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
     const users = yield* UserRepository
     const mailed = yield* MailedTokenRepository
     const sessions = yield* Sessions
+    const claims = yield* AccountClaims
     const hasher = yield* PasswordHasher
     const common = yield* CommonPasswords
     const tokens = yield* Tokens
@@ -47,7 +48,10 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
       )
     })
 
-    /** Sets the password of the account that the token was mailed for, uses the token up and ends all of the user's sessions. */
+    /**
+     * Sets the password of the account that the token was mailed for, uses the token up and ends all of the user's sessions. The
+     * link proves the address that it was mailed to: an account whose e-mail nobody had proved is claimed with it.
+     */
     const redeem = Effect.fn("PasswordResets.redeem")(function* (request: {
       readonly token: Redacted.Redacted
       readonly password: Redacted.Redacted
@@ -60,9 +64,10 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
       yield* transaction.run(
         Effect.gen(function* () {
           // The user before his tokens, as everywhere, so that nobody waits for who waits for him.
-          if (Option.isNone(yield* users.hold(userId))) return yield* new UserIsUnknown()
+          const held = yield* Effect.mapError(yield* users.hold(userId), () => new UserIsUnknown())
           const spent = yield* mailed.spend(purpose, tokenHash, yield* DateTime.now)
           if (Option.isNone(spent)) return yield* new ResetTokenIsInvalid()
+          if (held.emailVerifiedAt === null) yield* claims.claim(userId)
           if (!(yield* users.setPasswordHash(userId, passwordHash))) return yield* new UserIsUnknown()
           yield* sessions.closeAll(userId)
         })
@@ -71,11 +76,6 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
       yield* Effect.logInfo("A password was reset").pipe(Effect.annotateLogs("userId", userId))
     })
 
-    /** No link that was mailed so far sets the user's password any more. Joins the running transaction. */
-    const forget = Effect.fn("PasswordResets.forget")(function* (userId: UserId) {
-      yield* mailed.forget(userId, purpose)
-    })
-
-    return { ask, redeem, forget }
+    return { ask, redeem }
   })
 }) {}

@@ -2,12 +2,11 @@ import { Data, Effect, Option } from "effect"
 import { AccountRules, isMadeUp } from "../accounts/AccountRules.ts"
 import type { Email } from "../accounts/Email.ts"
 import { ExternalAccounts } from "../accounts/ExternalAccounts.ts"
-import type { User } from "../accounts/User.ts"
 import { Users } from "../accounts/Users.ts"
 import { Transaction } from "../persistence/Transaction.ts"
+import { AccountClaims } from "./AccountClaims.ts"
 import type { ExternalIdentity } from "./LinkedIdentity.ts"
 import { LinkedIdentities } from "./LinkedIdentities.ts"
-import { WaysIn } from "./WaysIn.ts"
 
 /** The provider names no e-mail address that it has verified, and the identity leads into no account yet. */
 export class EmailIsNotVerified extends Data.TaggedError("EmailIsNotVerified")<object> {}
@@ -20,26 +19,17 @@ export interface ProvenIdentity extends ExternalIdentity {
 }
 
 /**
- * Whose account an identity leads into. The first time an account with its e-mail is linked. If nobody has ever proved
- * that account's e-mail, whoever made it may have been waiting for its owner to come: then everything by which he could
- * get in goes, in the same transaction.
+ * Whose account an identity leads into. The first time an account with its e-mail is linked, and claimed if nobody has
+ * ever proved that e-mail, in the same transaction.
  */
 export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/LinkedAccounts", {
   effect: Effect.gen(function* () {
     const linked = yield* LinkedIdentities
     const users = yield* Users
     const accounts = yield* ExternalAccounts
-    const waysIn = yield* WaysIn
+    const claims = yield* AccountClaims
     const transaction = yield* Transaction
     const rules = yield* AccountRules
-
-    const claim = Effect.fn("LinkedAccounts.claim")(function* (user: User) {
-      yield* Effect.forEach(waysIn, ({ shut }) => shut(user.id), { discard: true })
-      yield* accounts.confirmEmail(user.id)
-      yield* Effect.logWarning("An account whose e-mail nobody had proved went to its owner").pipe(
-        Effect.annotateLogs({ userId: user.id, shut: waysIn.map(({ name }) => name).join(", ") })
-      )
-    })
 
     const create = (email: Email, name: Option.Option<string>) =>
       Effect.gen(function* () {
@@ -54,7 +44,7 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
       Effect.gen(function* () {
         const known = yield* accounts.holdByEmail(email)
         if (Option.isNone(known)) return yield* create(email, name)
-        if (known.value.emailVerifiedAt === null) yield* claim(known.value)
+        if (known.value.emailVerifiedAt === null) yield* claims.claim(known.value.id)
         return known.value.id
       }).pipe(
         // Somebody else made it in between; it is there now.

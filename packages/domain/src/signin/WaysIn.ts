@@ -1,6 +1,5 @@
 import { Context, Effect, Layer } from "effect"
 import { Credentials } from "../accounts/Credentials.ts"
-import { PasswordResets } from "../accounts/PasswordResets.ts"
 import type { UserId } from "../accounts/User.ts"
 import { Wallets } from "../accounts/Wallets.ts"
 import { Instances } from "../instances/Instances.ts"
@@ -23,7 +22,6 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sessions = yield* Sessions
     const credentials = yield* Credentials
-    const resets = yield* PasswordResets
     const wallets = yield* Wallets
     const linked = yield* LinkedIdentities
     const instances = yield* Instances
@@ -31,7 +29,7 @@ export const layer = Layer.effect(
       // First: a way that a session is just adding is there, to be shut too, once that session's end has been waited for.
       { name: "sessions", shut: (userId) => Effect.asVoid(sessions.closeAll(userId)) },
       { name: "password", shut: credentials.forget },
-      { name: "mailed links", shut: resets.forget },
+      { name: "mailed links", shut: credentials.forgetLinks },
       { name: "wallets", shut: wallets.unlinkAll },
       { name: "identities", shut: linked.unlinkAll },
       { name: "gateway token", shut: instances.forgetGatewayToken },

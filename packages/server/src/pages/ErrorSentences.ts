@@ -1,14 +1,21 @@
-/** What went wrong on the way to a page, by the code in its `error` parameter. */
-const signIn: Readonly<Record<string, string>> = {
-  invalid_credentials: "E-mail or password is wrong.",
-  too_many_requests: "Too many attempts. Wait a while, then try again.",
+import type { OAuthErrorCode } from "@berth/api/signin/OAuthApi"
+
+/** What went wrong at a provider; the compiler asks for a sentence for every code that a sign-in there leads back with. */
+const atProvider: Readonly<Record<OAuthErrorCode, string>> = {
   oauth_not_configured: "Sign-in through this provider is not set up here.",
   oauth_unavailable: "The provider does not answer at the moment. Try again in a minute.",
+  oauth_denied: "You declined at the provider, so nothing was signed in.",
+  oauth_state: "This sign-in was begun in another browser or too long ago. Start again.",
   oauth_failed: "The provider did not confirm who you are. Try again.",
-  access_denied: "You declined at the provider, so nothing was signed in.",
-  state_mismatch: "This sign-in was begun in another browser or too long ago. Start again.",
-  email_not_verified: "The provider does not vouch for your e-mail address. Confirm it there first.",
-  email_missing: "The provider told no e-mail address, and an account needs one.",
+  oauth_email_unverified:
+    "The provider does not vouch for an e-mail address of yours, and an account needs one. Confirm it there first.",
+  too_many_requests: "Too many attempts. Wait a while, then try again."
+}
+
+/** What went wrong on the way to a page, by the code in its `error` parameter. */
+const signIn: Readonly<Record<string, string>> = {
+  ...atProvider,
+  invalid_credentials: "E-mail or password is wrong.",
   wallet_sign_in_refused: "The wallet's signature was not accepted. Try again.",
   chain_unreachable: "The signature cannot be checked at the moment, because the chain does not answer.",
   foreign_origin: "The form came from another site. Use the one on this page.",
@@ -32,6 +39,10 @@ const sentence = (known: Readonly<Record<string, string>>, general: string) => (
 
 /** A code from the address of the sign-in page as a sentence; a code that is not known is never shown. */
 export const signInError = sentence(signIn, "That did not work. Try again.")
+
+/** The same of the pages that a checkout leads back to. */
+export const shopError = sentence(shop, "The checkout did not work; nothing was charged.")
+
 /** What has been done on the way to a page, by the code in its `notice` parameter. */
 const notices: Readonly<Record<string, string>> = {
   email_verified: "Your e-mail address is confirmed.",
@@ -41,6 +52,3 @@ const notices: Readonly<Record<string, string>> = {
 /** A code from the address of a page as a sentence; nothing is said of one that is not known. */
 export const noticeOf = (code: string | null): string | undefined =>
   code !== null && Object.hasOwn(notices, code) ? notices[code] : undefined
-
-/** The same of the pages that a checkout leads back to. */
-export const shopError = sentence(shop, "The checkout did not work; nothing was charged.")

@@ -6,5 +6,6 @@ export const callbackPath = (asked: string | undefined, appUrl: URL): string => 
   const url = new URL(asked, appUrl.origin)
   const path = `${url.pathname}${url.search}${url.hash}`
   // A path that begins with two slashes is a host's name to whoever follows it.
-  return url.origin === appUrl.origin && !path.startsWith("//") ? path : defaultCallback
+  const isPath = path.startsWith("/") && !path.startsWith("//")
+  return url.origin === appUrl.origin && isPath ? path : defaultCallback
 }

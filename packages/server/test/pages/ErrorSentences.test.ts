@@ -1,8 +1,32 @@
+import { OAuthErrorCode } from "@berth/api/signin/OAuthApi"
+import { SignInApi } from "@berth/api/signin/SignInApi"
+import { WalletApi } from "@berth/api/signin/WalletApi"
 import { shopError, signInError } from "@berth/server/pages/ErrorSentences"
 import { assert, describe, it } from "@effect/vitest"
-import { FastCheck } from "effect"
+import { FastCheck, type Schema, SchemaAST } from "effect"
+
+const alternatives = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
+  SchemaAST.isUnion(ast) ? ast.types.flatMap(alternatives) : [ast]
+
+/** The codes of an endpoint's error bodies, as its contract declares them. */
+const codesOf = ({ errorSchema }: { readonly errorSchema: Schema.Schema.All }): ReadonlyArray<string> =>
+  alternatives(SchemaAST.encodedAST(errorSchema.ast)).flatMap((body) =>
+    SchemaAST.getPropertySignatures(body).flatMap(({ name, type }) =>
+      name === "code" && SchemaAST.isLiteral(type) ? [String(type.literal)] : []
+    )
+  )
 
 describe("Errors in an address", () => {
+  it("have a sentence of their own for whatever a way in leads back with", () => {
+    const codes = [
+      ...OAuthErrorCode.literals,
+      ...codesOf(SignInApi.endpoints.credentials),
+      ...codesOf(WalletApi.endpoints.walletSignIn)
+    ]
+    assert.includeMembers(codes, ["oauth_state", "invalid_credentials", "wallet_sign_in_refused", "chain_unreachable"])
+    for (const code of codes) assert.notStrictEqual(signInError(code), signInError("not-a-code"), code)
+  })
+
   it("are sentences, and the code itself is never shown", () => {
     const code = FastCheck.oneof(
       FastCheck.string({ unit: "binary", minLength: 1 }),

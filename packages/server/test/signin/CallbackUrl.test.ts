@@ -22,7 +22,9 @@ describe("The callback of a sign-in", () => {
       "/a/..//evil.example",
       "https://berth.example//evil.example",
       "javascript:alert(1)",
-      "https://berth.example:444/"
+      "https://berth.example:444/",
+      // Has the origin of what follows, and that as its path.
+      "blob:https://berth.example/pricing"
     ]
     for (const asked of elsewhere) assert.strictEqual(callbackPath(asked, appUrl), "/dashboard", asked)
   })
