@@ -9,8 +9,8 @@ const alternatives = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
   SchemaAST.isUnion(ast) ? ast.types.flatMap(alternatives) : [ast]
 
 /** The codes of an endpoint's error bodies, as its contract declares them. */
-const codesOf = ({ errorSchema }: { readonly errorSchema: Schema.Schema.All }): ReadonlyArray<string> =>
-  alternatives(SchemaAST.encodedAST(errorSchema.ast)).flatMap((body) =>
+const codesOf = (endpoint: { readonly errorSchema: Schema.Schema.All } | undefined): ReadonlyArray<string> =>
+  (endpoint === undefined ? [] : alternatives(SchemaAST.encodedAST(endpoint.errorSchema.ast))).flatMap((body) =>
     SchemaAST.getPropertySignatures(body).flatMap(({ name, type }) =>
       name === "code" && SchemaAST.isLiteral(type) ? [String(type.literal)] : []
     )
