@@ -2,9 +2,10 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { PlanId } from "@berth/domain/billing/Plan"
+import { SocialSessions } from "@berth/domain/signin/SocialSessions"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import type { HttpAnswer } from "../support/HttpCall.ts"
 import { storedUser } from "../support/Samples.ts"
 import * as App from "../support/WebApp.ts"
@@ -142,6 +143,24 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
       )
       assert.strictEqual(again.headers["content-type"], first.headers["content-type"])
       assert.notStrictEqual(again.headers["x-request-id"], first.headers["x-request-id"])
+      assert.strictEqual((yield* agentsOf(owner)).length, 1)
+    })
+  )
+
+  it.effect("counts for who shows the token of a session without a cookie too", () =>
+    Effect.gen(function* () {
+      const owner = yield* App.newcomer("pro")
+      const token = yield* Effect.provide(
+        Effect.flatMap(SocialSessions, ({ open }) => open(owner.user.id)),
+        SocialSessions.Default
+      )
+      const { web } = yield* App.WebApp
+      const headers = { authorization: `Bearer ${Redacted.value(token)}`, "idempotency-key": "key" }
+      const json = { name: "Once" }
+      const first = yield* web({ method: "POST", path: "/api/agents/provision", json, headers })
+      const again = yield* web({ method: "POST", path: "/api/agents/provision", json, headers })
+      assert.deepStrictEqual([again.status, again.text], [201, first.text])
+      assert.strictEqual((yield* withKey(owner, "key")).text, first.text)
       assert.strictEqual((yield* agentsOf(owner)).length, 1)
     })
   )

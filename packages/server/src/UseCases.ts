@@ -52,11 +52,12 @@ import { Layer } from "effect"
  */
 
 /** Behind both listeners. */
-export const shared = Layer.mergeAll(Sessions.Default, Allowances.Default, Memories.Default)
+export const shared = Layer.mergeAll(SocialSessions.Default, Allowances.Default, Memories.Default).pipe(
+  Layer.provideMerge(Sessions.Default)
+)
 
 /** Identities at other providers, forgotten passwords, and all that leads into accounts. */
 const proofs = Layer.mergeAll(OAuthSignIn.Default, SocialSignIn.Default, PasswordResets.Default).pipe(
-  Layer.provideMerge(SocialSessions.Default),
   Layer.provide(LinkedAccounts.Default),
   Layer.provide(AccountClaims.Default),
   Layer.provide(WaysIn.layer),

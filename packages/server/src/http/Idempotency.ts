@@ -11,10 +11,12 @@ import { type ClaimId, type IdempotencyKey, IdempotencyKeys } from "@berth/domai
 import { ClaimIsLost, RequestClaim } from "@berth/domain/limits/OncePerKey"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import { Sessions } from "@berth/domain/sessions/Sessions"
+import { SocialSessions } from "@berth/domain/signin/SocialSessions"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Duration, Effect, Option, Redacted, Schedule } from "effect"
 import { SessionCookie } from "../sessions/SessionCookie.ts"
 import { errorResponse } from "./ErrorResponse.ts"
+import { tokenOf } from "./InternalAuthHttp.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
 /** Routes that create or charge, and so honour `Idempotency-Key`. */
@@ -33,17 +35,18 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
   effect: Effect.gen(function* () {
     const keys = yield* IdempotencyKeys
     const sessions = yield* Sessions
+    const social = yield* SocialSessions
     const tokens = yield* Tokens
     const cookie = yield* SessionCookie
 
+    /** By the cookie, or by the token of a session without one, as the endpoint itself knows him. */
     const principalOf = (request: HttpServerRequest.HttpServerRequest) =>
-      Option.match(cookie.read(request), {
-        onNone: () => Effect.succeedNone,
-        onSome: (token) =>
-          Effect.map(
-            sessions.authenticate(token),
-            Option.map(({ user }) => user.id)
-          )
+      Effect.gen(function* () {
+        const byCookie = yield* Effect.transposeMapOption(cookie.read(request), sessions.authenticate)
+        const found = Option.flatten(byCookie)
+        if (Option.isSome(found)) return Option.some(found.value.user.id)
+        const byToken = yield* Effect.transposeMapOption(tokenOf(request), social.authenticate)
+        return Option.map(Option.flatten(byToken), ({ user }) => user.id)
       })
 
     /** Once the answer is there nothing takes it back: one that cannot be kept is made again from what its effect left behind. */
