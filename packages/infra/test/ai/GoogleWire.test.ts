@@ -153,7 +153,11 @@ describe("an error in mid-stream", () => {
   it.prop("is found however the text is cut", [FastCheck.array(FastCheck.nat({ max: stream.length }))], ([cuts]) => {
     const at = [0, ...cuts.sort((a, b) => a - b), stream.length]
     const pieces = at.slice(1).map((to, index) => stream.slice(at[index], to))
-    const failure = Effect.runSync(Effect.flip(Stream.runDrain(failOnStrayError(Stream.fromIterable(pieces)))))
+    const failure = Effect.runSync(
+      Effect.flip(
+        Stream.runDrain(Stream.fromPull(Effect.map(Stream.toPull(Stream.fromIterable(pieces)), failOnStrayError)))
+      )
+    )
     expect(failure).toMatchObject({ _tag: "VendorRefused", status: 503, type: "UNAVAILABLE" })
   })
 

@@ -2,6 +2,7 @@ import type { ChatMessage, ToolCall } from "@berth/domain/ai/ModelChat"
 import { countCalls, readConversation } from "@berth/infra/ai/wire/Conversation"
 import { endAfterLast } from "@berth/infra/ai/wire/EndAfterLast"
 import { hearEvents } from "@berth/infra/ai/wire/EventStream"
+import type { Pull } from "@berth/infra/ai/wire/Pull"
 import { tidy } from "@berth/infra/ai/wire/ReadFailure"
 import { retryAfterOf } from "@berth/infra/ai/wire/RetryAfter"
 import { argumentsOf, type CallPiece, gatherCall, type GatheredCall } from "@berth/infra/ai/wire/ToolCalls"
@@ -10,8 +11,15 @@ import { Headers } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { Chunk, Duration, Effect, FastCheck, Fiber, Queue, Redacted, Stream, TestClock } from "effect"
 
+/** A stage of a wire over a stream. */
+const over =
+  <A, E, B, E2>(stage: (pull: Pull<A, E>) => Pull<B, E2>) =>
+  (stream: Stream.Stream<A, E>) =>
+    Stream.fromPull(Effect.map(Stream.toPull(stream), stage))
+
 describe("events", () => {
-  const readEvents = (some: Stream.Stream<Uint8Array>) => hearEvents(Stream.decodeText(some))
+  const readEvents = (some: Stream.Stream<Uint8Array>) =>
+    over((texts: Pull<string, never>) => hearEvents(texts))(Stream.decodeText(some))
   const bytes = new TextEncoder().encode(
     `: hello\n\ndata: {"a":"日本"}\r\n\r\nevent: x\r\ndata: two\r\ndata:lines\n\ndata\r\rdata: [DONE]\n\ndata: cut`
   )
@@ -44,25 +52,26 @@ describe("events", () => {
 })
 
 describe("the end of a stream", () => {
-  const isLast = (event: number) => event === 3
+  const toTheEnd = <E>(events: Stream.Stream<number, E>) =>
+    over((pull: Pull<number, E>) => endAfterLast(pull, (event) => event === 3))(events)
 
   it.effect("comes after the last event, with what came with that", () =>
     Effect.gen(function* () {
       const events = Stream.fromChunks(Chunk.make(1), Chunk.make(2, 3, 4), Chunk.make(5))
-      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(endAfterLast(isLast)(events)))).toEqual([1, 2, 3, 4, 5])
+      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(events)))).toEqual([1, 2, 3, 4, 5])
     })
   )
 
   it.effect("is the end of the bytes where no event is the last", () =>
     Effect.gen(function* () {
-      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(endAfterLast(isLast)(Stream.make(1, 2))))).toEqual([1, 2])
+      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(Stream.make(1, 2))))).toEqual([1, 2])
     })
   )
 
   it.effect("is waited for a moment, and no longer", () =>
     Effect.gen(function* () {
       const queue = yield* Queue.unbounded<number>()
-      const heard = endAfterLast(isLast)(Stream.fromQueue(queue))
+      const heard = toTheEnd(Stream.fromQueue(queue))
       const fiber = yield* Effect.fork(Stream.runCollect(heard))
       yield* queue.offerAll([1, 3])
       yield* TestClock.adjust("100 millis")
@@ -76,7 +85,7 @@ describe("the end of a stream", () => {
   it.effect("is no failure when the connection breaks behind the last event, but is before it", () =>
     Effect.gen(function* () {
       const cut = (...events: ReadonlyArray<number>) =>
-        Stream.runCollect(endAfterLast(isLast)(Stream.concat(Stream.make(...events), Stream.fail("cut"))))
+        Stream.runCollect(toTheEnd(Stream.concat(Stream.make(...events), Stream.fail("cut"))))
       expect(Chunk.toReadonlyArray(yield* cut(1, 3))).toEqual([1, 3])
       expect(yield* Effect.flip(cut(1, 2))).toBe("cut")
     })

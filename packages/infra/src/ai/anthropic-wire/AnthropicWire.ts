@@ -1,6 +1,8 @@
-import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import { Effect, Either, type Redacted, Schema, Stream } from "effect"
+import { type HttpClient, HttpClientRequest } from "@effect/platform"
+import { Effect, Either, type Redacted, Schema, type Scope } from "effect"
+import type { Exchange } from "../wire/Exchange.ts"
 import { entriesIn } from "../wire/ModelList.ts"
+import type { Pull } from "../wire/Pull.ts"
 import { eventReader, postForStream, readStream } from "../wire/ReadStream.ts"
 import { makeVendorClient, typeOf, unexpectedType } from "../wire/VendorClient.ts"
 import type { WireEvent } from "../wire/WireEvent.ts"
@@ -12,7 +14,7 @@ type AnthropicEvent = WireEvent<AnswerEvent>
 
 export interface AnthropicWire {
   /** POST /messages. Ends after `done`, or when the bytes end. */
-  readonly chat: (body: MessagesBody) => Stream.Stream<AnthropicEvent, WireFailure>
+  readonly chat: (body: MessagesBody) => Effect.Effect<Pull<AnthropicEvent, WireFailure>, WireFailure, Scope.Scope>
   /** The entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, WireFailure>
   /** The cheapest call that needs a key. */
@@ -36,8 +38,8 @@ const readEvents = readStream<AnswerEvent>({
   isLast: ({ type }) => type === "done"
 })
 
-const readAnswer = (response: HttpClientResponse.HttpClientResponse): Stream.Stream<AnthropicEvent, WireFailure> =>
-  typeOf(response) === "text/event-stream" ? readEvents(response) : Stream.fail(unexpectedType(response))
+const readAnswer = (answer: Exchange): Effect.Effect<Pull<AnthropicEvent, WireFailure>, WireFailure> =>
+  typeOf(answer) === "text/event-stream" ? Effect.succeed(readEvents(answer)) : Effect.fail(unexpectedType(answer))
 
 /** The wire that Anthropic speaks, in its words. */
 export const makeAnthropicWire = (options: {
@@ -51,8 +53,8 @@ export const makeAnthropicWire = (options: {
       headers: { "anthropic-version": version },
       readRefusal: refusalOfBody
     }),
-    ({ ask, read, send }) => ({
-      chat: (body) => postForStream(send, readAnswer)("/messages", body),
+    ({ ask, post, read }) => ({
+      chat: (body) => postForStream(post, readAnswer)("/messages", body),
       models: HttpClientRequest.get("/models").pipe(
         HttpClientRequest.acceptJson,
         HttpClientRequest.setUrlParam("limit", wholeList),

@@ -1,6 +1,8 @@
-import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import { Effect, Either, type Redacted, Stream } from "effect"
+import { type HttpClient, HttpClientRequest } from "@effect/platform"
+import { Effect, Either, type Redacted, type Scope } from "effect"
+import type { Exchange } from "../wire/Exchange.ts"
 import { entriesIn } from "../wire/ModelList.ts"
+import type { Pull } from "../wire/Pull.ts"
 import { eventReader, postForStream, readStream } from "../wire/ReadStream.ts"
 import { makeVendorClient, typeOf, unexpectedType } from "../wire/VendorClient.ts"
 import type { WireEvent } from "../wire/WireEvent.ts"
@@ -14,7 +16,10 @@ type GoogleEvent = WireEvent<AnswerChunk>
 
 export interface GoogleWire {
   /** POST /models/<model>:streamGenerateContent. Ends after the chunk with a reason to, or when the bytes end. */
-  readonly chat: (model: string, body: GenerateBody) => Stream.Stream<GoogleEvent, WireFailure>
+  readonly chat: (
+    model: string,
+    body: GenerateBody
+  ) => Effect.Effect<Pull<GoogleEvent, WireFailure>, WireFailure, Scope.Scope>
   /** The entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, WireFailure>
   /** The cheapest call that needs a key. */
@@ -34,8 +39,8 @@ const readEvents = readStream<AnswerChunk>({
   before: failOnStrayError
 })
 
-const readAnswer = (response: HttpClientResponse.HttpClientResponse): Stream.Stream<GoogleEvent, WireFailure> =>
-  typeOf(response) === "text/event-stream" ? readEvents(response) : Stream.fail(unexpectedType(response))
+const readAnswer = (answer: Exchange): Effect.Effect<Pull<GoogleEvent, WireFailure>, WireFailure> =>
+  typeOf(answer) === "text/event-stream" ? Effect.succeed(readEvents(answer)) : Effect.fail(unexpectedType(answer))
 
 /** The wire that Google's Gemini API speaks, in its words. The key is in a header, since addresses are logged. */
 export const makeGoogleWire = (options: {
@@ -44,11 +49,9 @@ export const makeGoogleWire = (options: {
 }): Effect.Effect<GoogleWire, never, HttpClient.HttpClient> =>
   Effect.map(
     makeVendorClient({ ...options, keyHeader: "x-goog-api-key", readRefusal: refusalOfBody }),
-    ({ ask, read, send }) => ({
+    ({ ask, post, read }) => ({
       chat: (model, body) =>
-        postForStream(send, readAnswer)(`/models/${encodeURIComponent(model)}:streamGenerateContent`, body, {
-          alt: "sse"
-        }),
+        postForStream(post, readAnswer)(`/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, body),
       models: HttpClientRequest.get("/models").pipe(
         HttpClientRequest.acceptJson,
         HttpClientRequest.setUrlParam("pageSize", wholeList),

@@ -1,4 +1,5 @@
-import { Effect, Option, Ref, Schema, Stream } from "effect"
+import { Option, Schema } from "effect"
+import { type Made, type Pull, through } from "../wire/Pull.ts"
 import type { VendorRefused } from "../wire/WireFailure.ts"
 import { ErrorBody } from "./WireBodies.ts"
 import { refusalOf } from "./WireRefusals.ts"
@@ -19,20 +20,14 @@ export const strayErrorIn = (text: string): Option.Option<VendorRefused> =>
  * Fails at the end of texts that end in an error. Google writes an error in mid-stream bare, which by the rules of
  * server-sent events says nothing.
  */
-export const failOnStrayError = <E, R>(
-  texts: Stream.Stream<string, E, R>
-): Stream.Stream<string, E | VendorRefused, R> =>
-  Stream.unwrap(
-    Effect.map(Ref.make(""), (tail) =>
-      texts.pipe(
-        Stream.tap((text) => Ref.update(tail, (before) => (before + text).slice(-longestError))),
-        Stream.concat(
-          Stream.unwrap(
-            Effect.map(Ref.get(tail), (text) =>
-              Option.match(strayErrorIn(text), { onNone: () => Stream.empty, onSome: Stream.fail })
-            )
-          )
-        )
-      )
-    )
-  )
+export const failOnStrayError = <E>(texts: Pull<string, E>): Pull<string, E | VendorRefused> => {
+  let tail = ""
+  return through(texts, {
+    step: (given): Made<string, VendorRefused> => {
+      const values = [...given]
+      tail = (tail + values.join("")).slice(-longestError)
+      return { values }
+    },
+    end: () => ({ values: [], failure: Option.getOrUndefined(strayErrorIn(tail)) })
+  })
+}

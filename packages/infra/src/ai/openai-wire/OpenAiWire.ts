@@ -1,6 +1,8 @@
-import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import { Effect, Either, Option, type Redacted, Schema, Stream } from "effect"
+import { type HttpClient, HttpClientRequest } from "@effect/platform"
+import { Chunk, Effect, Either, Option, type Redacted, Schema, type Scope } from "effect"
+import type { Exchange } from "../wire/Exchange.ts"
 import { entriesIn } from "../wire/ModelList.ts"
+import type { Pull } from "../wire/Pull.ts"
 import { eventReader, postForStream, readStream } from "../wire/ReadStream.ts"
 import { makeVendorClient, textOf, typeOf, unexpectedType } from "../wire/VendorClient.ts"
 import type { WireEvent } from "../wire/WireEvent.ts"
@@ -12,7 +14,7 @@ type OpenAiEvent = WireEvent<CompletionChunk>
 
 export interface OpenAiWire {
   /** POST /chat/completions. Ends after `done`, or when the bytes end. */
-  readonly chat: (body: CompletionBody) => Stream.Stream<OpenAiEvent, WireFailure>
+  readonly chat: (body: CompletionBody) => Effect.Effect<Pull<OpenAiEvent, WireFailure>, WireFailure, Scope.Scope>
   /** The entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, WireFailure>
   /** GET of a path, for its status alone. */
@@ -47,14 +49,24 @@ const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>,
   return Effect.succeed([{ type: "chunk", chunk }, { type: "done" }])
 }
 
-const readAnswer = (response: HttpClientResponse.HttpClientResponse): Stream.Stream<OpenAiEvent, WireFailure> => {
-  switch (typeOf(response)) {
+/** All of it, and then nothing more. */
+const once = <A>(values: ReadonlyArray<A>): Pull<A, never> => {
+  let isGiven = false
+  return Effect.suspend(() => {
+    if (isGiven) return Effect.fail(Option.none())
+    isGiven = true
+    return Effect.succeed(Chunk.unsafeFromArray(values))
+  })
+}
+
+const readAnswer = (answer: Exchange): Effect.Effect<Pull<OpenAiEvent, WireFailure>, WireFailure> => {
+  switch (typeOf(answer)) {
     case "text/event-stream":
-      return readEvents(response)
+      return Effect.succeed(readEvents(answer))
     case "application/json":
-      return Stream.fromIterableEffect(Effect.flatMap(textOf(response), readCompletion))
+      return textOf(answer.bytes).pipe(Effect.flatMap(readCompletion), Effect.map(once))
     default:
-      return Stream.fail(unexpectedType(response))
+      return Effect.fail(unexpectedType(answer))
   }
 }
 
@@ -65,8 +77,8 @@ export const makeOpenAiWire = (options: {
 }): Effect.Effect<OpenAiWire, never, HttpClient.HttpClient> =>
   Effect.map(
     makeVendorClient({ ...options, keyHeader: "authorization", readRefusal: refusalOfBody }),
-    ({ ask, read, send }) => ({
-      chat: (body) => postForStream(send, readAnswer)("/chat/completions", body),
+    ({ ask, post, read }) => ({
+      chat: (body) => postForStream(post, readAnswer)("/chat/completions", body),
       models: HttpClientRequest.get("/models").pipe(
         HttpClientRequest.acceptJson,
         read,

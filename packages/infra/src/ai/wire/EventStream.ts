@@ -1,5 +1,5 @@
 import { Either } from "effect"
-import { type Stage, throughStage } from "./Stage.ts"
+import { type Made, type Pull, through, untilEnd } from "./Pull.ts"
 import { AnswerIsNonsense } from "./WireFailure.ts"
 
 /** The data of one server-sent event, or bytes that ended none: a comment, or a part of an event. */
@@ -46,33 +46,22 @@ export const hearText = (
     : Either.right([after, events])
 }
 
-/** What is heard in some more text. */
-const heardIn = (events: ReadonlyArray<string>): ReadonlyArray<Heard> =>
-  events.length === 0 ? [{ type: "sign-of-life" }] : events.map((data) => ({ type: "event", data }))
-
-/** Hears events in texts, one after the other. */
-export const eventEar = (): ((text: string) => Either.Either<ReadonlyArray<Heard>, AnswerIsNonsense>) => {
-  let unfinished = nothingUnfinished
-  return (text) =>
-    Either.map(hearText(unfinished, text), ([after, events]) => {
-      unfinished = after
-      return heardIn(events)
-    })
-}
-
 /** Server-sent events as their text comes in. What is left over at its end is no event. */
-export const hearEvents = throughStage((): Stage<string, Heard, AnswerIsNonsense> => {
-  const hear = eventEar()
-  return {
-    step: (texts) => {
+export const hearEvents = <E>(texts: Pull<string, E>): Pull<Heard, E | AnswerIsNonsense> => {
+  let unfinished = nothingUnfinished
+  return through(
+    texts,
+    untilEnd((given): Made<Heard, AnswerIsNonsense> => {
       const values: Array<Heard> = []
-      for (const text of texts) {
-        const heard = hear(text)
+      for (const text of given) {
+        const heard = hearText(unfinished, text)
         if (Either.isLeft(heard)) return { values, failure: heard.left }
-        values.push(...heard.right)
+        const [after, events] = heard.right
+        unfinished = after
+        if (events.length === 0) values.push({ type: "sign-of-life" })
+        for (const data of events) values.push({ type: "event", data })
       }
       return { values }
-    },
-    end: () => ({ values: [] })
-  }
-})
+    })
+  )
+}

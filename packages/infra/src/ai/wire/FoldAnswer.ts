@@ -1,7 +1,7 @@
 import type { CallSignature, ChatChunk } from "@berth/domain/ai/ModelChat"
-import { Chunk as EffectChunk, Either, type Stream } from "effect"
+import { Either } from "effect"
 import { placeId } from "./Conversation.ts"
-import { type Stage, throughStage } from "./Stage.ts"
+import { type Made, type Pull, through } from "./Pull.ts"
 import type { GatheredCall } from "./ToolCalls.ts"
 import type { WireEvent } from "./WireEvent.ts"
 import { AnswerIsNonsense } from "./WireFailure.ts"
@@ -43,7 +43,7 @@ const signOfLife: ChatChunk = { type: "text", text: "" }
 export const foldAnswer =
   <Answer, Chunk, Failure>({ add, calls, end, nothing }: AnswerReading<Answer, Chunk, Failure>) =>
   (context: AnswerContext) =>
-  <E, R>(heard: Stream.Stream<WireEvent<Chunk>, E, R>): Stream.Stream<ChatChunk, E | Failure | AnswerIsNonsense, R> => {
+  <E>(heard: Pull<WireEvent<Chunk>, E>): Pull<ChatChunk, E | Failure | AnswerIsNonsense> => {
     const ending = (answer: Answer): Either.Either<ReadonlyArray<ChatChunk>, Failure | AnswerIsNonsense> =>
       Either.flatMap(end(answer), (last) => {
         const called = calls(answer)
@@ -51,22 +51,19 @@ export const foldAnswer =
           ? Either.left(new AnswerIsNonsense({ reason: "a call of a tool without a name" }))
           : Either.right([...called.map(toChunk(context)), last])
       })
-    return throughStage((): Stage<WireEvent<Chunk>, ChatChunk, Failure | AnswerIsNonsense> => {
-      let answer = nothing
-      return {
-        step: (events) => ({
-          values: EffectChunk.toReadonlyArray(events).map((event): ChatChunk => {
-            if (event.type !== "chunk") return signOfLife
-            const [after, text] = add(answer, event.chunk)
-            answer = after
-            return { type: "text", text }
-          })
-        }),
-        end: () =>
-          Either.match(ending(answer), {
-            onLeft: (failure) => ({ values: [], failure }),
-            onRight: (values) => ({ values })
-          })
-      }
-    })(heard)
+    let answer = nothing
+    const chunkOf = (event: WireEvent<Chunk>): ChatChunk => {
+      if (event.type !== "chunk") return signOfLife
+      const [after, text] = add(answer, event.chunk)
+      answer = after
+      return { type: "text", text }
+    }
+    return through(heard, {
+      step: (events): Made<ChatChunk, Failure | AnswerIsNonsense> => ({ values: Array.from(events, chunkOf) }),
+      end: () =>
+        Either.match(ending(answer), {
+          onLeft: (failure): Made<ChatChunk, Failure | AnswerIsNonsense> => ({ values: [], failure }),
+          onRight: (values) => ({ values })
+        })
+    })
   }

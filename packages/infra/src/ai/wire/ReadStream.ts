@@ -1,9 +1,9 @@
-import { HttpClientRequest, type HttpClientResponse } from "@effect/platform"
-import { Effect, Either, Option, Schema, Stream } from "effect"
+import { Effect, Either, Option, Schema, type Scope } from "effect"
 import { endAfterLast } from "./EndAfterLast.ts"
-import { type Heard, hearEvents } from "./EventStream.ts"
-import { type Stage, throughStage } from "./Stage.ts"
-import { bytesOf, type VendorClient } from "./VendorClient.ts"
+import { hearEvents } from "./EventStream.ts"
+import type { Exchange } from "./Exchange.ts"
+import { type Made, type Pull, through, untilEnd } from "./Pull.ts"
+import type { VendorClient } from "./VendorClient.ts"
 import type { WireEvent } from "./WireEvent.ts"
 import { AnswerIsNonsense, type WireFailure } from "./WireFailure.ts"
 
@@ -26,42 +26,48 @@ export interface StreamReading<Chunk> {
   /** Whether nothing of the answer comes after this. */
   readonly isLast: (event: WireEvent<Chunk>) => boolean
   /** What the texts of the answer go through before they are read as events. */
-  readonly before?: (texts: Stream.Stream<string, WireFailure>) => Stream.Stream<string, WireFailure>
+  readonly before?: (texts: Pull<string, WireFailure>) => Pull<string, WireFailure>
 }
 
-const readHeard = <Chunk>(read: StreamReading<Chunk>["read"]) =>
-  throughStage((): Stage<Heard, WireEvent<Chunk>, WireFailure> => ({
-    step: (given) => {
-      const values: Array<WireEvent<Chunk>> = []
-      for (const heard of given) {
-        const event = heard.type === "event" ? read(heard.data) : Either.right(heard)
-        if (Either.isLeft(event)) return { values, failure: event.left }
-        values.push(event.right)
-      }
-      return { values }
-    },
-    end: () => ({ values: [] })
-  }))
+/** Bytes as text; what of a character has not come yet is waited for. */
+const decodeText = <E>(bytes: Pull<Uint8Array, E>): Pull<string, E> => {
+  const decoder = new TextDecoder()
+  return through(bytes, {
+    step: (pieces): Made<string, never> => ({
+      values: Array.from(pieces, (piece) => decoder.decode(piece, { stream: true }))
+    }),
+    end: () => {
+      const left = decoder.decode()
+      return { values: left === "" ? [] : [left] }
+    }
+  })
+}
 
 /** The events of a streamed answer. */
-export const readStream = <Chunk>({ before = (texts) => texts, isLast, read }: StreamReading<Chunk>) => {
-  const events = readHeard(read)
-  return (response: HttpClientResponse.HttpClientResponse): Stream.Stream<WireEvent<Chunk>, WireFailure> =>
-    endAfterLast(isLast)(events(hearEvents(before(Stream.decodeText(bytesOf(response))))))
-}
+export const readStream =
+  <Chunk>({ before = (texts) => texts, isLast, read }: StreamReading<Chunk>) =>
+  ({ bytes }: Exchange): Pull<WireEvent<Chunk>, WireFailure> =>
+    endAfterLast(
+      through(
+        hearEvents(before(decodeText(bytes))),
+        untilEnd((given): Made<WireEvent<Chunk>, WireFailure> => {
+          const values: Array<WireEvent<Chunk>> = []
+          for (const heard of given) {
+            const event = heard.type === "event" ? read(heard.data) : Either.right(heard)
+            if (Either.isLeft(event)) return { values, failure: event.left }
+            values.push(event.right)
+          }
+          return { values }
+        })
+      ),
+      isLast
+    )
 
 /** POST of a body for a streamed answer. */
 export const postForStream =
   <Chunk>(
-    send: VendorClient["send"],
-    readAnswer: (response: HttpClientResponse.HttpClientResponse) => Stream.Stream<WireEvent<Chunk>, WireFailure>
+    post: VendorClient["post"],
+    readAnswer: (answer: Exchange) => Effect.Effect<Pull<WireEvent<Chunk>, WireFailure>, WireFailure>
   ) =>
-  (path: string, body: object, query: Readonly<Record<string, string>> = {}) =>
-    HttpClientRequest.post(path).pipe(
-      HttpClientRequest.setUrlParams(query),
-      HttpClientRequest.accept("text/event-stream"),
-      HttpClientRequest.bodyUnsafeJson(body),
-      send,
-      Effect.map(readAnswer),
-      Stream.unwrapScoped
-    )
+  (path: string, body: object): Effect.Effect<Pull<WireEvent<Chunk>, WireFailure>, WireFailure, Scope.Scope> =>
+    Effect.flatMap(post(path, body), readAnswer)

@@ -1,14 +1,14 @@
 import { Headers, HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
-import { Chunk, Clock, Effect, Redacted, type Scope, Stream } from "effect"
+import { Clock, Effect, Option, Redacted, type Scope, Stream } from "effect"
+import { codeOf, type Exchange, post } from "./Exchange.ts"
+import type { Pull } from "./Pull.ts"
 import { AnswerIsNonsense, type VendorRefused, WireIsBroken, type WireFailure } from "./WireFailure.ts"
 
 /** A vendor's server. */
 export interface VendorClient {
-  /** The response to a request, if it succeeded; what is left of it goes with the scope. */
-  readonly send: (
-    request: HttpClientRequest.HttpClientRequest
-  ) => Effect.Effect<HttpClientResponse.HttpClientResponse, WireFailure, Scope.Scope>
+  /** POST of a JSON body for an answer as it comes, if it succeeded; what is left of it goes with the scope. */
+  readonly post: (path: string, body: object) => Effect.Effect<Exchange, WireFailure, Scope.Scope>
   /** The whole body of a response. */
   readonly read: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<string, WireFailure>
   /** A request for its status alone. */
@@ -31,58 +31,56 @@ export interface VendorClientOptions {
 const largestAnswer = 16 * 1024 * 1024
 const largestRefusal = 64 * 1024
 
-/** The system's code in an error's causes (ECONNREFUSED), which unlike its message never holds an address or a key. */
-const codeOf = (error: unknown, depth = 0): string | null => {
-  if (typeof error !== "object" || error === null || depth > 4) return null
-  if ("code" in error && typeof error.code === "string" && /^[A-Z_]+$/.test(error.code)) return error.code
-  return "cause" in error ? codeOf(error.cause, depth + 1) : null
-}
-
 const broken = (error: HttpClientError.HttpClientError) =>
   new WireIsBroken({
     reason: codeOf(error.cause) ?? (error._tag === "RequestError" ? "no connection" : "the connection broke off")
   })
 
-/** The bytes of a response as they come. */
-export const bytesOf = (response: HttpClientResponse.HttpClientResponse): Stream.Stream<Uint8Array, WireIsBroken> =>
-  Stream.mapError(response.stream, broken)
-
-/** The text of a response; one without an end is none. */
+/** The text of a body; one without an end is none. */
 export const textOf = (
-  response: HttpClientResponse.HttpClientResponse,
+  bytes: Pull<Uint8Array, WireIsBroken>,
   limit = largestAnswer
 ): Effect.Effect<string, WireIsBroken | AnswerIsNonsense> =>
-  bytesOf(response).pipe(
-    Stream.mapAccumEffect(0, (size, bytes) =>
-      size + bytes.length > limit
-        ? Effect.fail(new AnswerIsNonsense({ reason: "an answer without an end" }))
-        : Effect.succeed([size + bytes.length, bytes] as const)
-    ),
-    Stream.decodeText(),
-    Stream.runCollect,
-    Effect.map(Chunk.join(""))
-  )
+  Effect.suspend(() => {
+    const pieces: Array<Uint8Array> = []
+    let size = 0
+    const more: Effect.Effect<string, WireIsBroken | AnswerIsNonsense> = Effect.matchEffect(bytes, {
+      onSuccess: (come) => {
+        for (const piece of come) {
+          pieces.push(piece)
+          size += piece.length
+        }
+        return size > limit ? Effect.fail(new AnswerIsNonsense({ reason: "an answer without an end" })) : more
+      },
+      onFailure: Option.match({
+        onNone: () => Effect.sync(() => new TextDecoder().decode(Buffer.concat(pieces))),
+        onSome: (failure) => Effect.fail(failure)
+      })
+    })
+    return more
+  })
 
-/** The media type of a response, empty where it has none. */
-export const typeOf = (response: HttpClientResponse.HttpClientResponse): string =>
-  (response.headers["content-type"] ?? "").replace(/;.*$/s, "").trim().toLowerCase()
+const bytesOf = (response: HttpClientResponse.HttpClientResponse) =>
+  Stream.toPull(Stream.mapError(response.stream, broken))
 
-/** A response of a type that this wire does not speak. */
-export const unexpectedType = (response: HttpClientResponse.HttpClientResponse): AnswerIsNonsense =>
-  new AnswerIsNonsense({ reason: `answered ${typeOf(response) === "" ? "without a type" : typeOf(response)}` })
+/** The media type of an answer, empty where it has none. */
+export const typeOf = ({ headers }: Pick<Exchange, "headers">): string =>
+  (headers["content-type"] ?? "").replace(/;.*$/s, "").trim().toLowerCase()
 
-/** Passes a response that succeeded on; a refusal's body is read for its reason, as far as it goes. */
+/** An answer of a type that this wire does not speak. */
+export const unexpectedType = (answer: Exchange): AnswerIsNonsense =>
+  new AnswerIsNonsense({ reason: `answered ${typeOf(answer) === "" ? "without a type" : typeOf(answer)}` })
+
+/** Passes an answer that succeeded on; a refusal's body is read for its reason, as far as it goes. */
 const succeeded =
   (readRefusal: VendorClientOptions["readRefusal"]) =>
-  (
-    response: HttpClientResponse.HttpClientResponse
-  ): Effect.Effect<HttpClientResponse.HttpClientResponse, VendorRefused | AnswerIsNonsense> => {
-    if (response.status >= 200 && response.status < 300) return Effect.succeed(response)
-    if (response.status < 400) return Effect.fail(new AnswerIsNonsense({ reason: `answered ${response.status}` }))
+  (answer: Exchange): Effect.Effect<Exchange, VendorRefused | AnswerIsNonsense> => {
+    if (answer.status >= 200 && answer.status < 300) return Effect.succeed(answer)
+    if (answer.status < 400) return Effect.fail(new AnswerIsNonsense({ reason: `answered ${answer.status}` }))
     return Effect.gen(function* () {
-      const body = yield* Effect.orElseSucceed(textOf(response, largestRefusal), () => "")
+      const body = yield* Effect.orElseSucceed(textOf(answer.bytes, largestRefusal), () => "")
       const now = yield* Clock.currentTimeMillis
-      return yield* readRefusal(body, response.status, response.headers, now)
+      return yield* readRefusal(body, answer.status, answer.headers, now)
     })
   }
 
@@ -98,20 +96,16 @@ export const makeVendorClient = ({
   readRefusal
 }: VendorClientOptions): Effect.Effect<VendorClient, never, HttpClient.HttpClient> =>
   Effect.map(HttpClient.HttpClient, (http) => {
-    const withKey = (request: HttpClientRequest.HttpClientRequest) => {
-      if (apiKey === null) return request
-      return keyHeader === "authorization"
-        ? HttpClientRequest.bearerToken(request, apiKey)
-        : HttpClientRequest.setHeader(request, keyHeader, Redacted.value(apiKey))
+    const address = baseUrl.replace(/\/+$/, "")
+    const keyed = (): Readonly<Record<string, string>> => {
+      if (apiKey === null) return headers
+      const key = Redacted.value(apiKey)
+      return { ...headers, [keyHeader]: keyHeader === "authorization" ? `Bearer ${key}` : key }
     }
     const client = http.pipe(
       HttpClient.withTracerPropagation(false),
       HttpClient.mapRequest((request) =>
-        request.pipe(
-          HttpClientRequest.prependUrl(baseUrl.replace(/\/+$/, "")),
-          HttpClientRequest.setHeaders(headers),
-          withKey
-        )
+        request.pipe(HttpClientRequest.prependUrl(address), HttpClientRequest.setHeaders(keyed()))
       ),
       HttpClient.transformResponse((response) =>
         response.pipe(
@@ -124,10 +118,30 @@ export const makeVendorClient = ({
       HttpClient.withScope
     )
     const send = (request: HttpClientRequest.HttpClientRequest) =>
-      client.execute(request).pipe(Effect.mapError(broken), Effect.flatMap(succeeded(readRefusal)))
+      client.execute(request).pipe(
+        Effect.mapError(broken),
+        Effect.flatMap((response) =>
+          Effect.map(bytesOf(response), (bytes) => ({ status: response.status, headers: response.headers, bytes }))
+        ),
+        Effect.flatMap(succeeded(readRefusal))
+      )
     return {
-      send,
-      read: (request) => send(request).pipe(Effect.flatMap(textOf), Effect.scoped),
+      post: (path, body) =>
+        Effect.flatMap(
+          Effect.suspend(() =>
+            post({
+              url: new URL(address + path),
+              headers: { accept: "text/event-stream", "content-type": "application/json", ...keyed() },
+              body: JSON.stringify(body)
+            })
+          ),
+          succeeded(readRefusal)
+        ),
+      read: (request) =>
+        send(request).pipe(
+          Effect.flatMap(({ bytes }) => textOf(bytes)),
+          Effect.scoped
+        ),
       ask: (request) => send(request).pipe(Effect.scoped, Effect.asVoid)
     }
   })

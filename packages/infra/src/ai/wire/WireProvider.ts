@@ -1,9 +1,10 @@
 import type { ChatChunk, ChatMessage, ChatOptions, ModelProvider } from "@berth/domain/ai/ModelChat"
-import { Array, Effect, Stream } from "effect"
+import { Array, Effect, Option, type Scope } from "effect"
 import { listedId, readListed } from "../catalogue/ListedModels.ts"
 import { countCalls } from "./Conversation.ts"
 import type { AnswerContext } from "./FoldAnswer.ts"
 import { healthOf } from "./Health.ts"
+import { type Pull, streamOf } from "./Pull.ts"
 import { type FailureReading, readFailure } from "./ReadFailure.ts"
 import type { WireEvent } from "./WireEvent.ts"
 import type { AnswerIsWithheld, WireFailure } from "./WireFailure.ts"
@@ -15,11 +16,11 @@ export interface WireProviderOptions<Chunk> extends FailureReading {
     modelId: string,
     messages: ReadonlyArray<ChatMessage>,
     options: ChatOptions
-  ) => Stream.Stream<WireEvent<Chunk>, WireFailure>
+  ) => Effect.Effect<Pull<WireEvent<Chunk>, WireFailure>, WireFailure, Scope.Scope>
   /** An answer in our words, of one in the vendor's. */
   readonly readAnswer: (
     context: AnswerContext
-  ) => (heard: Stream.Stream<WireEvent<Chunk>, WireFailure>) => Stream.Stream<ChatChunk, WireFailure | AnswerIsWithheld>
+  ) => (heard: Pull<WireEvent<Chunk>, WireFailure>) => Pull<ChatChunk, WireFailure | AnswerIsWithheld>
   /** The entries of the vendor's own list. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, WireFailure>
   /** The cheapest call that needs a key. */
@@ -33,9 +34,16 @@ export const wireProvider = <Chunk>(options: WireProviderOptions<Chunk>): ModelP
   return {
     name: provider,
     chat: (modelId, messages, given) =>
-      chat(modelId, messages, given).pipe(
-        readAnswer({ provider, model: modelId, callsBefore: countCalls(messages) }),
-        Stream.mapError(failure)
+      streamOf(
+        chat(modelId, messages, given).pipe(
+          Effect.map((heard) =>
+            Effect.mapError(
+              readAnswer({ provider, model: modelId, callsBefore: countCalls(messages) })(heard),
+              Option.map(failure)
+            )
+          ),
+          Effect.mapError(failure)
+        )
       ),
     models: Effect.mapBoth(models, {
       onFailure: failure,
