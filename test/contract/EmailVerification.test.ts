@@ -56,6 +56,9 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
       assert.isFalse(yield* isVerified(me))
 
       const token = yield* verificationToken(email)
+      const { web } = yield* App.WebApp
+      yield* web({ method: "HEAD", path: `/api/auth/verify-email?token=${encodeURIComponent(token)}` })
+      assert.isFalse(yield* isVerified(me))
       const answer = yield* open(token)
       assert.deepStrictEqual(
         [answer.status, answer.headers.location, answer.text],
@@ -235,7 +238,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
       assert.deepStrictEqual([yield* creditsOf(referrer), yield* creditsOf(newcomer)], [0, 0])
       assert.deepInclude(yield* seen(referrer), { referrals: 1, pending: 1, earnedCredits: 0, rewardsLeftToday: 9 })
       const token = yield* verificationToken(email)
-      yield* Effect.replicateEffect(open(token), 12, { concurrency: "unbounded" })
+      yield* Effect.replicateEffect(open(token, newcomer), 12, { concurrency: "unbounded" })
       const { referralCredits } = App
       assert.deepStrictEqual(
         [yield* creditsOf(referrer), yield* creditsOf(newcomer)],
@@ -251,11 +254,34 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
       const [email, fresh] = [yield* freshEmail, yield* freshEmail]
       const newcomer = yield* register(email, { referralCode: referrer.user.referralCode })
       yield* setEmail(newcomer, fresh)
-      yield* open(yield* verificationToken(email))
+      yield* open(yield* verificationToken(email), newcomer)
       assert.strictEqual(yield* creditsOf(newcomer), 0)
-      yield* open(yield* verificationToken(fresh))
+      yield* open(yield* verificationToken(fresh), newcomer)
       assert.strictEqual(yield* creditsOf(newcomer), App.referralCredits)
       assert.strictEqual(yield* creditsOf(referrer), App.referralCredits)
+    })
+  )
+
+  it.effect("a link confirms for who is signed in to its account, and leads others over the sign-in", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const email = yield* freshEmail
+      const me = yield* register(email)
+      const token = yield* verificationToken(email)
+      const link = `/api/auth/verify-email?token=${encodeURIComponent(token)}`
+      const anonymous = yield* open(token)
+      const asked = new URL(anonymous.headers.location ?? "", "http://localhost")
+      assert.strictEqual(asked.pathname, "/login")
+      assert.deepStrictEqual(Object.fromEntries(asked.searchParams), {
+        notice: "sign_in_to_confirm",
+        callbackUrl: link
+      })
+      const other = yield* App.newcomer()
+      assert.strictEqual((yield* open(token, other)).headers.location, "/dashboard?error=another_account")
+      assert.strictEqual((yield* web({ method: "HEAD", path: link, as: me })).status, 302)
+      assert.isFalse(yield* isVerified(me))
+      assert.strictEqual((yield* open(token, me)).headers.location, "/dashboard?notice=email_verified")
+      assert.isTrue(yield* isVerified(me))
     })
   )
 
@@ -266,7 +292,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
       const provision = web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Ada" } })
       assert.strictEqual((yield* setEmail(me, App.adminEmail)).status, 200)
       assertError(yield* provision, { status: 402, code: "subscription_required" })
-      yield* open(yield* verificationToken(App.adminEmail))
+      yield* open(yield* verificationToken(App.adminEmail), me)
       assert.strictEqual((yield* provision).status, 201)
       assert.strictEqual((yield* setEmail(me, yield* freshEmail)).status, 200)
       assertError(yield* web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Bob" } }), {

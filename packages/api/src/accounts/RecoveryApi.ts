@@ -31,7 +31,10 @@ const resetPassword = HttpApiEndpoint.post("resetPassword", "/api/auth/reset-pas
   .addError(UserIsUnknownBody)
   .middleware(ResetPasswordLimit)
 
-/** GET /api/auth/verify-email: where a mailed link leads. It leads on in either case, with a notice or an error in the query. */
+/**
+ * GET /api/auth/verify-email: where a mailed link leads. It leads on in any case, with a notice or an error in the query. In
+ * production it confirms for who is signed in to the account, and leads others over the sign-in.
+ */
 const verifyEmail = HttpApiEndpoint.get("verifyEmail", "/api/auth/verify-email")
   .setUrlParams(Schema.Struct({ token: Schema.optional(Schema.Redacted(Schema.String)) }))
   .addSuccess(Schema.Void, { status: 302 })

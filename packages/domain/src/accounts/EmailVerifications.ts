@@ -1,4 +1,4 @@
-import { Data, DateTime, Effect, type Redacted } from "effect"
+import { Data, DateTime, Effect, Option, type Redacted } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { RateLimiter } from "../limits/RateLimiter.ts"
 import { Post } from "../mail/Post.ts"
@@ -11,11 +11,14 @@ import { emailKey } from "./Email.ts"
 import { mailedTokenLifetimes } from "./MailedToken.ts"
 import { MailedTokenRepository } from "./MailedTokenRepository.ts"
 import { Referrals } from "./Referrals.ts"
-import type { User } from "./User.ts"
+import type { User, UserId } from "./User.ts"
 import { UserRepository } from "./UserRepository.ts"
 
 /** The link is none of ours, too old, or was mailed to an address that the account no longer has. */
 export class VerificationLinkIsInvalid extends Data.TaggedError("VerificationLinkIsInvalid")<object> {}
+
+/** Rights hang on confirmed addresses, and whoever opened the link has not shown that he means this account. */
+export class SignInIsNeededToConfirm extends Data.TaggedError("SignInIsNeededToConfirm")<object> {}
 
 const purpose = "email-verification"
 
@@ -56,13 +59,19 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
 
     /**
      * Confirms the address that the link was mailed to. It may be opened any number of times while it is live: mail programs look
-     * at links before people do.
+     * at links before people do. Where rights hang on it, only who is signed in to the account confirms: else a mail program, or
+     * a careless click, would confirm what a stranger registered with somebody's address.
      */
-    const confirm = Effect.fn("EmailVerifications.confirm")(function* (token: Redacted.Redacted) {
+    const confirm = Effect.fn("EmailVerifications.confirm")(function* (
+      token: Redacted.Redacted,
+      signedIn: Option.Option<UserId>
+    ) {
       const found = yield* Effect.mapError(
         yield* mailed.find(purpose, tokens.hash(token), yield* DateTime.now),
         () => new VerificationLinkIsInvalid()
       )
+      if (rules.verifiedEmailsOnly && !Option.contains(signedIn, found.userId))
+        return yield* new SignInIsNeededToConfirm()
       return yield* transaction.run(
         Effect.gen(function* () {
           const user = yield* Effect.mapError(yield* users.hold(found.userId), () => new VerificationLinkIsInvalid())

@@ -24,20 +24,34 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
     const verifications = yield* EmailVerifications
     const session = yield* RequestSession
 
-    /** Where whoever opens a link goes on: his own pages when he is signed in. */
-    const home = Effect.map(session.find, (found) => (Option.isSome(found) ? "/dashboard" : "/login"))
+    /** Confirms an address for whoever opens a mailed link; answers where he goes on. */
+    const confirmed = (token: Redacted.Redacted, link: string) =>
+      Effect.gen(function* () {
+        const user = Option.map(yield* session.find, (found) => found.user.id)
+        // Their own pages, when they are signed in.
+        const home = Option.isSome(user) ? "/dashboard" : "/login"
+        return yield* verifications.confirm(token, user).pipe(
+          Effect.as(`${home}?notice=email_verified`),
+          Effect.catchTags({
+            VerificationLinkIsInvalid: () => Effect.succeed(`${home}?error=invalid_link`),
+            SignInIsNeededToConfirm: () =>
+              Effect.succeed(
+                Option.isSome(user)
+                  ? `${home}?error=another_account`
+                  : `${home}?${new URLSearchParams({ notice: "sign_in_to_confirm", callbackUrl: link }).toString()}`
+              )
+          })
+        )
+      })
 
     return handlers
       .handle("forgotPassword", ({ payload: { email } }) => Effect.as(resets.ask(email), asked))
       .handle("resetPassword", ({ payload: { password, token } }) =>
         Effect.as(resets.redeem({ token, password }), changed)
       )
-      .handle("verifyEmail", ({ urlParams: { token = Redacted.make("") } }) =>
-        verifications.confirm(token).pipe(
-          Effect.as("notice=email_verified"),
-          Effect.catchTag("VerificationLinkIsInvalid", () => Effect.succeed("error=invalid_link")),
-          Effect.flatMap((query) => Effect.map(home, (path) => leadOn(`${path}?${query}`)))
-        )
+      .handle("verifyEmail", ({ request: { method, url }, urlParams: { token = Redacted.make("") } }) =>
+        // Who only asks for the head of an answer wants nothing done.
+        method === "HEAD" ? Effect.succeed(leadOn("/login")) : Effect.map(confirmed(token, url), leadOn)
       )
       .handle("sendVerification", () =>
         Effect.flatMap(CurrentUser, ({ user }) =>

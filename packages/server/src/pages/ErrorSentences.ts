@@ -19,6 +19,7 @@ const signIn: Readonly<Record<string, string>> = {
   wallet_sign_in_refused: "The wallet's signature was not accepted. Try again.",
   chain_unreachable: "The signature cannot be checked at the moment, because the chain does not answer.",
   foreign_origin: "The form came from another site. Use the one on this page.",
+  another_account: "This link is for another account. Sign out, sign in to that one, and open it again.",
   invalid_link: "This link is not valid any more. Ask for a new one.",
   invalid_request: "Something is missing. Fill in every field.",
   unavailable: "The service is not available at the moment. Try again in a minute."
@@ -46,6 +47,7 @@ export const shopError = sentence(shop, "The checkout did not work; nothing was 
 /** What has been done on the way to a page, by the code in its `notice` parameter. */
 const notices: Readonly<Record<string, string>> = {
   email_verified: "Your e-mail address is confirmed.",
+  sign_in_to_confirm: "Sign in to confirm your e-mail address.",
   password_reset: "Your password is changed. Sign in with the new one."
 }
 
