@@ -2,7 +2,7 @@ import { html } from "@berth/server/pages/Html"
 import { pageRoutes } from "@berth/server/pages/PagesHttp"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { Effect, FastCheck } from "effect"
+import { Effect, FastCheck, Option, Redacted } from "effect"
 import { Parser } from "htmlparser2"
 import type { HttpAnswer } from "../support/HttpCall.ts"
 import { storedAgent } from "../support/Samples.ts"
@@ -219,6 +219,24 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
       assert.include((yield* ask(yield* App.newcomer())).text, "256 MiB")
       assert.include((yield* ask(yield* App.newcomer("pro"))).text, "2 GiB")
     })
+  )
+})
+
+const providersOn = Effect.gen(function* () {
+  const { web } = yield* App.WebApp
+  const { text } = yield* web({ method: "GET", path: "/login", headers: browser })
+  return parse(text).elements.flatMap(([, { href }]) => (href?.startsWith("/api/auth/") === true ? [href] : []))
+})
+
+layer(App.layer(), { excludeTestServices: true })("A sign-in page without providers", (it) => {
+  it.effect("offers none", () => Effect.map(providersOn, (links) => assert.deepStrictEqual(links, [])))
+})
+
+const client = Option.some({ clientId: "berth", clientSecret: Redacted.make("s3cret") })
+
+layer(App.layer({ oauthB: { client } }), { excludeTestServices: true })("A sign-in page with one provider", (it) => {
+  it.effect("offers that one", () =>
+    Effect.map(providersOn, (links) => assert.deepStrictEqual(links, ["/api/auth/oauthB?callbackUrl=%2Fdashboard"]))
   )
 })
 

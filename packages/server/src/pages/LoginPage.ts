@@ -1,3 +1,4 @@
+import type { OAuthProviderName } from "@berth/domain/signin/OAuthProvider"
 import { outcome, status, withScript } from "./Layout.ts"
 import { type Html, html } from "./Html.ts"
 
@@ -10,12 +11,14 @@ export interface LoginPage {
   readonly notice: string | null
   /** Where people reach the service: a wallet's message names it. */
   readonly appUrl: URL
+  /** Those that are set up; the others lead nowhere. */
+  readonly providers: ReadonlyArray<OAuthProviderName>
 }
 
-const providers = [
-  ["/api/auth/oauthA", "Continue with OpenID Connect"],
-  ["/api/auth/oauthB", "Continue with OAuth 2"]
-] as const
+const providerLabels: Readonly<Record<OAuthProviderName, string>> = {
+  oauthA: "Continue with OpenID Connect",
+  oauthB: "Continue with OAuth 2"
+}
 
 const credentials = (callbackUrl: string): Html => html`
   <form class="stack" id="sign-in" method="post" action="/api/auth/callback/credentials?${callbackQuery(callbackUrl)}">
@@ -28,12 +31,15 @@ const credentials = (callbackUrl: string): Html => html`
 
 export const callbackQuery = (callbackUrl: string): string => new URLSearchParams({ callbackUrl }).toString()
 
-const otherWays = (callbackUrl: string, appUrl: URL): Html => html`
+const otherWays = ({ appUrl, callbackUrl, providers }: LoginPage): Html => html`
   <section aria-labelledby="other-ways">
     <h2 id="other-ways">Other ways in</h2>
     <ul class="choices">
       ${providers.map(
-        ([path, label]) => html`<li><a class="button" href="${path}?${callbackQuery(callbackUrl)}">${label}</a></li>`
+        (name) =>
+          html`<li>
+            <a class="button" href="/api/auth/${name}?${callbackQuery(callbackUrl)}">${providerLabels[name]}</a>
+          </li>`
       )}
     </ul>
     ${withScript(
@@ -90,10 +96,9 @@ const forgotten = html`
 `
 
 /** `/login`: every way in, and the way to an account. */
-export const loginPage = ({ appUrl, callbackUrl, error, notice }: LoginPage): Html => html`
+export const loginPage = (page: LoginPage): Html => html`
   <div class="narrow">
     <h1>Sign in</h1>
-    ${outcome({ error, notice })} ${credentials(callbackUrl)} ${forgotten} ${registration}
-    ${otherWays(callbackUrl, appUrl)}
+    ${outcome(page)} ${credentials(page.callbackUrl)} ${forgotten} ${registration} ${otherWays(page)}
   </div>
 `

@@ -3,6 +3,7 @@ import { Wallets } from "@berth/domain/accounts/Wallets"
 import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { Agents } from "@berth/domain/agents/Agents"
 import { Allowances } from "@berth/domain/billing/Allowances"
+import { OAuthProviderName, OAuthProviders } from "@berth/domain/signin/OAuthProvider"
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Array, Effect, Layer, Option } from "effect"
 import { plainRoute } from "../http/RouteTable.ts"
@@ -51,6 +52,8 @@ const pages = HttpLayerRouter.use((router) =>
     const allowances = yield* Allowances
     const wallets = yield* Wallets
     const models = yield* AgentModels
+    const configured = yield* OAuthProviders
+    const providers = OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
 
     const signedIn = Effect.map(
       session.find,
@@ -78,7 +81,7 @@ const pages = HttpLayerRouter.use((router) =>
       const notice = query.get("notice")
       const isSignedIn = Option.isSome(yield* signedIn)
       if (isSignedIn && error === null) return leadTo(callbackUrl)
-      const main = loginPage({ appUrl, callbackUrl, error, notice })
+      const main = loginPage({ appUrl, callbackUrl, error, notice, providers })
       return pageResponse(assets, { title: "Sign in", main, script: "login.js", isSignedIn, path: paths.login })
     })
 
