@@ -179,6 +179,8 @@ describeWith(browserTool, "the pages, in a browser", () => {
         await page.goto("/login")
         await register(page, account)
         await atPath(page, "/dashboard")
+        await page.getByRole("button", { name: "Mail me the link" }).click()
+        await page.getByText("A link is on its way").waitFor()
         await page.getByText("Change name or e-mail").click()
         await page.locator("#profile-form").getByLabel("Name").fill(hostile)
         await page.getByRole("button", { name: "Save" }).click()

@@ -36,6 +36,14 @@ export const accountSection = ({
       <dt>Referral code</dt>
       <dd><code>${referralCode}</code></dd>
     </dl>
+    ${
+      emailVerifiedAt === null &&
+      withScript(
+        "Mailing the link that confirms your e-mail again",
+        html`<button class="quiet" id="confirm-email">Mail me the link that confirms my e-mail again</button>
+          ${status("confirm-email-status")}`
+      )
+    }
     <details>
       <summary>Change name or e-mail</summary>
       ${withScript(

@@ -73,6 +73,12 @@ onSubmit("profile-form", "profile-status", async (form) => {
   say("profile-status", "Saved.")
 })
 
+const confirmEmail = find(HTMLButtonElement, "#confirm-email")
+if (confirmEmail !== undefined)
+  onClick(confirmEmail, "confirm-email-status", async () => {
+    say("confirm-email-status", textMember(await request("POST", "/api/auth/verify-email"), "message") ?? "Done.")
+  })
+
 onSubmit("password-form", "password-status", async (form) => {
   const body = { currentPassword: textIn(form, "currentPassword"), newPassword: textIn(form, "newPassword") }
   await request("POST", "/api/settings/password", body)
