@@ -6,7 +6,7 @@ import type { Call } from "./measure/Exchange.ts"
 import { inTurns, rateRatio, type Standing } from "./measure/Rounds.ts"
 import { figure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
-import { installPortkey } from "./servers/Portkey.ts"
+import { installPortkey } from "./servers/Rivals.ts"
 import { startServer } from "./servers/StartServer.ts"
 
 const messages = [{ role: "user", content: "Ahoy! What is the weather like at sea?" }]

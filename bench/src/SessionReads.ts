@@ -6,7 +6,7 @@ import type { Load } from "./measure/Load.ts"
 import { inTurns } from "./measure/Rounds.ts"
 import * as Comparison from "./report/Comparison.ts"
 import type { Scenario } from "./Scenario.ts"
-import { installBetterAuth } from "./servers/BetterAuth.ts"
+import { installBetterAuth } from "./servers/Rivals.ts"
 import { type StartedServer, startServer } from "./servers/StartServer.ts"
 
 class NobodyIsSignedIn extends Data.TaggedError("NobodyIsSignedIn")<{ readonly said: string }> {

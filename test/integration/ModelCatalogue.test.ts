@@ -6,6 +6,7 @@ import { Effect, Layer, Logger, Redacted, type Scope, TestClock } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import { openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
 import { eventually } from "../support/vendors/Wires.ts"
+import { listening } from "../support/Listening.ts"
 
 const entry = (id: string, changes: object = {}) => ({
   id,
@@ -37,22 +38,7 @@ const logging = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effec
 
 /** A server that answers every request with a list in its own way. */
 const serving = (answer: (response: ServerResponse) => void): Effect.Effect<string, never, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.async<ReturnType<typeof createServer>>((resume) => {
-      const server = createServer((_, response) => answer(response))
-      server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
-    }),
-    (server) =>
-      Effect.async<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  ).pipe(
-    Effect.map((server) => {
-      const address = server.address()
-      return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
-    })
-  )
+  Effect.map(listening(createServer((_, response) => answer(response))), ({ origin }) => origin)
 
 const asksOf = (received: ReadonlyArray<{ readonly path: string }>) =>
   received.filter(({ path }) => path === "/v1/models").length

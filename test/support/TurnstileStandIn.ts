@@ -1,5 +1,6 @@
 import { Effect, type Scope } from "effect"
 import { createServer } from "node:http"
+import { listening } from "./Listening.ts"
 
 /** What Turnstile's siteverify is asked. */
 export interface Asked {
@@ -55,21 +56,9 @@ export const turnstileStandIn: Effect.Effect<TurnstileStandIn, never, Scope.Scop
         .end(answer === null ? JSON.stringify(verdict(form)) : answer.body)
     })
   })
-  const port = yield* Effect.acquireRelease(
-    Effect.async<number>((resume) => {
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        resume(Effect.succeed(address !== null && typeof address === "object" ? address.port : 0))
-      })
-    }),
-    () =>
-      Effect.async<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  )
+  const { origin } = yield* listening(server)
   return {
-    url: new URL(`http://127.0.0.1:${port}/turnstile/v0/siteverify`),
+    url: new URL(`${origin}/turnstile/v0/siteverify`),
     asked: Effect.sync(() => [...asked]),
     answerWith: (answer) =>
       Effect.sync(() => {

@@ -1,15 +1,20 @@
 import { type ErrorRow, registeredPassword } from "../ErrorRow.ts"
 import { whileUsersVanish, withoutTable } from "../Scene.ts"
 
-const register = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
-  when,
-  listener: "web",
-  route: "POST /api/register",
-  call: () => ({ json }),
-  status: 400,
-  code,
-  ...(fields === undefined ? {} : { fields })
-})
+/** Bodies that a route for anybody refuses. */
+const refusedBy =
+  (route: ErrorRow["route"]) =>
+  (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
+    when,
+    listener: "web",
+    route,
+    call: () => ({ json }),
+    status: 400,
+    code,
+    ...(fields === undefined ? {} : { fields })
+  })
+
+const register = refusedBy("POST /api/register")
 
 const good = { email: "new@example.com", password: "correct horse battery" }
 
@@ -256,15 +261,7 @@ const deletionRows: ReadonlyArray<ErrorRow> = [
   }
 ]
 
-const forgot = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
-  when,
-  listener: "web",
-  route: "POST /api/auth/forgot-password",
-  call: () => ({ json }),
-  status: 400,
-  code,
-  ...(fields === undefined ? {} : { fields })
-})
+const forgot = refusedBy("POST /api/auth/forgot-password")
 
 const reset = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
   when,

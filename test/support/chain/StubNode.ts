@@ -1,6 +1,7 @@
 import { Effect, type Scope } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
+import { listening } from "../Listening.ts"
 
 /** What a node does with a request; it has been read. */
 export type NodeBehaviour = (
@@ -36,30 +37,18 @@ export const stubNode = (
   behave: NodeBehaviour,
   chainId = "0x2105"
 ): Effect.Effect<{ readonly url: string; readonly asked: Effect.Effect<ReadonlyArray<unknown>> }, never, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.async<{
-      readonly server: ReturnType<typeof createServer>
-      readonly url: string
-      readonly asked: Array<unknown>
-    }>((resume) => {
-      const asked: Array<unknown> = []
-      const server = createServer((request, response) => {
-        void readBody(request).then((body) => {
-          const call = { id: memberOf(body, "id"), method: memberOf(body, "method") }
-          asked.push(call.method)
-          if (call.method === "eth_chainId") result(chainId)(call, response)
-          else behave(call, response)
-        })
+  Effect.suspend(() => {
+    const asked: Array<unknown> = []
+    const server = createServer((request, response) => {
+      void readBody(request).then((body) => {
+        const call = { id: memberOf(body, "id"), method: memberOf(body, "method") }
+        asked.push(call.method)
+        if (call.method === "eth_chainId") result(chainId)(call, response)
+        else behave(call, response)
       })
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        const port = typeof address === "object" && address !== null ? address.port : 0
-        resume(Effect.succeed({ server, url: `http://127.0.0.1:${port}/v2/hunter2?key=hunter2`, asked }))
-      })
-    }),
-    ({ server }) =>
-      Effect.async<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  ).pipe(Effect.map(({ asked, url }) => ({ url, asked: Effect.sync(() => [...asked]) })))
+    })
+    return Effect.map(listening(server), ({ origin }) => ({
+      url: `${origin}/v2/hunter2?key=hunter2`,
+      asked: Effect.sync(() => [...asked])
+    }))
+  })

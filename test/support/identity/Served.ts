@@ -1,6 +1,7 @@
 import { Effect, type Scope } from "effect"
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
+import { listening } from "../Listening.ts"
 
 /** The origin of a server of one's own, until the scope ends. What it does is said once its origin is known. */
 export const served = (
@@ -8,18 +9,7 @@ export const served = (
 ): Effect.Effect<URL, never, Scope.Scope> =>
   Effect.gen(function* () {
     const server = createServer()
-    yield* Effect.acquireRelease(
-      Effect.async<void>((resume) => {
-        server.listen(0, "127.0.0.1", () => resume(Effect.void))
-      }),
-      () =>
-        Effect.async<void>((resume) => {
-          server.close(() => resume(Effect.void))
-          server.closeAllConnections()
-        })
-    )
-    const address = server.address()
-    const origin = new URL(`http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`)
+    const origin = yield* listening(server)
     server.on("request", yield* Effect.promise(async () => listenerAt(origin)))
     return origin
   })

@@ -5,6 +5,7 @@ import { Effect, type Scope } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { buffer } from "node:stream/consumers"
 import { call } from "./PaidCalls.ts"
+import { listening } from "../Listening.ts"
 
 /** An HTTP server whose every call is paid for, and nothing else. Answers its address. */
 export const paidServer = (payments: MachinePayments): Effect.Effect<string, never, Scope.Scope> => {
@@ -36,21 +37,8 @@ export const paidServer = (payments: MachinePayments): Effect.Effect<string, nev
       }
     }).pipe(Effect.catchAll(({ _tag }) => reply(response, 503, {}, { error: _tag })))
 
-  return Effect.acquireRelease(
-    Effect.async<{ readonly url: string; readonly server: ReturnType<typeof createServer> }>((resume) => {
-      const server = createServer((request, response) => {
-        void Effect.runPromise(answer(request, response))
-      })
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        const port = typeof address === "object" && address !== null ? address.port : 0
-        resume(Effect.succeed({ server, url: `http://127.0.0.1:${port}` }))
-      })
-    }),
-    ({ server }) =>
-      Effect.async<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  ).pipe(Effect.map(({ url }) => url))
+  const server = createServer((request, response) => {
+    void Effect.runPromise(answer(request, response))
+  })
+  return Effect.map(listening(server), ({ origin }) => origin)
 }

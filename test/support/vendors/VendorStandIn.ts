@@ -1,6 +1,7 @@
 import { Effect, type Scope } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { setTimeout as networkDelay } from "node:timers/promises"
+import { listening } from "../Listening.ts"
 
 /** A call of a tool that a vendor's model makes; without an id the vendor's own server gives one, if it does that. */
 export interface StandInCall {
@@ -220,20 +221,9 @@ export const vendorStandIn = <Chat>(vendor: Vendor<Chat>): Effect.Effect<VendorS
       request.on("end", () => handle(request, response, Buffer.concat(bytes).toString()))
     })
     server.on("connection", () => (connections += 1))
-    yield* Effect.acquireRelease(
-      Effect.async<void>((resume) => {
-        server.listen(0, "127.0.0.1", () => resume(Effect.void))
-      }),
-      () =>
-        Effect.async<void>((resume) => {
-          server.close(() => resume(Effect.void))
-          server.closeAllConnections()
-        })
-    )
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
+    const { origin } = yield* listening(server)
     return {
-      baseUrl: `http://127.0.0.1:${port}${vendor.version}`,
+      baseUrl: `${origin}${vendor.version}`,
       apiKey: vendor.apiKey,
       received,
       next: (...given) => behaviours.push(...given),
