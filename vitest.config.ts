@@ -27,6 +27,7 @@ export default defineConfig({
           ...shared,
           ...minutes(4),
           name: "programs",
+          setupFiles: [...shared.setupFiles, "test/e2e/showLastWords.ts"],
           include: ["test/e2e/**/*.test.ts"],
           // Behind everything else: each test of these is many processes, which need the cores for themselves.
           sequence: { groupOrder: 1 }

@@ -4,10 +4,10 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { beforeEach } from "vitest"
 import { eventually } from "../conformance/Eventually.ts"
 import { freePort } from "../support/FreePort.ts"
 import { temporaryDirectory } from "../support/Workplace.ts"
+import { showWhenTestsFail } from "./LastWords.ts"
 
 export const root = fileURLToPath(new URL("../..", import.meta.url))
 
@@ -59,26 +59,6 @@ export interface Berth {
   readonly ended: Effect.Effect<Ended>
   readonly ready: Effect.Effect<void, BerthDidNotStart>
 }
-
-/** What each program of this file has said so far, by a name for it. */
-const said: Array<readonly [name: string, logs: () => string]> = []
-
-/** Has the last words of a program shown beside each test that fails while it runs or afterwards. */
-export const showWhenTestsFail = (name: string, logs: () => string) => {
-  said.push([name, logs])
-}
-
-const lastWords = 80
-
-beforeEach(({ onTestFailed, task }) => {
-  onTestFailed(() => {
-    // Programs of tests that are over have no part in this one, but what ended a moment ago may.
-    for (const [name, logs] of said.slice(-4))
-      process.stderr.write(
-        `"${task.name}" failed; ${name} said last:\n${logs().split("\n").slice(-lastWords).join("\n")}\n`
-      )
-  })
-})
 
 export class BerthDidNotStart extends Data.TaggedError("BerthDidNotStart")<{
   readonly logs: string
