@@ -72,6 +72,17 @@ const wantedDown = (userId: UserId) =>
 /** What has ended by itself meanwhile need not be killed. */
 const kill = (pid: number) => Effect.ignoreLogged(Effect.try(() => process.kill(pid, "SIGKILL")))
 
+/** Kills a cell, and waits until it is dead, which takes the system a moment: whoever writes within it meets a cell that closes its door. */
+const killCell = (pid: number) =>
+  Effect.zipRight(
+    kill(pid),
+    eventually(
+      Effect.sync(() => isAlive(pid)),
+      (alive) => !alive,
+      { what: `the end of cell ${pid}`, limit: patience }
+    )
+  )
+
 /** Kills programs of the supervisor and waits until others are in their place, but not until those are ready. */
 const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
   Effect.gen(function* () {
@@ -177,7 +188,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       const left = upstream.left()
 
       const { end, told } = yield* beginChat(person, "Second", ["Half ", "an "])
-      yield* kill(pid)
+      yield* killCell(pid)
       expect(Exit.isSuccess(yield* end)).toBe(true)
       expect(told.map(({ event }) => event)).toEqual(["delta", "delta", "error"])
       expect(told.at(-1)?.data).toMatchObject({ code: "not_answered" })
@@ -196,7 +207,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       expect(reply).toBe("You said: Third")
       const next = yield* pidOf(person.userId)
       expect(next).not.toBe(pid)
-      yield* kill(next)
+      yield* killCell(next)
       expect((yield* person.chat("Fourth")).sessionId).toBe(sessionId)
       yield* expectInOrder(person, { answered: 3, failed: 1 })
       expect(yield* askedUpstream).toEqual(expect.arrayContaining(["First", "Second", "Third", "Fourth"]))
