@@ -131,6 +131,20 @@ describe("SiweMessages", () => {
     })
   )
 
+  // EIP-55 names these itself. One address in some thousand is such a one.
+  for (const address of [
+    "0x52908400098527886E0F7030069857D2E4169EE7",
+    "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
+    "0xde709f2102306220921060314715629080e2fb77",
+    "0x27b1fdb04752bbc536007a920d24acb045561c26"
+  ] as const)
+    it.effect(`read an address whose checksum is all of one case: ${address}`, () =>
+      Effect.gen(function* () {
+        const parsed = yield* Effect.flatten(parse(createSiweMessage({ ...usual, address })))
+        assert.strictEqual<string>(parsed.address, address)
+      })
+    )
+
   const mutations: Readonly<Record<string, string>> = {
     "a line more": `${good}\nResources are nice`,
     "a line break at the end": `${good}\n`,

@@ -1,7 +1,7 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { SiweMessage } from "@berth/domain/signin/SiweMessage"
 import { SiweMessageIsMalformed, SiweMessages } from "@berth/domain/signin/SiweMessages"
-import { ParsedMessage } from "@signinwithethereum/siwe-parser"
+import { isEIP55Address, ParsedMessage } from "@signinwithethereum/siwe-parser"
 import { DateTime, Either, Layer, Option } from "effect"
 
 /** A time that is not there is fine; one that is there and names no moment is not. */
@@ -9,8 +9,9 @@ const optionalTime = (text: string | undefined): Option.Option<Option.Option<Dat
   text === undefined ? Option.some(Option.none()) : Option.map(DateTime.make(text), Option.some)
 
 const toMessage = (parsed: ParsedMessage): Option.Option<SiweMessage> => {
-  // The parser only warns of an address without its checksum.
-  if (parsed.warnings.length > 0) return Option.none()
+  // The parser only warns of an address without its checksum, and of the one in some thousand whose checksum is all of
+  // one case too.
+  if (!isEIP55Address(parsed.address)) return Option.none()
   return Option.all({
     issuedAt: DateTime.make(parsed.issuedAt),
     expiresAt: optionalTime(parsed.expirationTime),
