@@ -40,8 +40,7 @@ const givingUpAgain = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 second
 const pendingLimits = { session: 16, user: 64 }
 /** Conversations of one user. */
 const maximumSessions = 10_000
-/** Messages of a session that are shown at a time. */
-export /** What a message through either route costs. */
+/** What a message through either route costs. */
 const messageUnits = 1
 
 /**
