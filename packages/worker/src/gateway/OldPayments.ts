@@ -1,14 +1,14 @@
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
-import { Duration, Effect, Layer } from "effect"
-import { again } from "../jobs/Again.ts"
-
-const every = Duration.hours(1)
+import { Effect } from "effect"
+import { hourly } from "../jobs/Hourly.ts"
 
 /** A payment whose time is over is in the books of the chain, and its challenge has long expired. */
-export const sweep = Effect.gen(function* () {
-  const redemptions = yield* PaymentRedemptions
-  const removed = yield* redemptions.prune
-  if (removed > 0) yield* Effect.logInfo("Old payments were forgotten").pipe(Effect.annotateLogs({ payments: removed }))
-}).pipe(Effect.withSpan("OldPayments.sweep"))
-
-export const layer = Layer.scopedDiscard(again("forget old payments", every, sweep))
+export const layer = hourly(
+  {
+    span: "OldPayments.sweep",
+    task: "forget old payments",
+    done: "Old payments were forgotten",
+    kind: "payments"
+  },
+  Effect.flatMap(PaymentRedemptions, ({ prune }) => prune)
+)

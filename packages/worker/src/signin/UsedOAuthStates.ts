@@ -1,15 +1,14 @@
 import { OAuthStateRepository } from "@berth/domain/signin/OAuthStateRepository"
-import { DateTime, Duration, Effect, Layer } from "effect"
-import { again } from "../jobs/Again.ts"
-
-const every = Duration.hours(1)
+import { DateTime, Effect } from "effect"
+import { hourly } from "../jobs/Hourly.ts"
 
 /** A state whose ticket is too old to be taken again need not be remembered. */
-export const sweep = Effect.gen(function* () {
-  const states = yield* OAuthStateRepository
-  const removed = yield* states.removeExpired(yield* DateTime.now)
-  if (removed > 0)
-    yield* Effect.logInfo("Used OAuth states were forgotten").pipe(Effect.annotateLogs({ states: removed }))
-}).pipe(Effect.withSpan("UsedOAuthStates.sweep"))
-
-export const layer = Layer.scopedDiscard(again("forget used OAuth states", every, sweep))
+export const layer = hourly(
+  {
+    span: "UsedOAuthStates.sweep",
+    task: "forget used OAuth states",
+    done: "Used OAuth states were forgotten",
+    kind: "states"
+  },
+  Effect.flatMap(Effect.all([OAuthStateRepository, DateTime.now]), ([repository, now]) => repository.removeExpired(now))
+)

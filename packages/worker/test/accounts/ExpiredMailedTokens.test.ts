@@ -1,10 +1,10 @@
 import { MailedTokenRepository } from "@berth/domain/accounts/MailedTokenRepository"
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, Layer, Ref } from "effect"
-import { sweep } from "../../src/accounts/ExpiredMailedTokens.ts"
+import { DateTime, Effect, Layer, Ref, TestClock } from "effect"
+import * as ExpiredMailedTokens from "../../src/accounts/ExpiredMailedTokens.ts"
 
 describe("expired links", () => {
-  it.effect("are forgotten as of now", () =>
+  it.scoped("are forgotten as of now", () =>
     Effect.gen(function* () {
       const asked = yield* Ref.make<ReadonlyArray<DateTime.Utc>>([])
       const tokens = Layer.mock(MailedTokenRepository, {
@@ -14,7 +14,8 @@ describe("expired links", () => {
             3
           )
       })
-      yield* Effect.provide(sweep, tokens)
+      yield* Layer.build(Layer.provide(ExpiredMailedTokens.layer, tokens))
+      yield* TestClock.adjust("0 seconds")
       assert.deepStrictEqual(yield* asked, [yield* DateTime.now])
     })
   )
