@@ -29,8 +29,7 @@ const shop: Readonly<Record<string, string>> = {
   unknown_plan: "There is no such plan.",
   unknown_price: "There is no such credit pack.",
   not_configured: "Payment is not set up here.",
-  canceled: "The checkout was canceled; nothing was charged.",
-  cancelled: "The checkout was canceled; nothing was charged."
+  canceled: "The checkout was canceled; nothing was charged."
 }
 
 const sentence = (known: Readonly<Record<string, string>>, general: string) => (code: string | null) => {

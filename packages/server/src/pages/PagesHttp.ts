@@ -8,7 +8,7 @@ import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/
 import { Array, Effect, Layer, Option } from "effect"
 import { plainRoute } from "../http/RouteTable.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { RequestSession } from "../sessions/SessionAuthHttp.ts"
+import { RequestSession } from "../sessions/RequestSession.ts"
 import { callbackPath } from "../signin/CallbackUrl.ts"
 import * as AssetsHttp from "./AssetsHttp.ts"
 import { dashboardPage } from "./DashboardPage.ts"
