@@ -1,10 +1,7 @@
 import { retryAfterSeconds } from "@berth/api/limits/RateLimits"
 import {
-  BodyIsMalformedBody,
-  BodyIsTooLargeBody,
   InternalFailure,
   InternalFailureBody,
-  MediaTypeIsUnsupportedBody,
   ServiceIsUnavailable,
   ServiceIsUnavailableBody
 } from "@berth/api/http/TransportErrors"
@@ -17,18 +14,7 @@ import { HttpServerRespondable, type HttpServerRequest, type HttpServerResponse 
 import { Cause, Effect, Option } from "effect"
 import { SessionCookie } from "../sessions/SessionCookie.ts"
 import { errorResponse } from "./ErrorResponse.ts"
-import { type BodyRefusal, isBodyRefusal } from "./RequestBody.ts"
-
-export const bodyRefusal = (refusal: BodyRefusal) => {
-  switch (refusal._tag) {
-    case "BodyIsTooLarge":
-      return errorResponse(BodyIsTooLargeBody, refusal, { connection: "close" })
-    case "MediaTypeIsUnsupported":
-      return errorResponse(MediaTypeIsUnsupportedBody, refusal)
-    case "BodyIsMalformed":
-      return errorResponse(BodyIsMalformedBody, refusal)
-  }
-}
+import { bodyRefusal, isBodyRefusal } from "./RequestBody.ts"
 
 const unavailable = ({ retryAfter }: Unavailable) =>
   errorResponse(ServiceIsUnavailableBody, new ServiceIsUnavailable(), {

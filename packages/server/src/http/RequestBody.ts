@@ -1,7 +1,15 @@
-import { BodyIsMalformed, BodyIsTooLarge, MediaTypeIsUnsupported } from "@berth/api/http/TransportErrors"
+import {
+  BodyIsMalformed,
+  BodyIsMalformedBody,
+  BodyIsTooLarge,
+  BodyIsTooLargeBody,
+  MediaTypeIsUnsupported,
+  MediaTypeIsUnsupportedBody
+} from "@berth/api/http/TransportErrors"
 import { Headers, HttpServerError, type HttpServerRequest, UrlParams } from "@effect/platform"
 import { Effect, Either, Option } from "effect"
 import { Readable } from "node:stream"
+import { errorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
 /** One MiB, as every JSON body may have. */
@@ -11,6 +19,18 @@ export type BodyRefusal = BodyIsTooLarge | BodyIsMalformed | MediaTypeIsUnsuppor
 
 export const isBodyRefusal = (value: unknown): value is BodyRefusal =>
   value instanceof BodyIsTooLarge || value instanceof BodyIsMalformed || value instanceof MediaTypeIsUnsupported
+
+/** What is answered to a body that is refused. */
+export const bodyRefusal = (refusal: BodyRefusal) => {
+  switch (refusal._tag) {
+    case "BodyIsTooLarge":
+      return errorResponse(BodyIsTooLargeBody, refusal, { connection: "close" })
+    case "MediaTypeIsUnsupported":
+      return errorResponse(MediaTypeIsUnsupportedBody, refusal)
+    case "BodyIsMalformed":
+      return errorResponse(BodyIsMalformedBody, refusal)
+  }
+}
 
 const methodsWithBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 
