@@ -22,6 +22,7 @@ import { routesOf } from "./http/RouteTable.ts"
 import { withHiddenHeaders } from "./http/SpanSecrets.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
 import * as JobsHttp from "./jobs/JobsHttp.ts"
+import { RequestSession } from "./sessions/RequestSession.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
 
 const groups = Layer.mergeAll(
@@ -76,7 +77,7 @@ export const layer = (options: Listener.ListenerOptions) =>
   ).pipe(
     withHiddenHeaders,
     options.sendsSpans === false ? withPlainSpans : identity,
-    Layer.provide(Idempotency.Default),
+    Layer.provide(Layer.provide(Idempotency.Default, RequestSession.Default)),
     Layer.provide(SessionCookie.layer),
     Layer.provide(Listener.layer(options))
   )

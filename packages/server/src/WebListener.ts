@@ -32,6 +32,7 @@ import { presentation } from "./pages/PagePresentation.ts"
 import * as PagesHttp from "./pages/PagesHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
+import { RequestSession } from "./sessions/RequestSession.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
 import * as SessionCookie from "./sessions/SessionCookie.ts"
 import * as SessionsHttp from "./sessions/SessionsHttp.ts"
@@ -86,7 +87,6 @@ const routes = Layer.mergeAll(
   Documentation.layer(WebApi),
   HealthHttp.layer
 ).pipe(
-  Layer.provide(SessionAuthHttp.RequestSession.Default),
   Layer.provide(
     requestRules(table, {
       sameOrigin: true,
@@ -110,7 +110,7 @@ export const layer = (options: Listener.ListenerOptions) =>
     options.sendsSpans === false ? withPlainSpans : identity,
     // Closes its sockets while the listener still has their connections.
     Layer.provide(AgentSockets.layer(options)),
-    Layer.provide(Idempotency.Default),
+    Layer.provide(Layer.provideMerge(Idempotency.Default, RequestSession.Default)),
     Layer.provide(SessionCookie.layer),
     Layer.provide(Listener.layer({ ...options, prepare: hideTokens }))
   )

@@ -5,7 +5,7 @@ import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { tellRetryAfter } from "../limits/RateLimitsHttp.ts"
-import { RequestSession } from "../sessions/SessionAuthHttp.ts"
+import { RequestSession } from "../sessions/RequestSession.ts"
 
 const asked = { message: "If there is an account with this e-mail address, a link for a new password is on its way." }
 const changed = { message: "Your password is changed. Sign in with the new one." }

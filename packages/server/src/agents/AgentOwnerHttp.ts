@@ -3,7 +3,7 @@ import { AgentId } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
 import { HttpRouter } from "@effect/platform"
 import { Effect, Layer } from "effect"
-import { RequestSession } from "../sessions/SessionAuthHttp.ts"
+import { RequestSession } from "../sessions/RequestSession.ts"
 
 /** Proves that the agent in the path is the caller's. */
 export const layer = Layer.effect(

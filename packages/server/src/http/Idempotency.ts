@@ -10,13 +10,10 @@ import {
 import { type ClaimId, type IdempotencyKey, IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
 import { ClaimIsLost, RequestClaim } from "@berth/domain/limits/OncePerKey"
 import { Tokens } from "@berth/domain/secrets/Tokens"
-import { Sessions } from "@berth/domain/sessions/Sessions"
-import { SocialSessions } from "@berth/domain/signin/SocialSessions"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Duration, Effect, Option, Redacted, Schedule } from "effect"
-import { SessionCookie } from "../sessions/SessionCookie.ts"
+import { RequestSession } from "../sessions/RequestSession.ts"
 import { errorResponse } from "./ErrorResponse.ts"
-import { tokenOf } from "./InternalAuthHttp.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
 /** Routes that create or charge, and so honour `Idempotency-Key`. */
@@ -34,20 +31,8 @@ const renewal = Duration.seconds(5)
 export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempotency", {
   effect: Effect.gen(function* () {
     const keys = yield* IdempotencyKeys
-    const sessions = yield* Sessions
-    const social = yield* SocialSessions
+    const session = yield* RequestSession
     const tokens = yield* Tokens
-    const cookie = yield* SessionCookie
-
-    /** By the cookie, or by the token of a session without one, as the endpoint itself knows him. */
-    const principalOf = (request: HttpServerRequest.HttpServerRequest) =>
-      Effect.gen(function* () {
-        const byCookie = yield* Effect.transposeMapOption(cookie.read(request), sessions.authenticate)
-        const found = Option.flatten(byCookie)
-        if (Option.isSome(found)) return Option.some(found.value.user.id)
-        const byToken = yield* Effect.transposeMapOption(tokenOf(request), social.authenticate)
-        return Option.map(Option.flatten(byToken), ({ user }) => user.id)
-      })
 
     /** Once the answer is there nothing takes it back: one that cannot be kept is made again from what its effect left behind. */
     const keep = (key: IdempotencyKey, claim: ClaimId, response: HttpServerResponse.HttpServerResponse) =>
@@ -140,14 +125,15 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
       app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
       Effect.gen(function* () {
-        const principal = yield* principalOf(request)
+        // As the endpoint itself knows him.
+        const principal = yield* session.of(request)
         // Nobody is signed in: the endpoint says so.
         if (Option.isNone(principal)) return yield* app
         if (key === "" || key.length > maximumIdempotencyKeyLength)
           return errorResponse(IdempotencyKeyIsInvalidBody, new IdempotencyKeyIsInvalid())
         const body = yield* Effect.orDie(request.text)
         const requestHash = tokens.hash(Redacted.make(body))
-        return yield* claimOrReplay({ principal: principal.value, route: name, key }, requestHash, app)
+        return yield* claimOrReplay({ principal: principal.value.user.id, route: name, key }, requestHash, app)
       })
 
     return { apply }

@@ -3,7 +3,7 @@ import { LifecycleNotSignedIn } from "@berth/api/instances/LifecycleErrorBodies"
 import { InstanceIsNotYours } from "@berth/domain/instances/InstanceErrors"
 import { HttpRouter } from "@effect/platform"
 import { Effect, Layer } from "effect"
-import { RequestSession } from "../sessions/SessionAuthHttp.ts"
+import { RequestSession } from "../sessions/RequestSession.ts"
 
 /** Proves that the instance in the path is the caller's. */
 export const layer = Layer.effect(

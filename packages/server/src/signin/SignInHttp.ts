@@ -11,7 +11,7 @@ import { currentClientAddress } from "../http/ClientAddress.ts"
 import { tokenOf } from "../http/InternalAuthHttp.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { tellRetryAfter } from "../limits/RateLimitsHttp.ts"
-import { RequestSession } from "../sessions/SessionAuthHttp.ts"
+import { RequestSession } from "../sessions/RequestSession.ts"
 import { SessionCookie } from "../sessions/SessionCookie.ts"
 import { callbackPath } from "./CallbackUrl.ts"
 

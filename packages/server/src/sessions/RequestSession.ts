@@ -1,0 +1,40 @@
+import type { UserId } from "@berth/domain/accounts/User"
+import { Caller } from "@berth/domain/sessions/Caller"
+import { NotSignedIn } from "@berth/domain/sessions/SessionErrors"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import { SocialSessions } from "@berth/domain/signin/SocialSessions"
+import { HttpServerRequest } from "@effect/platform"
+import { Effect, Option } from "effect"
+import { tokenOf } from "../http/InternalAuthHttp.ts"
+import { SessionCookie } from "./SessionCookie.ts"
+
+const identify = (user: UserId) => Effect.flatMap(Caller, (caller) => caller.identify(user))
+
+/** Who makes a request, by its session cookie, or by the bearer token of a session without one. */
+export class RequestSession extends Effect.Service<RequestSession>()("@berth/RequestSession", {
+  effect: Effect.gen(function* () {
+    const sessions = yield* Sessions
+    const social = yield* SocialSessions
+    const cookie = yield* SessionCookie
+
+    const of = (request: HttpServerRequest.HttpServerRequest) =>
+      Effect.gen(function* () {
+        const byCookie = Option.flatten(yield* Effect.transposeMapOption(cookie.read(request), sessions.authenticate))
+        if (Option.isSome(byCookie)) return byCookie
+        return Option.flatten(yield* Effect.transposeMapOption(tokenOf(request), social.authenticate))
+      })
+
+    /** The same of the current request, which is his from now on. */
+    const find = Effect.flatMap(HttpServerRequest.HttpServerRequest, of).pipe(
+      Effect.tap(Option.match({ onNone: () => Effect.void, onSome: ({ user }) => identify(user.id) }))
+    )
+    const require = Effect.flatMap(
+      find,
+      Option.match({
+        onNone: () => Effect.fail(new NotSignedIn()),
+        onSome: ({ session, user }) => Effect.succeed({ user, sessionId: session.id })
+      })
+    )
+    return { of, find, require }
+  })
+}) {}
