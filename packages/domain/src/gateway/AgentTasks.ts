@@ -1,0 +1,20 @@
+import { Context } from "effect"
+import type { Option } from "effect"
+import type { User } from "../accounts/User.ts"
+import type { AgentId } from "../agents/Agent.ts"
+import type { ChatMessage } from "../ai/ModelChat.ts"
+import type { PluginRun } from "./PluginRun.ts"
+
+export interface AgentTask {
+  /** Whose agent does it; none where nobody is signed in. */
+  readonly caller: Option.Option<User>
+  readonly messages: ReadonlyArray<ChatMessage>
+  /** One of the caller's; absent: his oldest that is up. */
+  readonly agentId?: AgentId | undefined
+}
+
+/** Tasks of several steps, done by the caller's agent with its skills, or by the platform's own orchestrator for whoever has none. */
+export class AgentTasks extends Context.Tag("@berth/AgentTasks")<
+  AgentTasks,
+  { readonly run: (task: AgentTask) => PluginRun }
+>() {}

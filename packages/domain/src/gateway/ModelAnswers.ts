@@ -1,0 +1,15 @@
+import { Context, type Stream } from "effect"
+import type { ChatEvent, ChatRequest } from "../ai/ChatRequest.ts"
+import type { PluginFailed, PluginInputIsInvalid } from "./PluginRun.ts"
+
+/**
+ * Answers of models, wherever the AI layer runs. Two Layers: in the backend's own process it is the AI layer itself, elsewhere a
+ * client of the backend API; callers cannot tell which.
+ */
+export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
+  ModelAnswers,
+  {
+    /** Events as they come, the last one `done`. A reader that leaves ends the model's call. */
+    readonly answer: (request: ChatRequest) => Stream.Stream<ChatEvent, PluginFailed | PluginInputIsInvalid>
+  }
+>() {}

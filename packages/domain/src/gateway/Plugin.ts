@@ -1,0 +1,23 @@
+import { Schema } from "effect"
+
+/** What the gateway can be asked to do. */
+export const PluginId = Schema.Literal("agent", "generate-text", "tts", "stt").annotations({
+  identifier: "PluginId",
+  description: "agent (multi-step tasks), generate-text, tts (text to speech) or stt (speech to text)"
+})
+export type PluginId = typeof PluginId.Type
+
+export interface Plugin {
+  readonly name: string
+  /** Whether its answer can come piece by piece. */
+  readonly streams: boolean
+}
+
+export const plugins: Readonly<Record<PluginId, Plugin>> = {
+  agent: { name: "agent orchestrator for multi-step tasks", streams: true },
+  "generate-text": { name: "LLM text generation", streams: true },
+  tts: { name: "text-to-speech", streams: false },
+  stt: { name: "speech-to-text", streams: false }
+}
+
+export const isPluginId = Schema.is(PluginId)
