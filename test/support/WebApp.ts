@@ -11,8 +11,14 @@ import { defaultLimits } from "@berth/domain/limits/Limit"
 import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
 import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import { Sessions } from "@berth/domain/sessions/Sessions"
+import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
+import { PaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
+import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { PluginPrices } from "@berth/domain/gateway/PluginPrices"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import * as ModelAnswersClient from "@berth/infra/backend/ModelAnswersClient"
 import * as NoBotDetection from "@berth/infra/bots/NoBotDetection"
 import * as Chain from "@berth/infra/composition/Chain"
 import * as Identity from "@berth/infra/composition/Identity"
@@ -50,6 +56,9 @@ import { migratedDatabase } from "./MigratedDatabase.ts"
 import { pageAssets, skillCatalogue, storedUser } from "./Samples.ts"
 import * as ScriptedAgentManager from "./ScriptedAgentManager.ts"
 import * as ScriptedJobQueue from "./ScriptedJobQueue.ts"
+import * as InMemoryNetwork from "./payments/InMemoryNetwork.ts"
+import { digests, recipient } from "./payments/PaidCalls.ts"
+import * as ScriptedPlugins from "./ScriptedPlugins.ts"
 import * as ScriptedModels from "./ScriptedModels.ts"
 
 export interface WebAppOptions {
@@ -59,6 +68,8 @@ export interface WebAppOptions {
   readonly limits?: Partial<Record<LimitName, Limit>>
   /** Whether the web listener calls the agent manager in its process, or over HTTP at the backend listener. */
   readonly managerIs?: "in process" | "remote"
+  /** The same of the AI layer. */
+  readonly modelsAre?: "in process" | "remote"
   readonly aiLayerIsPrivate?: boolean
   /** Password hashes that may wait; by default as many as usual. */
   readonly maxWaitingHashes?: number
@@ -106,10 +117,15 @@ export class WebApp extends Context.Tag("@berth/test/WebApp")<
     readonly setDatabaseUp: (up: boolean) => Effect.Effect<void>
     /** What the password hasher was asked for so far, in order. */
     readonly hashing: Effect.Effect<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>
+    /** The chain on which machines pay. */
+    readonly network: InMemoryNetwork.InMemoryNetwork
     /** Everything logged so far, a JSON text each. */
     readonly logged: Effect.Effect<ReadonlyArray<string>>
   }
 >() {}
+
+/** What a call of each plugin costs in every such service. */
+export const prices = { agent: 0.05, "generate-text": 0.01, tts: 0.03, stt: 0.02 }
 
 /** The administrator's address in every such service. */
 export const adminEmail = "admin@example.com"
@@ -174,6 +190,7 @@ const make = (options: WebAppOptions) =>
     const appUrl = new URL(options.appUrl ?? `http://localhost:${webPort}`)
     const internalKey = Redacted.make(randomBytes(32).toString("base64url"))
     const hashed = yield* Ref.make<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>([])
+    const network = yield* InMemoryNetwork.make
     const databaseUp = yield* Ref.make(true)
     const lines: Array<string> = []
     const logger = Logger.replace(
@@ -240,11 +257,29 @@ const make = (options: WebAppOptions) =>
       Layer.succeed(AiLayerIsPrivate, options.aiLayerIsPrivate ?? false),
       Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
     )
+    const payments = Layer.mergeAll(
+      Layer.succeed(PaymentChain, network.chain),
+      Layer.succeed(PaymentDigests, digests),
+      Layer.succeed(PaymentSettings, {
+        realm: appUrl.host,
+        chainId: network.chainId,
+        currency: WalletAddress.make(network.token),
+        recipient
+      }),
+      Layer.succeed(PluginPrices, prices)
+    )
     const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drain ?? Duration.seconds(1) })
     const remoteManager = AgentManagerClient.layer({ backendUrl, internalApiKey: internalKey }).pipe(
       Layer.provide(FetchHttpClient.layer)
     )
-    const web = WebListener.layer(listening(webPort)).pipe(Layer.provide(UseCases.web), Layer.provide(rules))
+    const remoteAnswers = ModelAnswersClient.layer({ backendUrl, internalApiKey: internalKey }).pipe(
+      Layer.provide(FetchHttpClient.layer)
+    )
+    const web = WebListener.layer(listening(webPort)).pipe(
+      Layer.provide(UseCases.web),
+      Layer.provide(Layer.mergeAll(rules, payments)),
+      Layer.provide(options.modelsAre === "remote" ? remoteAnswers : UseCases.localAnswers)
+    )
     const backend = BackendListener.layer(listening(backendPort)).pipe(
       Layer.provide(privately),
       Layer.provide(UseCases.backend),
@@ -258,12 +293,15 @@ const make = (options: WebAppOptions) =>
       backend: (call) => send(backendUrl, fill(call)),
       setDatabaseUp: (up) => Ref.set(databaseUp, up),
       hashing: hashed,
+      network,
       logged: Effect.sync(() => [...lines])
     })
     return app.pipe(
       Layer.provideMerge(options.managerIs === "remote" ? Layer.provide(web, remoteManager) : web),
       Layer.provideMerge(backend),
-      Layer.provideMerge(Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedJobQueue.layer)),
+      Layer.provideMerge(
+        Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedPlugins.layer, ScriptedJobQueue.layer)
+      ),
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
       Layer.provideMerge(UseCases.shared),
       Layer.provideMerge(around),

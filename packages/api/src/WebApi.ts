@@ -7,6 +7,7 @@ import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
+import { GatewayApi } from "./gateway/GatewayApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
@@ -35,6 +36,7 @@ export class WebApi extends HttpApi.make("web")
   .add(InstancesApi)
   .add(InteractionApi)
   .add(DeprecatedApi)
+  .add(GatewayApi)
   .annotateContext(
     OpenApi.annotations({
       title: "Berth",

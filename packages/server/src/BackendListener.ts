@@ -8,6 +8,7 @@ import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
 import * as CellMemoryHttp from "./cell/CellMemoryHttp.ts"
 import * as CellModelHttp from "./cell/CellModelHttp.ts"
+import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
 import * as CallerHttp from "./http/CallerHttp.ts"
@@ -31,7 +32,8 @@ const groups = Layer.mergeAll(
   AgentManagerHttp.layer,
   CellModelHttp.layer,
   CellMemoryHttp.layer,
-  JobsHttp.layer
+  JobsHttp.layer,
+  ModelAnswersHttp.layer
 )
 
 const middlewares = Layer.mergeAll(InternalAuthHttp.layer, CellAuthHttp.layer, AiAccessHttp.layer)

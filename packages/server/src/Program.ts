@@ -1,15 +1,18 @@
 import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { PluginPrices } from "@berth/domain/gateway/PluginPrices"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
 import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import * as ModelAnswersClient from "@berth/infra/backend/ModelAnswersClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as AccountRules from "@berth/infra/composition/AccountRules"
 import * as Bots from "@berth/infra/composition/Bots"
 import * as Chain from "@berth/infra/composition/Chain"
 import * as Identity from "@berth/infra/composition/Identity"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
+import * as Payments from "@berth/infra/composition/Payments"
 import * as Queues from "@berth/infra/composition/Queues"
 import * as Storage from "@berth/infra/composition/Storage"
 import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
@@ -37,6 +40,7 @@ import { Readiness } from "./http/HealthHttp.ts"
 import { InternalKey } from "./http/InternalAuthHttp.ts"
 import { MetricsText } from "./http/MetricsHttp.ts"
 import { WebSettings } from "./http/WebSettings.ts"
+import * as PluginsToCome from "./gateway/PluginsToCome.ts"
 import * as PageAssets from "./pages/PageAssets.ts"
 import { PageSettings } from "./pages/PageSettings.ts"
 import * as UseCases from "./UseCases.ts"
@@ -73,6 +77,8 @@ const webPorts = (settings: Settings) =>
     accessTokens(settings),
     Chain.fromSettings(settings),
     Identity.fromSettings(settings),
+    Payments.fromSettings(settings),
+    Layer.succeed(PluginPrices, settings.prices),
     Layer.succeed(AgentModels, settings.agentModels),
     AccountRules.fromSettings(settings),
     Bots.fromSettings(settings),
@@ -179,6 +185,7 @@ export const program = (settings: Settings) =>
       const webListener = WebListener.layer({ host, port, drain, sendsSpans }).pipe(
         Layer.provide(UseCases.web),
         Layer.provide(webPorts(settings)),
+        Layer.provide(PluginsToCome.layer),
         Layer.provide(pages(settings))
       )
       const backendListener = BackendListener.layer({ host: backendHost, port: backendPort, drain, sendsSpans }).pipe(
@@ -191,6 +198,9 @@ export const program = (settings: Settings) =>
       const remoteManager = AgentManagerClient.layer({ backendUrl: backendUrl.origin, internalApiKey }).pipe(
         Layer.provide(FetchHttpClient.layer)
       )
+      const remoteAnswers = ModelAnswersClient.layer({ backendUrl: backendUrl.origin, internalApiKey }).pipe(
+        Layer.provide(FetchHttpClient.layer)
+      )
       const announced = (name: string, address: string) =>
         Layer.effectDiscard(Effect.logInfo(`The ${name} listens on ${address}`))
       const webUp = Layer.provideMerge(announced("web API", `http://${hostInUrl(host)}:${port}`), webListener)
@@ -200,8 +210,13 @@ export const program = (settings: Settings) =>
       )
       const listeners = {
         // The web listener closes first: what it has in flight still needs the backend.
-        all: webUp.pipe(Layer.provide(backendUp), Layer.provide(cells(settings)), Layer.provide(ai)),
-        web: webUp.pipe(Layer.provide(remoteManager)),
+        all: webUp.pipe(
+          Layer.provide(UseCases.localAnswers),
+          Layer.provide(backendUp),
+          Layer.provide(cells(settings)),
+          Layer.provide(ai)
+        ),
+        web: webUp.pipe(Layer.provide(Layer.merge(remoteManager, remoteAnswers))),
         backend: backendUp.pipe(Layer.provide(cells(settings)), Layer.provide(ai))
       }
       return listeners[settings.role].pipe(

@@ -19,6 +19,11 @@ import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
+import { CardCalls } from "@berth/domain/gateway/CardCalls"
+import * as LocalModelAnswers from "@berth/domain/gateway/LocalModelAnswers"
+import { MachineCalls } from "@berth/domain/gateway/MachineCalls"
+import { MachinePayments } from "@berth/domain/gateway/payments/MachinePayments"
+import { Plugins } from "@berth/domain/gateway/Plugins"
 import { Instances } from "@berth/domain/instances/Instances"
 import { DepartedOwners } from "@berth/domain/instances/DepartedOwners"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
@@ -77,6 +82,12 @@ const accounts = Accounts.Default.pipe(
   Layer.provide(Post.Default)
 )
 
+/** What the gateway does for whoever pays. */
+const gateway = Layer.merge(CardCalls.Default, MachineCalls.Default).pipe(
+  Layer.provideMerge(Plugins.Default),
+  Layer.provide(MachinePayments.Default)
+)
+
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
   Layer.provide(AccountDeletion.Default, AccountRemoval.Default),
@@ -85,7 +96,8 @@ export const web = Layer.mergeAll(
   CredentialVault.Default,
   BearerSessions.Default,
   AgentHealth.Default,
-  GatewayAccess.Default
+  GatewayAccess.Default,
+  gateway
 ).pipe(
   Layer.provideMerge(Layer.merge(wallets, TokenGate.Default)),
   Layer.provideMerge(Layer.merge(accounts, LinkedIdentities.Default)),
@@ -96,8 +108,17 @@ export const web = Layer.mergeAll(
   Layer.provideMerge(Instances.Default)
 )
 
+/** What the gateway needs of models, by the AI layer in this process. */
+export const localAnswers = Layer.provide(LocalModelAnswers.layer, AiLayer.Default)
+
 /** Behind the private listener. */
-export const backend = Layer.mergeAll(AiLayer.Default, AgentRoster.Default, CellTokens.Default, DeadLetters.Default)
+export const backend = Layer.mergeAll(
+  AiLayer.Default,
+  AgentRoster.Default,
+  CellTokens.Default,
+  DeadLetters.Default,
+  localAnswers
+)
 
 /** Owners' own keys for the AI layer. */
 export const ownerKeys = Layer.provide(OwnerKeysFromVault.layer, CredentialVault.Default)

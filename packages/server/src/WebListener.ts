@@ -1,3 +1,4 @@
+import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { WebApi } from "@berth/api/WebApi"
 import { HttpLayerRouter } from "@effect/platform"
 import { identity, Layer } from "effect"
@@ -10,6 +11,8 @@ import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
+import * as GatewayHttp from "./gateway/GatewayHttp.ts"
+import { gatewayBodyLimit } from "./gateway/ReadCall.ts"
 import * as GatingHttp from "./gating/GatingHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
@@ -57,7 +60,8 @@ const groups = Layer.mergeAll(
   AgentRecordsHttp.layer,
   InstancesHttp.layer,
   InteractionHttp.layer,
-  DeprecatedHttp.layer
+  DeprecatedHttp.layer,
+  GatewayHttp.layer
 )
 
 const middlewares = Layer.mergeAll(
@@ -90,7 +94,7 @@ const routes = Layer.mergeAll(
   Layer.provide(
     requestRules(table, {
       sameOrigin: true,
-      bodyLimit: () => defaultBodyLimit,
+      bodyLimit: (path) => (path.startsWith(gatewayPath) ? gatewayBodyLimit : defaultBodyLimit),
       caller: CallerHttp.client,
       presentation
     })

@@ -12,7 +12,8 @@ export type CellStreamProblem = Data.TaggedEnum<{
 export const CellStreamProblem = Data.taggedEnum<CellStreamProblem>()
 
 type Event =
-  { readonly type: "delta" | "done" | "tool-call" | "compacted" } | { readonly type: "error"; readonly message: string }
+  | { readonly type: "delta" | "done" | "tool-call" | "compacted" | "opened" | "failed" | "invalid" }
+  | { readonly type: "error"; readonly message: string }
 
 /** A parser of server-sent events; what it feeds back is why it cannot go on. */
 export type MakeParser = (onEvent: (event: { readonly _tag: string; readonly data?: string }) => void) => {

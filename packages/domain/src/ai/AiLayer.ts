@@ -190,6 +190,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
     const planFor = (reach: Reach, request: ChatRequest, first: Model) =>
       Effect.gen(function* () {
         const isOwn = routesOf(first, reach.own).length > 0
+        if (!isOwn && request.ownKeysOnly === true) return { plan: [], providers }
         const plan = planCalls({
           models: isOwn ? reach.models : reach.listed,
           configured: isOwn ? reach.own : configuredNames,

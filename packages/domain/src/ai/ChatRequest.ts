@@ -14,6 +14,8 @@ export interface ChatRequest {
   readonly options?: ChatOptions | undefined
   /** What to do about an id that names no model: let the best general model answer (the default), or refuse. */
   readonly unknownModel?: "fall-back" | "refuse" | undefined
+  /** Whether only the caller's own keys may answer; with none of them for the model, no model is available. */
+  readonly ownKeysOnly?: boolean | undefined
   /** On whose behalf: with his own keys where he has some, and for the record of usage. Null where nobody is known. */
   readonly caller: { readonly userId: UserId | null; readonly agentId: AgentId | null }
 }

@@ -1,5 +1,5 @@
-import { Context, type Stream } from "effect"
-import type { ChatEvent, ChatRequest } from "../ai/ChatRequest.ts"
+import { Context, type Effect, type Stream } from "effect"
+import type { ChatEvent, ChatOpening, ChatRequest } from "../ai/ChatRequest.ts"
 import type { PluginFailed, PluginInputIsInvalid } from "./PluginRun.ts"
 
 /**
@@ -9,7 +9,13 @@ import type { PluginFailed, PluginInputIsInvalid } from "./PluginRun.ts"
 export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
   ModelAnswers,
   {
-    /** Events as they come, the last one `done`. A reader that leaves ends the model's call. */
-    readonly answer: (request: ChatRequest) => Stream.Stream<ChatEvent, PluginFailed | PluginInputIsInvalid>
+    /**
+     * Events as they come, the last one `done`. A reader that leaves ends the model's call. `opened` is done before the first of
+     * them, once it is known who answers.
+     */
+    readonly answer: (
+      request: ChatRequest,
+      opened?: (opening: ChatOpening) => Effect.Effect<void>
+    ) => Stream.Stream<ChatEvent, PluginFailed | PluginInputIsInvalid>
   }
 >() {}

@@ -1,4 +1,4 @@
-import { Data, type Duration, type Stream } from "effect"
+import { Data, type Duration, Effect, Option, type Scope, Stream } from "effect"
 
 /**
  * A plugin could not do what it was asked to; `reason` is a sentence for the caller, with no secret in it. `retryAfter` is
@@ -7,6 +7,8 @@ import { Data, type Duration, type Stream } from "effect"
 export class PluginFailed extends Data.TaggedError("PluginFailed")<{
   readonly reason: string
   readonly retryAfter?: Duration.Duration | undefined
+  /** Nobody was asked, since nobody could be. */
+  readonly nobodyWasAsked?: boolean | undefined
 }> {
   override get message() {
     return this.reason
@@ -40,3 +42,34 @@ export type PluginEvent = { readonly type: "delta"; readonly text: string } | ({
 
 /** Ends with `done`, or fails. What is behind it is called once it is read, and ends when its reader leaves. */
 export type PluginRun = Stream.Stream<PluginEvent, PluginFailed | PluginInputIsInvalid>
+
+const withoutEnd = new PluginFailed({ reason: "the answer broke off" })
+
+/** A whole answer. */
+export const answerOf = <E>(run: Stream.Stream<PluginEvent, E>): Effect.Effect<PluginAnswer, E | PluginFailed> =>
+  Effect.flatMap(
+    Stream.runFold(run, Option.none<PluginAnswer>(), (found, event) =>
+      event.type === "done" ? Option.some(event) : found
+    ),
+    Effect.mapError(() => withoutEnd)
+  )
+
+/** A run whose first event is there: what fails before it fails here. It ends with the scope. */
+export const openRun = <E>(
+  run: Stream.Stream<PluginEvent, E>
+): Effect.Effect<Stream.Stream<PluginEvent, E>, E | PluginFailed, Scope.Scope> =>
+  Effect.map(
+    Effect.flatMap(Stream.toPull(run), (pull) =>
+      Effect.map(
+        Effect.mapError(
+          pull,
+          Option.getOrElse((): E | PluginFailed => withoutEnd)
+        ),
+        (first) => ({
+          first,
+          pull
+        })
+      )
+    ),
+    ({ first, pull }) => Stream.concat(Stream.fromChunk(first), Stream.repeatEffectChunkOption(pull))
+  )

@@ -30,6 +30,15 @@ const seconds = (name: string, fallback: number) =>
     Config.validate({ message: "must not be negative", validation: (value) => value >= 0 }),
     Config.withDefault(fallback)
   )
+/** US dollars a call; machines pay in millionths, and nothing is for nothing. */
+const price = (name: string, fallback: number) =>
+  Config.number(name).pipe(
+    Config.validate({
+      message: "must be a number of US dollars from 0.000001 to 10000",
+      validation: (value) => value >= 0.000001 && value <= 10_000
+    }),
+    Config.withDefault(fallback)
+  )
 const atLeastOne = (name: string) =>
   Config.integer(name).pipe(Config.validate({ message: "must be at least 1", validation: (value) => value >= 1 }))
 const positive = (name: string, fallback: number) => Config.withDefault(atLeastOne(name), fallback)
@@ -199,6 +208,12 @@ export const Settings = Config.all({
     currency: Config.withDefault(walletAddressSetting("MPP_CURRENCY"), pathUsd),
     recipient: Config.option(walletAddressSetting("MPP_RECIPIENT")),
     secret: optionalSecret("MPP_SECRET")
+  }),
+  prices: Config.all({
+    agent: price("PRICE_AGENT", 0.05),
+    "generate-text": price("PRICE_GENERATE_TEXT", 0.01),
+    tts: price("PRICE_TTS", 0.03),
+    stt: price("PRICE_STT", 0.02)
   }),
   sandboxModel: Config.option(flag("SANDBOX_MODEL")),
   agentModels: Config.withDefault(Config.array(Config.string(), "AGENT_MODELS"), ["claude-opus-4-6", "gpt-4"]),

@@ -1,21 +1,15 @@
 import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
-import type { AiChatMessage } from "@berth/api/ai/AiApi"
-import { formatOf } from "@berth/api/ai/ChatContent"
 import { chatEventFrames } from "@berth/api/ai/ChatEvents"
-import { plainText, userMessage } from "@berth/api/ai/ToChatMessage"
+import { chatRequest } from "@berth/api/ai/ToChatMessage"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatCompletion, ChatEvent } from "@berth/domain/ai/ChatRequest"
-import type { ChatMessage } from "@berth/domain/ai/ModelChat"
 import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Schema, Stream } from "effect"
 import { frameStream } from "../http/Sse.ts"
 import { answerHeaders, openingHeaders, setHeaders, tellWhenToRetry } from "./AnswerHeaders.ts"
 
 const encodeFailure = Schema.encodeSync(ProviderFailedBody)
-
-const messageOf = (message: typeof AiChatMessage.Type): ChatMessage =>
-  message.role === "user" ? userMessage(message.content) : { role: message.role, content: plainText(message.content) }
 
 const answerOf = (
   completion: Pick<ChatCompletion, "id" | "model" | "provider" | "text" | "usage">,
@@ -79,15 +73,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
       .handle("chat", ({ payload }) =>
         Effect.gen(function* () {
           const request = {
-            messages: payload.messages.map(messageOf),
-            model: payload.model,
-            taskType: payload.taskType,
-            options: {
-              temperature: payload.temperature,
-              topP: payload.top_p,
-              maxTokens: payload.max_tokens,
-              responseFormat: formatOf(payload.response_format)
-            },
+            ...chatRequest(payload),
             unknownModel: "refuse" as const,
             caller: { userId: null, agentId: null }
           }

@@ -7,16 +7,21 @@ import {
   IdempotencyKeyIsReusedBody,
   maximumIdempotencyKeyLength
 } from "@berth/api/limits/Idempotency"
-import { type ClaimId, type IdempotencyKey, IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
+import {
+  type ClaimId,
+  type IdempotencyKey,
+  IdempotencyKeys,
+  type StoredResponse
+} from "@berth/domain/limits/IdempotencyKeys"
 import { ClaimIsLost, RequestClaim } from "@berth/domain/limits/OncePerKey"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Duration, Effect, Option, Redacted, Schedule } from "effect"
+import { Duration, Effect, Option, Redacted, Schedule, type Scope } from "effect"
 import { RequestSession } from "../sessions/RequestSession.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
-/** Routes that create or charge, and so honour `Idempotency-Key`. */
+/** Routes whose endpoints leave `Idempotency-Key` to the rules for every request. The others that charge use `once` themselves. */
 const idempotentRoutes = new Set(["POST /api/agents/provision"])
 
 /** A second request with a key waits this long for the first one's answer, looking this often: longer than a dead process holds a claim. */
@@ -48,20 +53,30 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
         .abandon(key, claim)
         .pipe(Effect.catchAllCause((cause) => Effect.logWarning("A key is held until its lease ends", cause)))
 
-    const answerOnce = <E, R>(
+    const answerOnce = <E, R, R2>(
       key: IdempotencyKey,
       claim: ClaimId,
-      app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-    ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> =>
-      app.pipe(
+      app: Answering<E, R>,
+      afterwards: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void, never, R2>
+    ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | R2> =>
+      Effect.suspend(() => app((response) => keep(key, claim, response))).pipe(
         Effect.provideService(RequestClaim, Option.some({ key, id: claim })),
         Effect.catchSomeDefect((defect) =>
           defect instanceof ClaimIsLost ? Option.some(Effect.succeed(unanswered)) : Option.none()
         ),
         Effect.onError(() => letGo(key, claim)),
-        Effect.tap((response) => keep(key, claim, response)),
+        Effect.tap(afterwards),
         Effect.raceFirst(Effect.interruptible(keepClaim(key, claim)))
       )
+
+    /** Of an answer in one piece, at once; of a stream, whoever makes it keeps its end, and until then nobody else may begin. */
+    const keepOrHold = (key: IdempotencyKey, claim: ClaimId) => (response: HttpServerResponse.HttpServerResponse) =>
+      response.body._tag === "Stream"
+        ? Effect.zipRight(
+            Effect.addFinalizer(() => letGo(key, claim)),
+            Effect.asVoid(Effect.forkScoped(Effect.interruptible(keepClaim(key, claim))))
+          )
+        : keep(key, claim, response)
 
     // A request runs uninterruptibly around its handler, and what only keeps it company must end with it.
     const keepClaim = (key: IdempotencyKey, claim: ClaimId) =>
@@ -83,23 +98,21 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
         Effect.merge
       )
 
+    const replayed = ({ body, headers, status }: StoredResponse) =>
+      HttpServerResponse.text(body, { status, headers: { ...headers, "idempotent-replayed": "true" } })
+
     const claimOrReplay = <E, R>(
       key: IdempotencyKey,
       requestHash: string,
-      app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+      answer: (claim: ClaimId) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
       firstDecided(key, requestHash).pipe(
         Effect.flatMap((claim): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
           switch (claim._tag) {
             case "Claimed":
-              return answerOnce(key, claim.id, app)
+              return answer(claim.id)
             case "Replay":
-              return Effect.succeed(
-                HttpServerResponse.text(claim.response.body, {
-                  status: claim.response.status,
-                  headers: { ...claim.response.headers, "idempotent-replayed": "true" }
-                })
-              )
+              return Effect.succeed(replayed(claim.response))
             case "InProgress":
               return Effect.succeed(unanswered)
             case "KeyReused":
@@ -107,6 +120,27 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
           }
         })
       )
+
+    /**
+     * Answers once a key, for a route that finds out by itself whose request it is. The scope is the request's: until a stream has
+     * ended its key is taken, and what `keep` was given by then is what repetitions get; without that the key is free again.
+     */
+    const once = <E, R>(
+      key: IdempotencyKey,
+      requestHash: string,
+      app: Answering<E, R>
+    ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> =>
+      isUsable(key.key)
+        ? claimOrReplay(key, requestHash, (claim) => answerOnce(key, claim, app, keepOrHold(key, claim)))
+        : Effect.succeed(unusable)
+
+    /** What a repetition gets of an answer that there was; none when there was none, and nothing is begun then. */
+    const earlier = (key: IdempotencyKey, requestHash: string) =>
+      isUsable(key.key)
+        ? claimOrReplay(key, requestHash, (claim) => Effect.as(letGo(key, claim), nothingThere)).pipe(
+            Effect.map((response) => (response === nothingThere ? Option.none() : Option.some(response)))
+          )
+        : Effect.succeedSome(unusable)
 
     const apply = <E, R>(
       request: HttpServerRequest.HttpServerRequest,
@@ -129,25 +163,48 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
         const principal = yield* session.of(request)
         // Nobody is signed in: the endpoint says so.
         if (Option.isNone(principal)) return yield* app
-        if (key === "" || key.length > maximumIdempotencyKeyLength)
-          return errorResponse(IdempotencyKeyIsInvalidBody, new IdempotencyKeyIsInvalid())
+        if (!isUsable(key)) return unusable
         const body = yield* Effect.orDie(request.text)
         const requestHash = tokens.hash(Redacted.make(body))
-        return yield* claimOrReplay({ principal: principal.value.user.id, route: name, key }, requestHash, app)
+        const named = { principal: principal.value.user.id, route: name, key }
+        return yield* claimOrReplay(named, requestHash, (claim) =>
+          answerOnce(
+            named,
+            claim,
+            () => app,
+            (response) => keep(named, claim, response)
+          )
+        )
       })
 
-    return { apply }
+    return { apply, once, earlier }
   })
 }) {}
 
+/** Makes the answer to a request; what it gives to `keep` is what repetitions get. */
+export type Answering<E, R> = (
+  keep: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void>
+) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+const isUsable = (key: string) => key !== "" && key.length <= maximumIdempotencyKeyLength
+const unusable = errorResponse(IdempotencyKeyIsInvalidBody, new IdempotencyKeyIsInvalid())
+const nothingThere = HttpServerResponse.empty()
 const unanswered = errorResponse(FirstRequestIsUnansweredBody, new FirstRequestIsUnanswered(), { "retry-after": "1" })
 
-/** What is kept of an answer that did something; its headers are those of the body. */
-const storable = (response: HttpServerResponse.HttpServerResponse) =>
-  response.status < 300 && response.body._tag === "Uint8Array"
+/** Headers that belong to an answer rather than to the moment or the connection. */
+const isItsOwn = (name: string) =>
+  ["x-plugin-id", "x-audio-content-type", "payment-receipt", "cache-control"].includes(name) ||
+  name.startsWith("x-berth-")
+
+/** What is kept of an answer that did something. */
+const storable = ({ body, headers, status }: HttpServerResponse.HttpServerResponse) =>
+  status < 300 && body._tag === "Uint8Array"
     ? Option.some({
-        status: response.status,
-        headers: { "content-type": response.body.contentType },
-        body: new TextDecoder().decode(response.body.body)
+        status,
+        headers: {
+          ...Object.fromEntries(Object.entries(headers).filter(([name]) => isItsOwn(name))),
+          "content-type": body.contentType
+        },
+        body: new TextDecoder().decode(body.body)
       })
     : Option.none()

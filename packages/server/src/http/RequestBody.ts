@@ -67,6 +67,7 @@ const readAll = (source: Readable, limit: number) =>
 
 const jsonType = "application/json"
 const formType = "application/x-www-form-urlencoded"
+const multipartType = "multipart/form-data"
 
 const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()
 
@@ -151,6 +152,12 @@ export const withBody = Effect.fnUntraced(function* (
   if (accepted.length === 0) return withMembers(request, textMembers(request, bytes))
   const type = mediaTypeOf(request.headers["content-type"] ?? "")
   if (type === formType && accepted.includes(formType)) return withMembers(request, textMembers(request, bytes))
+  // Whose endpoint takes it takes it apart.
+  if (type === multipartType && accepted.includes(multipartType))
+    return withMembers(request, {
+      ...refusing(new MediaTypeIsUnsupported({ supported: accepted })),
+      ...rawMembers(bytes)
+    })
   if (bytes.length > 0 && !(isAccepted(type, accepted) && isPlain(request)))
     return withMembers(request, refusing(new MediaTypeIsUnsupported({ supported: accepted })))
   return Either.match(parseJson(bytes), {
@@ -184,10 +191,14 @@ const textMembers = (request: HttpServerRequest.HttpServerRequest, bytes: Buffer
       (cause) => new HttpServerError.RequestError({ request, reason: "Decode", cause })
     ),
     text,
-    arrayBuffer: Effect.sync(() => new Uint8Array(bytes).buffer),
+    ...rawMembers(bytes),
     urlParamsBody: Effect.map(text, (body) => UrlParams.fromInput(new URLSearchParams(body)))
   }
 }
+
+const rawMembers = (bytes: Buffer): RequestMembers => ({
+  arrayBuffer: Effect.sync(() => new Uint8Array(bytes).buffer)
+})
 
 const refusing = (refusal: BodyRefusal): RequestMembers => {
   const refused = Effect.die(refusal)

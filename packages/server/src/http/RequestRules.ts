@@ -20,12 +20,14 @@ import { errorResponse } from "./ErrorResponse.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { isOwnOrigin } from "./OriginRule.ts"
 import { bodyRefusal, mayHaveBody, withBody } from "./RequestBody.ts"
+import { crossOriginHeaders } from "./CrossOriginHeaders.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { contextOf } from "./RequestSpan.ts"
 import { recordRequest } from "./RequestTelemetry.ts"
 import { errorMembersAt, type KnownRoute, methodsAt, routeFor } from "./RouteTable.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { hideQuery } from "./SpanSecrets.ts"
+import { SessionCookie } from "../sessions/SessionCookie.ts"
 import { WebSettings } from "./WebSettings.ts"
 
 /** A path as it can name something: well-formed percent-encoding, no U+0000. */
@@ -78,6 +80,7 @@ export const requestRules = <R, P = never>(
   HttpLayerRouter.middleware(
     Effect.gen(function* () {
       const { appUrl } = yield* WebSettings
+      const cookie = yield* SessionCookie
       const ids = yield* IdGenerator
       const idempotency = yield* Idempotency
       const findCaller = yield* options.caller
@@ -102,7 +105,9 @@ export const requestRules = <R, P = never>(
           )
         }
         const origin = request.headers["origin"]
-        const isExcused = origin === "null" && route.value.opaqueOrigin === true
+        // Where any page may call, it calls for itself: a session that comes along is somebody's who did not ask for it.
+        const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
+        const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
         if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, origin, appUrl))
           return Option.some(errorResponse(OriginIsForeignBody, new OriginIsForeign()))
         return Option.none()
@@ -162,6 +167,7 @@ export const requestRules = <R, P = never>(
           yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
           return HttpServerResponse.setHeaders(response, {
             ...securityHeaders,
+            ...(Option.isNone(refusal) && Option.isSome(route) ? crossOriginHeaders(route.value) : {}),
             // A page may say more than what holds for all.
             ...response.headers,
             "x-request-id": requestId

@@ -1,3 +1,4 @@
+import { CrossOrigin, type CrossOriginAccess } from "@berth/api/http/CrossOrigin"
 import { GroupErrorMembers } from "@berth/api/http/ErrorBody"
 import { HttpApi, type HttpApiGroup } from "@effect/platform"
 import { Context, Option } from "effect"
@@ -13,6 +14,8 @@ export interface KnownRoute {
   readonly errorMembers: Readonly<Record<string, unknown>>
   /** Whether a page that does not say where it is (`Origin: null`) may send something here. */
   readonly opaqueOrigin?: boolean
+  /** What pages of other origins may do with it; nothing when absent or null. */
+  readonly crossOrigin?: CrossOriginAccess | null
 }
 
 /** Every endpoint of a contract. */
@@ -27,7 +30,8 @@ export const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiG
         method: endpoint.method,
         path: endpoint.path,
         bodyTypes: Option.isSome(endpoint.payloadSchema) ? [...payloads.keys()] : [],
-        errorMembers: Context.get(mergedAnnotations, GroupErrorMembers)
+        errorMembers: Context.get(mergedAnnotations, GroupErrorMembers),
+        crossOrigin: Context.get(mergedAnnotations, CrossOrigin)
       })
     }
   })

@@ -1,0 +1,88 @@
+import { PluginId } from "@berth/domain/gateway/Plugin"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { CrossOrigin } from "../http/CrossOrigin.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { IdempotencyErrors } from "../limits/Idempotency.ts"
+import { TooManyRequestsBody } from "../limits/RateLimits.ts"
+import { NotSignedInBody } from "../sessions/SessionAuth.ts"
+import {
+  PaymentIsInProgressBody,
+  PaymentIsRequiredBody,
+  PaymentIsUnreadableBody,
+  PaymentsAreUnavailableBody,
+  PluginFailedBody,
+  PluginIsUnknownBody
+} from "./GatewayErrorBodies.ts"
+import { GatewayBody, RecordingFormBody } from "./PluginBodies.ts"
+
+export const gatewayPath = "/api/v1/gateway"
+/** What a payment is for, as challenges name it. */
+export const gatewayRoute = `POST ${gatewayPath}`
+
+export const GatewayPayment = Schema.Struct({
+  method: Schema.Literal("card", "mpp"),
+  receipt: Schema.NullOr(Schema.String).annotations({ description: "Hash of the transaction that paid; null for card" })
+}).annotations({ identifier: "GatewayPayment" })
+
+export const GatewayAnswer = Schema.Struct({
+  plugin: PluginId,
+  message: Schema.String.annotations({
+    description: "The text; of tts the audio as base64, with its type in X-Audio-Content-Type"
+  }),
+  timestamp: Timestamp,
+  payment: GatewayPayment
+}).annotations({ identifier: "GatewayAnswer" })
+
+/** Says what type the audio in `message` has. */
+export const audioTypeHeader = "x-audio-content-type"
+
+const headers = Schema.Struct({
+  "x-plugin-id": Schema.optional(Schema.String.annotations({ description: "Overrides the plugin of the body" })),
+  "x-payment-method": Schema.optional(
+    Schema.String.annotations({
+      description: "card (or cardProcessor, stripe) or mpp; without it, mpp when Authorization is a Payment, else card"
+    })
+  ),
+  authorization: Schema.optional(Schema.String.annotations({ description: "Payment <credential>" })),
+  "idempotency-key": Schema.optional(Schema.String)
+})
+
+/** POST /api/v1/gateway */
+const call = HttpApiEndpoint.post("call", gatewayPath)
+  .setHeaders(headers)
+  .setPayload(Schema.Union(GatewayBody, HttpApiSchema.Multipart(RecordingFormBody)))
+  .addSuccess(GatewayAnswer)
+  .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
+  .addError(TooManyRequestsBody)
+  .addError(NotSignedInBody)
+  .addError(PaymentIsRequiredBody)
+  .addError(PaymentIsUnreadableBody)
+  .addError(PaymentIsInProgressBody)
+  .addError(IdempotencyErrors)
+  .addError(PluginFailedBody)
+  .addError(PluginIsUnknownBody)
+  .addError(PaymentsAreUnavailableBody)
+
+/** OPTIONS /api/v1/gateway: a browser asks whether a page may call. */
+const preflight = HttpApiEndpoint.options("preflight", gatewayPath).addSuccess(HttpApiSchema.NoContent)
+
+export class GatewayApi extends HttpApiGroup.make("gateway")
+  .add(call)
+  .add(preflight)
+  .addError(InternalFailureBody)
+  .annotate(CrossOrigin, {
+    methods: ["POST", "OPTIONS"],
+    requestHeaders: ["Authorization", "Content-Type", "X-Plugin-Id", "X-Payment-Method", "Idempotency-Key"],
+    responseHeaders: [
+      "WWW-Authenticate",
+      "Payment-Receipt",
+      "X-Plugin-Id",
+      "X-Audio-Content-Type",
+      "X-Request-Id",
+      "Retry-After",
+      "Idempotent-Replayed"
+    ],
+    maxAgeSeconds: 86_400
+  }) {}

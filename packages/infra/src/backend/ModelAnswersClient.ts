@@ -1,0 +1,92 @@
+import { keepAliveSeconds } from "@berth/api/cell/CellFrames"
+import { cellEvents } from "@berth/api/cell/CellStream"
+import { ModelAnswerEvent, ModelAnswerRequest, modelAnswersPath } from "@berth/api/gateway/ModelAnswersApi"
+import type { ChatEvent, ChatOpening } from "@berth/domain/ai/ChatRequest"
+import { ModelAnswers } from "@berth/domain/gateway/ModelAnswers"
+import { PluginFailed, PluginInputIsInvalid } from "@berth/domain/gateway/PluginRun"
+import { Sse } from "@effect/experimental"
+import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
+import { Duration, Effect, Layer, Option, Stream } from "effect"
+import type { BackendClientOptions } from "./AgentManagerClient.ts"
+import { onBehalf } from "./OnBehalf.ts"
+
+/** The backend answers with the head of a stream at once, before it has asked any model. */
+const headWithin = Duration.seconds(10)
+/** Three keep-alives missed. */
+const silentFor = Duration.seconds(3 * keepAliveSeconds)
+/** An event holds at most a call of a tool with its arguments. */
+const maxEventSize = 4 * 1024 * 1024
+
+const unreachable = new PluginFailed({ reason: "the AI layer cannot be reached" })
+const cut = new PluginFailed({ reason: "the AI layer broke off" })
+
+/** What went wrong on the way is for the log; the caller hears no address of ours. */
+const away = (cause: { readonly _tag: string }, failure: PluginFailed) =>
+  Effect.zipRight(
+    Effect.logWarning("An answer of the backend was lost").pipe(Effect.annotateLogs("reason", cause._tag)),
+    failure
+  )
+
+/** What an event says, and nothing of one that is only for us. */
+const told = (
+  event: ModelAnswerEvent,
+  opened: (opening: ChatOpening) => Effect.Effect<void>
+): Effect.Effect<Option.Option<ChatEvent>, PluginFailed | PluginInputIsInvalid> => {
+  switch (event.type) {
+    case "opened": {
+      const { type: _, ...opening } = event
+      return Effect.as(opened(opening), Option.none())
+    }
+    case "failed":
+      return new PluginFailed({
+        reason: event.reason,
+        nobodyWasAsked: event.nobodyWasAsked,
+        retryAfter: event.retryAfter === null ? undefined : Duration.millis(event.retryAfter)
+      })
+    case "invalid":
+      return new PluginInputIsInvalid({ field: event.field, reason: event.reason })
+    default:
+      return Effect.succeedSome(event)
+  }
+}
+
+/** The AI layer of another process, over the backend API. */
+export const layer = (options: BackendClientOptions) =>
+  Layer.effect(
+    ModelAnswers,
+    Effect.map(HttpClient.HttpClient, (anyClient) => {
+      const client = HttpClient.mapRequest(anyClient, (request) =>
+        request.pipe(
+          HttpClientRequest.prependUrl(options.backendUrl.replace(/\/$/, "")),
+          HttpClientRequest.bearerToken(options.internalApiKey)
+        )
+      ).pipe(HttpClient.mapRequestEffect(onBehalf))
+
+      const open = (request: ModelAnswerRequest) =>
+        HttpClientRequest.post(modelAnswersPath).pipe(
+          HttpClientRequest.schemaBodyJson(ModelAnswerRequest)(request),
+          Effect.orDie,
+          Effect.flatMap(client.execute),
+          Effect.flatMap(HttpClientResponse.filterStatusOk),
+          Effect.timeout(headWithin),
+          Effect.catchAll((error) => away(error, unreachable))
+        )
+
+      return ModelAnswers.of({
+        answer: (request, opened = () => Effect.void) =>
+          Stream.unwrap(
+            Effect.map(open(request), (response) =>
+              response.stream.pipe(
+                Stream.timeoutFail(() => ({ _tag: "Silent" }) as const, silentFor),
+                Stream.decodeText(),
+                cellEvents(ModelAnswerEvent, (onEvent) => Sse.makeParser(onEvent, { maxEventSize })),
+                Stream.catchAll((error) => Stream.fromEffect(away(error, cut)))
+              )
+            )
+          ).pipe(
+            Stream.mapEffect((event) => told(event, opened)),
+            Stream.filterMap((event) => event)
+          )
+      })
+    })
+  )

@@ -1,0 +1,25 @@
+import { HttpServerResponse } from "@effect/platform"
+import type { KnownRoute } from "./RouteTable.ts"
+
+/** What an answer says to the browser that a page of another origin runs in; nothing where no such page may call. */
+export const crossOriginHeaders = ({ crossOrigin }: KnownRoute): Readonly<Record<string, string>> =>
+  crossOrigin === null || crossOrigin === undefined
+    ? {}
+    : {
+        "access-control-allow-origin": "*",
+        "access-control-expose-headers": crossOrigin.responseHeaders.join(", ")
+      }
+
+/** The answer to a browser that asks beforehand. */
+export const preflightAnswer = ({ crossOrigin }: Pick<KnownRoute, "crossOrigin">) =>
+  HttpServerResponse.empty({
+    status: 204,
+    headers:
+      crossOrigin === null || crossOrigin === undefined
+        ? {}
+        : {
+            "access-control-allow-methods": crossOrigin.methods.join(", "),
+            "access-control-allow-headers": crossOrigin.requestHeaders.join(", "),
+            "access-control-max-age": String(crossOrigin.maxAgeSeconds)
+          }
+  })
