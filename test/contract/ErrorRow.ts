@@ -5,6 +5,7 @@ import { Tokens } from "@berth/domain/secrets/Tokens"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Context, DateTime, Effect, Layer, Redacted } from "effect"
 import type { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import type { ScriptedPlugins } from "../support/ScriptedPlugins.ts"
 import type { ScriptedModels } from "../support/ScriptedModels.ts"
 import { unique } from "../support/Samples.ts"
 import { type AppCall, newcomer, type SignedIn, signIn, WebApp } from "../support/WebApp.ts"
@@ -79,7 +80,7 @@ export type SceneOf = Context.Tag.Service<Scene>
 /** Circumstances in which a call is made. */
 export type Circumstances = <A, E, R>(
   effect: Effect.Effect<A, E, R>
-) => Effect.Effect<A, E, R | ScriptedAgentManager | ScriptedModels | SqlClient>
+) => Effect.Effect<A, E, R | ScriptedAgentManager | ScriptedModels | ScriptedPlugins | SqlClient>
 
 /** One row of the table of errors: what a call is answered with. */
 export interface ErrorRow {

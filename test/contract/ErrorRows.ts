@@ -4,6 +4,7 @@ import { agentDetailRows } from "./rows/AgentDetailRows.ts"
 import { agentRows } from "./rows/AgentRows.ts"
 import { aiRows } from "./rows/AiRows.ts"
 import { deprecatedRows } from "./rows/DeprecatedRows.ts"
+import { gatewayRows } from "./rows/GatewayRows.ts"
 import { instanceRows } from "./rows/InstanceRows.ts"
 import { interactionRows } from "./rows/InteractionRows.ts"
 import { socialIdentityRows } from "./rows/SocialIdentityRows.ts"
@@ -18,6 +19,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...agentDetailRows,
   ...instanceRows,
   ...interactionRows,
+  ...gatewayRows,
   ...deprecatedRows,
   ...aiRows
 ]

@@ -37,3 +37,12 @@ everyRow(
     ({ during, route }) => during !== undefined && /\/api\/(instance|agent$|chat|agents\/:id\/(logs|stats))/.test(route)
   )
 )
+
+// Nor whether the AI layer is.
+everyRow(
+  { modelsAre: "remote" },
+  "Every error that models lead the gateway to, over HTTP",
+  errorRows.filter(
+    ({ route, status, when }) => route === "POST /api/v1/gateway" && (status === 500 || /model/.test(when))
+  )
+)

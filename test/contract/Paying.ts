@@ -18,8 +18,7 @@ export const gateway = (call: Partial<App.AppCall> = {}) =>
     web({ method: "POST", path: gatewayPath, ...(call.body === undefined ? { json: hello } : {}), ...call })
   )
 
-export const answerOf = ({ text }: HttpAnswer) =>
-  Effect.orDie(Schema.decode(Schema.parseJson(GatewayAnswer))(text))
+export const answerOf = ({ text }: HttpAnswer) => Effect.orDie(Schema.decode(Schema.parseJson(GatewayAnswer))(text))
 
 /** What a call is asked to pay, as a client of the interface reads it. */
 export const challengeFor = (call: Partial<App.AppCall> = {}) =>

@@ -12,6 +12,7 @@ import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
 import * as GatewayHttp from "./gateway/GatewayHttp.ts"
+import * as PricedDocument from "./gateway/PricedDocument.ts"
 import { gatewayBodyLimit } from "./gateway/ReadCall.ts"
 import * as GatingHttp from "./gating/GatingHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
@@ -82,13 +83,11 @@ const table = [
 ]
 
 const routes = Layer.mergeAll(
-  HttpLayerRouter.addHttpApi(WebApi, { openapiPath: "/openapi.json" }).pipe(
-    Layer.provide(groups),
-    Layer.provide(middlewares)
-  ),
+  HttpLayerRouter.addHttpApi(WebApi).pipe(Layer.provide(groups), Layer.provide(middlewares)),
   AgentSocketHttp.layer,
   PagesHttp.layer,
   Documentation.layer(WebApi),
+  PricedDocument.layer,
   HealthHttp.layer
 ).pipe(
   Layer.provide(

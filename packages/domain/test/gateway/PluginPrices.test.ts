@@ -1,0 +1,49 @@
+import type { ChatMessage } from "@berth/domain/ai/ModelChat"
+import { estimatePromptTokens } from "@berth/domain/ai/EstimateTokens"
+import { tokenUnits } from "@berth/domain/gateway/payments/PaidRequest"
+import {
+  expectedTokens,
+  shares,
+  sharesOf,
+  tokensOfPrice,
+  unitsOfPrice,
+  withinPrice
+} from "@berth/domain/gateway/PluginPrices"
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+
+const said = (content: string): ChatMessage => ({ role: "user", content })
+const texts = FastCheck.array(FastCheck.string({ maxLength: 40_000 }), { minLength: 1, maxLength: 3 })
+const limits = FastCheck.option(FastCheck.integer({ min: 1, max: 200_000 }), { nil: undefined })
+const request = FastCheck.tuple(texts, limits).map(([contents, maxTokens]) => ({
+  messages: contents.map(said),
+  options: { maxTokens }
+}))
+
+describe("What a call costs", () => {
+  it("is the price in whole units, at least one", () => {
+    const prices = [0.05, 0.01, 0.03, 0.02, 0.07, 0.29, 1, 0.001, 0.000001, 0.011]
+    assert.deepStrictEqual(prices.map(unitsOfPrice), [5, 1, 3, 2, 7, 29, 100, 1, 1, 2])
+  })
+
+  it("is due for every started 4,000 tokens", () => {
+    assert.deepStrictEqual([0, 1, 4_000, 4_001, 8_000, 8_001].map(shares), [1, 1, 1, 2, 2, 3])
+    assert.strictEqual(tokenUnits(0.01 * shares(8_001)), 30_000n)
+  })
+
+  it("is once the price of a plugin that does not write", () => {
+    assert.strictEqual(sharesOf({ plugin: "tts", spoken: { text: "x".repeat(4_000) } }), 1)
+    assert.strictEqual(sharesOf({ plugin: "agent", messages: [said("x".repeat(100_000))], agentId: undefined }), 1)
+  })
+
+  it.prop("covers the prompt and the longest answer that is allowed", [request], ([asked]) => {
+    const paidFor = sharesOf({ plugin: "generate-text", request: asked }) * tokensOfPrice
+    const longest = withinPrice(asked).options?.maxTokens ?? Number.POSITIVE_INFINITY
+    return (
+      paidFor >= expectedTokens(asked) &&
+      estimatePromptTokens(asked.messages) + longest <= paidFor &&
+      longest >= 1 &&
+      (asked.options.maxTokens === undefined || longest === asked.options.maxTokens)
+    )
+  })
+})

@@ -1,0 +1,163 @@
+import type { Model } from "@berth/domain/ai/Model"
+import { ProviderFailed } from "@berth/domain/ai/ModelChat"
+import { PluginFailed, PluginInputIsInvalid } from "@berth/domain/gateway/PluginRun"
+import { Duration, Effect, Stream } from "effect"
+import { models, type ModelScript, ScriptedModels } from "../../support/ScriptedModels.ts"
+import { type PluginScript, ScriptedPlugins } from "../../support/ScriptedPlugins.ts"
+import type { Circumstances, ErrorRow, SceneOf } from "../ErrorRow.ts"
+import { asMachine, hello } from "../Paying.ts"
+
+const ai =
+  (script: Partial<ModelScript>): Circumstances =>
+  (effect) =>
+    Effect.flatMap(ScriptedModels, ({ during }) => during(script)(effect))
+
+const plugins =
+  (script: Partial<PluginScript>): Circumstances =>
+  (effect) =>
+    Effect.flatMap(ScriptedPlugins, ({ during }) => during(script)(effect))
+
+const failing = (kind: ProviderFailed["kind"]) =>
+  ai({
+    chat: () =>
+      Stream.fail(
+        new ProviderFailed({ provider: "openai", kind, reason: "it said no", retryAfter: Duration.seconds(7) })
+      )
+  })
+const cut = ai({ chat: () => Stream.make({ type: "text", text: "Half " } as const) })
+const broken = ai({ chat: () => Stream.die(new Error("hunter2 at /internal/x")) })
+const nothing = ai({
+  catalogue: Effect.succeed(models.map((model): Model => ({ ...model, available: false })))
+})
+
+type Headers = Readonly<Record<string, string>>
+interface More extends Pick<ErrorRow, "during" | "fields" | "members"> {
+  readonly as?: (scene: SceneOf) => SceneOf["newcomer"] | undefined
+  readonly headers?: Headers
+  readonly body?: string
+}
+
+const row = (when: string, json: unknown, status: number, code: string, more: More = {}): ErrorRow => {
+  const { as = ({ owner }: SceneOf) => owner, body, headers = {}, ...rest } = more
+  return {
+    when,
+    listener: "web",
+    route: "POST /api/v1/gateway",
+    call: (scene) => {
+      const who = as(scene)
+      const sent = body === undefined ? { json } : { body }
+      return { ...sent, headers, ...(who === undefined ? {} : { as: who }) }
+    },
+    status,
+    code,
+    ...rest
+  }
+}
+
+const nobody = { as: () => undefined }
+const machine = { ...nobody, headers: asMachine }
+const required = { members: { error: "payment_required" } }
+const internal = { members: { error: "internal" } }
+const noPlugin = { members: { error: "no_plugin" } }
+const typed = { "content-type": "application/json" }
+
+export const gatewayRows: ReadonlyArray<ErrorRow> = [
+  row("nobody is signed in", hello, 401, "unauthorized", { ...nobody, members: { error: "Unauthorized" } }),
+  row("a session is of nobody", hello, 401, "unauthorized", { ...nobody, headers: { cookie: "berth_session=x" } }),
+  row("nobody is signed in and the body is no JSON", null, 401, "unauthorized", {
+    ...nobody,
+    headers: typed,
+    body: "{bad"
+  }),
+  row("nobody is signed in and the messages are missing", {}, 401, "unauthorized", nobody),
+  row("the plugin is unknown", { ...hello, plugin: "video" }, 502, "no_plugin", noPlugin),
+  row("the plugin of the header is unknown", { ...hello, plugin: "agent" }, 502, "no_plugin", {
+    ...noPlugin,
+    headers: { "x-plugin-id": "constructor" }
+  }),
+  row("a machine asks for an unknown plugin", { ...hello, plugin: "" }, 502, "no_plugin", { ...machine, ...noPlugin }),
+  row("nobody asks for an unknown plugin", { plugin: "__proto__" }, 502, "no_plugin", { ...nobody, ...noPlugin }),
+  row("the plugin is no text", { ...hello, plugin: 5 }, 400, "invalid_request", { fields: ["plugin"] }),
+  row("the payment method is unknown", hello, 400, "invalid_request", {
+    headers: { "x-payment-method": "cash" },
+    fields: ["x-payment-method"]
+  }),
+  row("the body is no JSON", null, 400, "malformed_body", { headers: typed, body: "{bad" }),
+  row("the type of the body is another", null, 415, "unsupported_media_type", {
+    headers: { "content-type": "text/plain" },
+    body: "hello"
+  }),
+  row("the messages are missing", {}, 400, "invalid_request", { fields: ["messages"] }),
+  row("a machine leaves out the messages", {}, 400, "invalid_request", { ...machine, fields: ["messages"] }),
+  row("there are no messages", { messages: [] }, 400, "invalid_request", { fields: ["messages.0"] }),
+  row("a role is unknown", { messages: [{ role: "robot", content: "x" }] }, 400, "invalid_request", {
+    fields: ["messages.0.role"]
+  }),
+  row(
+    "every option is wrong",
+    { ...hello, temperature: 3, top_p: 2, max_tokens: 0, stream: "yes" },
+    400,
+    "invalid_request",
+    { fields: ["temperature", "top_p", "max_tokens", "stream"] }
+  ),
+  row("the model is unknown", { ...hello, model: "nobody/none" }, 400, "invalid_request", { fields: ["model"] }),
+  row("an agent has no messages", { plugin: "agent" }, 400, "invalid_request", { fields: ["messages"] }),
+  row("an agent is not the caller's", { ...hello, plugin: "agent", agentId: "agt_0" }, 400, "invalid_request", {
+    during: plugins({
+      agent: () => Stream.fail(new PluginInputIsInvalid({ field: "agentId", reason: "you have no such agent" }))
+    }),
+    fields: ["agentId"]
+  }),
+  row("a text to speak is missing", { plugin: "tts" }, 400, "invalid_request", { fields: ["text"] }),
+  row("a text to speak is too long", { plugin: "tts", text: "x".repeat(4_097), speed: 9 }, 400, "invalid_request", {
+    fields: ["text", "speed"]
+  }),
+  row("a recording is missing", { plugin: "stt" }, 400, "invalid_request", { fields: ["audio"] }),
+  row("a recording is no base64", { plugin: "stt", audio: "%%" }, 400, "invalid_request", { fields: ["audio"] }),
+  row("a recording is empty", { plugin: "stt", audio: "data:audio/wav;base64," }, 400, "invalid_request", {
+    fields: ["audio"]
+  }),
+  row(
+    "the body is too large for all but a recording",
+    { messages: [{ role: "user", content: "x".repeat(1_100_000) }] },
+    413,
+    "body_too_large"
+  ),
+  row("a machine has not paid", hello, 402, "payment_required", { ...machine, ...required }),
+  row("a machine shows what is no credential", hello, 402, "payment_required", {
+    ...nobody,
+    headers: { authorization: "payment hello" },
+    members: { error: "payment_required", type: "https://paymentauth.org/problems/malformed-credential" }
+  }),
+  row("a machine shows two credentials", hello, 400, "payment_required", {
+    ...nobody,
+    headers: { authorization: "Payment abc, Payment def" },
+    ...required
+  }),
+  row("neither units nor credits are left", hello, 402, "payment_required", { as: ({ spent }) => spent, ...required }),
+  row("they are not for a card", hello, 402, "payment_required", {
+    as: ({ spent }) => spent,
+    headers: { "x-payment-method": "card" },
+    ...required
+  }),
+  row("no model is available", hello, 500, "plugin_failed", { during: nothing, ...internal }),
+  row("the provider is at its limit", hello, 500, "plugin_failed", { during: failing("rate-limited"), ...internal }),
+  row("the provider takes too long", hello, 500, "plugin_failed", { during: failing("timeout"), ...internal }),
+  row("the answer is cut", hello, 500, "plugin_failed", { during: cut, ...internal }),
+  row("the models break", hello, 500, "plugin_failed", { during: broken, ...internal }),
+  row("an agent fails", { ...hello, plugin: "agent" }, 500, "plugin_failed", {
+    during: plugins({ agent: () => Stream.fail(new PluginFailed({ reason: "it gave up" })) }),
+    ...internal
+  }),
+  row("an agent says nothing", { ...hello, plugin: "agent" }, 500, "plugin_failed", {
+    during: plugins({ agent: () => Stream.empty }),
+    ...internal
+  }),
+  row("speech fails", { plugin: "tts", text: "Hello" }, 500, "plugin_failed", {
+    during: plugins({ speak: () => new PluginFailed({ reason: "no provider speaks" }) }),
+    ...internal
+  }),
+  row("the key of a repetition is too long", hello, 400, "invalid_idempotency_key", {
+    headers: { "idempotency-key": "x".repeat(256) }
+  })
+]
