@@ -1,0 +1,87 @@
+import { gatewayPath } from "@berth/api/gateway/GatewayApi"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import { asMachine, gateway, hello, paidFor, unitsOf } from "./Paying.ts"
+
+const foreign = { origin: "https://shop.example" }
+
+layer(App.layer(), { excludeTestServices: true })("A page of another origin", (it) => {
+  it.effect("is told beforehand what it may send to the gateway", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      for (const path of [gatewayPath, `${gatewayPath}/`])
+        for (const origin of [foreign, {}]) {
+          const asks = { "access-control-request-method": "POST", "access-control-request-headers": "x-plugin-id" }
+          const answer = yield* web({ method: "OPTIONS", path, headers: { ...origin, ...asks } })
+          assert.strictEqual(answer.status, 204)
+          assert.strictEqual(answer.text, "")
+          assert.deepInclude(answer.headers, {
+            "access-control-allow-origin": "*",
+            "access-control-allow-methods": "POST, OPTIONS",
+            "access-control-allow-headers":
+              "Authorization, Content-Type, X-Plugin-Id, X-Payment-Method, Idempotency-Key",
+            "access-control-max-age": "86400"
+          })
+          assert.notProperty(answer.headers, "access-control-allow-credentials")
+        }
+    })
+  )
+
+  it.effect("may call the gateway for itself, and read what it is answered", () =>
+    Effect.gen(function* () {
+      for (const headers of [foreign, { origin: "null" }]) {
+        const { authorization } = yield* paidFor({ headers })
+        const answers = [
+          yield* gateway({ headers: { ...headers, authorization } }),
+          yield* gateway({ headers: { ...headers, ...asMachine } }),
+          yield* gateway({ headers }),
+          yield* gateway({ headers, json: { plugin: "nobody" } }),
+          yield* gateway({ headers: { ...headers, "content-type": "text/plain" }, body: "x" })
+        ]
+        assert.deepStrictEqual(
+          answers.map(({ status }) => status),
+          [200, 402, 401, 502, 401]
+        )
+        for (const answer of answers) {
+          assert.strictEqual(answer.headers["access-control-allow-origin"], "*")
+          const exposed = String(answer.headers["access-control-expose-headers"]).toLowerCase().split(", ")
+          assert.includeMembers(exposed, ["www-authenticate", "payment-receipt", "x-plugin-id", "retry-after"])
+        }
+      }
+    })
+  )
+
+  it.effect("does nothing with somebody's session, and charges him nothing", () =>
+    Effect.gen(function* () {
+      const as = yield* App.newcomer("pro")
+      const { authorization } = yield* paidFor()
+      for (const headers of [
+        foreign,
+        { origin: "null" },
+        { ...foreign, authorization },
+        { ...foreign, ...asMachine }
+      ]) {
+        const answer = yield* gateway({ as, headers })
+        assertError(answer, { status: 403, code: "foreign_origin" })
+        assert.notProperty(answer.headers, "access-control-allow-origin")
+      }
+      assert.strictEqual(yield* unitsOf(as), 0)
+      assert.strictEqual((yield* gateway({ headers: { authorization } })).status, 200)
+    })
+  )
+
+  it.effect("may call nothing else", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const preflight = yield* web({ method: "OPTIONS", path: "/api/settings", headers: foreign })
+      assert.strictEqual(preflight.status, 405)
+      const sent = yield* web({ method: "POST", path: "/api/register", headers: foreign, json: hello })
+      assertError(sent, { status: 403, code: "foreign_origin" })
+      const other = yield* web({ method: "PUT", path: gatewayPath, headers: foreign, json: hello })
+      assert.deepStrictEqual([other.status, other.headers["allow"]], [405, "POST, OPTIONS"])
+      for (const answer of [preflight, sent, other]) assert.notProperty(answer.headers, "access-control-allow-origin")
+    })
+  )
+})
