@@ -620,6 +620,25 @@ const aiRows: ReadonlyArray<SuccessRow> = [
   )
 ]
 
+const gatewayAnswer = (plugin: string) => ({
+  plugin: s.is(plugin),
+  message: s.text,
+  timestamp: s.timestamp,
+  payment: { method: s.is("card"), receipt: s.is(null) }
+})
+const gatewayRows: ReadonlyArray<SuccessRow> = [
+  { what: "POST /api/v1/gateway", call: post("/api/v1/gateway", { messages }), shape: gatewayAnswer("generate-text") },
+  ...[
+    { plugin: "agent", messages },
+    { plugin: "tts", text: "Hello" },
+    { plugin: "stt", audio: "AAAA" }
+  ].map((json) => ({
+    what: `POST /api/v1/gateway for ${json.plugin}`,
+    call: post("/api/v1/gateway", json),
+    shape: gatewayAnswer(json.plugin)
+  }))
+]
+
 export const successRows: ReadonlyArray<SuccessRow> = [
   ...accountRows,
   ...signInSessionRows,
@@ -631,5 +650,6 @@ export const successRows: ReadonlyArray<SuccessRow> = [
   ...sessionRows,
   ...walletRows,
   ...socialIdentityRows,
-  ...aiRows
+  ...aiRows,
+  ...gatewayRows
 ]
