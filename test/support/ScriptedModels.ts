@@ -9,6 +9,8 @@ export interface ModelScript {
   readonly catalogue: Effect.Effect<ReadonlyArray<Model>>
   readonly healthy: (provider: ProviderName) => Effect.Effect<boolean>
   readonly chat: ModelProvider["chat"]
+  /** Somebody's own keys. */
+  readonly keys: OwnerKeys["Type"]["of"]
 }
 
 /** What a test says the model providers do. */
@@ -49,7 +51,8 @@ const answer: ReadonlyArray<ChatChunk> = [
 const allWell: ModelScript = {
   catalogue: Effect.succeed(models),
   healthy: () => Effect.succeed(true),
-  chat: () => Stream.fromIterable(answer)
+  chat: () => Stream.fromIterable(answer),
+  keys: () => Effect.succeed({})
 }
 
 /** Two providers that follow the script, without retries, rests or remembered health, so that each call stands for itself. */
@@ -69,7 +72,7 @@ export const layer: Layer.Layer<ModelProviders | ModelCatalogue | ScriptedModels
         all: [provider("anthropic"), provider("openai")],
         withKey: (name, key) => Effect.succeed({ keyId: `of ${Redacted.value(key).length}`, provider: provider(name) })
       }).pipe(
-        Context.add(OwnerKeys, { of: () => Effect.succeed({}) }),
+        Context.add(OwnerKeys, { of: (userId) => Effect.flatMap(now, ({ keys }) => keys(userId)) }),
         Context.add(ModelCatalogue, { all: Effect.flatMap(now, ({ catalogue }) => catalogue) }),
         Context.add(AiLimits, {
           ...defaultAiSettings,

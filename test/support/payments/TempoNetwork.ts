@@ -105,6 +105,8 @@ const make = Effect.gen(function* () {
     ...network,
     url,
     client,
+    /** Gives an account this much of the token. */
+    give: (to: Address, amount: bigint) => give(to, amount),
     /** An account with this much of the token. */
     payer: (amount: bigint) => newPayer([token, amount]),
     /** What the recipient of paid calls has. */

@@ -74,4 +74,8 @@ export const GatewayBody = Schema.Union(
 ).annotations({ identifier: "GatewayCall" })
 
 /** A body that is good for the default plugin. */
-export const exampleBody = { plugin: "generate-text", messages: [{ role: "user", content: "Say hello." }], max_tokens: 100 }
+export const exampleBody = {
+  plugin: "generate-text",
+  messages: [{ role: "user", content: "Say hello." }],
+  max_tokens: 100
+}

@@ -45,7 +45,9 @@ const told = (
       })
     case "invalid":
       return new PluginInputIsInvalid({ field: event.field, reason: event.reason })
-    default:
+    case "delta":
+    case "tool-call":
+    case "done":
       return Effect.succeedSome(event)
   }
 }

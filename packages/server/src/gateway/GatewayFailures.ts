@@ -61,7 +61,9 @@ export const failureResponse = (failure: GatewayFailure): HttpServerResponse.Htt
       return errorResponse(PluginFailedBody, failure, comeBack(failure.retryAfter))
     case "ChainIsUnreachable":
       return errorResponse(PaymentsAreUnavailableBody, new PaymentsAreUnavailable(), soon)
-    default:
+    case "BodyIsTooLarge":
+    case "BodyIsMalformed":
+    case "MediaTypeIsUnsupported":
       return bodyRefusal(failure)
   }
 }

@@ -8,13 +8,14 @@ import {
   SpeechBody,
   TextBody
 } from "@berth/api/gateway/PluginBodies"
-import { BodyIsMalformed, BodyIsTooLarge, MediaTypeIsUnsupported } from "@berth/api/http/TransportErrors"
+import { BodyIsTooLarge, MediaTypeIsUnsupported } from "@berth/api/http/TransportErrors"
 import { isPluginId, type PluginId, plugins } from "@berth/domain/gateway/Plugin"
 import type { PluginInput } from "@berth/domain/gateway/PluginInput"
 import { PluginInputIsInvalid } from "@berth/domain/gateway/PluginRun"
 import { HttpApiError, type HttpServerRequest } from "@effect/platform"
 import { Effect, Either, Option, Predicate, Schema } from "effect"
 import { type BodyRefusal, defaultBodyLimit, isBodyRefusal } from "../http/RequestBody.ts"
+import { type Form, readForm } from "../http/ReadForm.ts"
 import { wantsEvents } from "../http/Sse.ts"
 
 /** The largest body of all, a recording in base64 with what stands beside it; of other plugins it is `defaultBodyLimit`. */
@@ -25,7 +26,7 @@ const defaultPlugin: PluginId = "generate-text"
 /** A body as it came, and as what it is. */
 type Content =
   | { readonly _tag: "Json"; readonly bytes: Uint8Array; readonly value: unknown }
-  | { readonly _tag: "Form"; readonly bytes: Uint8Array; readonly form: FormData }
+  | { readonly _tag: "Form"; readonly bytes: Uint8Array; readonly form: Form }
 
 /** A call of a plugin that can be carried out. */
 export interface GatewayCall {
@@ -50,12 +51,7 @@ export const readContent = (request: Request): Effect.Effect<Either.Either<Conte
   Effect.gen(function* () {
     const bytes = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
     if (!isForm(request)) return { _tag: "Json", bytes, value: yield* Effect.orDie(request.json) } as const
-    const contentType = request.headers["content-type"] ?? ""
-    const form = yield* Effect.tryPromise({
-      try: () => new Response(bytes, { headers: { "content-type": contentType } }).formData(),
-      catch: () => new BodyIsMalformed({ reason: "is no form of the boundary that Content-Type names" })
-    })
-    return { _tag: "Form", bytes, form } as const
+    return { _tag: "Form", bytes, form: yield* readForm(bytes, request.headers) } as const
   }).pipe(
     Effect.catchSomeDefect((defect) => (isBodyRefusal(defect) ? Option.some(Effect.fail(defect)) : Option.none())),
     Effect.either
@@ -64,7 +60,7 @@ export const readContent = (request: Request): Effect.Effect<Either.Either<Conte
 const memberOf = (content: Either.Either<Content, BodyRefusal>, name: string): unknown => {
   if (Either.isLeft(content)) return undefined
   const { right } = content
-  if (right._tag === "Form") return right.form.get(name) ?? undefined
+  if (right._tag === "Form") return right.form.fields[name]
   return Predicate.hasProperty(right.value, name) ? right.value[name] : undefined
 }
 
@@ -102,15 +98,18 @@ const recordingInJson = (value: unknown) =>
     return { ...rest, audio, contentType: contentType ?? type?.[1] ?? untyped, filename: filename ?? unnamed }
   })
 
-const recordingInForm = (form: FormData) =>
+const recordingInForm = ({ fields, files }: Form) =>
   Effect.gen(function* () {
-    const file = form.get("file")
-    if (!(file instanceof Blob)) return yield* invalid("file", "is missing")
-    const fields = Object.fromEntries([...form].filter(([, value]) => typeof value === "string"))
+    const file = files.get("file")
+    if (file === undefined) return yield* invalid("file", "is missing")
     const rest = yield* decoded(RecordingForm, fields)
-    const audio = yield* withinSize(new Uint8Array(yield* Effect.promise(() => file.arrayBuffer())))
-    const filename = file.name === "" ? unnamed : file.name
-    return { ...rest, audio, contentType: file.type === "" ? untyped : file.type, filename }
+    const audio = yield* withinSize(file.content)
+    return {
+      ...rest,
+      audio,
+      contentType: file.contentType === "" ? untyped : file.contentType,
+      filename: file.name === "" ? unnamed : file.name
+    }
   })
 
 type InputError = HttpApiError.HttpApiDecodeError | PluginInputIsInvalid | BodyRefusal

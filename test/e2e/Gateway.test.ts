@@ -1,0 +1,173 @@
+import { GatewayAnswer } from "@berth/api/gateway/GatewayApi"
+import { ChallengeBody } from "@berth/domain/gateway/payments/ChallengeMessage"
+import { expect, layer } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer, Schema } from "effect"
+import { Receipt } from "mppx"
+import { Mppx, tempo } from "mppx/client"
+import { execFile } from "node:child_process"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
+import { eventually } from "../conformance/Eventually.ts"
+import { freshDatabase } from "../support/Databases.ts"
+import { plain, recipient } from "../support/payments/PaidCalls.ts"
+import { type TempoNetwork, tempoNetwork } from "../support/payments/TempoNetwork.ts"
+import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
+import { member } from "./Journey.ts"
+import { type Berth, shellEnvironment, startBerth } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { newcomer, visit } from "./Visitor.ts"
+
+class Service extends Context.Tag("@berth/test/GatewayService")<
+  Service,
+  { readonly berth: Berth; readonly upstream: OpenAiStandIn; readonly network: TempoNetwork }
+>() {}
+
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const databaseUrl = yield* freshDatabase
+    const upstream = yield* openAiStandIn()
+    const network = yield* tempoNetwork
+    const berth = yield* startBerth({
+      databaseUrl,
+      environment: {
+        OPENAI_BASE_URL: upstream.baseUrl,
+        OPENAI_API_KEY: upstream.apiKey,
+        // Nothing listens there: no test asks the world for its models.
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
+        LIMIT_REGISTER: "1000/1h",
+        MPP_CHAIN_ID: String(network.chainId),
+        MPP_RPC_URL: network.url,
+        MPP_RECIPIENT: recipient
+      }
+    })
+    return Layer.merge(Layer.succeed(Service, { berth, upstream, network }), Records.layer(databaseUrl))
+  })
+)
+
+const model = "openai/gpt-4o-mini"
+const call = { model, messages: [{ role: "user", content: "Hello" }], max_tokens: 50 }
+const path = "/api/v1/gateway"
+
+// Beside the module that the package's name resolves to.
+const mppx = join(dirname(createRequire(import.meta.url).resolve("mppx")), "bin.js")
+
+/** What the command line of mppx prints, and how it ends. */
+const command = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) =>
+  Effect.async<{ readonly code: number; readonly text: string }>((resume) => {
+    const env = { ...shellEnvironment(), NO_UPDATE_NOTIFIER: "1", ...environment }
+    const child = execFile(
+      process.execPath,
+      [mppx, ...args],
+      { env, timeout: 60_000, maxBuffer: 8 * 1024 * 1024 },
+      (error, out, err) => {
+        resume(Effect.succeed({ code: error === null ? 0 : Number(error.code ?? 1), text: `${out}${err}` }))
+      }
+    )
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+
+/** How many chats have reached the models. */
+const chats = ({ received }: OpenAiStandIn) =>
+  received.filter(({ path: of }) => of.endsWith("/chat/completions")).length
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gateway of the real program", (it) => {
+  it.scoped(
+    "is paid by a client of mppx, and by its command line",
+    Effect.fn(function* () {
+      const { berth, network } = yield* Service
+      const before = yield* network.received
+      const account = yield* network.payer(1_000_000n)
+      const client = Mppx.create({
+        polyfill: false,
+        methods: [tempo.charge({ account, getClient: () => network.client })]
+      })
+      const response = yield* Effect.promise(() =>
+        client.fetch(`${berth.webUrl}${path}`, {
+          method: "POST",
+          headers: { "content-type": "application/json", "x-payment-method": "mpp" },
+          body: JSON.stringify(call)
+        })
+      )
+      const text = yield* Effect.promise(() => response.text())
+      expect(response.status, text).toBe(200)
+      const receipt = Receipt.fromResponse(response)
+      const answer = yield* Schema.decode(Schema.parseJson(GatewayAnswer))(text)
+      expect(answer.payment).toEqual({ method: "mpp", receipt: receipt.reference })
+      expect(yield* network.received).toBe(before + 10_000n)
+
+      const key = generatePrivateKey()
+      yield* network.give(privateKeyToAccount(key).address, 2_000_000n)
+      const said = yield* command(
+        [`${berth.webUrl}${path}`, "-J", JSON.stringify(call), "-H", "X-Payment-Method: mpp", "-r", network.url, "-i"],
+        { MPPX_PRIVATE_KEY: key }
+      )
+      expect(said.code, said.text).toBe(0)
+      expect(yield* network.received).toBe(before + 20_000n)
+    })
+  )
+
+  it.scoped(
+    "passes the validator of mppx as far as it needs no other network",
+    Effect.fn(function* () {
+      const { berth } = yield* Service
+      const url = `http://localhost:${berth.place.port}`
+      const { text } = yield* command(["validate", url, "-H", "X-Payment-Method:mpp"])
+      const lines = text.split("\n").map((line) => line.trim())
+      expect(lines.filter((line) => line.startsWith("✓")).length, text).toBeGreaterThanOrEqual(14)
+      // It gets itself money from a faucet in the world to pay with, which a test has not.
+      expect(lines.filter((line) => line.startsWith("✗") && !line.startsWith("✗ Payment:"))).toEqual([])
+      // Of a realm it expects no port.
+      expect(lines.filter((line) => line.startsWith("⚠") && !line.startsWith("⚠ Realm"))).toEqual([])
+    })
+  )
+
+  it.scoped(
+    "charges and answers once what a process has died of",
+    Effect.fn(function* () {
+      const { berth, network, upstream } = yield* Service
+      const person = yield* newcomer(berth.webUrl)
+      const before = yield* network.received
+      const stranger = yield* visit(berth.webUrl)
+      const asked = yield* stranger.raw("POST", path, { body: call, headers: { "x-payment-method": "mpp" } })
+      const { mpp } = yield* Schema.decodeUnknown(ChallengeBody)(asked.body)
+      const raw = yield* network.sign([{ to: mpp.recipient, amount: BigInt(mpp.amount) }])
+      const byMachine = stranger.raw("POST", path, {
+        body: call,
+        headers: { authorization: plain({ id: mpp.nonce }, raw).join("") }
+      })
+      const byCard = person.raw("POST", path, { body: call, headers: { "idempotency-key": "once" } })
+
+      const seen = chats(upstream)
+      upstream.next({ type: "break-off", pieces: ["Half "], by: "hanging" })
+      upstream.next({ type: "break-off", pieces: ["Half "], by: "hanging" })
+      const first = yield* Effect.fork(
+        Effect.all([Effect.exit(byMachine), Effect.exit(byCard)], { concurrency: "unbounded" })
+      )
+      yield* eventually(
+        Effect.sync(() => chats(upstream)),
+        (so) => so >= seen + 2,
+        { what: "both calls to reach the model", limit: "60 seconds" }
+      )
+      const { server } = yield* berth.pids
+      process.kill(server, "SIGKILL")
+      yield* Fiber.join(first)
+      yield* eventually(berth.pids, (pids) => pids.server !== server && pids.server > 0, {
+        what: "another server",
+        limit: "60 seconds"
+      })
+      yield* berth.ready
+
+      /** What a dead process held is let go after its lease. */
+      const answered = (asking: typeof byMachine) =>
+        eventually(asking, ({ status }) => status === 200, { what: "the answer", limit: "90 seconds" })
+      const [paid, charged] = yield* Effect.all([answered(byMachine), answered(byCard)], { concurrency: "unbounded" })
+      expect(member(paid.body, "payment", "method")).toBe("mpp")
+      expect(member(charged.body, "payment", "method")).toBe("card")
+      expect(yield* network.received).toBe(before + 10_000n)
+      expect((yield* byMachine).status).toBe(402)
+      expect(yield* byCard).toMatchObject({ status: 200, body: charged.body })
+      expect(yield* Records.accountOf(person.userId)).toMatchObject({ used: 1, booked: 1, open: 0, ledger: 1 })
+    })
+  )
+})
