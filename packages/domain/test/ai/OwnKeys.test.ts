@@ -113,6 +113,20 @@ describe("an owner's own keys", () => {
     })
   )
 
+  it.scoped("answer alone where nothing else may", () =>
+    Effect.gen(function* () {
+      const { ask, calls } = yield* scene({ keys: new Map([[ada, { anthropic: keyOf("adas") }]]) })
+      expect(yield* ask(ada, { ownKeysOnly: true })).toMatchObject({ provider: "anthropic", ownKey: true })
+      for (const [who, model] of [
+        [ada, "gpt-4o"],
+        [bob, opus.id],
+        [null, opus.id]
+      ] as const)
+        expect(yield* Effect.flip(ask(who, { model, ownKeysOnly: true }))).toMatchObject({ _tag: "NoModelsAvailable" })
+      expect(calls).toEqual([`anthropic adas ${opus.id}`])
+    })
+  )
+
   it.scoped("make available for him what the platform cannot run", () =>
     Effect.gen(function* () {
       const { ai, ask, windows } = yield* scene({ keys: new Map([[ada, { google: keyOf("adas") }]]) })
