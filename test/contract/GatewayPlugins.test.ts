@@ -1,6 +1,6 @@
 import { ScriptedModels } from "../support/ScriptedModels.ts"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Array, Effect, Fiber } from "effect"
 import { eventually } from "../conformance/Eventually.ts"
 import type { HttpAnswer } from "../support/HttpCall.ts"
 import { ScriptedPlugins } from "../support/ScriptedPlugins.ts"
@@ -130,6 +130,21 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
         [200, 200, 422]
       )
       assert.strictEqual(yield* unitsOf(as), 2)
+    })
+  )
+
+  it.effect("hear many large recordings at once, a few after another, if their size is said beforehand", () =>
+    Effect.gen(function* () {
+      const as = yield* App.newcomer("pro")
+      const sent = yield* form({ plugin: "stt", file: sound(1_500_000) })
+      const answers = yield* Effect.all(
+        Array.makeBy(20, () => gateway({ as, ...sent })),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual([...new Set(answers.map(({ status }) => status))], [200])
+      const [half, rest] = [sent.body.subarray(0, 1_000_000), sent.body.subarray(1_000_000)]
+      const unannounced = yield* gateway({ as, headers: sent.headers, body: [half, rest] })
+      assertError(unannounced, { status: 413, code: "body_too_large" })
     })
   )
 

@@ -1,6 +1,6 @@
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { WebApi } from "@berth/api/WebApi"
-import { HttpLayerRouter } from "@effect/platform"
+import { HttpLayerRouter, type HttpServerRequest } from "@effect/platform"
 import { identity, Layer } from "effect"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
 import * as BotCheckHttp from "./accounts/BotCheckHttp.ts"
@@ -82,6 +82,12 @@ const table = [
   ...PagesHttp.pageRoutes
 ]
 
+/** A recording for the gateway, by who says beforehand how large it is. */
+const bodyLimit = (path: string, { headers }: HttpServerRequest.HttpServerRequest) =>
+  path.startsWith(gatewayPath) && headers["content-length"] !== undefined ? gatewayBodyLimit : defaultBodyLimit
+/** Each is held several times over while it is in work, and anybody can send one. */
+const largeBodiesAtOnce = 8
+
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(WebApi).pipe(Layer.provide(groups), Layer.provide(middlewares)),
   AgentSocketHttp.layer,
@@ -93,7 +99,8 @@ const routes = Layer.mergeAll(
   Layer.provide(
     requestRules(table, {
       sameOrigin: true,
-      bodyLimit: (path) => (path.startsWith(gatewayPath) ? gatewayBodyLimit : defaultBodyLimit),
+      bodyLimit,
+      largeBodiesAtOnce,
       caller: CallerHttp.client,
       presentation
     })

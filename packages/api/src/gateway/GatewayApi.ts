@@ -2,7 +2,7 @@ import { PluginId } from "@berth/domain/gateway/Plugin"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { CrossOrigin } from "../http/CrossOrigin.ts"
-import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { BodyIsTooLargeBody, InternalFailureBody, MediaTypeIsUnsupportedBody } from "../http/TransportErrors.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { IdempotencyErrors } from "../limits/Idempotency.ts"
 import { TooManyRequestsBody } from "../limits/RateLimits.ts"
@@ -60,6 +60,8 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .addError(PaymentIsRequiredBody)
   .addError(PaymentIsUnreadableBody)
   .addError(PaymentIsInProgressBody)
+  .addError(BodyIsTooLargeBody)
+  .addError(MediaTypeIsUnsupportedBody)
   .addError(IdempotencyErrors)
   .addError(PluginFailedBody)
   .addError(PluginIsUnknownBody)

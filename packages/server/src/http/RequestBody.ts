@@ -37,6 +37,12 @@ const methodsWithBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 /** Whether a body of this request means anything. */
 export const mayHaveBody = ({ method }: HttpServerRequest.HttpServerRequest): boolean => methodsWithBody.has(method)
 
+const announcedBy = ({ headers }: HttpServerRequest.HttpServerRequest) => Number(headers["content-length"] ?? 0)
+
+/** Whether a request says that its body is larger than most may be. */
+export const isLarge = (request: HttpServerRequest.HttpServerRequest): boolean =>
+  announcedBy(request) > defaultBodyLimit
+
 /** Reads a whole body and stops at `limit`: what comes after is thrown away, so that the answer still reaches the client. */
 const readAll = (source: Readable, limit: number) =>
   Effect.async<Buffer, BodyIsTooLarge | BodyIsMalformed>((resume) => {
@@ -61,6 +67,8 @@ const readAll = (source: Readable, limit: number) =>
       resume(new BodyIsMalformed({ reason: "was cut off" }))
     }
     const finish = () => source.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut)
+    // Nothing comes any more from a client that has left meanwhile, not even the sign that it has.
+    if (source.destroyed) return onCut()
     source.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut)
     return Effect.sync(finish)
   })
@@ -139,8 +147,7 @@ export const withBody = Effect.fnUntraced(function* (
 ) {
   const source = request.source
   if (!mayHaveBody(request) || !(source instanceof Readable)) return request
-  const announced = Number(request.headers["content-length"] ?? 0)
-  if (announced > limit) {
+  if (announcedBy(request) > limit) {
     source.resume()
     return yield* new BodyIsTooLarge({ limit })
   }

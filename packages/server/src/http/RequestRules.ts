@@ -19,7 +19,7 @@ import { inEnvelope, type ReshapeError } from "./ErrorEnvelope.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { isOwnOrigin } from "./OriginRule.ts"
-import { bodyRefusal, mayHaveBody, withBody } from "./RequestBody.ts"
+import { bodyRefusal, isLarge, mayHaveBody, withBody } from "./RequestBody.ts"
 import { crossOriginHeaders } from "./CrossOriginHeaders.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { contextOf } from "./RequestSpan.ts"
@@ -69,7 +69,9 @@ export const requestRules = <R, P = never>(
   table: ReadonlyArray<KnownRoute>,
   options: {
     readonly sameOrigin: boolean
-    readonly bodyLimit: (path: string) => number
+    readonly bodyLimit: (path: string, request: HttpServerRequest.HttpServerRequest) => number
+    /** How many requests with more than the usual body may be in work; the others wait. As many as come when absent. */
+    readonly largeBodiesAtOnce?: number
     /** What becomes of an error body at a path where clients want it in a shape of their own. */
     readonly reshapeErrors?: (path: string) => ReshapeError | undefined
     readonly caller: Effect.Effect<FindCaller, never, R>
@@ -84,6 +86,9 @@ export const requestRules = <R, P = never>(
       const ids = yield* IdGenerator
       const idempotency = yield* Idempotency
       const findCaller = yield* options.caller
+      const forLargeBody = Option.map(Option.fromNullable(options.largeBodiesAtOnce), (count) =>
+        Effect.unsafeMakeSemaphore(count).withPermits(1)
+      )
       const answerDefect = yield* answerDefects
       const present = options.presentation === undefined ? asItIs : yield* options.presentation
 
@@ -123,7 +128,7 @@ export const requestRules = <R, P = never>(
       ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
         const ruled = mayHaveBody(request)
           ? Effect.flatMap(
-              Effect.either(withBody(request, route, options.bodyLimit(path))),
+              Effect.either(withBody(request, route, options.bodyLimit(path, request))),
               Either.match({
                 onLeft: (refusal) => Effect.succeed(bodyRefusal(refusal)),
                 onRight: (read) =>
@@ -131,7 +136,8 @@ export const requestRules = <R, P = never>(
               })
             )
           : idempotency.apply(request, route, app)
-        return Effect.catchAllDefect(ruled, answerDefect(request, caller))
+        const inTurn = Option.isSome(forLargeBody) && isLarge(request) ? forLargeBody.value(ruled) : ruled
+        return Effect.catchAllDefect(inTurn, answerDefect(request, caller))
       }
 
       /** In the words of whoever asks; errors with what they say besides at this path, and which trace led to them. */
