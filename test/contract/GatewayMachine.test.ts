@@ -1,4 +1,5 @@
 import { PaymentReceipt } from "@berth/domain/gateway/payments/PaymentReceipt"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Encoding, Fiber, Schema, Stream } from "effect"
 import type { HttpAnswer } from "../support/HttpCall.ts"
@@ -15,6 +16,15 @@ const events = { accept: "text/event-stream" }
 const statusesOf = (answers: ReadonlyArray<HttpAnswer>) => answers.map(({ status }) => status)
 const decodeReceipt = (header: unknown) =>
   Effect.flatMap(Encoding.decodeBase64UrlString(String(header)), Schema.decode(Schema.parseJson(PaymentReceipt)))
+
+/** Whether a request is at work for what a transaction has paid. */
+const isHeld = (hash: string) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(
+      sql`select 1 from payment_redemptions where transaction_hash = ${hash} and lease_until > now()`,
+      (rows) => rows.length > 0
+    )
+  )
 
 const isChallenge = (answer: HttpAnswer, problem: string) => {
   assert.strictEqual(answer.status, 402, answer.text)
@@ -198,6 +208,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
           else {
             assert.deepInclude(answer.body, { error: "internal", code: "plugin_failed" })
             assert.notProperty(answer.headers, "payment-receipt")
+            assert.isFalse(yield* isHeld(hash), "the payment is still held")
           }
         }
       const answer = yield* gateway({ headers: { authorization } })
