@@ -40,6 +40,18 @@ describe("settings", () => {
     })
   )
 
+  it.effect("a price is a sum of money, and never nothing", () =>
+    Effect.gen(function* () {
+      const { prices } = yield* loadSettings({ PRICE_TTS: "0.000001" })
+      assert.deepStrictEqual(prices, { agent: 0.05, "generate-text": 0.01, tts: 0.000001, stt: 0.02 })
+      for (const wrong of ["0", "-1", "0.0000009", "10001", "Infinity", "NaN", "a cent"]) {
+        const faults = yield* faultsOf({ PRICE_GENERATE_TEXT: wrong })
+        assert.lengthOf(faults, 1, wrong)
+        assert.include(faults[0], "PRICE_GENERATE_TEXT")
+      }
+    })
+  )
+
   it.effect("addresses follow the ports", () =>
     Effect.gen(function* () {
       const { addresses } = yield* loadSettings({ PORT: "3100", BACKEND_PORT: "4100" })
