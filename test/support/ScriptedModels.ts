@@ -1,7 +1,8 @@
+import type { UserId } from "@berth/domain/accounts/User"
 import { AiLimits, defaultAiSettings } from "@berth/domain/ai/AiSettings"
 import type { Model, ProviderName } from "@berth/domain/ai/Model"
 import { type ChatChunk, ModelCatalogue, type ModelProvider, ModelProviders } from "@berth/domain/ai/ModelChat"
-import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
+import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/OwnerKeys"
 import { Context, Duration, Effect, Layer, Redacted, Ref, Stream } from "effect"
 
 export interface ModelScript {
@@ -9,6 +10,8 @@ export interface ModelScript {
   readonly catalogue: Effect.Effect<ReadonlyArray<Model>>
   readonly healthy: (provider: ProviderName) => Effect.Effect<boolean>
   readonly chat: ModelProvider["chat"]
+  /** Keys that an owner has brought. */
+  readonly ownKeys: (owner: UserId) => ModelKeys
 }
 
 /** What a test says the model providers do. */
@@ -49,7 +52,8 @@ const answer: ReadonlyArray<ChatChunk> = [
 const allWell: ModelScript = {
   catalogue: Effect.succeed(models),
   healthy: () => Effect.succeed(true),
-  chat: () => Stream.fromIterable(answer)
+  chat: () => Stream.fromIterable(answer),
+  ownKeys: () => ({})
 }
 
 /** Two providers that follow the script, without retries, rests or remembered health, so that each call stands for itself. */
@@ -69,7 +73,7 @@ export const layer: Layer.Layer<ModelProviders | ModelCatalogue | ScriptedModels
         all: [provider("anthropic"), provider("openai")],
         withKey: (name, key) => Effect.succeed({ keyId: `of ${Redacted.value(key).length}`, provider: provider(name) })
       }).pipe(
-        Context.add(OwnerKeys, { of: () => Effect.succeed({}) }),
+        Context.add(OwnerKeys, { of: (owner) => Effect.map(now, ({ ownKeys }) => ownKeys(owner)) }),
         Context.add(ModelCatalogue, { all: Effect.flatMap(now, ({ catalogue }) => catalogue) }),
         Context.add(AiLimits, {
           ...defaultAiSettings,
