@@ -91,7 +91,8 @@ it.effect("hears what the caller says about his task, and what was said before",
       task: "go on"
     })
     const [system, ...rest] = requests[0]?.messages ?? []
-    expect(system).toMatchObject({ role: "system", content: expect.stringContaining("Be brief.") })
+    expect(system?.role).toBe("system")
+    expect(system?.content).toContain("Be brief.")
     expect(rest.map(({ content }) => content)).toStrictEqual(["hi", "hello", "go on"])
   })
 )
@@ -118,7 +119,7 @@ it.effect("makes a model that wants tools for ever answer after eight rounds", (
   Effect.gen(function* () {
     const { end, requests } = yield* run(again)
     expect(requests.length).toBe(9)
-    expect(requests.map((request) => toolNames(request).length)).toStrictEqual([...Array(8).fill(2), 0])
+    expect(requests.map((request) => toolNames(request).length)).toStrictEqual([2, 2, 2, 2, 2, 2, 2, 2, 0])
     expect(requests.at(-1)?.messages.at(-1)?.content).toContain("Answer now")
     expect(end).toMatchObject({ type: "done", message: [0, 1, 2, 3, 4, 5, 6, 7, 8].join("\n\n") })
   })
