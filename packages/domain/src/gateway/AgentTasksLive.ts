@@ -50,7 +50,8 @@ const make = Effect.gen(function* () {
         const sessionId = ChatSessionId.make(yield* ids.next("chs"))
         const turn = { userId: user.id, agentId: agent.id, turnId: yield* ids.next("tsk") }
         yield* Effect.annotateCurrentSpan({ "agent.id": agent.id, "user.id": user.id })
-        const known = yield* memories.forTurn({ agentId: agent.id, userId: user.id, sessionId, content: message })
+        const asked = { agentId: agent.id, userId: user.id, sessionId, content: text.task }
+        const known = yield* memories.forTurn(asked)
         yield* inWork(turn)
         const eventOf = (event: TurnEvent): Effect.Effect<ReadonlyArray<PluginEvent>> => {
           switch (event.type) {
