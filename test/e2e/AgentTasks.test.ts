@@ -110,7 +110,7 @@ const beginTask = (person: Settled) =>
     ).pipe(Effect.either, Effect.forkDaemon)
     yield* eventually(
       Effect.sync(() => told.length),
-      (count) => count === 2,
+      (count) => count >= 2,
       { what: "the first half of an answer", limit: patience }
     )
     return reading

@@ -35,6 +35,7 @@ it.effect("a task that takes longer than five minutes fails, and lets go of what
     const task = run({ caller: Option.none(), messages: [{ role: "user", content: "hello" }] })
     // As a request is read: by somebody whom nobody interrupts.
     const reading = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(Stream.runDrain(task))))
+    yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), Ref.get(open)), { until: (count) => count === 1 })
     yield* TestClock.adjust("299 seconds")
     expect(yield* Ref.get(open)).toBe(1)
     yield* TestClock.adjust("1 second")
