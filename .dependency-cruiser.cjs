@@ -83,7 +83,8 @@ module.exports = {
       to: { path: "^packages/domain/src/[^/]+/[^/]*Repository\\.ts$", pathNot: "^packages/domain/src/$1/" }
     },
     only("domain", []),
-    onlyNpm("domain", ["effect"]),
+    // decimal.js is arithmetic and nothing else: like effect, it does no input or output.
+    onlyNpm("domain", ["effect", "decimal.js"]),
     only("api", ["domain"]),
     onlyNpm("api", ["effect", "@effect/platform"]),
     only("infra", ["domain", "api"]),

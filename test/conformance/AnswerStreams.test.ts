@@ -128,7 +128,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       const [answered, failed, abandoned] = yield* Effect.all([pendingMessage, pendingMessage, pendingMessage])
       const { next } = yield* IdGenerator
       const reply = { id: MessageId.make(yield* next("msg")), content: "hi", told: 3 }
-      const stored = Option.getOrThrow(yield* answer(answered, reply))
+      const { reply: stored } = Option.getOrThrow(yield* answer(answered, reply))
       yield* fail(failed.id, { reason: "the model said no", told: 2 })
       yield* failAbandoned(DateTime.add(leaseUntil, { minutes: 1 }))
       assert.deepStrictEqual((yield* read(answered.id, 0)).end, { state: "answered", told: 3 })

@@ -63,7 +63,8 @@ const say = (
 const reply = (message: Message, content: string) =>
   Effect.gen(function* () {
     const { answer } = yield* ConversationRepository
-    return yield* answer(message, { id: yield* newMessageId, content })
+    const stored = yield* answer(message, { id: yield* newMessageId, content })
+    return Option.map(stored, ({ reply }) => reply)
   })
 
 const contents = (messages: ReadonlyArray<Message>) => messages.map(({ content }) => content)

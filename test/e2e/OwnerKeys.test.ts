@@ -45,7 +45,8 @@ const settled = Effect.gen(function* () {
   const say = (message: string) => person.raw("POST", "/api/agent", { body: { message } })
   const setKey = (value: string) =>
     person.raw("POST", "/api/agent", { body: { action: "set-credential", key: "openai", value } })
-  return { say, setKey }
+  const used = Effect.map(Records.accountOf(person.userId), (account) => account.used)
+  return { say, setKey, used }
 })
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner's own model key", (it) => {
@@ -66,6 +67,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner'
         ({ body }) => text(member(body, "message") ?? "").includes("your openai key was refused"),
         { what: "the refusal of a wrong key", limit: "60 seconds" }
       )
+      const before = yield* Effect.all([ada.used, bob.used])
       const answers = [
         yield* ada.say("A word of Ada's"),
         yield* bob.say("A word of Bob's"),
@@ -78,6 +80,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner'
       expect(text(member(ofBob?.body, "reply") ?? "")).not.toBe("You said: A word of Bob's")
       expect(ofEve).toMatchObject({ status: 500, body: { code: "not_answered" } })
       expect(text(member(ofEve?.body, "message"))).toContain("your openai key was refused")
+
+      // What she pays for herself costs her nothing here.
+      expect(yield* Effect.all([ada.used, bob.used])).toEqual([before[0], before[1] + (ofBob?.status === 200 ? 1 : 0)])
 
       const shownFor = (words: string) => [
         ...new Set(

@@ -2,11 +2,12 @@ import type { UserId } from "@berth/domain/accounts/User"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { isUp } from "@berth/domain/agents/AgentStatus"
+import type { Turn } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { subdomainFor } from "@berth/domain/instances/Subdomain"
 import { assert, describe, it } from "@effect/vitest"
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, type Scope } from "effect"
+import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, type Scope, Stream } from "effect"
 import { eventually } from "../conformance/Eventually.ts"
 import { connectionCutter, keeperProcess, type KeeperProcess, storage } from "../support/KeeperProcess.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
@@ -236,6 +237,50 @@ describe("A keeper", () => {
       assert.strictEqual((yield* keeper.restart(userId)).runtimeVersion, "1")
       yield* keeper.update(userId)
       assert.deepInclude(yield* rowsOf(userId), { runtimeVersion: "2", status: "running", agents: ["running"] })
+    }))
+
+  const turn = (agent: Agent, message: string): Turn => ({
+    agentId: agent.id,
+    sessionId: "chs_1",
+    messageId: "msg_1",
+    summary: null,
+    memories: [],
+    history: [],
+    message
+  })
+
+  test("a turn that a dying cell never got goes to the next one, and is not sent twice where it may have arrived", ({
+    cells,
+    open
+  }) =>
+    Effect.gen(function* () {
+      const { keeper } = yield* open("keeper")
+      const { agent, userId } = yield* owner
+      yield* keeper.deploy(agent.id)
+      const ask = (message: string) => Effect.either(Stream.runCollect(keeper.chat(userId, turn(agent, message))))
+      const heardBy = (message: string) => cells.heard.filter((one) => one.message === message)
+      assert.isTrue(Either.isRight(yield* ask("first")))
+
+      cells.dying.add(userId)
+      assert.isTrue(Either.isRight(yield* ask("second")))
+      assert.deepStrictEqual(
+        heardBy("second").map(({ startedAt }) => startedAt),
+        [2]
+      )
+      assert.isTrue(yield* isSettled(cells, userId))
+
+      cells.breaks = true
+      const broken = yield* ask("third")
+      assert.strictEqual(Either.isLeft(broken) ? broken.left._tag : "it succeeded", "CellIsUnavailable")
+      assert.strictEqual(heardBy("third").length, 1)
+
+      // One that dies as fast as it comes up is no reason to go on for ever.
+      cells.breaks = false
+      cells.startsNot = () => "it is broken"
+      cells.dying.add(userId)
+      const dead = yield* ask("fourth")
+      assert.strictEqual(Either.isLeft(dead) ? dead.left._tag : "it succeeded", "CellIsUnavailable")
+      assert.strictEqual(heardBy("fourth").length, 0)
     }))
 
   test("a cell that dies again and again is given up, and its owner can start it again", ({ cells, open }) =>

@@ -1,6 +1,6 @@
 import type { UserId } from "@berth/domain/accounts/User"
 import type { AgentId } from "@berth/domain/agents/Agent"
-import { AgentRuntime, RuntimeIsUnreachable } from "@berth/domain/instances/AgentRuntime"
+import { AgentRuntime, RuntimeIsUnreachable, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import {
   type Cell,
   CellDidNotStart,
@@ -35,6 +35,13 @@ export class ScriptedCells {
   private started = 0
   private readonly exits = Effect.runSync(PubSub.unbounded<CellExit>())
 
+  /** Those whose cell died a moment ago: its driver has not noticed yet, and takes it for alive. */
+  readonly dying = new Set<UserId>()
+  /** The messages that cells got, in order. */
+  readonly heard: Array<{ readonly owner: UserId; readonly startedAt: number; readonly message: string }> = []
+  /** Whether a connection to a cell breaks once a turn was sent over it. */
+  breaks = false
+
   /** A cell that dies by itself. */
   dies(owner: UserId, reason = "killed") {
     return Effect.suspend(() => {
@@ -62,7 +69,7 @@ export class ScriptedCells {
         Effect.gen(this, function* () {
           yield* step("a cell is to be started")
           const there = this.cells.get(owner)
-          if (there !== undefined) return there.cell
+          if (there !== undefined && !this.dying.delete(owner)) return there.cell
           const version = this.kept.get(owner) ?? this.newest
           const cell = yield* this.raise(owner, version)
           yield* step("a cell was started")
@@ -110,7 +117,14 @@ export class ScriptedCells {
           this.cells.set(owner, { ...there, agents: agents.map(({ id }) => id) })
           yield* step("a cell was told of its agents")
         }),
-      chat: () => Stream.empty
+      chat: ({ cell: { owner, startedAt } }, { message }) =>
+        Stream.suspend(() => {
+          if (this.dying.has(owner)) return Stream.fail(new RuntimeIsUnreachable({ reason: "refused", unsent: true }))
+          this.heard.push({ owner, startedAt: startedAt.epochMillis, message })
+          return this.breaks
+            ? Stream.fail(new RuntimeIsUnreachable({ reason: "it broke off" }))
+            : Stream.make<[TurnEvent]>({ type: "done", reply: `You said: ${message}`, model: "m" })
+        })
     })
   }
 }

@@ -1,7 +1,8 @@
+import type { UserId } from "@berth/domain/accounts/User"
 import { AiLimits, defaultAiSettings } from "@berth/domain/ai/AiSettings"
 import type { Model, ProviderName } from "@berth/domain/ai/Model"
 import { type ChatChunk, ModelCatalogue, type ModelProvider, ModelProviders } from "@berth/domain/ai/ModelChat"
-import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
+import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/OwnerKeys"
 import { Context, Duration, Effect, Layer, Redacted, Ref, Stream } from "effect"
 
 export interface ModelScript {
@@ -9,7 +10,7 @@ export interface ModelScript {
   readonly catalogue: Effect.Effect<ReadonlyArray<Model>>
   readonly healthy: (provider: ProviderName) => Effect.Effect<boolean>
   readonly chat: ModelProvider["chat"]
-  /** Somebody's own keys. */
+  /** Keys that an owner has brought. */
   readonly keys: OwnerKeys["Type"]["of"]
 }
 

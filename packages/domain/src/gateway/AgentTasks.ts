@@ -1,20 +1,24 @@
 import { Context } from "effect"
-import type { Option } from "effect"
+import type { Option, Stream } from "effect"
 import type { User } from "../accounts/User.ts"
 import type { AgentId } from "../agents/Agent.ts"
+import type { AgentIsUnknown } from "../agents/AgentErrors.ts"
 import type { ChatMessage } from "../ai/ModelChat.ts"
-import type { PluginRun } from "./PluginRun.ts"
+import type { PluginEvent, PluginFailed, PluginInputIsInvalid } from "./PluginRun.ts"
 
 export interface AgentTask {
-  /** Whose agent does it; none where nobody is signed in. */
+  /** Whose agent does it; none where nobody is signed in. It is not charged here. */
   readonly caller: Option.Option<User>
   readonly messages: ReadonlyArray<ChatMessage>
-  /** One of the caller's; absent: his oldest that is up. */
+  /** One of the caller's, which must be up; absent: his oldest that is up, else the platform's orchestrator. */
   readonly agentId?: AgentId | undefined
 }
 
 /** Tasks of several steps, done by the caller's agent with its skills, or by the platform's own orchestrator for whoever has none. */
 export class AgentTasks extends Context.Tag("@berth/AgentTasks")<
   AgentTasks,
-  { readonly run: (task: AgentTask) => PluginRun }
+  {
+    /** A `PluginRun`, which fails before its first event where the agent that is named is not the caller's. */
+    readonly run: (task: AgentTask) => Stream.Stream<PluginEvent, PluginFailed | PluginInputIsInvalid | AgentIsUnknown>
+  }
 >() {}

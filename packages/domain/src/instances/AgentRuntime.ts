@@ -64,8 +64,14 @@ export const TurnEvent = Schema.Union(
 ).annotations({ identifier: "TurnEvent" })
 export type TurnEvent = typeof TurnEvent.Type
 
-/** The cell could not be reached or stopped answering. */
-export class RuntimeIsUnreachable extends Data.TaggedError("RuntimeIsUnreachable")<{ readonly reason: string }> {}
+/**
+ * The cell could not be reached or stopped answering. `unsent`: nothing of what was asked has left for it, so it cannot have
+ * begun, and asking again asks once.
+ */
+export class RuntimeIsUnreachable extends Data.TaggedError("RuntimeIsUnreachable")<{
+  readonly reason: string
+  readonly unsent?: boolean | undefined
+}> {}
 /** The cell answered that the turn failed, most often because the model did. */
 export class TurnFailed extends Data.TaggedError("TurnFailed")<{ readonly reason: string }> {}
 

@@ -350,9 +350,17 @@ export class CellKeeper extends Effect.Service<CellKeeper>()("@berth/CellKeeper"
         : yield* revive(userId)
     })
 
-    /** Passes a turn to the owner's cell, which is brought back first when it is not there, or does not know its agents yet. */
+    /**
+     * Passes a turn to the owner's cell, which is brought back first when it is not there, or does not know its agents yet. One
+     * that died just now may still be taken for alive; when it never had the turn, the next one gets it.
+     */
     const chat = (userId: UserId, turn: Turn) =>
       Stream.unwrap(Effect.map(access(userId), (cell) => runtime.chat(cell, turn))).pipe(
+        Stream.catchTag("RuntimeIsUnreachable", (error) =>
+          error.unsent === true
+            ? Stream.unwrap(Effect.map(revive(userId), (cell) => runtime.chat(cell, turn)))
+            : Stream.fail(error)
+        ),
         Stream.mapError((error) =>
           error._tag === "RuntimeIsUnreachable" ? new CellIsUnavailable({ reason: error.reason }) : error
         ),

@@ -13,6 +13,12 @@ export interface NewMessage {
   readonly platform: string
 }
 
+/** A message's answer as it is kept. `ownKeys`: all model calls for it went by the user's own keys, and there were some. */
+export interface StoredAnswer {
+  readonly reply: Message
+  readonly ownKeys: boolean
+}
+
 /** How many messages may wait for their answers at a time. */
 export interface PendingLimits {
   readonly session: number
@@ -53,7 +59,7 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     readonly answer: (
       message: Message,
       reply: { readonly id: MessageId; readonly content: string; readonly told?: number }
-    ) => Effect.Effect<Option.Option<Message>>
+    ) => Effect.Effect<Option.Option<StoredAnswer>>
     /** pending to failed, with why and how many pieces there were before; false when it was not pending any more. */
     readonly fail: (id: MessageId, why?: { readonly reason: string; readonly told: number }) => Effect.Effect<boolean>
     /** Pending messages whose lease has ended: their process is gone. Marks them failed and answers them with what they had reserved. */

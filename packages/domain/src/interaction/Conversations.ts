@@ -40,7 +40,7 @@ const givingUpAgain = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 second
 const pendingLimits = { session: 16, user: 64 }
 /** Conversations of one user. */
 const maximumSessions = 10_000
-/** What a message through either route costs. */
+/** What a message through either route costs, unless all its model calls went by its user's own keys. */
 const messageUnits = 1
 
 /**
@@ -122,8 +122,8 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
 
     const releaseAny = (reservation: Option.Option<ReservationId>) =>
       Option.match(reservation, { onNone: () => Effect.void, onSome: charging.release })
-    const settleAny = (reservation: Option.Option<ReservationId>) =>
-      Option.match(reservation, { onNone: () => Effect.void, onSome: (id) => charging.settle(id, messageUnits) })
+    const settleAny = (reservation: Option.Option<ReservationId>, units: number) =>
+      Option.match(reservation, { onNone: () => Effect.void, onSome: (id) => charging.settle(id, units) })
 
     /** One renewal that fails is no reason to break off an answer: there are further ones before the lease ends. */
     const keepLease = (message: Message) =>
@@ -187,9 +187,14 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
       // Settled also when the message is gone: whoever deletes a conversation in mid-answer has had the answer. A message
       // that was given up has had its unit back, and then there is nothing left to settle.
       const stored = yield* transaction.run(
-        Effect.zipLeft(repository.answer(message, { id: replyId, content: reply, told }), settleAny(reservation))
+        Effect.tap(repository.answer(message, { id: replyId, content: reply, told }), (answered) =>
+          settleAny(reservation, Option.exists(answered, ({ ownKeys }) => ownKeys) ? 0 : messageUnits)
+        )
       )
-      return yield* Effect.mapError(stored, () => new MessageWasNotAnswered({ reason: "the message was given up" }))
+      return yield* Option.match(stored, {
+        onNone: () => new MessageWasNotAnswered({ reason: "the message was given up" }),
+        onSome: (answered) => Effect.succeed(answered.reply)
+      })
     })
 
     /** Tries again for a moment: what failed the turn may be the same that keeps it from being put in order. */

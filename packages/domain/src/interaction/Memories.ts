@@ -17,6 +17,9 @@ const searchLimit = 10
 /** The same is often said more than once; this many times as much is looked at, so that enough is left. */
 const spare = 3
 
+/** What is asked of an agent, and where: a message, or what stands in for one. */
+type Asked = Pick<Message, "agentId" | "userId" | "sessionId" | "content">
+
 /**
  * What an agent remembers across its conversations with its owner: notes it keeps itself, what was said, and the summaries
  * that stand for the older part of long conversations. Every agent remembers without asking, by what its turns begin with.
@@ -45,7 +48,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
     })
 
     /** What the turn of a message begins with: the summary that stands for its session up to `afterSeq`, and memories from elsewhere. */
-    const forTurn = Effect.fn("Memories.forTurn")(function* (message: Message) {
+    const forTurn = Effect.fn("Memories.forTurn")(function* (message: Asked) {
       const { notes, said, summary } = yield* repository.forTurn(message, {
         notes: notesOfTurn,
         said: saidOfTurn * spare

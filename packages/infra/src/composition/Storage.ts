@@ -28,6 +28,7 @@ import * as ReferralRepository from "../postgres/ReferralRepository.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
 import * as SocialSessionRepository from "../postgres/SocialSessionRepository.ts"
 import * as SubscriptionRepository from "../postgres/SubscriptionRepository.ts"
+import * as TurnKeys from "../postgres/TurnKeys.ts"
 import * as UserRepository from "../postgres/UserRepository.ts"
 import * as WalletNonceRepository from "../postgres/WalletNonceRepository.ts"
 import * as WalletRepository from "../postgres/WalletRepository.ts"
@@ -67,6 +68,7 @@ export const layer = (options: StorageOptions) =>
     MemoryRepository.layer,
     AnswerStreams.layer,
     Charging.layer,
+    TurnKeys.layer,
     Outbox.layer,
     IdempotencyKeys.layer,
     OncePerKey.layer,

@@ -29,6 +29,7 @@ const MessageRow = Schema.Struct({ ...Message.fields, createdAt: Schema.DateTime
 /** The row also has what searches read, which is larger than the message. */
 const messageColumns = (sql: SqlClient) => sql.csv(Object.keys(Message.fields).map((name) => sql`${sql(name)}`))
 const Abandoned = Schema.Struct({ id: MessageId, reservationId: Schema.NullOr(ReservationId) })
+const AnswerRow = Schema.Struct({ ...MessageRow.fields, ownKeys: Schema.Boolean })
 const IsNext = Schema.Struct({ isNext: Schema.Boolean })
 const Count = Schema.Struct({ count: Schema.Int })
 const Waiting = Schema.Struct({ isThere: Schema.Boolean, ofSession: Schema.Int, ofUser: Schema.Int })
@@ -147,7 +148,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           with answered as (
             update messages set state = 'answered', lease_until = null, told = ${reply.told ?? 0}
             where id = ${message.id} and state = 'pending'
-            returning session_id, user_id, agent_id, seq, topic, platform
+            returning session_id, user_id, agent_id, seq, topic, platform, called_by
           ), session as (
             update chat_sessions
             set message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
@@ -158,7 +159,12 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${storableText(reply.content)},
             topic, platform, 'answered', ${now}
           from answered
-          returning ${messageColumns(sql)}`.pipe(first(MessageRow), Effect.orDie)
+          returning ${messageColumns(sql)},
+            (select called_by is not distinct from 'owner' from answered) as own_keys`.pipe(
+          first(AnswerRow),
+          Effect.map(Option.map(({ ownKeys, ...reply }) => ({ reply, ownKeys }))),
+          Effect.orDie
+        )
       }),
       fail: Effect.fn("ConversationRepository.fail")(function* (
         id: MessageId,

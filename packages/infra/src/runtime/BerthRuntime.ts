@@ -27,7 +27,9 @@ export const layer: Layer.Layer<AgentRuntime, never, HttpClient.HttpClient> = La
 const addressee = ({ cell, token }: CellAccess): CellClient.CellAddressee => ({ endpoint: cell.endpoint, token })
 
 const unreachable = (error: CellClient.CellDoesNotAnswer | CellClient.CellRefused) =>
-  new RuntimeIsUnreachable({ reason: error._tag === "CellRefused" ? error.message : error.reason })
+  error._tag === "CellRefused"
+    ? new RuntimeIsUnreachable({ reason: error.message })
+    : new RuntimeIsUnreachable({ reason: error.reason, unsent: error.unsent })
 
 /** A turn that the cell has looked at and turned down failed; anything else means that the cell is not what it should be. */
 const toChatError = Match.typeTags<

@@ -7,9 +7,13 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { Data, Duration, Effect, Option, type Redacted, Schema, Stream } from "effect"
+import { wasRefused } from "./RefusedConnection.ts"
 
-/** Nothing came back, or nothing that can be read. */
-export class CellDoesNotAnswer extends Data.TaggedError("CellDoesNotAnswer")<{ readonly reason: string }> {}
+/** Nothing came back, or nothing that can be read. `unsent`: there was no connection to send anything over. */
+export class CellDoesNotAnswer extends Data.TaggedError("CellDoesNotAnswer")<{
+  readonly reason: string
+  readonly unsent?: boolean | undefined
+}> {}
 /** The cell answered that it will not. */
 export class CellRefused extends Data.TaggedError("CellRefused")<{
   readonly status: number
@@ -57,7 +61,9 @@ export const make = (anyClient: HttpClient.HttpClient): CellClient => {
       HttpClientRequest.prependUrl(cell.endpoint),
       HttpClientRequest.bearerToken(cell.token),
       client.execute,
-      Effect.mapError((error) => new CellDoesNotAnswer({ reason: `no connection (${error.reason})` })),
+      Effect.mapError(
+        (error) => new CellDoesNotAnswer({ reason: `no connection (${error.reason})`, unsent: wasRefused(error) })
+      ),
       Effect.timeoutFail({
         duration: within,
         onTimeout: () => new CellDoesNotAnswer({ reason: `no answer within ${Duration.format(within)}` })

@@ -1,17 +1,16 @@
 import { estimateTokens } from "@berth/domain/ai/EstimateTokens"
+import { messageTokens, promptTokens, toolTokens, usableWindow } from "@berth/domain/ai/Prompt"
 import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { DateTime, Effect, Option, Stream } from "effect"
 import type { ModelCallFailed, ModelCalls } from "../ai/ModelCalls.ts"
-import { Toolbox, toolsOf } from "../skills/Toolbox.ts"
-import type { Tool } from "../skills/Tool.ts"
+import { type AgentTool, Toolbox, toolsOf } from "../skills/Toolbox.ts"
 import { toSummarise } from "./Compaction.ts"
-import { messageTokens, promptTokens, toolTokens, usableWindow } from "./Prompt.ts"
 import { summarise, summaryTokens } from "./Summarise.ts"
-import { answerWithTools } from "./ToolRounds.ts"
+import { answerWithTools } from "./AnswerWithTools.ts"
 import { turnPrompt } from "./TurnMessages.ts"
 
 /** The messages of a turn's history that have to go into its summary. */
-const oldPart = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<Tool>, now: DateTime.Utc) => {
+const oldPart = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>, now: DateTime.Utc) => {
   const { history, message, system } = turnPrompt(agent, turn, now)
   const count = toSummarise({
     window: usableWindow(agent.contextWindow),
@@ -26,7 +25,7 @@ const oldPart = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<Tool>, no
 }
 
 /** A turn whose history has become short enough, and what to tell of that. */
-const compact = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<Tool>, now: DateTime.Utc) =>
+const compact = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>, now: DateTime.Utc) =>
   Effect.gen(function* () {
     const old = oldPart(agent, turn, tools, now)
     if (old.length === 0) return { turn, events: [] }

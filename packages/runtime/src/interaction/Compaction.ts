@@ -1,3 +1,5 @@
+import { newestThatFit } from "@berth/domain/ai/Prompt"
+
 /** The share of a window that a conversation may fill before its oldest part is summarised. */
 const fullAt = 0.6
 /** The share that is left of it then, so that not every turn has to summarise. */
@@ -30,14 +32,4 @@ export const toSummarise = ({ fixed, history, summary, window }: CompactionInput
   // What is kept begins with somebody's question, because an answer alone says little.
   const question = history.findIndex(({ role }, at) => at >= first && role === "user")
   return question === -1 ? first : question
-}
-
-/** Where the newest messages begin that together have no more tokens than that. */
-export const newestThatFit = (history: ReadonlyArray<Pick<Sized, "tokens">>, tokens: number): number => {
-  let left = tokens
-  const last = history.findLastIndex((message) => {
-    left -= message.tokens
-    return left < 0
-  })
-  return last + 1
 }

@@ -1,9 +1,9 @@
 import { estimateTokens } from "@berth/domain/ai/EstimateTokens"
 import type { ChatMessage } from "@berth/domain/ai/ModelChat"
+import { cutToTokens, promptBudget, usableWindow } from "@berth/domain/ai/Prompt"
 import type { RuntimeAgent, Turn, TurnMessage } from "@berth/domain/instances/AgentRuntime"
 import { Effect, Option, Stream } from "effect"
 import { type ModelCallFailed, ModelCalls } from "../ai/ModelCalls.ts"
-import { cutToTokens, promptBudget, usableWindow } from "./Prompt.ts"
 
 /** Calls that a turn may spend on its history. What they do not reach is summarised by later turns. */
 const mostCalls = 4

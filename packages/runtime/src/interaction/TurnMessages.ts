@@ -1,11 +1,10 @@
+import { estimateTokens } from "@berth/domain/ai/EstimateTokens"
+import type { Prompt } from "@berth/domain/ai/FitPrompt"
+import { cutToTokens, newestThatFit, usableWindow } from "@berth/domain/ai/Prompt"
 import type { RuntimeAgent, Turn } from "@berth/domain/instances/AgentRuntime"
+import { timeText, zoneOrUtc } from "@berth/domain/skills/time/TimeText"
 import type { DateTime } from "effect"
 import { skillPrompt } from "../skills/SkillPrompt.ts"
-import { timeText, zoneOrUtc } from "../skills/time/TimeText.ts"
-import type { Prompt } from "./FitPrompt.ts"
-import { newestThatFit } from "./Compaction.ts"
-import { cutToTokens, usableWindow } from "./Prompt.ts"
-import { estimateTokens } from "@berth/domain/ai/EstimateTokens"
 
 /** Shares of the window that memories and the summary may fill. */
 const memoriesShare = 0.1

@@ -1,5 +1,6 @@
+import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import * as Tool from "@berth/domain/skills/Tool"
 import { Effect, Schema } from "effect"
-import * as Tool from "./Tool.ts"
 
 /** The instructions of one of the agent's skills. */
 export const readSkill = Tool.make({
@@ -8,7 +9,7 @@ export const readSkill = Tool.make({
   parameters: Schema.Struct({
     skill: Schema.String.annotations({ description: "The skill's name, as it stands in the list of your skills." })
   }),
-  run: ({ skill }, { skills }) => {
+  run: ({ skill }, { skills }: Pick<RuntimeAgent, "skills">) => {
     const found = skills.find(({ id }) => id === skill)
     return found === undefined
       ? new Tool.ToolFailed({

@@ -1,14 +1,17 @@
 import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import type { Tool } from "@berth/domain/skills/Tool"
 import { Context } from "effect"
 import { readSkill } from "./ReadSkill.ts"
 import { disclosure } from "./SkillPrompt.ts"
-import type { Tool } from "./Tool.ts"
+
+/** Something an agent of this cell can do. */
+export type AgentTool = Tool<RuntimeAgent>
 
 /** Every tool that this runtime has. */
-export class Toolbox extends Context.Tag("@berth/runtime/Toolbox")<Toolbox, ReadonlyArray<Tool>>() {}
+export class Toolbox extends Context.Tag("@berth/runtime/Toolbox")<Toolbox, ReadonlyArray<AgentTool>>() {}
 
 /** The tools that an agent may use: those of its skills that are here, in the order of the toolbox. */
-export const toolsOf = (agent: RuntimeAgent, toolbox: ReadonlyArray<Tool>): ReadonlyArray<Tool> => {
+export const toolsOf = (agent: RuntimeAgent, toolbox: ReadonlyArray<AgentTool>): ReadonlyArray<AgentTool> => {
   const wanted = new Set(agent.skills.flatMap(({ tools }) => tools))
   return [
     ...(disclosure(agent.skills) === "on demand" ? [readSkill] : []),

@@ -1,4 +1,5 @@
-import { newestThatFit, toSummarise } from "@berth/runtime/interaction/Compaction"
+import { newestThatFit } from "@berth/domain/ai/Prompt"
+import { toSummarise } from "@berth/runtime/interaction/Compaction"
 import { expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 

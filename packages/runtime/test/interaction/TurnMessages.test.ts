@@ -1,5 +1,5 @@
+import { messagesOf } from "@berth/domain/ai/FitPrompt"
 import { RuntimeAgent, type Turn, TurnMessage } from "@berth/domain/instances/AgentRuntime"
-import { messagesOf } from "@berth/runtime/interaction/FitPrompt"
 import { turnPrompt } from "@berth/runtime/interaction/TurnMessages"
 import { expect, it } from "@effect/vitest"
 import { DateTime, FastCheck, Schema } from "effect"

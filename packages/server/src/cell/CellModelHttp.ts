@@ -3,6 +3,7 @@ import type { CellModelEvent } from "@berth/api/cell/CellContract"
 import { AgentIsNotInCell, CellOwner } from "@berth/api/cell/CellModelApi"
 import { AgentRoster } from "@berth/domain/agents/AgentRoster"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
+import { TurnKeys } from "@berth/domain/interaction/TurnKeys"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option, Stream } from "effect"
 import { eventStream } from "../http/Sse.ts"
@@ -12,13 +13,14 @@ export const layer = HttpApiBuilder.group(BackendApi, "cellModel", (handlers) =>
   Effect.gen(function* () {
     const agents = yield* AgentRoster
     const ai = yield* AiLayer
+    const turnKeys = yield* TurnKeys
 
     return handlers.handle("complete", ({ payload }) =>
       Effect.gen(function* () {
         const owner = yield* CellOwner
         const agent = yield* agents.findOwned(owner, payload.agentId)
         if (Option.isNone(agent)) return yield* new AgentIsNotInCell()
-        const answer = ai.chat({
+        const opening = ai.open({
           messages: payload.messages,
           model: payload.model,
           options: {
@@ -28,6 +30,12 @@ export const layer = HttpApiBuilder.group(BackendApi, "cellModel", (handlers) =>
           },
           caller: { userId: owner, agentId: payload.agentId }
         })
+        const { agentId, messageId: turnId } = payload
+        const answer = Stream.unwrapScoped(
+          Effect.flatMap(opening, ({ events, ownKey }) =>
+            Effect.as(turnKeys.note({ userId: owner, agentId, turnId, ownKey }), events)
+          )
+        )
         return eventStream(
           answer.pipe(
             Stream.map((event): CellModelEvent =>

@@ -1,9 +1,9 @@
 import type { AgentId } from "@berth/domain/agents/Agent"
+import { ToolFailed } from "@berth/domain/skills/Tool"
 import { Effect, Either } from "effect"
 import { constants } from "node:fs"
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { ToolFailed } from "../Tool.ts"
 import { filePath } from "./FilePath.ts"
 
 /** Bytes a file may have. */

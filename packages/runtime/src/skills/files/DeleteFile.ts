@@ -1,5 +1,6 @@
+import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import * as Tool from "@berth/domain/skills/Tool"
 import { Effect, Schema } from "effect"
-import * as Tool from "../Tool.ts"
 import type { AgentFiles } from "./AgentFiles.ts"
 
 export const deleteFile = (files: AgentFiles) =>
@@ -9,5 +10,5 @@ export const deleteFile = (files: AgentFiles) =>
     parameters: Schema.Struct({
       path: Schema.String.annotations({ description: "Relative path, for example notes/shopping.md" })
     }),
-    run: ({ path }, { id }) => Effect.as(files.delete(id, path), "It is deleted.")
+    run: ({ path }, { id }: RuntimeAgent) => Effect.as(files.delete(id, path), "It is deleted.")
   })

@@ -1,5 +1,6 @@
+import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import * as Tool from "@berth/domain/skills/Tool"
 import { Effect, Schema } from "effect"
-import * as Tool from "../Tool.ts"
 import type { AgentFiles } from "./AgentFiles.ts"
 
 /** Lines of a list. */
@@ -16,7 +17,7 @@ export const listFiles = (files: AgentFiles) =>
         })
       )
     }),
-    run: ({ folder }, { id }) =>
+    run: ({ folder }, { id }: RuntimeAgent) =>
       Effect.map(files.list(id), (all) => {
         const prefix = (folder ?? "").replace(/^(\.?\/)+|\/+$/g, "")
         const found = prefix === "" || prefix === "." ? all : all.filter(({ path }) => path.startsWith(`${prefix}/`))

@@ -1,6 +1,7 @@
+import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import * as Tool from "@berth/domain/skills/Tool"
 import { Effect, Schema } from "effect"
 import { partOf } from "../Part.ts"
-import * as Tool from "../Tool.ts"
 import type { AgentFiles } from "./AgentFiles.ts"
 
 export const readFile = (files: AgentFiles) =>
@@ -11,5 +12,6 @@ export const readFile = (files: AgentFiles) =>
       path: Schema.String.annotations({ description: "Relative path, for example notes/shopping.md" }),
       offset: Tool.Offset
     }),
-    run: ({ offset, path }, { id }) => Effect.map(files.read(id, path), (text) => partOf(text, offset ?? 0))
+    run: ({ offset, path }, { id }: RuntimeAgent) =>
+      Effect.map(files.read(id, path), (text) => partOf(text, offset ?? 0))
   })

@@ -1,5 +1,6 @@
+import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import * as Tool from "@berth/domain/skills/Tool"
 import { Effect, Schema } from "effect"
-import * as Tool from "../Tool.ts"
 import type { AgentFiles } from "./AgentFiles.ts"
 
 export const writeFile = (files: AgentFiles) =>
@@ -10,5 +11,5 @@ export const writeFile = (files: AgentFiles) =>
       path: Schema.String.annotations({ description: "Relative path, for example notes/shopping.md" }),
       content: Schema.String.annotations({ description: "The whole text of the file." })
     }),
-    run: ({ content, path }, { id }) => Effect.as(files.write(id, path, content), "The file is written.")
+    run: ({ content, path }, { id }: RuntimeAgent) => Effect.as(files.write(id, path, content), "The file is written.")
   })

@@ -1,6 +1,7 @@
+import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import { zoneOrUtc } from "@berth/domain/skills/time/TimeText"
+import * as Tool from "@berth/domain/skills/Tool"
 import { DateTime, Effect, Schema } from "effect"
-import { zoneOrUtc } from "../time/TimeText.ts"
-import * as Tool from "../Tool.ts"
 import type { Memory } from "./Memory.ts"
 
 const limit = 2_000
@@ -12,7 +13,7 @@ export const recall = (memory: Memory["Type"]) =>
     parameters: Schema.Struct({
       query: Schema.String.annotations({ description: "A few telling words." })
     }),
-    run: ({ query }, { id, timezone }) =>
+    run: ({ query }, { id, timezone }: RuntimeAgent) =>
       memory.recall(id, query.trim().slice(0, limit)).pipe(
         Effect.map((found) =>
           found.length === 0

@@ -1,5 +1,6 @@
+import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import * as Tool from "@berth/domain/skills/Tool"
 import { Effect, Schema } from "effect"
-import * as Tool from "../Tool.ts"
 import { type Memory } from "./Memory.ts"
 
 const limit = 2_000
@@ -13,7 +14,7 @@ export const remember = (memory: Memory["Type"]) =>
         description: `One fact in a sentence that is understood by itself, ${limit} characters at most.`
       })
     }),
-    run: ({ text }, { id }) => {
+    run: ({ text }, { id }: RuntimeAgent) => {
       const note = text.trim()
       if (note === "") return new Tool.ToolFailed({ reason: "The note is empty." })
       if (note.length > limit) return new Tool.ToolFailed({ reason: `The note is longer than ${limit} characters.` })

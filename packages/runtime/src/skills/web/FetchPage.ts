@@ -1,5 +1,5 @@
+import { ToolFailed } from "@berth/domain/skills/Tool"
 import { Effect, Either, Stream } from "effect"
-import { ToolFailed } from "../Tool.ts"
 import { admit, type Target, targetOf } from "./AddressGuard.ts"
 import { type Internet, type PageResponse } from "./Internet.ts"
 import { type PageText, textReader } from "./PageText.ts"

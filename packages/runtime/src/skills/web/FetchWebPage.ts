@@ -1,6 +1,6 @@
+import * as Tool from "@berth/domain/skills/Tool"
 import { Effect, Schema } from "effect"
 import { partLength, partOf } from "../Part.ts"
-import * as Tool from "../Tool.ts"
 import { fetchPage } from "./FetchPage.ts"
 import type { Internet } from "./Internet.ts"
 

@@ -1,4 +1,4 @@
-import { evaluate } from "@berth/runtime/skills/calculator/Expression"
+import { evaluate } from "@berth/domain/skills/calculator/Expression"
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Either, FastCheck } from "effect"
 import { processorTimed } from "../../../../../test/support/ProcessorTime.ts"

@@ -1,9 +1,8 @@
 import type { ToolCall } from "@berth/domain/ai/ModelChat"
-import { presentable, resultLimit, runTool } from "@berth/runtime/skills/RunTool"
-import * as Tool from "@berth/runtime/skills/Tool"
+import { presentable, resultLimit, runTool } from "@berth/domain/skills/RunTool"
+import * as Tool from "@berth/domain/skills/Tool"
 import { expect, it } from "@effect/vitest"
 import { Effect, FastCheck, Fiber, Logger, Schema, TestClock } from "effect"
-import { someAgent } from "../Samples.ts"
 
 const tool = (name: string, run: (text: string) => Effect.Effect<string, Tool.ToolFailed>) =>
   Tool.make({
@@ -30,7 +29,7 @@ const use = (name: string, args: string) =>
     const lines: Array<unknown> = []
     const logger = Logger.map(Logger.structuredLogger, (line) => lines.push(line))
     const call: ToolCall = { id: "call_1", name, arguments: args }
-    const message = yield* Effect.provide(runTool(tools, someAgent, call), Logger.replace(Logger.defaultLogger, logger))
+    const message = yield* Effect.provide(runTool(tools, null, call), Logger.replace(Logger.defaultLogger, logger))
     expect(message).toMatchObject({ role: "tool", toolCallId: "call_1", toolName: name })
     return { content: message.content, log: JSON.stringify(lines) }
   })

@@ -1,7 +1,6 @@
-import { estimateTokens } from "@berth/domain/ai/EstimateTokens"
-import type { ChatMessage } from "@berth/domain/ai/ModelChat"
-import { newestThatFit } from "./Compaction.ts"
-import { cutToTokens, messageTokens, promptTokens, shortestCut } from "./Prompt.ts"
+import { estimateTokens } from "./EstimateTokens.ts"
+import type { ChatMessage } from "./ModelChat.ts"
+import { cutToTokens, messageTokens, newestThatFit, promptTokens, shortestCut } from "./Prompt.ts"
 
 /** One call of a model that wanted tools, and what they gave. */
 export type Round = ReadonlyArray<ChatMessage>

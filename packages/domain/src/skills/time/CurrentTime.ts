@@ -11,11 +11,11 @@ export const currentTime = Tool.make({
       Schema.String.annotations({ description: "IANA time zone, for example Asia/Tokyo. Default: your own." })
     )
   }),
-  run: ({ timezone }, agent) =>
+  run: ({ timezone }, own: { readonly timezone: string }) =>
     Effect.gen(function* () {
       const zone =
         timezone === undefined || timezone === ""
-          ? zoneOrUtc(agent.timezone)
+          ? zoneOrUtc(own.timezone)
           : yield* Option.match(DateTime.zoneMakeNamed(timezone), {
               onNone: () =>
                 new Tool.ToolFailed({

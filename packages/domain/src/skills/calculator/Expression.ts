@@ -15,8 +15,16 @@ import {
   subtract
 } from "./Arithmetic.ts"
 
-/** Characters an expression may have. */
-const longest = 1_000
+/** What working an expression out may take. */
+export interface ExpressionLimits {
+  /** Characters of it. */
+  readonly characters: number
+  /** Functions and powers in it: each takes some milliseconds, during which nothing else is done. */
+  readonly functions: number
+}
+
+/** Where a second of its own time is nobody else's. */
+const usualLimits: ExpressionLimits = { characters: 1_000, functions: Number.POSITIVE_INFINITY }
 /** Levels of parentheses, signs and powers in each other. */
 const deepest = 100
 
@@ -54,10 +62,12 @@ const firstCharacter = (text: string): string => String.fromCodePoint(text.codeP
 class Reader {
   private at = 0
   private depth = 0
+  private functionsLeft: number
   private readonly all: ReadonlyArray<Token>
 
-  constructor(text: string) {
+  constructor(text: string, { functions }: ExpressionLimits) {
     this.all = tokens(text)
+    this.functionsLeft = functions
   }
 
   whole(): Numeral {
@@ -90,6 +100,13 @@ class Reader {
     return value
   }
 
+  /** Before a function or a power is worked out. */
+  private effort() {
+    this.functionsLeft -= 1
+    if (this.functionsLeft < 0)
+      throw new NoValue({ message: "There are too many functions and powers in it. Work it out in parts." })
+  }
+
   private sum(): Numeral {
     let value = this.product()
     for (;;)
@@ -113,7 +130,10 @@ class Reader {
       if (this.take("+")) return this.signed()
       const base = this.value()
       // From right to left, and stronger than the sign before: -2^2 is -4.
-      return this.take("^") ? power(base, this.signed()) : base
+      if (!this.take("^")) return base
+      const exponent = this.signed()
+      this.effort()
+      return power(base, exponent)
     })
   }
 
@@ -138,6 +158,7 @@ class Reader {
     const args = [this.sum()]
     while (this.take(",")) args.push(this.sum())
     if (!this.take(")")) throw this.unexpected()
+    this.effort()
     return apply(name, args)
   }
 }
@@ -149,11 +170,11 @@ const constant = (name: string): Numeral => {
 }
 
 /** The value of an expression as text, or a sentence that says why it has none. Total: whatever the text, it ends soon. */
-export const evaluate = (text: string): Either.Either<string, NoValue> =>
-  text.length > longest
-    ? Either.left(new NoValue({ message: `The expression is longer than ${longest} characters.` }))
+export const evaluate = (text: string, limits: ExpressionLimits = usualLimits): Either.Either<string, NoValue> =>
+  text.length > limits.characters
+    ? Either.left(new NoValue({ message: `The expression is longer than ${limits.characters} characters.` }))
     : Either.try({
-        try: () => present(new Reader(text).whole()),
+        try: () => present(new Reader(text, limits).whole()),
         catch: (cause) =>
           cause instanceof NoValue ? cause : new NoValue({ message: "That cannot be worked out exactly enough." })
       })

@@ -1,6 +1,5 @@
-import type { ChatMessage, ToolCall } from "@berth/domain/ai/ModelChat"
-import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { Duration, Effect } from "effect"
+import type { ChatMessage, ToolCall } from "../ai/ModelChat.ts"
 import type { Tool } from "./Tool.ts"
 
 /** Characters of a result that a model is given. */
@@ -19,13 +18,13 @@ interface Answer {
   readonly content: string
 }
 
-const noSuchTool = (tools: ReadonlyArray<Tool>): Answer => ({
+const noSuchTool = <Who>(tools: ReadonlyArray<Tool<Who>>): Answer => ({
   outcome: "unknown",
   content: `There is no tool of that name. Your tools are: ${tools.map(({ spec }) => spec.name).join(", ") || "none"}.`
 })
 
-const answer = (tool: Tool, agent: RuntimeAgent, call: ToolCall): Effect.Effect<Answer> =>
-  tool.run(call.arguments, agent).pipe(
+const answer = <Who>(tool: Tool<Who>, who: Who, call: ToolCall): Effect.Effect<Answer> =>
+  tool.run(call.arguments, who).pipe(
     // A tool that cannot be interrupted is left behind.
     Effect.disconnect,
     Effect.timeoutTo({
@@ -50,12 +49,12 @@ const answer = (tool: Tool, agent: RuntimeAgent, call: ToolCall): Effect.Effect<
  * Answers a model's call. Whatever goes wrong is an answer too, so that the model can do better: a turn never fails by
  * its tools. The log says which tool, how long and with what outcome; never what it was about.
  */
-export const runTool = (tools: ReadonlyArray<Tool>, agent: RuntimeAgent, call: ToolCall): Effect.Effect<ChatMessage> =>
+export const runTool = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, call: ToolCall): Effect.Effect<ChatMessage> =>
   Effect.suspend(() => {
     const tool = tools.find(({ spec }) => spec.name === call.name)
     // The name of a tool that is not there is the model's own words.
     const name = tool?.spec.name ?? "unknown"
-    return (tool === undefined ? Effect.succeed(noSuchTool(tools)) : answer(tool, agent, call)).pipe(
+    return (tool === undefined ? Effect.succeed(noSuchTool(tools)) : answer(tool, who, call)).pipe(
       Effect.timed,
       Effect.tap(([duration, { outcome }]) =>
         Effect.logInfo("A tool was used").pipe(

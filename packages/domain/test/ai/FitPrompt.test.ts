@@ -1,6 +1,6 @@
+import { fitPrompt, messagesOf, type Prompt } from "@berth/domain/ai/FitPrompt"
 import type { ChatMessage } from "@berth/domain/ai/ModelChat"
-import { fitPrompt, messagesOf, type Prompt } from "@berth/runtime/interaction/FitPrompt"
-import { cutToTokens, promptBudget, promptTokens, usableWindow } from "@berth/runtime/interaction/Prompt"
+import { cutToTokens, promptBudget, promptTokens, usableWindow } from "@berth/domain/ai/Prompt"
 import { expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 

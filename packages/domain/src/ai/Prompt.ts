@@ -1,5 +1,5 @@
-import { estimateTokens } from "@berth/domain/ai/EstimateTokens"
-import type { ChatMessage, ToolSpec } from "@berth/domain/ai/ModelChat"
+import { estimateTokens } from "./EstimateTokens.ts"
+import type { ChatMessage, ToolSpec } from "./ModelChat.ts"
 
 /** What roles and separators take beside the text of a message. */
 const tokensAroundMessage = 4
@@ -35,6 +35,16 @@ export const usableWindow = (contextWindow: number): number => Math.max(0, Math.
 export const promptBudget = (contextWindow: number, maxTokens: number | null): number => {
   const usable = usableWindow(contextWindow)
   return usable - Math.min(maxTokens ?? 4_096, Math.floor(usable / 4))
+}
+
+/** Where the newest messages begin that together have no more tokens than that. */
+export const newestThatFit = (history: ReadonlyArray<{ readonly tokens: number }>, tokens: number): number => {
+  let left = tokens
+  const last = history.findLastIndex((message) => {
+    left -= message.tokens
+    return left < 0
+  })
+  return last + 1
 }
 
 const cutMark = "\n[…]\n"

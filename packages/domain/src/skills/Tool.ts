@@ -1,19 +1,18 @@
-import type { ToolSpec } from "@berth/domain/ai/ModelChat"
-import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { Data, Duration, Effect, JSONSchema, ParseResult, Schema } from "effect"
+import type { ToolSpec } from "../ai/ModelChat.ts"
 
 /** A tool gave nothing; the reason is a sentence that tells the model what to do better. */
 export class ToolFailed extends Data.TaggedError("ToolFailed")<{ readonly reason: string }> {}
 
-/** Something an agent can do beside talking. */
-export interface Tool {
+/** Something that `Who` can do beside talking; a tool that does the same for everybody is one of `unknown`. */
+export interface Tool<in Who> {
   readonly spec: ToolSpec
   readonly timeout: Duration.Duration
   /** Takes the model's JSON text of the arguments as it came. */
-  readonly run: (argumentsText: string, agent: RuntimeAgent) => Effect.Effect<string, ToolFailed>
+  readonly run: (argumentsText: string, who: Who) => Effect.Effect<string, ToolFailed>
 }
 
-export interface ToolOptions<A, I> {
+export interface ToolOptions<A, I, Who> {
   /** Letters, digits and underscores, as the skills' `allowed-tools` name it. */
   readonly name: string
   readonly description: string
@@ -21,18 +20,24 @@ export interface ToolOptions<A, I> {
   readonly parameters: Schema.Schema<A, I>
   /** How long it may take. Default: ten seconds. */
   readonly timeout?: Duration.DurationInput
-  readonly run: (args: A, agent: RuntimeAgent) => Effect.Effect<string, ToolFailed>
+  readonly run: (args: A, who: Who) => Effect.Effect<string, ToolFailed>
 }
 
-export const make = <A, I>({ description, name, parameters, run, timeout }: ToolOptions<A, I>): Tool => {
+export const make = <A, I, Who = unknown>({
+  description,
+  name,
+  parameters,
+  run,
+  timeout
+}: ToolOptions<A, I, Who>): Tool<Who> => {
   const decode = Schema.decodeUnknown(parameters, { errors: "all" })
   return {
     spec: { name, description, parameters: jsonSchema(parameters) },
     timeout: Duration.decode(timeout ?? "10 seconds"),
-    run: (argumentsText, agent) =>
+    run: (argumentsText, who) =>
       parse(argumentsText).pipe(
         Effect.flatMap((args) => Effect.mapError(decode(args), badArguments)),
-        Effect.flatMap((args) => run(args, agent))
+        Effect.flatMap((args) => run(args, who))
       )
   }
 }

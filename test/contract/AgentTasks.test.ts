@@ -1,0 +1,284 @@
+import { cellModelPath } from "@berth/api/cell/CellContract"
+import { AgentId } from "@berth/domain/agents/Agent"
+import { Agents } from "@berth/domain/agents/Agents"
+import { AgentModels } from "@berth/domain/agents/AgentModels"
+import type { ChatMessage } from "@berth/domain/ai/ModelChat"
+import { Charging } from "@berth/domain/billing/Charging"
+import { entitlementsOf } from "@berth/domain/billing/Plan"
+import { type AgentTask, AgentTasks } from "@berth/domain/gateway/AgentTasks"
+import * as AgentTasksLive from "@berth/domain/gateway/AgentTasksLive"
+import type { PluginEvent } from "@berth/domain/gateway/PluginRun"
+import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
+import { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { Instances } from "@berth/domain/instances/Instances"
+import { Memories } from "@berth/domain/interaction/Memories"
+import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Array, Chunk, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
+import * as AnswersOfAiLayer from "../support/AnswersOfAiLayer.ts"
+import { skillCatalogue, storedAgent } from "../support/Samples.ts"
+import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
+import { ScriptedModels } from "../support/ScriptedModels.ts"
+import * as App from "../support/WebApp.ts"
+import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+
+const Live = AgentTasksLive.layer.pipe(
+  Layer.provide(Layer.provide(Agents.Default, Instances.Default)),
+  Layer.provide(AnswersOfAiLayer.layer),
+  Layer.provide(Layer.succeed(AgentModels, ["claude-opus-4-6"])),
+  Layer.provide(Layer.succeed(SkillCatalogue, skillCatalogue)),
+  Layer.provideMerge(App.layer())
+)
+
+const user = (content: string): ChatMessage => ({ role: "user", content })
+
+const run = (task: Omit<AgentTask, "messages"> & { readonly messages?: ReadonlyArray<ChatMessage> }) =>
+  Effect.flatMap(AgentTasks, (tasks) =>
+    Effect.map(Stream.runCollect(tasks.run({ messages: [user("hello")], ...task })), Chunk.toReadonlyArray)
+  )
+/** What an owner's task came to. */
+const by = (owner: App.SignedIn, task: Omit<Partial<AgentTask>, "caller"> = {}) =>
+  run({ caller: Option.some(owner.user), ...task })
+
+const usedBy = (owner: App.SignedIn) =>
+  Effect.flatMap(Charging, ({ usage }) =>
+    Effect.map(usage(owner.user.id, entitlementsOf(owner.user.plan).dailyUnits), ({ used }) => used)
+  )
+
+const inWork = (owner: App.SignedIn) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(sql`select id from agent_tasks where user_id = ${owner.user.id}`, (rows) => rows.length)
+  )
+
+const says = (...texts: ReadonlyArray<string>): Stream.Stream<TurnEvent> =>
+  Stream.fromIterable([
+    ...texts.map((text): TurnEvent => ({ type: "delta", text })),
+    { type: "done", reply: texts.join(""), model: "m" }
+  ])
+
+/** Runs an effect while cells do what is given, and tells what they were asked. */
+const during = <A, E, R>(
+  chat: (owner: string, turn: Turn) => Stream.Stream<TurnEvent, BackendIsUnavailable | CellIsUnavailable | TurnFailed>,
+  effect: Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function* () {
+    const turns: Array<Turn & { readonly owner: string }> = []
+    const manager = yield* ScriptedAgentManager
+    const result = yield* effect.pipe(
+      manager.during({
+        chat: (owner, turn) => {
+          turns.push({ ...turn, owner })
+          return chat(owner, turn)
+        }
+      })
+    )
+    return { result, turns }
+  })
+
+layer(Live, { excludeTestServices: true })("A task", (it) => {
+  it.effect(
+    "is done by the caller's agent, which is told what was said and what it remembers, and nothing is kept",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* ownerWithAgent()
+        const { note } = yield* Memories
+        yield* note({ agentId: owner.agent.id, userId: owner.user.id }, "The harbour is in Hamburg.")
+        const messages: ReadonlyArray<ChatMessage> = [
+          { role: "system", content: "Be brief." },
+          user("hi"),
+          { role: "assistant", content: "hello" },
+          user("Where is the harbour?")
+        ]
+        const { result, turns } = yield* during(() => says("In ", "", "Hamburg."), by(owner, { messages }))
+        assert.deepStrictEqual(result, [
+          { type: "delta", text: "In " },
+          { type: "delta", text: "Hamburg." },
+          { type: "done", message: "In Hamburg.", tokens: null, ownKey: false }
+        ])
+        const [turn] = turns
+        assert.deepInclude(turn, {
+          owner: owner.user.id,
+          agentId: owner.agent.id,
+          summary: null,
+          history: [
+            { seq: 1, role: "user", content: "hi" },
+            { seq: 2, role: "assistant", content: "hello" }
+          ],
+          message: "Context of the task:\nBe brief.\n\nThe task:\nWhere is the harbour?"
+        })
+        assert.include(turn?.memories.join("\n"), "The harbour is in Hamburg.")
+        assert.notStrictEqual(turn?.sessionId, owner.conversation)
+        const sql = yield* SqlClient
+        assert.deepStrictEqual(yield* sql`select id from messages where user_id = ${owner.user.id}`, [])
+        assert.lengthOf(yield* sql`select id from chat_sessions where user_id = ${owner.user.id}`, 1)
+        assert.strictEqual(yield* usedBy(owner), 0)
+        assert.strictEqual(yield* inWork(owner), 0)
+      })
+  )
+
+  it.effect("is done by the agent that is named, else by the oldest that is up, and tasks run side by side", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent("pro", "stopped")
+      const [older, younger] = [yield* storedAgent(owner.user.id), yield* storedAgent(owner.user.id)]
+      const all = yield* Deferred.make<void>()
+      let asked = 0
+      const { turns } = yield* during(
+        () =>
+          Stream.concat(
+            Stream.execute(
+              Effect.suspend(() =>
+                ++asked === 3 ? Deferred.succeed(all, undefined) : Effect.asVoid(Deferred.await(all))
+              )
+            ),
+            says("ok")
+          ),
+        Effect.all([by(owner), by(owner), by(owner, { agentId: younger.id })], { concurrency: "unbounded" })
+      )
+      assert.sameMembers(
+        turns.map(({ agentId }) => agentId),
+        [older.id, older.id, younger.id]
+      )
+      assert.strictEqual(new Set(turns.map(({ sessionId }) => sessionId)).size, 3)
+      assert.strictEqual(new Set(turns.map(({ messageId }) => messageId)).size, 3)
+    })
+  )
+
+  it.effect("for an agent that is not the caller's finds none, whatever else is wrong", () =>
+    Effect.gen(function* () {
+      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const { turns } = yield* during(
+        () => says("no"),
+        Effect.gen(function* () {
+          for (const agentId of [stranger.agent.id, AgentId.make("agt_none"), AgentId.make("\u0000")])
+            for (const messages of [[user("hello")], []]) {
+              assert.strictEqual((yield* Effect.flip(by(owner, { agentId, messages })))._tag, "AgentIsUnknown")
+              const nobodys = run({ caller: Option.none(), agentId, messages })
+              assert.strictEqual((yield* Effect.flip(nobodys))._tag, "AgentIsUnknown")
+            }
+        })
+      )
+      assert.deepStrictEqual(turns, [])
+    })
+  )
+
+  it.effect("for an agent of the caller's that is not up says so, and so does one that is no task", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent("pro", "stopped")
+      const down = yield* Effect.flip(by(owner, { agentId: owner.agent.id }))
+      assert.deepInclude(down, { _tag: "PluginInputIsInvalid", field: "agentId" })
+      const empty = yield* Effect.flip(by(owner, { messages: [] }))
+      assert.deepInclude(empty, { _tag: "PluginInputIsInvalid", field: "messages" })
+    })
+  )
+
+  it.effect("of somebody without an agent that is up, or of nobody, is done by the orchestrator", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent("pro", "stopped")
+      const answer: ReadonlyArray<PluginEvent> = [
+        { type: "delta", text: "Good " },
+        { type: "delta", text: "day." },
+        { type: "done", message: "Good day.", tokens: null, ownKey: false }
+      ]
+      assert.deepStrictEqual(yield* by(owner), answer)
+      assert.deepStrictEqual(yield* run({ caller: Option.none() }), answer)
+      assert.strictEqual(yield* usedBy(owner), 0)
+      const models = yield* ScriptedModels
+      const own = models.during({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })
+      assert.deepInclude(Array.last(yield* own(by(owner))).pipe(Option.getOrThrow), { type: "done", ownKey: true })
+      const ofNobody = yield* own(run({ caller: Option.none() }))
+      assert.deepInclude(Option.getOrThrow(Array.last(ofNobody)), { type: "done", ownKey: false })
+    })
+  )
+
+  it.effect("fails with a sentence when the cell dies, the backend is away, the model fails, or nothing is said", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const begun = Stream.make<[TurnEvent]>({ type: "delta", text: "half " })
+      for (const [chat, reason] of [
+        [Stream.concat(begun, Stream.fail(new CellIsUnavailable({ reason: "it was killed" }))), "it was killed"],
+        [Stream.fail(new BackendIsUnavailable({ reason: "it cannot be reached" })), "it cannot be reached"],
+        [Stream.concat(begun, Stream.fail(new TurnFailed({ reason: "the model is away" }))), "the model is away"],
+        [begun, "stopped in the middle"],
+        [says(" "), "nothing to say"]
+      ] as const) {
+        const { result } = yield* during(() => chat, Effect.flip(by(owner)))
+        assert.strictEqual(result._tag, "PluginFailed")
+        assert.include("reason" in result ? result.reason : "", reason)
+        assert.strictEqual(yield* inWork(owner), 0)
+      }
+      assert.strictEqual(yield* usedBy(owner), 0)
+    })
+  )
+
+  it.effect("ends at the cell when its reader leaves", () =>
+    Effect.gen(function* () {
+      const owner = yield* ownerWithAgent()
+      const [first, left] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const { run: start } = yield* AgentTasks
+      yield* during(
+        () =>
+          Stream.concat(Stream.make<[TurnEvent]>({ type: "delta", text: "first" }), Stream.never).pipe(
+            Stream.ensuring(Deferred.succeed(left, undefined))
+          ),
+        Effect.gen(function* () {
+          const reader = yield* start({ caller: Option.some(owner.user), messages: [user("hello")] }).pipe(
+            Stream.runForEach(() => Deferred.succeed(first, undefined)),
+            Effect.forkDaemon
+          )
+          yield* Deferred.await(first)
+          assert.strictEqual(yield* inWork(owner), 1)
+          yield* Fiber.interrupt(reader)
+          yield* Deferred.await(left)
+        })
+      )
+      assert.strictEqual(yield* inWork(owner), 0)
+    })
+  )
+
+  it.effect("is by the caller's own keys when the backend saw no call but by these, whatever the cell says", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.WebApp
+      const models = yield* ScriptedModels
+      const calls = (owner: OwnerWithAgent, ...said: ReadonlyArray<readonly [model: string, turnId?: string]>) =>
+        Effect.gen(function* () {
+          const token = Redacted.value(yield* (yield* InstanceRepository).cellToken(owner.user.id))
+          const cell = (turn: Turn) =>
+            Effect.forEach(said, ([model, turnId]) =>
+              backend({
+                method: "POST",
+                path: cellModelPath,
+                headers: { authorization: `Bearer ${token}` },
+                json: {
+                  agentId: turn.agentId,
+                  messageId: turnId ?? turn.messageId,
+                  model,
+                  messages: [{ role: "user", content: turn.message }],
+                  tools: [],
+                  temperature: null,
+                  maxTokens: null
+                }
+              })
+            )
+          const { result } = yield* during(
+            (_, turn) => Stream.concat(Stream.execute(cell(turn)), says("ok")),
+            by(owner)
+          )
+          const end = Option.getOrThrow(Array.last(result))
+          return end.type === "done" && end.ownKey
+        })
+      const owner = yield* ownerWithAgent()
+      const [own, platform] = ["openai/gpt-4", "anthropic/claude-opus-4-6"]
+      yield* Effect.gen(function* () {
+        assert.isTrue(yield* calls(owner, [own], [own]))
+        assert.isFalse(yield* calls(owner))
+        assert.isFalse(yield* calls(owner, [platform]))
+        assert.isFalse(yield* calls(owner, [own], [platform]))
+        assert.isFalse(yield* calls(owner, [own], [platform, "tsk_of_another"]))
+        assert.isFalse(yield* calls(owner, [own, "tsk_of_another"]))
+      }).pipe(models.during({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) }))
+    })
+  )
+})

@@ -1,0 +1,181 @@
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import type { UserId } from "@berth/domain/accounts/User"
+import { AgentModels } from "@berth/domain/agents/AgentModels"
+import { Agents } from "@berth/domain/agents/Agents"
+import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
+import { Allowances } from "@berth/domain/billing/Allowances"
+import { AgentTasks } from "@berth/domain/gateway/AgentTasks"
+import * as AgentTasksLive from "@berth/domain/gateway/AgentTasksLive"
+import type { PluginEvent } from "@berth/domain/gateway/PluginRun"
+import { Instances } from "@berth/domain/instances/Instances"
+import { Memories } from "@berth/domain/interaction/Memories"
+import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
+import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
+import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
+import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import { isAlive } from "@berth/infra/process/RunningProcess"
+import { FetchHttpClient } from "@effect/platform"
+import { expect, layer } from "@effect/vitest"
+import { Chunk, Context, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
+import { randomBytes } from "node:crypto"
+import { eventually } from "../conformance/Eventually.ts"
+import * as AnswersOfAiLayer from "../support/AnswersOfAiLayer.ts"
+import { freshDatabase } from "../support/Databases.ts"
+import { storage } from "../support/KeeperProcess.ts"
+import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
+import { cellPid } from "./Cells.ts"
+import { member } from "./Journey.ts"
+import { type Berth, startBerth } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { newcomer } from "./Visitor.ts"
+
+class Service extends Context.Tag("@berth/test/AgentTasksService")<
+  Service,
+  { readonly berth: Berth; readonly upstream: OpenAiStandIn }
+>() {}
+
+/** Nothing listens there: no test asks the world for its models. */
+const nowhere = "http://127.0.0.1:9/api/v1"
+const patience = "60 seconds"
+
+/** A running Berth, and tasks as a web process of their own sees to them, with the backend behind its API. */
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const databaseUrl = yield* freshDatabase
+    const upstream = yield* openAiStandIn()
+    const internalApiKey = randomBytes(32).toString("base64url")
+    const berth = yield* startBerth({
+      databaseUrl,
+      environment: {
+        OPENAI_BASE_URL: upstream.baseUrl,
+        OPENAI_API_KEY: upstream.apiKey,
+        OPENROUTER_BASE_URL: nowhere,
+        INTERNAL_API_KEY: internalApiKey,
+        LIMIT_REGISTER: "1000/1h"
+      }
+    })
+    const manager = AgentManagerClient.layer({
+      backendUrl: berth.backendUrl,
+      internalApiKey: Redacted.make(internalApiKey)
+    }).pipe(Layer.provide(FetchHttpClient.layer))
+    const sandbox = ModelCatalogue.layer({ openRouterUrl: nowhere }).pipe(
+      Layer.provideMerge(ModelProviders.layer({ sandbox: {} })),
+      Layer.merge(OwnerKeys.none)
+    )
+    const tasks = AgentTasksLive.layer.pipe(
+      Layer.provide(Layer.provide(Agents.Default, Instances.Default)),
+      Layer.provide(Layer.mergeAll(Memories.Default, Allowances.Default, manager)),
+      Layer.provide(Layer.provide(AnswersOfAiLayer.layer, sandbox)),
+      Layer.provide(Layer.succeed(AgentModels, ["claude-opus-4-6"])),
+      Layer.provide(Layer.succeed(SkillCatalogue, [])),
+      Layer.provideMerge(storage(databaseUrl, "test-tasks")),
+      Layer.orDie
+    )
+    return Layer.mergeAll(Layer.succeed(Service, { berth, upstream }), Records.layer(databaseUrl), tasks)
+  })
+)
+
+const settled = (model: string) =>
+  Effect.gen(function* () {
+    const { berth } = yield* Service
+    const person = yield* newcomer(berth.webUrl)
+    yield* Records.subscribe(person.userId, "starter")
+    const { id } = yield* person.provision("Ada", model)
+    yield* person.untilRunning(id)
+    const user = yield* Effect.flatten((yield* UserRepository).find(person.userId))
+    return { ...person, user }
+  })
+type Settled = Effect.Effect.Success<ReturnType<typeof settled>>
+
+const task = (caller: Option.Option<Settled["user"]>, content: string) =>
+  Stream.unwrap(Effect.map(AgentTasks, ({ run }) => run({ caller, messages: [{ role: "user", content }] })))
+
+const answerOf = (caller: Option.Option<Settled["user"]>, content: string) =>
+  Effect.map(Stream.runCollect(task(caller, content)), (events) => {
+    const all = Chunk.toReadonlyArray(events)
+    const end = all.at(-1)
+    const pieces = all.flatMap((event) => (event.type === "delta" ? [event.text] : []))
+    expect(end).toMatchObject({ type: "done", message: pieces.join(""), ownKey: false })
+    return pieces.join("")
+  })
+
+/** A task whose answer stops in the middle, when the first half of it is there. */
+const beginTask = (person: Settled) =>
+  Effect.gen(function* () {
+    const { upstream } = yield* Service
+    upstream.next({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
+    const told: Array<PluginEvent> = []
+    const reading = yield* Stream.runForEach(task(Option.some(person.user), "Something long"), (event) =>
+      Effect.sync(() => told.push(event))
+    ).pipe(Effect.either, Effect.forkDaemon)
+    yield* eventually(
+      Effect.sync(() => told.length),
+      (count) => count >= 2,
+      { what: "the first half of an answer", limit: patience }
+    )
+    return reading
+  })
+
+const pidOf = (userId: UserId) =>
+  Effect.flatMap(Service, ({ berth }) =>
+    Effect.map(cellPid(berth.place.dataDirectory, userId), (pid) => Option.getOrThrow(pid))
+  )
+
+const model = "openai/gpt-4o-mini"
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gateway's agent", (it) => {
+  it.effect(
+    "works in its owner's cell with its skills, keeps nothing, and is charged for nothing here",
+    Effect.fn(function* () {
+      const person = yield* settled("sandbox/echo")
+      expect(yield* answerOf(Option.some(person.user), "Calculate 12 * 34")).toContain("408")
+      const { body } = yield* person.raw("GET", "/api/chat")
+      expect(member(body, "count")).toBe(0)
+      expect(yield* Records.accountOf(person.userId)).toMatchObject({ used: 0, answered: 0, open: 0 })
+    })
+  )
+
+  it.effect(
+    "of nobody is the orchestrator, with tools of its own",
+    Effect.fn(function* () {
+      expect(yield* answerOf(Option.none(), "Calculate 6 * 7")).toContain("42")
+      expect(yield* answerOf(Option.none(), "What time is it in Asia/Tokyo?")).toContain("(Asia/Tokyo)")
+    })
+  )
+
+  it.effect(
+    "stops, up to the model, when who asked it leaves",
+    Effect.fn(function* () {
+      const { upstream } = yield* Service
+      const person = yield* settled(model)
+      const left = upstream.left()
+      const reading = yield* beginTask(person)
+      yield* Fiber.interrupt(reading)
+      yield* eventually(
+        Effect.sync(() => upstream.left()),
+        (now) => now > left,
+        { what: "the call upstream to be given up", limit: patience }
+      )
+      expect(yield* answerOf(Option.some(person.user), "Still there?")).toBe("You said: Still there?")
+    })
+  )
+
+  it.effect(
+    "whose cell is killed in mid-task fails, and another cell does the next task",
+    Effect.fn(function* () {
+      const person = yield* settled(model)
+      const reading = yield* beginTask(person)
+      const pid = yield* pidOf(person.userId)
+      process.kill(pid, "SIGKILL")
+      expect(yield* Fiber.join(reading)).toMatchObject({ _tag: "Left", left: { _tag: "PluginFailed" } })
+      yield* eventually(
+        Effect.sync(() => isAlive(pid)),
+        (alive) => !alive,
+        { what: `the end of cell ${pid}`, limit: patience }
+      )
+      expect(yield* answerOf(Option.some(person.user), "And now?")).toBe("You said: And now?")
+      expect(yield* pidOf(person.userId)).not.toBe(pid)
+      expect(yield* Records.accountOf(person.userId)).toMatchObject({ used: 0, open: 0 })
+    })
+  )
+})
