@@ -12,6 +12,9 @@ import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
 import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
+import { sandboxSpeech } from "@berth/domain/gateway/speech/SpeechModel"
+import * as SpeechProviders from "@berth/infra/ai/SpeechProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as NoBotDetection from "@berth/infra/bots/NoBotDetection"
 import * as Chain from "@berth/infra/composition/Chain"
@@ -250,6 +253,9 @@ const make = (options: WebAppOptions) =>
       Layer.provide(UseCases.backend),
       Layer.provide(Layer.succeed(LegacyModels, new Map()))
     )
+    const speech = LocalSpeech.layer({ tts: sandboxSpeech, stt: sandboxSpeech }).pipe(
+      Layer.provide(SpeechProviders.layer({ sandbox: true }))
+    )
     const app = Layer.succeed(WebApp, {
       appUrl,
       cookieName: sessionCookieName(appUrl),
@@ -263,6 +269,7 @@ const make = (options: WebAppOptions) =>
     return app.pipe(
       Layer.provideMerge(options.managerIs === "remote" ? Layer.provide(web, remoteManager) : web),
       Layer.provideMerge(backend),
+      Layer.provideMerge(speech),
       Layer.provideMerge(Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedJobQueue.layer)),
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
       Layer.provideMerge(UseCases.shared),

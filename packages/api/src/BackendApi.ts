@@ -3,6 +3,7 @@ import { AiApi } from "./ai/AiApi.ts"
 import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { CellMemoryApi } from "./cell/CellMemoryApi.ts"
 import { CellModelApi } from "./cell/CellModelApi.ts"
+import { SpeechApi } from "./gateway/SpeechApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { AgentManagerApi } from "./instances/AgentManagerApi.ts"
 import { JobsApi } from "./jobs/JobsApi.ts"
@@ -15,6 +16,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(CellModelApi)
   .add(CellMemoryApi)
   .add(JobsApi)
+  .add(SpeechApi)
   .annotateContext(
     OpenApi.annotations({
       title: "Berth backend",

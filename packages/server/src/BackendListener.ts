@@ -1,5 +1,6 @@
 import { openAiFailure } from "@berth/api/ai/OpenAiErrors"
 import { BackendApi } from "@berth/api/BackendApi"
+import { transcriptionsPath } from "@berth/api/gateway/SpeechApi"
 import { HttpLayerRouter } from "@effect/platform"
 import { identity, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
@@ -8,6 +9,8 @@ import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
 import * as CellMemoryHttp from "./cell/CellMemoryHttp.ts"
 import * as CellModelHttp from "./cell/CellModelHttp.ts"
+import { formLimit } from "./gateway/ReadForm.ts"
+import * as SpeechHttp from "./gateway/SpeechHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
 import * as CallerHttp from "./http/CallerHttp.ts"
@@ -31,7 +34,8 @@ const groups = Layer.mergeAll(
   AgentManagerHttp.layer,
   CellModelHttp.layer,
   CellMemoryHttp.layer,
-  JobsHttp.layer
+  JobsHttp.layer,
+  SpeechHttp.layer
 )
 
 const middlewares = Layer.mergeAll(InternalAuthHttp.layer, CellAuthHttp.layer, AiAccessHttp.layer)
@@ -47,7 +51,11 @@ const table = [
 /** A turn carries its history, so the private paths take more than what a person sends. */
 const internalBodyLimit = 8 * 1024 * 1024
 const bodyLimit = (path: string) =>
-  path.startsWith("/internal/") || isOpenAis(path) ? internalBodyLimit : defaultBodyLimit
+  path === transcriptionsPath
+    ? formLimit
+    : path.startsWith("/internal/") || isOpenAis(path)
+      ? internalBodyLimit
+      : defaultBodyLimit
 
 /** The paths whose clients are OpenAI's: their errors have its shape, and their bodies carry images. */
 const isOpenAis = (path: string) => path.startsWith("/v1/")

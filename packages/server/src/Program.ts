@@ -1,9 +1,12 @@
 import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
 import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
+import * as SpeechProviders from "@berth/infra/ai/SpeechProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
+import * as SpeechClient from "@berth/infra/backend/SpeechClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as AccountRules from "@berth/infra/composition/AccountRules"
 import * as Bots from "@berth/infra/composition/Bots"
@@ -84,9 +87,12 @@ const webPorts = (settings: Settings) =>
 const access = ({ apiKey, baseUrl }: ProviderSettings) =>
   Option.match(apiKey, { onNone: () => undefined, onSome: (key) => ({ apiKey: key, baseUrl }) })
 
+const sandboxIsOn = (settings: Settings) =>
+  Option.getOrElse(settings.sandboxModel, () => settings.environment === "development")
+
 const models = (settings: Settings) => {
   const { anthropic, google, groq, openai, openrouter } = settings.providers
-  const sandbox = Option.getOrElse(settings.sandboxModel, () => settings.environment === "development")
+  const sandbox = sandboxIsOn(settings)
   return ModelCatalogue.layer({ openRouterUrl: openrouter.baseUrl }).pipe(
     Layer.provideMerge(
       ModelProviders.layer({
@@ -100,6 +106,23 @@ const models = (settings: Settings) => {
       })
     ),
     Layer.merge(UseCases.ownerKeys)
+  )
+}
+
+/** Speech by the providers of this process. */
+const speech = (settings: Settings) => {
+  const { groq, openai, openrouter } = settings.providers
+  return LocalSpeech.layer(settings.speech).pipe(
+    Layer.provide(
+      SpeechProviders.layer({
+        openai: access(openai),
+        groq: access(groq),
+        openrouter: access(openrouter),
+        sandbox: sandboxIsOn(settings),
+        baseUrls: Record.map(settings.providers, ({ baseUrl }) => baseUrl)
+      })
+    ),
+    Layer.provide(UseCases.ownerKeys)
   )
 }
 
@@ -188,9 +211,10 @@ export const program = (settings: Settings) =>
         Layer.provide(ai),
         Layer.provide(Queues.fromSettings(settings, databaseUrl))
       )
-      const remoteManager = AgentManagerClient.layer({ backendUrl: backendUrl.origin, internalApiKey }).pipe(
-        Layer.provide(FetchHttpClient.layer)
-      )
+      const backendAt = { backendUrl: backendUrl.origin, internalApiKey }
+      const remoteManager = AgentManagerClient.layer(backendAt).pipe(Layer.provide(FetchHttpClient.layer))
+      const remoteSpeech = SpeechClient.layer(backendAt).pipe(Layer.provide(FetchHttpClient.layer))
+      const localSpeech = speech(settings)
       const announced = (name: string, address: string) =>
         Layer.effectDiscard(Effect.logInfo(`The ${name} listens on ${address}`))
       const webUp = Layer.provideMerge(announced("web API", `http://${hostInUrl(host)}:${port}`), webListener)
@@ -200,9 +224,14 @@ export const program = (settings: Settings) =>
       )
       const listeners = {
         // The web listener closes first: what it has in flight still needs the backend.
-        all: webUp.pipe(Layer.provide(backendUp), Layer.provide(cells(settings)), Layer.provide(ai)),
-        web: webUp.pipe(Layer.provide(remoteManager)),
-        backend: backendUp.pipe(Layer.provide(cells(settings)), Layer.provide(ai))
+        all: webUp.pipe(
+          Layer.provide(backendUp),
+          Layer.provide(localSpeech),
+          Layer.provide(cells(settings)),
+          Layer.provide(ai)
+        ),
+        web: webUp.pipe(Layer.provide(remoteManager), Layer.provide(remoteSpeech)),
+        backend: backendUp.pipe(Layer.provide(localSpeech), Layer.provide(cells(settings)), Layer.provide(ai))
       }
       return listeners[settings.role].pipe(
         Layer.provide(readiness),

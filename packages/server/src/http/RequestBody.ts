@@ -67,6 +67,8 @@ const readAll = (source: Readable, limit: number) =>
 
 const jsonType = "application/json"
 const formType = "application/x-www-form-urlencoded"
+/** Its route reads it: what a form may hold differs, and nothing of it needs a disk. */
+const filesType = "multipart/form-data"
 
 const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()
 
@@ -153,6 +155,7 @@ export const withBody = Effect.fnUntraced(function* (
   if (type === formType && accepted.includes(formType)) return withMembers(request, textMembers(request, bytes))
   if (bytes.length > 0 && !(isAccepted(type, accepted) && isPlain(request)))
     return withMembers(request, refusing(new MediaTypeIsUnsupported({ supported: accepted })))
+  if (type === filesType) return withMembers(request, textMembers(request, bytes))
   return Either.match(parseJson(bytes), {
     onLeft: (refusal) => withMembers(request, refusing(refusal)),
     onRight: (json) =>
