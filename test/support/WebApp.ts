@@ -12,6 +12,7 @@ import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
 import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import type { Speech } from "@berth/domain/gateway/Speech"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
 import { sandboxSpeech } from "@berth/domain/gateway/speech/SpeechModel"
 import * as SpeechProviders from "@berth/infra/ai/SpeechProvidersLive"
@@ -81,6 +82,8 @@ export interface WebAppOptions {
   readonly oauthB?: Partial<OAuthBSettings>
   readonly socialIdentity?: Partial<SocialIdentitySettings>
   readonly providerTimeout?: Duration.Duration
+  /** By default the sandbox's. */
+  readonly speech?: Layer.Layer<Speech>
 }
 
 /** A call with who makes it. */
@@ -103,6 +106,7 @@ export class WebApp extends Context.Tag("@berth/test/WebApp")<
     readonly appUrl: URL
     readonly cookieName: string
     readonly internalKey: string
+    readonly backendUrl: string
     readonly web: (call: AppCall) => Effect.Effect<HttpAnswer>
     readonly backend: (call: AppCall) => Effect.Effect<HttpAnswer>
     /** What the check of the database says from now on; it is up to begin with. */
@@ -253,13 +257,15 @@ const make = (options: WebAppOptions) =>
       Layer.provide(UseCases.backend),
       Layer.provide(Layer.succeed(LegacyModels, new Map()))
     )
-    const speech = LocalSpeech.layer({ tts: sandboxSpeech, stt: sandboxSpeech }).pipe(
+    const sandbox = LocalSpeech.layer({ tts: sandboxSpeech, stt: sandboxSpeech }).pipe(
       Layer.provide(SpeechProviders.layer({ sandbox: true }))
     )
+    const speech = options.speech ?? sandbox
     const app = Layer.succeed(WebApp, {
       appUrl,
       cookieName: sessionCookieName(appUrl),
       internalKey: Redacted.value(internalKey),
+      backendUrl,
       web: (call) => send(webUrl, fill(call)),
       backend: (call) => send(backendUrl, fill(call)),
       setDatabaseUp: (up) => Ref.set(databaseUp, up),

@@ -25,14 +25,14 @@ export const audioContainers = Object.keys(kinds).join(", ")
 const textAt = (bytes: Uint8Array, start: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(start, start + length))
 
-/** The header of an MPEG audio frame: eleven set bits, then a version, a layer, a bit rate and a sample rate that there are. */
+/** The header of a frame of MP3: eleven set bits, then a version, the third layer, a bit rate and a sample rate that there are. */
 const isMpegFrame = (bytes: Uint8Array): boolean => {
   const [sync = 0, kind = 0, rates = 0] = bytes
   return (
     sync === 0xff &&
     (kind & 0xe0) === 0xe0 &&
     (kind & 0x18) !== 0x08 &&
-    (kind & 0x06) !== 0x00 &&
+    (kind & 0x06) === 0x02 &&
     (rates & 0xf0) !== 0xf0 &&
     (rates & 0x0c) !== 0x0c
   )
