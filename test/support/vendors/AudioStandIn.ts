@@ -157,12 +157,13 @@ const behave = (response: ServerResponse, behaviour: AudioBehaviour, isSpeech: b
   }
 }
 
-/** The fields of a body, read by Node's own parser of forms, which is none of ours. */
+/** The fields of a body, read by Node's own parser of forms. */
 const fieldsOf = async (type: string, body: Buffer) => {
   if (!type.startsWith("multipart/form-data")) {
     const fields: unknown = JSON.parse(body.toString())
     return { fields: Predicate.isRecord(fields) ? fields : {}, file: null }
   }
+  // oxlint-disable-next-line typescript/no-deprecated -- what it is asked for fits in memory
   const form = await new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData()
   const file = form.get("file")
   const fields = Object.fromEntries([...form].map(([name, value]) => [name, nameOf(value)]))

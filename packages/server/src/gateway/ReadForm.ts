@@ -45,10 +45,16 @@ const hasTooMany = (body: Uint8Array, boundary: string): boolean => {
   return false
 }
 
+/** By Node's own parser, which works on bytes that are all there: a stream's waits for ever for the rest of a file that was cut. */
+const parse = (boundary: string, body: Uint8Array): Promise<FormData> => {
+  const headers = { "content-type": `multipart/form-data; boundary="${boundary}"` }
+  // oxlint-disable-next-line typescript/no-deprecated -- since it keeps a form in memory, whose size is limited here
+  return new Response(new Uint8Array(body), { headers }).formData()
+}
+
 /**
  * A form from the bytes of its body, which others may have read before: nothing of it is written to a disk. `contentType`
- * names the boundary. Read by Node's own parser, which works on bytes that are all there: a stream's waits for ever for
- * the rest of a file that was cut.
+ * names the boundary.
  */
 export const readForm = (
   contentType: string,
@@ -59,13 +65,7 @@ export const readForm = (
     const boundary = boundaryOf(contentType)
     if (boundary === null) return yield* notAForm
     if (hasTooMany(body, boundary)) return yield* malformed("has too many parts")
-    const form = yield* Effect.tryPromise({
-      try: () =>
-        new Response(new Uint8Array(body), {
-          headers: { "content-type": `multipart/form-data; boundary="${boundary}"` }
-        }).formData(),
-      catch: () => notAForm
-    })
+    const form = yield* Effect.tryPromise({ try: () => parse(boundary, body), catch: () => notAForm })
     const fields = new Map<string, string>()
     const files = new Map<string, FormFile>()
     for (const [name, value] of form) {
