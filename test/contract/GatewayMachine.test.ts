@@ -43,7 +43,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
         [{ ...hello, max_tokens: 20_000 }, "60000", 0.06],
         [{ ...hello, plugin: "agent" }, "50000", 0.05],
         [{ plugin: "tts", text: "Hello" }, "30000", 0.03],
-        [{ plugin: "stt", audio: "AAAA" }, "20000", 0.02]
+        [{ plugin: "stt", audio: "SUQzBwcH" }, "20000", 0.02]
       ] as const
       for (const [json, amount, usd] of tries) {
         const answer = yield* gateway({ json, headers: asMachine })

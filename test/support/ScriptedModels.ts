@@ -1,8 +1,7 @@
-import type { UserId } from "@berth/domain/accounts/User"
 import { AiLimits, defaultAiSettings } from "@berth/domain/ai/AiSettings"
 import type { Model, ProviderName } from "@berth/domain/ai/Model"
 import { type ChatChunk, ModelCatalogue, type ModelProvider, ModelProviders } from "@berth/domain/ai/ModelChat"
-import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/OwnerKeys"
+import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
 import { Context, Duration, Effect, Layer, Redacted, Ref, Stream } from "effect"
 
 export interface ModelScript {

@@ -17,6 +17,7 @@ import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { PluginPrices } from "@berth/domain/gateway/PluginPrices"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import type { Speech } from "@berth/domain/gateway/Speech"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ModelAnswersClient from "@berth/infra/backend/ModelAnswersClient"
 import * as NoBotDetection from "@berth/infra/bots/NoBotDetection"
@@ -89,6 +90,8 @@ export interface WebAppOptions {
   readonly oauthB?: Partial<OAuthBSettings>
   readonly socialIdentity?: Partial<SocialIdentitySettings>
   readonly providerTimeout?: Duration.Duration
+  /** By default what the test says. */
+  readonly speech?: Layer.Layer<Speech>
 }
 
 /** A call with who makes it. */
@@ -111,6 +114,7 @@ export class WebApp extends Context.Tag("@berth/test/WebApp")<
     readonly appUrl: URL
     readonly cookieName: string
     readonly internalKey: string
+    readonly backendUrl: string
     readonly web: (call: AppCall) => Effect.Effect<HttpAnswer>
     readonly backend: (call: AppCall) => Effect.Effect<HttpAnswer>
     /** What the check of the database says from now on; it is up to begin with. */
@@ -289,6 +293,7 @@ const make = (options: WebAppOptions) =>
       appUrl,
       cookieName: sessionCookieName(appUrl),
       internalKey: Redacted.value(internalKey),
+      backendUrl,
       web: (call) => send(webUrl, fill(call)),
       backend: (call) => send(backendUrl, fill(call)),
       setDatabaseUp: (up) => Ref.set(databaseUp, up),
@@ -299,6 +304,7 @@ const make = (options: WebAppOptions) =>
     return app.pipe(
       Layer.provideMerge(options.managerIs === "remote" ? Layer.provide(web, remoteManager) : web),
       Layer.provideMerge(backend),
+      Layer.provideMerge(options.speech ?? Layer.empty),
       Layer.provideMerge(
         Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedPlugins.layer, ScriptedJobQueue.layer)
       ),

@@ -4,6 +4,7 @@ import { OpenAiApi } from "./ai/OpenAiApi.ts"
 import { CellMemoryApi } from "./cell/CellMemoryApi.ts"
 import { CellModelApi } from "./cell/CellModelApi.ts"
 import { ModelAnswersApi } from "./gateway/ModelAnswersApi.ts"
+import { SpeechApi } from "./gateway/SpeechApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { AgentManagerApi } from "./instances/AgentManagerApi.ts"
 import { JobsApi } from "./jobs/JobsApi.ts"
@@ -17,6 +18,7 @@ export class BackendApi extends HttpApi.make("backend")
   .add(CellMemoryApi)
   .add(JobsApi)
   .add(ModelAnswersApi)
+  .add(SpeechApi)
   .annotateContext(
     OpenApi.annotations({
       title: "Berth backend",

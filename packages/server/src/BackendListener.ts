@@ -1,5 +1,6 @@
 import { openAiFailure } from "@berth/api/ai/OpenAiErrors"
 import { BackendApi } from "@berth/api/BackendApi"
+import { transcriptionsPath } from "@berth/api/gateway/SpeechApi"
 import { HttpLayerRouter } from "@effect/platform"
 import { identity, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
@@ -9,6 +10,8 @@ import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
 import * as CellMemoryHttp from "./cell/CellMemoryHttp.ts"
 import * as CellModelHttp from "./cell/CellModelHttp.ts"
 import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
+import { formLimit } from "./gateway/ReadForm.ts"
+import * as SpeechHttp from "./gateway/SpeechHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
 import * as CallerHttp from "./http/CallerHttp.ts"
@@ -33,7 +36,8 @@ const groups = Layer.mergeAll(
   CellModelHttp.layer,
   CellMemoryHttp.layer,
   JobsHttp.layer,
-  ModelAnswersHttp.layer
+  ModelAnswersHttp.layer,
+  SpeechHttp.layer
 )
 
 const middlewares = Layer.mergeAll(InternalAuthHttp.layer, CellAuthHttp.layer, AiAccessHttp.layer)
@@ -49,7 +53,11 @@ const table = [
 /** A turn carries its history, so the private paths take more than what a person sends. */
 const internalBodyLimit = 8 * 1024 * 1024
 const bodyLimit = (path: string) =>
-  path.startsWith("/internal/") || isOpenAis(path) ? internalBodyLimit : defaultBodyLimit
+  path === transcriptionsPath
+    ? formLimit
+    : path.startsWith("/internal/") || isOpenAis(path)
+      ? internalBodyLimit
+      : defaultBodyLimit
 
 /** The paths whose clients are OpenAI's: their errors have its shape, and their bodies carry images. */
 const isOpenAis = (path: string) => path.startsWith("/v1/")

@@ -1,11 +1,14 @@
 import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
 import { PluginPrices } from "@berth/domain/gateway/PluginPrices"
+import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
 import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
+import * as SpeechProviders from "@berth/infra/ai/SpeechProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ModelAnswersClient from "@berth/infra/backend/ModelAnswersClient"
+import * as SpeechClient from "@berth/infra/backend/SpeechClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as AccountRules from "@berth/infra/composition/AccountRules"
 import * as Bots from "@berth/infra/composition/Bots"
@@ -40,7 +43,6 @@ import { Readiness } from "./http/HealthHttp.ts"
 import { InternalKey } from "./http/InternalAuthHttp.ts"
 import { MetricsText } from "./http/MetricsHttp.ts"
 import { WebSettings } from "./http/WebSettings.ts"
-import * as PluginsToCome from "./gateway/PluginsToCome.ts"
 import * as PageAssets from "./pages/PageAssets.ts"
 import { PageSettings } from "./pages/PageSettings.ts"
 import * as UseCases from "./UseCases.ts"
@@ -90,9 +92,12 @@ const webPorts = (settings: Settings) =>
 const access = ({ apiKey, baseUrl }: ProviderSettings) =>
   Option.match(apiKey, { onNone: () => undefined, onSome: (key) => ({ apiKey: key, baseUrl }) })
 
+const sandboxIsOn = (settings: Settings) =>
+  Option.getOrElse(settings.sandboxModel, () => settings.environment === "development")
+
 const models = (settings: Settings) => {
   const { anthropic, google, groq, openai, openrouter } = settings.providers
-  const sandbox = Option.getOrElse(settings.sandboxModel, () => settings.environment === "development")
+  const sandbox = sandboxIsOn(settings)
   return ModelCatalogue.layer({ openRouterUrl: openrouter.baseUrl }).pipe(
     Layer.provideMerge(
       ModelProviders.layer({
@@ -106,6 +111,23 @@ const models = (settings: Settings) => {
       })
     ),
     Layer.merge(UseCases.ownerKeys)
+  )
+}
+
+/** Speech by the providers of this process. */
+const speech = (settings: Settings) => {
+  const { groq, openai, openrouter } = settings.providers
+  return LocalSpeech.layer(settings.speech).pipe(
+    Layer.provide(
+      SpeechProviders.layer({
+        openai: access(openai),
+        groq: access(groq),
+        openrouter: access(openrouter),
+        sandbox: sandboxIsOn(settings),
+        baseUrls: Record.map(settings.providers, ({ baseUrl }) => baseUrl)
+      })
+    ),
+    Layer.provide(UseCases.ownerKeys)
   )
 }
 
@@ -184,8 +206,8 @@ export const program = (settings: Settings) =>
       )
       const webListener = WebListener.layer({ host, port, drain, sendsSpans }).pipe(
         Layer.provide(UseCases.web),
+        Layer.provide(UseCases.agentTasks),
         Layer.provide(webPorts(settings)),
-        Layer.provide(PluginsToCome.layer),
         Layer.provide(pages(settings))
       )
       const backendListener = BackendListener.layer({ host: backendHost, port: backendPort, drain, sendsSpans }).pipe(
@@ -195,12 +217,13 @@ export const program = (settings: Settings) =>
         Layer.provide(ai),
         Layer.provide(Queues.fromSettings(settings, databaseUrl))
       )
-      const remoteManager = AgentManagerClient.layer({ backendUrl: backendUrl.origin, internalApiKey }).pipe(
-        Layer.provide(FetchHttpClient.layer)
-      )
-      const remoteAnswers = ModelAnswersClient.layer({ backendUrl: backendUrl.origin, internalApiKey }).pipe(
-        Layer.provide(FetchHttpClient.layer)
-      )
+      const backendAt = { backendUrl: backendUrl.origin, internalApiKey }
+      const remote = Layer.mergeAll(
+        AgentManagerClient.layer(backendAt),
+        ModelAnswersClient.layer(backendAt),
+        SpeechClient.layer(backendAt)
+      ).pipe(Layer.provide(FetchHttpClient.layer))
+      const localSpeech = speech(settings)
       const announced = (name: string, address: string) =>
         Layer.effectDiscard(Effect.logInfo(`The ${name} listens on ${address}`))
       const webUp = Layer.provideMerge(announced("web API", `http://${hostInUrl(host)}:${port}`), webListener)
@@ -213,11 +236,12 @@ export const program = (settings: Settings) =>
         all: webUp.pipe(
           Layer.provide(UseCases.localAnswers),
           Layer.provide(backendUp),
+          Layer.provide(localSpeech),
           Layer.provide(cells(settings)),
           Layer.provide(ai)
         ),
-        web: webUp.pipe(Layer.provide(Layer.merge(remoteManager, remoteAnswers))),
-        backend: backendUp.pipe(Layer.provide(cells(settings)), Layer.provide(ai))
+        web: Layer.provide(webUp, remote),
+        backend: backendUp.pipe(Layer.provide(localSpeech), Layer.provide(cells(settings)), Layer.provide(ai))
       }
       return listeners[settings.role].pipe(
         Layer.provide(readiness),

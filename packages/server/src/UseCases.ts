@@ -19,6 +19,7 @@ import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
 import { CellTokens } from "@berth/domain/instances/CellTokens"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
+import * as AgentTasksLive from "@berth/domain/gateway/AgentTasksLive"
 import { CardCalls } from "@berth/domain/gateway/CardCalls"
 import * as LocalModelAnswers from "@berth/domain/gateway/LocalModelAnswers"
 import { MachineCalls } from "@berth/domain/gateway/MachineCalls"
@@ -106,6 +107,12 @@ export const web = Layer.mergeAll(
   Layer.provideMerge(Credentials.Default),
   Layer.provideMerge(Agents.Default),
   Layer.provideMerge(Instances.Default)
+)
+
+/** Tasks by callers' own agents, or by the orchestrator. */
+export const agentTasks = AgentTasksLive.layer.pipe(
+  Layer.provide(Agents.Default),
+  Layer.provide(Layer.merge(Users.Default, Instances.Default))
 )
 
 /** What the gateway needs of models, by the AI layer in this process. */

@@ -1,6 +1,7 @@
 import { PluginId } from "@berth/domain/gateway/Plugin"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { AgentIsUnknownBody } from "../agents/AgentErrorBodies.ts"
 import { CrossOrigin } from "../http/CrossOrigin.ts"
 import { BodyIsTooLargeBody, InternalFailureBody, MediaTypeIsUnsupportedBody } from "../http/TransportErrors.ts"
 import { Timestamp } from "../http/Timestamp.ts"
@@ -63,6 +64,7 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .addError(BodyIsTooLargeBody)
   .addError(MediaTypeIsUnsupportedBody)
   .addError(IdempotencyErrors)
+  .addError(AgentIsUnknownBody)
   .addError(PluginFailedBody)
   .addError(PluginIsUnknownBody)
   .addError(PaymentsAreUnavailableBody)

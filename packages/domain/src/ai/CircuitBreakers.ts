@@ -9,7 +9,7 @@ import {
   verdictOn
 } from "./CircuitBreaker.ts"
 import type { ProviderFailed } from "./ModelChat.ts"
-import type { PlannedCall } from "./PlanCalls.ts"
+import type { CalledModel } from "./PlanCalls.ts"
 
 type Breakers = HashMap.HashMap<string, Breaker>
 
@@ -20,7 +20,7 @@ const keep = (breakers: Breakers, key: string, state: Breaker) =>
   state._tag === "Closed" && state.failures === 0 ? HashMap.remove(breakers, key) : HashMap.set(breakers, key, state)
 
 // What a call by an owner's own key shows is about that key first of all, and nobody else's calls.
-const keysOf = ({ keyId, model, provider }: PlannedCall) => {
+const keysOf = ({ keyId, model, provider }: CalledModel) => {
   const whose = keyId === undefined ? provider : `${ownPrefix}${keyId} ${provider}`
   return { provider: whose, model: `${whose} ${model.id}` }
 }
@@ -36,7 +36,7 @@ const forgetOwn = (breakers: Breakers): Breakers =>
 /** The circuit breakers of this process: one of each provider, and one of each model at each provider; own keys have theirs. */
 export const makeCircuitBreakers = (policy: BreakerPolicy) =>
   Effect.map(Ref.make<Breakers>(HashMap.empty()), (ref) => {
-    const tell = (call: PlannedCall, verdicts: { readonly provider: CallVerdict; readonly model: CallVerdict }) =>
+    const tell = (call: CalledModel, verdicts: { readonly provider: CallVerdict; readonly model: CallVerdict }) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         Ref.update(ref, (breakers) => {
           const { provider, model } = keysOf(call)
@@ -50,7 +50,7 @@ export const makeCircuitBreakers = (policy: BreakerPolicy) =>
       )
     return {
       /** Whether this call may go out now; each call that may must be told of. */
-      ask: (call: PlannedCall): Effect.Effect<boolean> =>
+      ask: (call: CalledModel): Effect.Effect<boolean> =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
           Ref.modify(ref, (breakers) => {
             const { provider, model } = keysOf(call)
@@ -61,9 +61,9 @@ export const makeCircuitBreakers = (policy: BreakerPolicy) =>
               : [false, breakers]
           })
         ),
-      answered: (call: PlannedCall): Effect.Effect<void> => tell(call, { provider: "up", model: "up" }),
-      failed: (call: PlannedCall, failure: ProviderFailed): Effect.Effect<void> => tell(call, verdictOn(failure)),
-      givenUp: (call: PlannedCall): Effect.Effect<void> => tell(call, { provider: "nothing", model: "nothing" })
+      answered: (call: CalledModel): Effect.Effect<void> => tell(call, { provider: "up", model: "up" }),
+      failed: (call: CalledModel, failure: ProviderFailed): Effect.Effect<void> => tell(call, verdictOn(failure)),
+      givenUp: (call: CalledModel): Effect.Effect<void> => tell(call, { provider: "nothing", model: "nothing" })
     }
   })
 

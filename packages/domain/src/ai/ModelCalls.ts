@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Either, ExecutionStrategy, Exit, Option, Random, Ref, Scope } from "effect"
+import { Clock, Effect, Either, ExecutionStrategy, Exit, Option, Scope } from "effect"
 import type { AiSettings } from "./AiSettings.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import type { ProviderName } from "./Model.ts"
@@ -6,7 +6,7 @@ import { type ModelProvider, ProviderFailed } from "./ModelChat.ts"
 import { type CallInput, type OpenedCall, openCall } from "./ModelCall.ts"
 import { countCall, measureFirstText } from "./ModelTelemetry.ts"
 import type { PlannedCall } from "./PlanCalls.ts"
-import { retryDelay } from "./RetryCall.ts"
+import { behindBreakers, tryAgain } from "./TryCall.ts"
 
 /** One model called at one provider for an answer. */
 export interface CallAttempt {
@@ -48,36 +48,18 @@ const tryOnce = (input: CallInput, settings: AiSettings) =>
 
 /** Tries one call until it answers or is not worth another try. */
 const tryCall = (input: CallInput, settings: AiSettings) =>
-  Effect.gen(function* () {
-    const tries = yield* Ref.make(0)
-    const attempt: Effect.Effect<{ opened: OpenedCall; calledAt: number }, ProviderFailed, Scope.Scope> = Effect.gen(
-      function* () {
-        const calledAt = yield* Clock.currentTimeMillis
-        yield* Ref.update(tries, (count) => count + 1)
-        const opened = yield* tryOnce(input, settings)
-        yield* Effect.flatMap(Clock.currentTimeMillis, (now) => measureFirstText(input.call, now - calledAt))
-        return { opened, calledAt }
-      }
-    ).pipe(
-      Effect.catchAll((failure) =>
-        Effect.gen(function* () {
-          yield* countCall(input.call, failure.kind)
-          const [jitter, soFar, now] = yield* Effect.all([Random.next, Ref.get(tries), Clock.currentTimeMillis])
-          const delay = retryDelay(failure, soFar, jitter, settings.retry).pipe(
-            Option.filter((wait) => now + Duration.toMillis(wait) < input.deadline)
-          )
-          return yield* Option.match(delay, {
-            onNone: () => Effect.fail(failure),
-            onSome: (wait) => Effect.zipRight(Effect.sleep(wait), attempt)
-          })
-        })
-      )
-    )
-    const result = yield* Effect.either(attempt)
-    return { result, tries: yield* Ref.get(tries) }
-  })
+  tryAgain(
+    Effect.gen(function* () {
+      const calledAt = yield* Clock.currentTimeMillis
+      const opened = yield* tryOnce(input, settings)
+      yield* Effect.flatMap(Clock.currentTimeMillis, (now) => measureFirstText(input.call, now - calledAt))
+      return { opened, calledAt }
+    }),
+    { call: input.call, deadline: input.deadline, policy: settings.retry }
+  )
 
-const byOwnKey = ({ kind, provider, reason, retryAfter }: ProviderFailed) =>
+/** The same, of a call by the owner's own key. */
+export const byOwnKey = ({ kind, provider, reason, retryAfter }: ProviderFailed) =>
   new ProviderFailed({ provider, kind, reason, retryAfter, ownKey: true })
 
 /** Says in the first failure, which is of the model that was asked for, what else was tried. */
@@ -112,23 +94,7 @@ export const callUntilAnswered = (
     for (const call of plan) {
       const provider = providers.get(call.provider)
       if (provider === undefined) continue
-      const attempt = yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(breakers.ask(call), (may) =>
-          may
-            ? restore(tryCall({ ...request, provider, call }, settings)).pipe(
-                Effect.onExit((exit) =>
-                  Exit.isFailure(exit)
-                    ? breakers.givenUp(call)
-                    : Either.match(exit.value.result, {
-                        onLeft: (failure) => breakers.failed(call, failure),
-                        onRight: () => breakers.answered(call)
-                      })
-                ),
-                Effect.map(Option.some)
-              )
-            : Effect.succeedNone
-        )
-      )
+      const attempt = yield* behindBreakers(breakers, call, tryCall({ ...request, provider, call }, settings))
       if (Option.isNone(attempt)) {
         note(call, "skipped", 0)
         continue

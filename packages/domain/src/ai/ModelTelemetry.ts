@@ -2,7 +2,7 @@ import { Effect, Metric, MetricBoundaries } from "effect"
 import type { ProviderName } from "./Model.ts"
 import type { ChatOptions, TokenUsage } from "./ModelChat.ts"
 import { nameOf } from "./ModelRoutes.ts"
-import type { PlannedCall } from "./PlanCalls.ts"
+import type { CalledModel, PlannedCall } from "./PlanCalls.ts"
 
 const calls = Metric.counter("berth_model_calls_total", {
   description: "Calls of models, by provider, model and outcome",
@@ -31,7 +31,7 @@ const duration = Metric.histogram(
 /** The metrics with their labels, each made once: to look one up by its labels costs more than to count. */
 const labelled = <Type, In, Out>(metric: Metric.Metric<Type, In, Out>, label: string) => {
   const made = new Map<string, Metric.Metric<Type, In, Out>>()
-  return ({ model, provider }: PlannedCall, value: string): Metric.Metric<Type, In, Out> => {
+  return ({ model, provider }: CalledModel, value: string): Metric.Metric<Type, In, Out> => {
     const key = `${provider} ${model.id} ${value}`
     const known =
       made.get(key) ??
@@ -49,19 +49,19 @@ const firstTextOf = labelled(firstText, "")
 const durationOf = labelled(duration, "")
 
 /** `outcome`: answered, or the kind of its failure. */
-export const countCall = (call: PlannedCall, outcome: string): Effect.Effect<void> =>
+export const countCall = (call: CalledModel, outcome: string): Effect.Effect<void> =>
   Metric.update(callsBy(call, outcome), 1)
 
-export const countTokens = (call: PlannedCall, usage: TokenUsage): Effect.Effect<void> =>
+export const countTokens = (call: CalledModel, usage: TokenUsage): Effect.Effect<void> =>
   Effect.zipRight(
     Metric.update(tokensBy(call, "prompt"), usage.promptTokens),
     Metric.update(tokensBy(call, "completion"), usage.completionTokens)
   )
 
-export const measureFirstText = (call: PlannedCall, millis: number): Effect.Effect<void> =>
+export const measureFirstText = (call: CalledModel, millis: number): Effect.Effect<void> =>
   Metric.update(firstTextOf(call, ""), millis / 1000)
 
-export const measureCall = (call: PlannedCall, millis: number): Effect.Effect<void> =>
+export const measureCall = (call: CalledModel, millis: number): Effect.Effect<void> =>
   Metric.update(durationOf(call, ""), millis / 1000)
 
 // OpenTelemetry's names of the providers where it has one.

@@ -9,6 +9,11 @@ export interface PlannedCall {
   readonly keyId?: string | undefined
 }
 
+/** As much of a call as its breakers and figures are told apart by. */
+export interface CalledModel extends Pick<PlannedCall, "provider" | "keyId"> {
+  readonly model: Pick<Model, "id">
+}
+
 export interface CallPlanInput {
   readonly models: ReadonlyArray<Model>
   readonly configured: ReadonlySet<ProviderName>

@@ -1,10 +1,9 @@
 import { Context } from "effect"
-import type { Option, Stream } from "effect"
+import type { Option } from "effect"
 import type { User } from "../accounts/User.ts"
 import type { AgentId } from "../agents/Agent.ts"
-import type { AgentIsUnknown } from "../agents/AgentErrors.ts"
 import type { ChatMessage } from "../ai/ModelChat.ts"
-import type { PluginEvent, PluginFailed, PluginInputIsInvalid } from "./PluginRun.ts"
+import type { PluginRun } from "./PluginRun.ts"
 
 export interface AgentTask {
   /** Whose agent does it; none where nobody is signed in. It is not charged here. */
@@ -18,7 +17,7 @@ export interface AgentTask {
 export class AgentTasks extends Context.Tag("@berth/AgentTasks")<
   AgentTasks,
   {
-    /** A `PluginRun`, which fails before its first event where the agent that is named is not the caller's. */
-    readonly run: (task: AgentTask) => Stream.Stream<PluginEvent, PluginFailed | PluginInputIsInvalid | AgentIsUnknown>
+    /** Fails before its first event where the agent that is named is not the caller's. */
+    readonly run: (task: AgentTask) => PluginRun
   }
 >() {}

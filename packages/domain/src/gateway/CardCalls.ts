@@ -4,7 +4,7 @@ import type { ChatOpening } from "../ai/ChatRequest.ts"
 import { Charging, type ReservationId, type UnitsAreExhausted } from "../billing/Charging.ts"
 import type { PluginInput } from "./PluginInput.ts"
 import { PluginPrices, shares, sharesOf, tokensSoFar, unitsOfPrice } from "./PluginPrices.ts"
-import type { PluginAnswer, PluginEvent, PluginFailed, PluginInputIsInvalid } from "./PluginRun.ts"
+import type { PluginAnswer, PluginError, PluginEvent } from "./PluginRun.ts"
 import { Plugins } from "./Plugins.ts"
 
 export interface CardCall {
@@ -18,7 +18,7 @@ export interface CardCall {
   readonly opened: (opening: ChatOpening) => Effect.Effect<void>
 }
 
-export type ChargedRun = Stream.Stream<PluginEvent, PluginFailed | PluginInputIsInvalid | UnitsAreExhausted>
+export type ChargedRun = Stream.Stream<PluginEvent, PluginError | UnitsAreExhausted>
 
 /**
  * Calls that people pay for with their units and credits: reserved before anything is done, settled on what was used. What

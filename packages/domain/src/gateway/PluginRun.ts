@@ -1,4 +1,5 @@
 import { Data, type Duration, Effect, Option, type Scope, Stream } from "effect"
+import type { AgentIsUnknown } from "../agents/AgentErrors.ts"
 
 /**
  * A plugin could not do what it was asked to; `reason` is a sentence for the caller, with no secret in it. `retryAfter` is
@@ -40,8 +41,11 @@ export interface PluginAnswer {
 /** Pieces of text, none of them empty, then one `done` as the last. */
 export type PluginEvent = { readonly type: "delta"; readonly text: string } | ({ readonly type: "done" } & PluginAnswer)
 
+/** Why a plugin did not do it; an agent that is not the caller's is not there. */
+export type PluginError = PluginFailed | PluginInputIsInvalid | AgentIsUnknown
+
 /** Ends with `done`, or fails. What is behind it is called once it is read, and ends when its reader leaves. */
-export type PluginRun = Stream.Stream<PluginEvent, PluginFailed | PluginInputIsInvalid>
+export type PluginRun = Stream.Stream<PluginEvent, PluginError>
 
 const withoutEnd = new PluginFailed({ reason: "the answer broke off" })
 

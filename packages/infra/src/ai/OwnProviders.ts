@@ -1,4 +1,3 @@
-import type { ModelProvider, OwnProvider } from "@berth/domain/ai/ModelChat"
 import type { OwnableProvider } from "@berth/domain/ai/OwnerKeys"
 import { Cache, Effect, Equal, Hash, Redacted } from "effect"
 import { createHmac, randomBytes } from "node:crypto"
@@ -8,11 +7,11 @@ const capacity = 500
 const timeToLive = "1 hour"
 
 /** A key to a provider, alike for the same provider and key. */
-class KeyTo implements Equal.Equal {
+class KeyTo<Name extends OwnableProvider> implements Equal.Equal {
   readonly id: string
-  readonly name: OwnableProvider
+  readonly name: Name
   readonly key: Redacted.Redacted
-  constructor(id: string, name: OwnableProvider, key: Redacted.Redacted) {
+  constructor(id: string, name: Name, key: Redacted.Redacted) {
     this.id = id
     this.name = name
     this.key = key
@@ -26,13 +25,15 @@ class KeyTo implements Equal.Equal {
 }
 
 /** Makes providers with keys that owners bring, each once as long as it is used. */
-export const makeOwnProviders = (
-  make: (name: OwnableProvider, key: Redacted.Redacted) => Effect.Effect<ModelProvider>
-): Effect.Effect<(name: OwnableProvider, key: Redacted.Redacted) => Effect.Effect<OwnProvider>> =>
+export const makeOwnProviders = <Name extends OwnableProvider, Provider>(
+  make: (name: Name, key: Redacted.Redacted) => Effect.Effect<Provider>
+): Effect.Effect<
+  (name: Name, key: Redacted.Redacted) => Effect.Effect<{ readonly keyId: string; readonly provider: Provider }>
+> =>
   Effect.gen(function* () {
     // Of this process alone, so that a digest that got out could not be tried against keys.
     const secret = yield* Effect.sync(() => randomBytes(32))
-    const cache = yield* Cache.make({ capacity, timeToLive, lookup: ({ key, name }: KeyTo) => make(name, key) })
+    const cache = yield* Cache.make({ capacity, timeToLive, lookup: ({ key, name }: KeyTo<Name>) => make(name, key) })
     return (name, key) => {
       const keyId = createHmac("sha256", secret).update(name).update("\0").update(Redacted.value(key)).digest("hex")
       return Effect.map(cache.get(new KeyTo(keyId, name, key)), (provider) => ({ keyId, provider }))

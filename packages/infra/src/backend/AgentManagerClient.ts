@@ -33,7 +33,7 @@ const unreachable = new BackendIsUnavailable({ reason: "it cannot be reached" })
 const silent = new BackendIsUnavailable({ reason: "it stopped answering" })
 
 /** An answered 500 is the backend's own fault, and is one here too: in one process or two, a caller hears the same. */
-const isInternal = (error: { readonly _tag: string }) =>
+export const isInternal = (error: { readonly _tag: string }) =>
   error instanceof HttpClientError.ResponseError && error.response.status === 500
 
 /** What went wrong on the way is for the log; the caller hears no address of ours. */
@@ -45,7 +45,7 @@ const asUnavailable = (error: TransportFailure) =>
         unreachable
       )
 
-type TransportFailure =
+export type TransportFailure =
   HttpClientError.HttpClientError | ParseResult.ParseError | HttpApiError.HttpApiDecodeError | InternalKeyIsWrong
 
 const transportTags: ReadonlyArray<string> = [
@@ -56,7 +56,7 @@ const transportTags: ReadonlyArray<string> = [
   "InternalKeyIsWrong"
 ] satisfies ReadonlyArray<TransportFailure["_tag"]>
 
-const isTransportFailure = <E extends { readonly _tag: string }>(
+export const isTransportFailure = <E extends { readonly _tag: string }>(
   error: E | TransportFailure
 ): error is TransportFailure => transportTags.includes(error._tag)
 

@@ -1,6 +1,7 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/RateLimiter"
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
+import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
 import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"
 import { isIP } from "node:net"
 import { gatingTokenSetting, nodeUrl, rpcUrl, walletAddressSetting } from "./ChainSettings.ts"
@@ -102,6 +103,17 @@ const readLegacyModel = (entry: string) => {
   const [retired = "", successor = ""] = entry.split("=")
   return [retired.trim(), successor.trim()] as const
 }
+
+/** `provider/model`. */
+const speechModel = (name: string, fallback: SpeechModel) =>
+  Config.string(name).pipe(
+    Config.mapOrFail((value) =>
+      Either.fromOption(parseSpeechModel(value), () =>
+        ConfigError.InvalidData([], `must be provider/model, where the provider is ${speechVendors.join(", ")}`)
+      )
+    ),
+    Config.withDefault(fallback)
+  )
 
 /** The token that Tempo starts with. */
 const pathUsd = WalletAddress.make("0x20c0000000000000000000000000000000000000")
@@ -225,6 +237,10 @@ export const Settings = Config.all({
     ),
     Config.withDefault(new Map([["openrouter/google/gemini-2.0-flash-exp:free", "openrouter/openai/gpt-4o-mini"]]))
   ),
+  speech: Config.all({
+    tts: speechModel("TTS_MODEL", { provider: "openai", name: "tts-1" }),
+    stt: speechModel("STT_MODEL", { provider: "openai", name: "whisper-1" })
+  }),
   agentRuntime: Config.withDefault(Config.literal("process", "docker", "kubernetes")("AGENT_RUNTIME"), "process"),
   allowProcessRuntime: Config.withDefault(flag("ALLOW_PROCESS_RUNTIME"), false),
   agentsDomain: text("AGENTS_DOMAIN", "agents.localhost"),

@@ -52,6 +52,24 @@ describe("settings", () => {
     })
   )
 
+  it.effect("the models of speech are OpenAI's unless others of a provider that speaks are set", () =>
+    Effect.gen(function* () {
+      const usual = yield* loadSettings({})
+      assert.deepStrictEqual(usual.speech, {
+        tts: { provider: "openai", name: "tts-1" },
+        stt: { provider: "openai", name: "whisper-1" }
+      })
+      const others = yield* loadSettings({ TTS_MODEL: "openrouter/openai/tts-1", STT_MODEL: "groq/whisper-large-v3" })
+      assert.deepStrictEqual(others.speech, {
+        tts: { provider: "openrouter", name: "openai/tts-1" },
+        stt: { provider: "groq", name: "whisper-large-v3" }
+      })
+      const faults = yield* faultsOf({ TTS_MODEL: "tts-1", STT_MODEL: "anthropic/claude" })
+      assert.match(faults.join("\n"), /TTS_MODEL/)
+      assert.match(faults.join("\n"), /STT_MODEL/)
+    })
+  )
+
   it.effect("addresses follow the ports", () =>
     Effect.gen(function* () {
       const { addresses } = yield* loadSettings({ PORT: "3100", BACKEND_PORT: "4100" })

@@ -1,3 +1,4 @@
+import { AgentIsUnknownBody } from "@berth/api/agents/AgentErrorBodies"
 import {
   PaymentIsInProgress,
   PaymentIsInProgressBody,
@@ -10,6 +11,7 @@ import {
 import { InvalidRequestBody } from "@berth/api/http/RequestErrors"
 import { retryAfterSeconds, TooManyRequestsBody } from "@berth/api/limits/RateLimits"
 import { NotSignedInBody } from "@berth/api/sessions/SessionAuth"
+import type { AgentIsUnknown } from "@berth/domain/agents/AgentErrors"
 import type { ChainIsUnreachable } from "@berth/domain/chain/ChainErrors"
 import type { PluginFailed, PluginInputIsInvalid } from "@berth/domain/gateway/PluginRun"
 import type { TooManyRequests } from "@berth/domain/limits/RateLimiter"
@@ -26,6 +28,7 @@ export type GatewayFailure =
   | PluginIsUnknown
   | PluginInputIsInvalid
   | PluginFailed
+  | AgentIsUnknown
   | ChainIsUnreachable
   | BodyRefusal
 
@@ -57,6 +60,8 @@ export const failureResponse = (failure: GatewayFailure): HttpServerResponse.Htt
       return errorResponse(PluginIsUnknownBody, failure)
     case "PluginInputIsInvalid":
       return errorResponse(InvalidRequestBody, mismatch(failure))
+    case "AgentIsUnknown":
+      return errorResponse(AgentIsUnknownBody, failure)
     case "PluginFailed":
       return errorResponse(PluginFailedBody, failure, comeBack(failure.retryAfter))
     case "ChainIsUnreachable":

@@ -21,9 +21,10 @@ import { preflightAnswer } from "../http/CrossOriginHeaders.ts"
 import { type Answering, Idempotency } from "../http/Idempotency.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
+import { readContent } from "./CallContent.ts"
 import { failureResponse, paymentIsInProgress } from "./GatewayFailures.ts"
 import { cardCheckout, exhausted, unpaid } from "./PaymentRequired.ts"
-import { type GatewayCall, pluginAsked, readCall, readContent } from "./ReadCall.ts"
+import { type GatewayCall, pluginAsked, readCall } from "./ReadCall.ts"
 import { asPieces, tellPieces, tellWhole, type ToStream } from "./TellAnswer.ts"
 
 type Request = HttpServerRequest.HttpServerRequest

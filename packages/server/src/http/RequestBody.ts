@@ -75,6 +75,7 @@ const readAll = (source: Readable, limit: number) =>
 
 const jsonType = "application/json"
 const formType = "application/x-www-form-urlencoded"
+/** Its route reads it: what a form may hold differs, and nothing of it needs a disk. */
 const multipartType = "multipart/form-data"
 
 const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()

@@ -21,8 +21,7 @@ export interface Exchange {
 export interface Post {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** JSON. */
-  readonly body: string
+  readonly body: string | Uint8Array
 }
 
 // One for the process, as fetch has one: connections are kept for whoever calls the same host next. How long an answer

@@ -5,10 +5,19 @@ import { codeOf, type Exchange, post } from "./Exchange.ts"
 import type { Pull } from "./Pull.ts"
 import { AnswerIsNonsense, type VendorRefused, WireIsBroken, type WireFailure } from "./WireFailure.ts"
 
+/** What is posted, and the media type that its answer should have. */
+export interface Posted {
+  readonly contentType: string
+  readonly body: string | Uint8Array
+  readonly accept: string
+}
+
 /** A vendor's server. */
 export interface VendorClient {
   /** POST of a JSON body for an answer as it comes, if it succeeded; what is left of it goes with the scope. */
   readonly post: (path: string, body: object) => Effect.Effect<Exchange, WireFailure, Scope.Scope>
+  /** The same of any body. */
+  readonly send: (path: string, posted: Posted) => Effect.Effect<Exchange, WireFailure, Scope.Scope>
   /** The whole body of a response. */
   readonly read: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<string, WireFailure>
   /** A request for its status alone. */
@@ -36,15 +45,15 @@ const broken = (error: HttpClientError.HttpClientError) =>
     reason: codeOf(error.cause) ?? (error._tag === "RequestError" ? "no connection" : "the connection broke off")
   })
 
-/** The text of a body; one without an end is none. */
-export const textOf = (
+/** All of a body; one without an end is none. */
+export const wholeOf = (
   bytes: Pull<Uint8Array, WireIsBroken>,
   limit = largestAnswer
-): Effect.Effect<string, WireIsBroken | AnswerIsNonsense> =>
+): Effect.Effect<Uint8Array, WireIsBroken | AnswerIsNonsense> =>
   Effect.suspend(() => {
     const pieces: Array<Uint8Array> = []
     let size = 0
-    const more: Effect.Effect<string, WireIsBroken | AnswerIsNonsense> = Effect.matchEffect(bytes, {
+    const more: Effect.Effect<Uint8Array, WireIsBroken | AnswerIsNonsense> = Effect.matchEffect(bytes, {
       onSuccess: (come) => {
         for (const piece of come) {
           pieces.push(piece)
@@ -53,12 +62,19 @@ export const textOf = (
         return size > limit ? Effect.fail(new AnswerIsNonsense({ reason: "an answer without an end" })) : more
       },
       onFailure: Option.match({
-        onNone: () => Effect.sync(() => new TextDecoder().decode(Buffer.concat(pieces))),
+        onNone: () => Effect.sync(() => Buffer.concat(pieces)),
         onSome: (failure) => Effect.fail(failure)
       })
     })
     return more
   })
+
+/** The text of a body. */
+export const textOf = (
+  bytes: Pull<Uint8Array, WireIsBroken>,
+  limit = largestAnswer
+): Effect.Effect<string, WireIsBroken | AnswerIsNonsense> =>
+  Effect.map(wholeOf(bytes, limit), (whole) => new TextDecoder().decode(whole))
 
 const bytesOf = (response: HttpClientResponse.HttpClientResponse) =>
   Stream.toPull(Stream.mapError(response.stream, broken))
@@ -117,7 +133,7 @@ export const makeVendorClient = ({
       // Whatever is left of an answer when nobody reads on is called off.
       HttpClient.withScope
     )
-    const send = (request: HttpClientRequest.HttpClientRequest) =>
+    const execute = (request: HttpClientRequest.HttpClientRequest) =>
       client.execute(request).pipe(
         Effect.mapError(broken),
         Effect.flatMap((response) =>
@@ -125,23 +141,28 @@ export const makeVendorClient = ({
         ),
         Effect.flatMap(succeeded(readRefusal))
       )
+    const send: VendorClient["send"] = (path, { accept, body, contentType }) =>
+      Effect.flatMap(
+        Effect.suspend(() =>
+          post({ url: new URL(address + path), headers: { accept, "content-type": contentType, ...keyed() }, body })
+        ),
+        succeeded(readRefusal)
+      )
     return {
+      send,
       post: (path, body) =>
-        Effect.flatMap(
-          Effect.suspend(() =>
-            post({
-              url: new URL(address + path),
-              headers: { accept: "text/event-stream", "content-type": "application/json", ...keyed() },
-              body: JSON.stringify(body)
-            })
-          ),
-          succeeded(readRefusal)
+        Effect.suspend(() =>
+          send(path, {
+            accept: "text/event-stream",
+            contentType: "application/json",
+            body: JSON.stringify(body)
+          })
         ),
       read: (request) =>
-        send(request).pipe(
+        execute(request).pipe(
           Effect.flatMap(({ bytes }) => textOf(bytes)),
           Effect.scoped
         ),
-      ask: (request) => send(request).pipe(Effect.scoped, Effect.asVoid)
+      ask: (request) => execute(request).pipe(Effect.scoped, Effect.asVoid)
     }
   })

@@ -1,0 +1,72 @@
+import { Clock, Duration, Effect, Either, Exit, Option, Random, Ref } from "effect"
+import type { CircuitBreakers } from "./CircuitBreakers.ts"
+import type { ProviderFailed } from "./ModelChat.ts"
+import { countCall } from "./ModelTelemetry.ts"
+import type { CalledModel } from "./PlanCalls.ts"
+import { retryDelay, type RetryPolicy } from "./RetryCall.ts"
+
+/** What became of a call, and how often it was tried. */
+export interface Tried<A> {
+  readonly result: Either.Either<A, ProviderFailed>
+  readonly tries: number
+}
+
+export interface Trying {
+  readonly call: CalledModel
+  /** Epoch milliseconds after which no further try begins. */
+  readonly deadline: number
+  readonly policy: RetryPolicy
+}
+
+/** Tries a call until it answers or is not worth another try. */
+export const tryAgain = <A, R>(
+  once: Effect.Effect<A, ProviderFailed, R>,
+  { call, deadline, policy }: Trying
+): Effect.Effect<Tried<A>, never, R> =>
+  Effect.gen(function* () {
+    const tries = yield* Ref.make(0)
+    const attempt: Effect.Effect<A, ProviderFailed, R> = Effect.zipRight(
+      Ref.update(tries, (count) => count + 1),
+      once
+    ).pipe(
+      Effect.catchAll((failure) =>
+        Effect.gen(function* () {
+          yield* countCall(call, failure.kind)
+          const [jitter, soFar, now] = yield* Effect.all([Random.next, Ref.get(tries), Clock.currentTimeMillis])
+          const delay = retryDelay(failure, soFar, jitter, policy).pipe(
+            Option.filter((wait) => now + Duration.toMillis(wait) < deadline)
+          )
+          return yield* Option.match(delay, {
+            onNone: () => Effect.fail(failure),
+            onSome: (wait) => Effect.zipRight(Effect.sleep(wait), attempt)
+          })
+        })
+      )
+    )
+    const result = yield* Effect.either(attempt)
+    return { result, tries: yield* Ref.get(tries) }
+  })
+
+/** Calls if the breakers let it, and tells them what became of it; none where they do not. */
+export const behindBreakers = <A, R>(
+  breakers: CircuitBreakers,
+  call: CalledModel,
+  trying: Effect.Effect<Tried<A>, never, R>
+): Effect.Effect<Option.Option<Tried<A>>, never, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(breakers.ask(call), (may) =>
+      may
+        ? restore(trying).pipe(
+            Effect.onExit((exit) =>
+              Exit.isFailure(exit)
+                ? breakers.givenUp(call)
+                : Either.match(exit.value.result, {
+                    onLeft: (failure) => breakers.failed(call, failure),
+                    onRight: () => breakers.answered(call)
+                  })
+            ),
+            Effect.map(Option.some)
+          )
+        : Effect.succeedNone
+    )
+  )

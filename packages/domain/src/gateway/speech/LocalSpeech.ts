@@ -1,0 +1,188 @@
+import { Clock, Context, Duration, Effect, Either, Layer, Option } from "effect"
+import type { UserId } from "../../accounts/User.ts"
+import { AiLimits } from "../../ai/AiSettings.ts"
+import { makeCircuitBreakers } from "../../ai/CircuitBreakers.ts"
+import type { ProviderName } from "../../ai/Model.ts"
+import { byOwnKey } from "../../ai/ModelCalls.ts"
+import { ProviderFailed } from "../../ai/ModelChat.ts"
+import { countCall, measureCall } from "../../ai/ModelTelemetry.ts"
+import { ModelUsage } from "../../ai/ModelUsage.ts"
+import { type ModelKeys, OwnerKeys } from "../../ai/OwnerKeys.ts"
+import type { CalledModel } from "../../ai/PlanCalls.ts"
+import { behindBreakers, tryAgain } from "../../ai/TryCall.ts"
+import { PluginFailed, type PluginInputIsInvalid } from "../PluginRun.ts"
+import { type Recording, Speech, type SpokenText } from "../Speech.ts"
+import { checkRecording, checkSpoken, filenameOf } from "./SpeechBounds.ts"
+import { costOfListening, costOfSpeaking } from "./SpeechCost.ts"
+import { askedSpeechModel, type SpeechModel, speechModelId, speechRoute } from "./SpeechModel.ts"
+import { ownableVendors, type SpeechProvider, SpeechProviders } from "./SpeechProviders.ts"
+
+/** How long providers may take. They answer in one piece: a long recording is worked on for minutes before there is a word. */
+export interface SpeechTimes {
+  readonly oneTry: Duration.Duration
+  /** After this no further try begins. */
+  readonly tries: Duration.Duration
+}
+
+/** What is not provided is the default. */
+export class SpeechPatience extends Context.Reference<SpeechPatience>()("@berth/SpeechPatience", {
+  defaultValue: (): SpeechTimes => ({ oneTry: Duration.minutes(2), tries: Duration.minutes(1) })
+}) {}
+
+/** The models for whoever names none. */
+export interface UsualModels {
+  readonly tts: SpeechModel
+  readonly stt: SpeechModel
+}
+
+interface Called {
+  readonly provider: SpeechProvider
+  readonly model: SpeechModel
+  readonly call: CalledModel
+}
+
+type Refused = PluginFailed | PluginInputIsInvalid
+
+const asPluginFailed = (failure: ProviderFailed) =>
+  new PluginFailed({ reason: failure.message, retryAfter: failure.retryAfter })
+
+/** Speech by the providers that are configured here, or by the caller's own keys. */
+export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProviders | OwnerKeys | ModelUsage> =>
+  Layer.effect(
+    Speech,
+    Effect.gen(function* () {
+      const { all, withKey } = yield* SpeechProviders
+      const ownerKeys = yield* OwnerKeys
+      const usage = yield* ModelUsage
+      const { breaker, retry } = yield* AiLimits
+      const patience = yield* SpeechPatience
+      const breakers = yield* makeCircuitBreakers(breaker)
+      const configured = new Map(all.map((provider) => [provider.name, provider] as const))
+      const configuredNames = new Set(configured.keys())
+
+      const calledWith = (model: SpeechModel, keys: ModelKeys): Effect.Effect<Called | null> => {
+        const id = { id: speechModelId(model) }
+        const vendor = ownableVendors.find((name) => name === model.provider)
+        const key = vendor === undefined ? undefined : keys[vendor]
+        if (vendor !== undefined && key !== undefined) {
+          return Effect.map(withKey(vendor, key), ({ keyId, provider }) => ({
+            provider,
+            model,
+            call: { model: id, provider: model.provider, keyId }
+          }))
+        }
+        const provider = configured.get(model.provider)
+        return Effect.succeed(
+          provider === undefined ? null : { provider, model, call: { model: id, provider: model.provider } }
+        )
+      }
+
+      const choose = (
+        asked: string | undefined,
+        usualModel: SpeechModel,
+        userId: UserId | null
+      ): Effect.Effect<Called, Refused> =>
+        Effect.gen(function* () {
+          const model = yield* askedSpeechModel(asked, usualModel)
+          const keys: ModelKeys = userId === null ? {} : yield* ownerKeys.of(userId)
+          const own = new Set<ProviderName>(ownableVendors.filter((name) => keys[name] !== undefined))
+          const route = yield* speechRoute(model, { own, configured: configuredNames, isAsked: asked !== undefined })
+          const called = yield* calledWith(route.model, route.own ? keys : {})
+          return called ?? (yield* new PluginFailed({ reason: `${speechModelId(model)} cannot be used here` }))
+        })
+
+      /** One try, which is over in time, and what is wrong with the input is an answer of a provider that is well. */
+      const once = <A>(call: CalledModel, asking: Effect.Effect<A, ProviderFailed | PluginInputIsInvalid>) =>
+        // Interruptible wherever this runs: what cannot be ended cannot be given up.
+        Effect.interruptible(asking).pipe(
+          Effect.timeoutFail({
+            duration: patience.oneTry,
+            onTimeout: () =>
+              new ProviderFailed({
+                provider: call.provider,
+                kind: "timeout",
+                reason: `no answer within ${Duration.format(patience.oneTry)}`
+              })
+          }),
+          Effect.map((answer): Either.Either<A, PluginInputIsInvalid> => Either.right(answer)),
+          Effect.catchTag("PluginInputIsInvalid", (refusal) =>
+            Effect.succeed<Either.Either<A, PluginInputIsInvalid>>(Either.left(refusal))
+          )
+        )
+
+      const answered = <A>({ call }: Called, asking: Effect.Effect<A, ProviderFailed | PluginInputIsInvalid>) =>
+        Effect.gen(function* () {
+          const startedAt = yield* Clock.currentTimeMillis
+          const deadline = startedAt + Duration.toMillis(patience.tries)
+          const tried = yield* behindBreakers(
+            breakers,
+            call,
+            tryAgain(once(call, asking), { call, deadline, policy: retry })
+          )
+          if (Option.isNone(tried)) {
+            return yield* new PluginFailed({
+              reason: `model provider ${call.provider}: failed too often just before and is left alone for a while`,
+              retryAfter: breaker.rest
+            })
+          }
+          const { result } = tried.value
+          if (Either.isLeft(result)) {
+            const failure = call.keyId === undefined ? result.left : byOwnKey(result.left)
+            yield* Effect.logWarning("A model of speech did not answer").pipe(
+              Effect.annotateLogs({
+                model: call.model.id,
+                provider: call.provider,
+                kind: failure.kind,
+                reason: failure.reason,
+                ownKey: call.keyId !== undefined
+              })
+            )
+            return yield* asPluginFailed(failure)
+          }
+          const answer = yield* result.right
+          yield* countCall(call, "answered")
+          yield* Effect.flatMap(Clock.currentTimeMillis, (now) => measureCall(call, now - startedAt))
+          return answer
+        })
+
+      /** The answer is there; a record that cannot be written must not take it back. */
+      const record = ({ call, model }: Called, userId: UserId | null, costUsd: number) =>
+        usage
+          .record({
+            userId,
+            agentId: null,
+            provider: model.provider,
+            model: call.model.id,
+            promptTokens: 0,
+            completionTokens: 0,
+            ownKey: call.keyId !== undefined,
+            costUsd
+          })
+          .pipe(
+            Effect.catchAllCause((cause) => Effect.logError("The usage of a model could not be recorded", cause)),
+            Effect.uninterruptible
+          )
+
+      const isOwn = ({ call }: Called) => call.keyId !== undefined
+
+      return Speech.of({
+        speak: Effect.fn("Speech.speak")(function* (spoken: SpokenText) {
+          yield* checkSpoken(spoken)
+          const called = yield* choose(spoken.model, usual.tts, spoken.userId)
+          const { model: _, userId, ...utterance } = spoken
+          const { audio, contentType } = yield* answered(called, called.provider.speak(called.model.name, utterance))
+          yield* record(called, userId, costOfSpeaking(called.model, spoken.text))
+          return { audio, contentType, ownKey: isOwn(called) }
+        }),
+        transcribe: Effect.fn("Speech.transcribe")(function* (recording: Recording) {
+          const kind = yield* checkRecording(recording)
+          const called = yield* choose(recording.model, usual.stt, recording.userId)
+          const { model: _, userId, ...given } = recording
+          const sound = { ...given, contentType: kind.contentType, filename: filenameOf(given.filename, kind) }
+          const heard = yield* answered(called, called.provider.transcribe(called.model.name, sound))
+          yield* record(called, userId, costOfListening(called.model, heard))
+          return { text: heard.text, ownKey: isOwn(called) }
+        })
+      })
+    })
+  )

@@ -1,0 +1,20 @@
+import { type SpeechModel, speechModelId } from "./SpeechModel.ts"
+
+/** US dollars per million characters that are read aloud. */
+const perMillionCharacters: ReadonlyMap<string, number> = new Map([
+  ["openai/tts-1", 15],
+  ["openai/tts-1-hd", 30]
+])
+
+/** US dollars per minute that is listened to. */
+const perMinute: ReadonlyMap<string, number> = new Map([["openai/whisper-1", 0.006]])
+
+/** What reading a text aloud costs; 0 where the price is not known here. */
+export const costOfSpeaking = (model: SpeechModel, text: string): number =>
+  ((perMillionCharacters.get(speechModelId(model)) ?? 0) * [...text].length) / 1_000_000
+
+/** What a transcript cost: as its provider says, else by its length; 0 where neither it nor the price is known. */
+export const costOfListening = (
+  model: SpeechModel,
+  { costUsd, seconds }: { readonly costUsd: number | null; readonly seconds: number | null }
+): number => costUsd ?? ((perMinute.get(speechModelId(model)) ?? 0) * (seconds ?? 0)) / 60

@@ -1,0 +1,82 @@
+import { Either, Option } from "effect"
+import type { ProviderName } from "../../ai/Model.ts"
+import { PluginFailed, PluginInputIsInvalid } from "../PluginRun.ts"
+
+/** The providers that speak and listen, as OpenAI does. */
+export const speechVendors = ["openai", "groq", "openrouter"] as const satisfies ReadonlyArray<ProviderName>
+export type SpeechVendor = (typeof speechVendors)[number]
+
+export type SpeechProviderName = SpeechVendor | "sandbox"
+
+/** A model by its provider and the name that it has there. */
+export interface SpeechModel {
+  readonly provider: SpeechProviderName
+  readonly name: string
+}
+
+export const sandboxSpeech: SpeechModel = { provider: "sandbox", name: "speech" }
+
+export const speechModelId = ({ name, provider }: SpeechModel): string => `${provider}/${name}`
+
+const isSpeechProvider = (name: string): name is SpeechProviderName =>
+  name === "sandbox" || speechVendors.some((vendor) => vendor === name)
+
+const namePattern = /^[\w.:/@-]{1,200}$/
+
+/** Reads `provider/model`; none where it is not that, or the provider none that speaks. */
+export const parseSpeechModel = (id: string): Option.Option<SpeechModel> => {
+  const slash = id.indexOf("/")
+  const [provider, name] = [id.slice(0, Math.max(slash, 0)), id.slice(slash + 1)]
+  return isSpeechProvider(provider) && namePattern.test(name) ? Option.some({ provider, name }) : Option.none()
+}
+
+/** The model that is asked for; a name alone is one of the usual model's provider, as OpenAI's clients write it. */
+export const askedSpeechModel = (
+  asked: string | undefined,
+  usual: SpeechModel
+): Either.Either<SpeechModel, PluginInputIsInvalid> => {
+  if (asked === undefined) return Either.right(usual)
+  const id = asked.includes("/") ? asked : `${usual.provider}/${asked}`
+  return Either.fromOption(
+    parseSpeechModel(id),
+    () =>
+      new PluginInputIsInvalid({
+        field: "model",
+        reason: `must be provider/model, where the provider is ${speechVendors.join(", ")}`
+      })
+  )
+}
+
+export interface SpeechRoute {
+  readonly model: SpeechModel
+  /** Whether the caller's own key is used. */
+  readonly own: boolean
+}
+
+export interface SpeechReach {
+  /** The providers that the caller has keys of his own for, and those that are set up here. */
+  readonly own: ReadonlySet<ProviderName>
+  readonly configured: ReadonlySet<SpeechProviderName>
+  /** Whether the caller named the model. */
+  readonly isAsked: boolean
+}
+
+/**
+ * Who answers: the model's provider by the caller's own key, else by the platform's, else the sandbox where it is on. Own
+ * keys come first, so that the platform never pays for what he meant to pay himself.
+ */
+export const speechRoute = (
+  model: SpeechModel,
+  { configured, isAsked, own }: SpeechReach
+): Either.Either<SpeechRoute, PluginFailed | PluginInputIsInvalid> => {
+  if (own.has(model.provider)) return Either.right({ model, own: true })
+  if (configured.has(model.provider)) return Either.right({ model, own: false })
+  if (configured.has("sandbox")) return Either.right({ model: sandboxSpeech, own: false })
+  const missing =
+    model.provider === "sandbox"
+      ? `${speechModelId(model)} cannot be used: the sandbox is off`
+      : `${speechModelId(model)} cannot be used: there is no key for ${model.provider}`
+  return Either.left(
+    isAsked ? new PluginInputIsInvalid({ field: "model", reason: missing }) : new PluginFailed({ reason: missing })
+  )
+}
