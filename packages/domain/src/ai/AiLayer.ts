@@ -29,7 +29,8 @@ import {
 import { ModelUsage } from "./ModelUsage.ts"
 import { modelsWithKeys, preferOwn } from "./OwnModels.ts"
 import { type ModelKeys, ownableProviders, OwnerKeys } from "./OwnerKeys.ts"
-import { type PlannedCall, planCalls } from "./PlanCalls.ts"
+import { makeWatch } from "./Patience.ts"
+import { planAsNeeded, type PlannedCall } from "./PlanCalls.ts"
 import { findModel, type Resolution, resolveModel } from "./ResolveModel.ts"
 import { modelsThatSee, selectModel, taskTypeOf } from "./SelectModel.ts"
 
@@ -49,23 +50,23 @@ export interface OpenChat extends ChatOpening {
 /** The same, as it is asked for chunk by chunk; the last event is `done`. */
 interface BegunChat {
   readonly opening: ChatOpening
-  readonly first: Chunk.Chunk<ChatEvent>
-  readonly more: Effect.Effect<Chunk.Chunk<ChatEvent>, ProviderFailed>
+  readonly first: ReadonlyArray<ChatEvent>
+  readonly more: Effect.Effect<ReadonlyArray<ChatEvent>, ProviderFailed>
 }
 
 /** The events of an answer as a stream, up to `done`. */
 const eventsOf = ({ first, more }: BegunChat): Stream.Stream<ChatEvent, ProviderFailed> =>
   Stream.fromPull(
     Effect.sync(() => {
-      let last: Chunk.Chunk<ChatEvent> | null = null
-      const keep = (events: Chunk.Chunk<ChatEvent>) => {
+      let last: ReadonlyArray<ChatEvent> | null = null
+      const keep = (events: ReadonlyArray<ChatEvent>) => {
         last = events
-        return events
+        return Chunk.unsafeFromArray(events)
       }
       const further = Effect.mapBoth(more, { onFailure: Option.some, onSuccess: keep })
       return Effect.suspend((): Effect.Effect<Chunk.Chunk<ChatEvent>, Option.Option<ProviderFailed>> => {
         if (last === null) return Effect.succeed(keep(first))
-        return Chunk.some(last, ({ type }) => type === "done") ? Effect.fail(Option.none()) : further
+        return last.some(({ type }) => type === "done") ? Effect.fail(Option.none()) : further
       })
     })
   )
@@ -107,6 +108,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
     const ids = yield* IdGenerator
     const settings = yield* AiLimits
     const scope = yield* Effect.scope
+    const watch = yield* makeWatch
     const breakers = yield* makeCircuitBreakers(settings.breaker)
     const providers = new Map(configured.map((provider) => [provider.name, provider] as const))
     const configuredNames = new Set(providers.keys())
@@ -190,7 +192,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
     const planFor = (reach: Reach, request: ChatRequest, first: Model) =>
       Effect.gen(function* () {
         const isOwn = routesOf(first, reach.own).length > 0
-        const plan = planCalls({
+        const plan = planAsNeeded({
           models: isOwn ? reach.models : reach.listed,
           configured: isOwn ? reach.own : configuredNames,
           first,
@@ -202,7 +204,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
           withTools: offersTools(request.options),
           withImages: holdsImages(request.messages)
         })
-        return isOwn ? yield* withOwnKeys(plan, reach.keys) : { plan, providers }
+        return isOwn ? yield* withOwnKeys([...plan], reach.keys) : { plan, providers }
       })
 
     const withOwnKeys = (plan: ReadonlyArray<PlannedCall>, keys: ModelKeys) =>
@@ -230,12 +232,13 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       if (request.messages.length === 0) return yield* new MessagesAreMissing()
       const reach = yield* reachOf(request.caller.userId)
       const { plan, providers: called } = yield* planFor(reach, request, yield* choose(reach, request))
-      if (plan.length === 0) return yield* new NoModelsAvailable({ taskType: taskTypeOf(request.taskType) })
+      const [first] = plan
+      if (first === undefined) return yield* new NoModelsAvailable({ taskType: taskTypeOf(request.taskType) })
       const deadline = startedAt + Duration.toMillis(settings.totalTimeout)
       const answer = yield* callUntilAnswered(
         plan,
         { messages: request.messages, options: request.options ?? {}, deadline },
-        { settings, breakers, providers: called }
+        { settings, breakers, watch, providers: called }
       )
       const opening: ChatOpening = {
         id: yield* ids.next("cpl"),
@@ -259,8 +262,8 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       }
       return {
         opening,
-        first: Chunk.map(answer.first, toEvent),
-        more: Effect.map(answer.more, Chunk.map(toEvent))
+        first: answer.first.map(toEvent),
+        more: Effect.map(answer.more, (chunks) => chunks.map(toEvent))
       }
     })
 

@@ -1,10 +1,11 @@
-import { Clock, Duration, Effect, Either, ExecutionStrategy, Exit, Option, Random, Ref, Scope } from "effect"
+import { Clock, Duration, Effect, Either, ExecutionStrategy, Exit, Option, Random, Scope } from "effect"
 import type { AiSettings } from "./AiSettings.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import type { ProviderName } from "./Model.ts"
 import { type ModelProvider, ProviderFailed } from "./ModelChat.ts"
 import { type CallInput, type OpenedCall, openCall } from "./ModelCall.ts"
 import { countCall, measureFirstText } from "./ModelTelemetry.ts"
+import type { Watch } from "./Patience.ts"
 import type { PlannedCall } from "./PlanCalls.ts"
 import { retryDelay } from "./RetryCall.ts"
 
@@ -28,18 +29,20 @@ export interface AnsweredCall extends OpenedCall {
 export interface CallsContext {
   readonly settings: AiSettings
   readonly breakers: CircuitBreakers
+  readonly watch: Watch
   /** Those of the plan. */
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>
 }
 
+type Waits = Pick<CallsContext, "settings" | "watch">
 type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
 
 /** One try in a scope of its own, which ends with it unless it is answered. */
-const tryOnce = (input: CallInput, settings: AiSettings) =>
+const tryOnce = (input: CallInput, { settings, watch }: Waits) =>
   Effect.flatMap(Effect.scope, (parent) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) =>
-        restore(Scope.extend(openCall(input, settings), scope)).pipe(
+        restore(Scope.extend(openCall(input, settings, watch), scope)).pipe(
           Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit)))
         )
       )
@@ -47,23 +50,24 @@ const tryOnce = (input: CallInput, settings: AiSettings) =>
   )
 
 /** Tries one call until it answers or is not worth another try. */
-const tryCall = (input: CallInput, settings: AiSettings) =>
-  Effect.gen(function* () {
-    const tries = yield* Ref.make(0)
+const tryCall = (input: CallInput, waits: Waits) =>
+  Effect.suspend(() => {
+    let tries = 0
     const attempt: Effect.Effect<{ opened: OpenedCall; calledAt: number }, ProviderFailed, Scope.Scope> = Effect.gen(
       function* () {
         const calledAt = yield* Clock.currentTimeMillis
-        yield* Ref.update(tries, (count) => count + 1)
-        const opened = yield* tryOnce(input, settings)
-        yield* Effect.flatMap(Clock.currentTimeMillis, (now) => measureFirstText(input.call, now - calledAt))
+        tries += 1
+        const opened = yield* tryOnce(input, waits)
+        yield* measureFirstText(input.call, (yield* Clock.currentTimeMillis) - calledAt)
         return { opened, calledAt }
       }
     ).pipe(
       Effect.catchAll((failure) =>
         Effect.gen(function* () {
           yield* countCall(input.call, failure.kind)
-          const [jitter, soFar, now] = yield* Effect.all([Random.next, Ref.get(tries), Clock.currentTimeMillis])
-          const delay = retryDelay(failure, soFar, jitter, settings.retry).pipe(
+          const jitter = yield* Random.next
+          const now = yield* Clock.currentTimeMillis
+          const delay = retryDelay(failure, tries, jitter, waits.settings.retry).pipe(
             Option.filter((wait) => now + Duration.toMillis(wait) < input.deadline)
           )
           return yield* Option.match(delay, {
@@ -73,8 +77,7 @@ const tryCall = (input: CallInput, settings: AiSettings) =>
         })
       )
     )
-    const result = yield* Effect.either(attempt)
-    return { result, tries: yield* Ref.get(tries) }
+    return Effect.map(Effect.either(attempt), (result) => ({ result, tries }))
   })
 
 const byOwnKey = ({ kind, provider, reason, retryAfter }: ProviderFailed) =>
@@ -99,9 +102,9 @@ const sumUp = (failures: ReadonlyArray<PlannedCall & { readonly failure: Provide
  * from there on ends it.
  */
 export const callUntilAnswered = (
-  plan: ReadonlyArray<PlannedCall>,
+  plan: Iterable<PlannedCall>,
   request: CallsRequest,
-  { breakers, providers, settings }: CallsContext
+  { breakers, providers, settings, watch }: CallsContext
 ): Effect.Effect<AnsweredCall, ProviderFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const attempts: Array<CallAttempt> = []
@@ -109,13 +112,15 @@ export const callUntilAnswered = (
     const note = (call: PlannedCall, outcome: CallAttempt["outcome"], tries: number) =>
       attempts.push({ model: call.model.id, provider: call.provider, outcome, tries })
 
+    let ownKey = false
     for (const call of plan) {
+      ownKey ||= call.keyId !== undefined
       const provider = providers.get(call.provider)
       if (provider === undefined) continue
       const attempt = yield* Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(breakers.ask(call), (may) =>
           may
-            ? restore(tryCall({ ...request, provider, call }, settings)).pipe(
+            ? restore(tryCall({ ...request, provider, call }, { settings, watch })).pipe(
                 Effect.onExit((exit) =>
                   Exit.isFailure(exit)
                     ? breakers.givenUp(call)
@@ -178,7 +183,7 @@ export const callUntilAnswered = (
           provider: skipped?.provider ?? "openrouter",
           kind: "overloaded",
           reason: "failed too often just before and is left alone for a while",
-          ownKey: plan[0]?.keyId !== undefined,
+          ownKey,
           retryAfter: settings.breaker.rest
         })
     )
