@@ -32,6 +32,7 @@ import { type ModelKeys, ownableProviders, OwnerKeys } from "./OwnerKeys.ts"
 import { makeWatch } from "./Patience.ts"
 import { planAsNeeded, type PlannedCall } from "./PlanCalls.ts"
 import { findModel, type Resolution, resolveModel } from "./ResolveModel.ts"
+import { withSentSpan } from "./SpansAreSent.ts"
 import { modelsThatSee, selectModel, taskTypeOf } from "./SelectModel.ts"
 
 /** Which of the configured providers can be reached. */
@@ -150,9 +151,14 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       )
 
     const reachOf = (owner: UserId | null): Effect.Effect<Reach> =>
+      Effect.flatMap(catalogue.all, (listed) =>
+        owner === null
+          ? Effect.succeed({ listed, models: listed, keys: {}, own: noProviders })
+          : reachWithKeys(listed, owner)
+      )
+
+    const reachWithKeys = (listed: ReadonlyArray<Model>, owner: UserId) =>
       Effect.gen(function* () {
-        const listed = yield* catalogue.all
-        if (owner === null) return { listed, models: listed, keys: {}, own: noProviders }
         const keys = yield* ownerKeys.of(owner)
         const own = new Set(ownableProviders.filter((name) => keys[name] !== undefined))
         return { listed, models: modelsWithKeys(listed, own), keys, own }
@@ -190,8 +196,8 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
      * for what he meant to pay himself.
      */
     const planFor = (reach: Reach, request: ChatRequest, first: Model) =>
-      Effect.gen(function* () {
-        const isOwn = routesOf(first, reach.own).length > 0
+      Effect.suspend(() => {
+        const isOwn = reach.own.size > 0 && routesOf(first, reach.own).length > 0
         const plan = planAsNeeded({
           models: isOwn ? reach.models : reach.listed,
           configured: isOwn ? reach.own : configuredNames,
@@ -204,7 +210,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
           withTools: offersTools(request.options),
           withImages: holdsImages(request.messages)
         })
-        return isOwn ? yield* withOwnKeys([...plan], reach.keys) : { plan, providers }
+        return isOwn ? withOwnKeys([...plan], reach.keys) : Effect.succeed({ plan, providers })
       })
 
     const withOwnKeys = (plan: ReadonlyArray<PlannedCall>, keys: ModelKeys) =>
@@ -271,41 +277,39 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
      * Finds a model that answers. The answer is taken from `events`, as fast as it is read; closing the scope ends the
      * call.
      */
-    const open = Effect.fn("AiLayer.open")(function* (
-      request: ChatRequest
-    ): Effect.fn.Return<OpenChat, ChatError, Scope.Scope> {
-      const begun = yield* begin(request)
-      return { ...begun.opening, events: eventsOf(begun) }
-    })
+    const open = (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
+      Effect.map(begin(request), (begun) => ({ ...begun.opening, events: eventsOf(begun) })).pipe(
+        withSentSpan("AiLayer.open")
+      )
 
     /** The same as one stream, for whoever has no use for what is known before the first text. */
     const chat = (request: ChatRequest): Stream.Stream<ChatEvent, ChatError> =>
       Stream.unwrapScoped(Effect.map(open(request), ({ events }) => events))
 
     /** The whole answer at once. */
-    const complete = Effect.fn("AiLayer.complete")(function* (
-      request: ChatRequest
-    ): Effect.fn.Return<ChatCompletion, ChatError, Scope.Scope> {
-      const texts: Array<string> = []
-      const toolCalls: Array<ToolCall> = []
-      const { first, more } = yield* begin(request)
-      for (let events = first; ; events = yield* more) {
-        for (const event of events) {
-          switch (event.type) {
-            case "delta":
-              texts.push(event.text)
-              break
-            case "tool-call":
-              toolCalls.push(event.call)
-              break
-            case "done": {
-              const { type: _, ...answer } = event
-              return { ...answer, text: texts.join(""), toolCalls }
+    const complete = (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> =>
+      Effect.flatMap(begin(request), ({ first, more }) => {
+        const texts: Array<string> = []
+        const toolCalls: Array<ToolCall> = []
+        const gather = (events: ReadonlyArray<ChatEvent>): Effect.Effect<ChatCompletion, ProviderFailed> => {
+          for (const event of events) {
+            switch (event.type) {
+              case "delta":
+                texts.push(event.text)
+                break
+              case "tool-call":
+                toolCalls.push(event.call)
+                break
+              case "done": {
+                const { type: _, ...answer } = event
+                return Effect.succeed({ ...answer, text: texts.join(""), toolCalls })
+              }
             }
           }
+          return Effect.flatMap(more, gather)
         }
-      }
-    }, Effect.scoped)
+        return gather(first)
+      }).pipe(Effect.scoped, withSentSpan("AiLayer.complete"))
 
     return {
       /** What the configured providers say of themselves, at most `healthAge` old. */

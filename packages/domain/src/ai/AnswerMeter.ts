@@ -61,15 +61,16 @@ export const meterAnswer = (
     return { usage: estimated, usageIsEstimated: true, costUsd: costOf(estimated) }
   }
 
-  const record = Effect.gen(function* () {
+  const record = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const { costUsd, usage: used } = usage()
-    const now = yield* Clock.currentTimeMillis
-    const attributes = usageAttributes(used, end?.finishReason ?? null, toolCalls)
-    for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
-    yield* countTokens(call, used)
-    yield* measureCall(call, now - calledAt)
-    if (end !== null) yield* countCall(call, "answered")
-    yield* usageRecord.record({
+    if (span !== null) {
+      const attributes = usageAttributes(used, end?.finishReason ?? null, toolCalls)
+      for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
+    }
+    countTokens(call, used)
+    measureCall(call, now - calledAt)
+    if (end !== null) countCall(call, "answered")
+    return usageRecord.record({
       userId: caller.userId,
       agentId: caller.agentId,
       provider: call.provider,

@@ -5,6 +5,7 @@ import { callSpan } from "./ModelTelemetry.ts"
 import type { Watch } from "./Patience.ts"
 import type { PlannedCall } from "./PlanCalls.ts"
 import { pullOf } from "./Pull.ts"
+import { SpansAreSent } from "./SpansAreSent.ts"
 
 export interface CallInput {
   readonly provider: ModelProvider
@@ -20,8 +21,13 @@ export interface OpenedCall {
   readonly first: ReadonlyArray<ChatChunk>
   /** What comes after that; not to be asked for once `end` was there. Not empty either. */
   readonly more: Effect.Effect<ReadonlyArray<ChatChunk>, ProviderFailed>
-  /** Ends with the scope. */
-  readonly span: Tracer.Span
+  /** Ends with the scope; null where no spans are sent. */
+  readonly span: Tracer.Span | null
+}
+
+const spanOf = ({ call, options }: CallInput) => {
+  const described = callSpan(call, options)
+  return Effect.makeSpanScoped(described.name, { ...described.options, captureStackTrace: false })
 }
 
 const isVisible = (chunk: ChatChunk) => chunk.type !== "text" || chunk.text !== ""
@@ -36,8 +42,7 @@ export const openCall = (
   watch: Watch
 ): Effect.Effect<OpenedCall, ProviderFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const described = callSpan(input.call, input.options)
-    const span = yield* Effect.makeSpanScoped(described.name, { ...described.options, captureStackTrace: false })
+    const span = (yield* SpansAreSent) ? yield* spanOf(input) : null
     const failed = (kind: ProviderFailed["kind"], reason: string) =>
       new ProviderFailed({ provider: input.call.provider, kind, reason })
     const patience = watch.patience({
@@ -46,7 +51,8 @@ export const openCall = (
       deadline: input.deadline,
       expired: (reason) => failed("timeout", reason)
     })
-    const context = Context.add(yield* Effect.context<Scope.Scope>(), Tracer.ParentSpan, span)
+    const given = yield* Effect.context<Scope.Scope>()
+    const context = span === null ? given : Context.add(given, Tracer.ParentSpan, span)
     const within = Effect.mapInputContext((_: Context.Context<never>) => context)
     const pull = yield* within(pullOf(input.provider.chat(input.call.model.id, input.messages, input.options)))
     const come = patience.within(within(pull.come))

@@ -58,13 +58,13 @@ const tryCall = (input: CallInput, waits: Waits) =>
         const calledAt = yield* Clock.currentTimeMillis
         tries += 1
         const opened = yield* tryOnce(input, waits)
-        yield* measureFirstText(input.call, (yield* Clock.currentTimeMillis) - calledAt)
+        measureFirstText(input.call, (yield* Clock.currentTimeMillis) - calledAt)
         return { opened, calledAt }
       }
     ).pipe(
       Effect.catchAll((failure) =>
         Effect.gen(function* () {
-          yield* countCall(input.call, failure.kind)
+          countCall(input.call, failure.kind)
           const jitter = yield* Random.next
           const now = yield* Clock.currentTimeMillis
           const delay = retryDelay(failure, tries, jitter, waits.settings.retry).pipe(
@@ -153,11 +153,9 @@ export const callUntilAnswered = (
           first,
           more: Effect.catchAll(more, (broken) => {
             const failure = call.keyId === undefined ? broken : byOwnKey(broken)
-            span.attribute("error.type", failure.kind)
-            return Effect.zipRight(
-              Effect.zipRight(breakers.failed(call, failure), countCall(call, failure.kind)),
-              Effect.fail(failure)
-            )
+            span?.attribute("error.type", failure.kind)
+            countCall(call, failure.kind)
+            return Effect.zipRight(breakers.failed(call, failure), Effect.fail(failure))
           })
         }
       }

@@ -1,5 +1,6 @@
+import { SpansAreSent } from "@berth/domain/ai/SpansAreSent"
 import { Headers } from "@effect/platform"
-import { Clock, Effect, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import { Agent, type Dispatcher } from "undici"
 import type { Pull, Taken } from "./Pull.ts"
 import { WireIsBroken } from "./WireFailure.ts"
@@ -129,14 +130,16 @@ const attributesOf = ({ hostname, origin, pathname, port, protocol }: URL) => ({
   "url.scheme": protocol.slice(0, -1)
 })
 
+const withClientSpan = (url: URL, head: Effect.Effect<Exchange, WireIsBroken>) =>
+  Effect.useSpan(
+    "http.client POST",
+    { kind: "client", captureStackTrace: false, attributes: attributesOf(url) },
+    (span) => Effect.tap(head, ({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status)))
+  )
+
 /** Sends, and waits for the head of the answer. The scope ends the connection, unless the body was read to its end. */
 export const post = ({ body, headers, url }: Post): Effect.Effect<Exchange, WireIsBroken, Scope.Scope> =>
-  Effect.gen(function* () {
-    const span = yield* Effect.makeSpan("http.client POST", {
-      kind: "client",
-      captureStackTrace: false,
-      attributes: attributesOf(url)
-    })
+  Effect.suspend(() => {
     const coming = new Coming()
     const head = Effect.async<Exchange, WireIsBroken>((resume) => {
       coming.onHead = resume
@@ -145,9 +148,8 @@ export const post = ({ body, headers, url }: Post): Effect.Effect<Exchange, Wire
         coming
       )
     })
-    yield* Effect.addFinalizer(() => Effect.sync(() => coming.callOff()))
-    return yield* head.pipe(
-      Effect.tap(({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status))),
-      Effect.onExit((exit) => Effect.map(Clock.currentTimeNanos, (now) => span.end(now, exit)))
+    return Effect.addFinalizer(() => Effect.sync(() => coming.callOff())).pipe(
+      Effect.zipRight(SpansAreSent),
+      Effect.flatMap((areSent) => (areSent ? withClientSpan(url, head) : head))
     )
   })
