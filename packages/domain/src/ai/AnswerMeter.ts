@@ -1,4 +1,4 @@
-import { Clock, Effect, Either, type Scope } from "effect"
+import { Clock, Effect, Either, Scope } from "effect"
 import { estimateCost } from "./EstimateCost.ts"
 import { estimatePromptTokens } from "./EstimateTokens.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
@@ -86,7 +86,8 @@ export const meterAnswer = (
   )
 
   return Effect.as(
-    Effect.addFinalizer(() => record),
+    // `Effect.addFinalizer` would keep the state of this fiber for it, which costs more than to count.
+    Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, record)),
     {
       usage,
       see: (chunk) => {
