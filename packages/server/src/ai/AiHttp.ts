@@ -9,7 +9,7 @@ import { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatCompletion, ChatEvent } from "@berth/domain/ai/ChatRequest"
 import type { ChatMessage } from "@berth/domain/ai/ModelChat"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
-import { DateTime, Effect, Option, Schema, Stream } from "effect"
+import { Chunk, DateTime, Effect, Option, Schema, Stream } from "effect"
 import type { DirectAnswer } from "../http/DirectRoutes.ts"
 import { frameStream } from "../http/Sse.ts"
 import { refused } from "./AiRefusals.ts"
@@ -35,19 +35,31 @@ const answerOf = (
 /** Frames of a streamed answer; `text` gathers what the last frame says again. */
 const frames = <E>(events: Stream.Stream<ChatEvent, E>) => {
   const texts: Array<string> = []
-  return Stream.mapEffect(events, (event) => {
-    if (event.type === "done")
-      return Effect.map(DateTime.now, (now) =>
-        chatEventFrames.done({
+  const frameOf = (event: ChatEvent, now: DateTime.Utc): string => {
+    switch (event.type) {
+      case "delta":
+        texts.push(event.text)
+        return chatEventFrames.delta(event.text)
+      // Nobody asks for tools on this route.
+      case "tool-call":
+        return ""
+      case "done":
+        return chatEventFrames.done({
           ...answerOf({ ...event, text: texts.join("") }, now),
           costUsd: event.costUsd
         })
+    }
+  }
+  // What has come together goes out together.
+  return Stream.mapChunksEffect(events, (chunk) =>
+    Effect.map(DateTime.now, (now) =>
+      Chunk.of(
+        Chunk.toReadonlyArray(chunk)
+          .map((event) => frameOf(event, now))
+          .join("")
       )
-    // Nobody asks for tools on this route.
-    if (event.type === "tool-call") return Effect.succeed("")
-    texts.push(event.text)
-    return Effect.succeed(chatEventFrames.delta(event.text))
-  })
+    )
+  )
 }
 
 /** Answers POST /api/ai/chat. */

@@ -9,7 +9,7 @@ import type { Model } from "@berth/domain/ai/Model"
 import type { ProviderFailed, ToolCall } from "@berth/domain/ai/ModelChat"
 import { vendorOf } from "@berth/domain/ai/ModelRoutes"
 import { HttpApiBuilder, HttpApiSchema, HttpServerResponse } from "@effect/platform"
-import { Clock, Effect, Option, Schema, Stream } from "effect"
+import { Chunk, Clock, Effect, Option, Schema, Stream } from "effect"
 import type { DirectAnswer } from "../http/DirectRoutes.ts"
 import { frameStream } from "../http/Sse.ts"
 import { refused } from "./AiRefusals.ts"
@@ -73,8 +73,14 @@ const framesOf = (events: Stream.Stream<ChatEvent, ProviderFailed>, frames: Open
         return frames.end(finishReasonOf(event), usageOf(event))
     }
   }
-  return Stream.make(frames.delta({ role: "assistant", content: "" })).pipe(
-    Stream.concat(Stream.map(events, frameOf)),
+  let opening = frames.delta({ role: "assistant", content: "" })
+  // What has come together goes out together.
+  const text = (chunk: Chunk.Chunk<ChatEvent>) => {
+    const said = opening + Chunk.toReadonlyArray(chunk).map(frameOf).join("")
+    opening = ""
+    return Chunk.of(said)
+  }
+  return Stream.mapChunks(events, text).pipe(
     Stream.catchAll((failure) => Stream.make(frames.broken(failureStatus, encodeFailure(failure))))
   )
 }
