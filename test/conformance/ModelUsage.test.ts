@@ -3,13 +3,17 @@ import { UserId } from "@berth/domain/accounts/User"
 import { ModelUsage } from "@berth/domain/ai/ModelUsage"
 import * as PostgresAgentRepository from "@berth/infra/postgres/AgentRepository"
 import * as PostgresModelUsage from "@berth/infra/postgres/ModelUsage"
+import * as Postgres from "@berth/infra/postgres/Postgres"
 import * as PostgresUserRepository from "@berth/infra/postgres/UserRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Array, Effect, Layer, Logger } from "effect"
 import * as MigratedDatabase from "../support/MigratedDatabase.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { storedAgent, storedUser } from "../support/Samples.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
+import { doorTo } from "./Door.ts"
+import { eventually } from "./Eventually.ts"
 
 const Live = Layer.mergeAll(PostgresModelUsage.layer, PostgresAgentRepository.layer, PostgresUserRepository.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
@@ -27,15 +31,83 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
       yield* record({ ...call, userId: null, agentId: null, costUsd: 1e-7, ownKey: false })
       const gone = { userId: UserId.make("usr_gone"), agentId: AgentId.make("agt_gone") }
       yield* record({ ...call, ...gone, costUsd: 0, ownKey: false })
-      const rows = yield* sql`
-        select user_id, agent_id, provider, prompt_tokens, completion_tokens, cost_usd::text, own_key
-        from model_usage order by id`
+      const rows = yield* eventually(
+        sql`
+          select user_id, agent_id, provider, prompt_tokens, completion_tokens, cost_usd::text, own_key
+          from model_usage where model = 'sandbox/echo' order by id`,
+        ({ length }) => length === 3
+      )
       const recorded = { provider: "sandbox", promptTokens: 12, completionTokens: 3 }
       assert.deepStrictEqual(rows, [
         { ...recorded, userId: user.id, agentId: agent.id, costUsd: "0.00001234", ownKey: true },
         { ...recorded, userId: null, agentId: null, costUsd: "0.0000001", ownKey: false },
         { ...recorded, userId: null, agentId: null, costUsd: "0", ownKey: false }
       ])
+    })
+  )
+
+  const anyCall = { userId: null, agentId: null, provider: "sandbox", ownKey: false, costUsd: 0 } as const
+  const recordedOf = (model: string) =>
+    Effect.flatMap(
+      SqlClient,
+      (sql) => sql<{ promptTokens: number }>`select prompt_tokens from model_usage where model = ${model} order by id`
+    )
+
+  it.effect("has written what it was told of when it ends", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* Effect.flatMap(ModelUsage, ({ record }) =>
+        Effect.forEach(Array.range(1, 1_201), (promptTokens) =>
+          record({ ...anyCall, model: "sandbox/many", promptTokens, completionTokens: 0 })
+        )
+      ).pipe(
+        Effect.provide(Layer.fresh(PostgresModelUsage.layer).pipe(Layer.provide(Layer.succeed(SqlClient, sql)))),
+        Effect.scoped
+      )
+      assert.deepStrictEqual(
+        (yield* recordedOf("sandbox/many")).map(({ promptTokens }) => promptTokens),
+        Array.range(1, 1_201)
+      )
+    })
+  )
+
+  it.effect("keeps the calls around one that the database does not take", () =>
+    Effect.gen(function* () {
+      const { record } = yield* ModelUsage
+      // Negative tokens break the table's own rule.
+      for (const promptTokens of [1, -1, 2])
+        yield* record({ ...anyCall, model: "sandbox/odd", promptTokens, completionTokens: 0 })
+      const rows = yield* eventually(recordedOf("sandbox/odd"), ({ length }) => length === 2)
+      assert.deepStrictEqual(rows, [{ promptTokens: 1 }, { promptTokens: 2 }])
+    })
+  )
+
+  it.scoped("keeps what it was told of until a database that is away is there again", () =>
+    Effect.gen(function* () {
+      const door = yield* doorTo(yield* migratedDatabase)
+      const said: Array<string> = []
+      const heard = Logger.replace(
+        Logger.defaultLogger,
+        Logger.make(({ message }) => void said.push(...Array.ensure(message).map(String)))
+      )
+      const Away = PostgresModelUsage.layer.pipe(
+        Layer.provideMerge(Layer.orDie(Postgres.layer({ url: door.url, maxConnections: 1, applicationName: "test" })))
+      )
+      yield* Effect.gen(function* () {
+        const { record } = yield* ModelUsage
+        yield* door.shut
+        yield* record({ ...anyCall, model: "sandbox/late", promptTokens: 7, completionTokens: 0 })
+        yield* eventually(
+          Effect.sync(() => said),
+          (lines) => lines.includes("The usage of models waits for the database")
+        )
+        yield* door.open
+        const rows = yield* eventually(
+          Effect.retry(recordedOf("sandbox/late"), { times: 5 }),
+          ({ length }) => length > 0
+        )
+        assert.deepStrictEqual(rows, [{ promptTokens: 7 }])
+      }).pipe(Effect.provide(Layer.provide(Layer.fresh(Away), heard)))
     })
   )
 })

@@ -4,6 +4,7 @@ import { transcriptionsPath } from "@berth/api/gateway/SpeechApi"
 import { HttpLayerRouter } from "@effect/platform"
 import { identity, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
+import { directRoutes } from "./ai/AiDirectRoutes.ts"
 import * as AiHttp from "./ai/AiHttp.ts"
 import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
 import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
@@ -73,7 +74,15 @@ const routes = Layer.mergeAll(
   HealthHttp.layer,
   MetricsHttp.layer
 ).pipe(
-  Layer.provide(requestRules(table, { sameOrigin: false, bodyLimit, reshapeErrors, caller: CallerHttp.colleague }))
+  Layer.provide(
+    requestRules(table, {
+      sameOrigin: false,
+      bodyLimit,
+      reshapeErrors,
+      caller: CallerHttp.colleague,
+      direct: directRoutes
+    })
+  )
 )
 
 /** The private listener: the AI layer, the agent manager, and what cells ask for. */

@@ -1,3 +1,4 @@
+import { AgentIsUnknown } from "@berth/domain/agents/AgentErrors"
 import type { Model } from "@berth/domain/ai/Model"
 import { ProviderFailed } from "@berth/domain/ai/ModelChat"
 import { PluginFailed, PluginInputIsInvalid } from "@berth/domain/gateway/PluginRun"
@@ -102,9 +103,12 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
   ),
   row("the model is unknown", { ...hello, model: "nobody/none" }, 400, "invalid_request", { fields: ["model"] }),
   row("an agent has no messages", { plugin: "agent" }, 400, "invalid_request", { fields: ["messages"] }),
-  row("an agent is not the caller's", { ...hello, plugin: "agent", agentId: "agt_0" }, 400, "invalid_request", {
+  row("an agent is not the caller's", { ...hello, plugin: "agent", agentId: "agt_0" }, 404, "agent_not_found", {
+    during: plugins({ agent: () => Stream.fail(new AgentIsUnknown()) })
+  }),
+  row("an agent is not up", { ...hello, plugin: "agent", agentId: "agt_0" }, 400, "invalid_request", {
     during: plugins({
-      agent: () => Stream.fail(new PluginInputIsInvalid({ field: "agentId", reason: "you have no such agent" }))
+      agent: () => Stream.fail(new PluginInputIsInvalid({ field: "agentId", reason: "is an agent that is not up" }))
     }),
     fields: ["agentId"]
   }),

@@ -29,8 +29,10 @@ import {
 import { ModelUsage } from "./ModelUsage.ts"
 import { modelsWithKeys, preferOwn } from "./OwnModels.ts"
 import { type ModelKeys, ownableProviders, OwnerKeys } from "./OwnerKeys.ts"
-import { type PlannedCall, planCalls } from "./PlanCalls.ts"
+import { makeWatch } from "./Patience.ts"
+import { planAsNeeded, type PlannedCall } from "./PlanCalls.ts"
 import { findModel, type Resolution, resolveModel } from "./ResolveModel.ts"
+import { withSentSpan } from "./SpansAreSent.ts"
 import { modelsThatSee, selectModel, taskTypeOf } from "./SelectModel.ts"
 
 /** Which of the configured providers can be reached. */
@@ -49,23 +51,23 @@ export interface OpenChat extends ChatOpening {
 /** The same, as it is asked for chunk by chunk; the last event is `done`. */
 interface BegunChat {
   readonly opening: ChatOpening
-  readonly first: Chunk.Chunk<ChatEvent>
-  readonly more: Effect.Effect<Chunk.Chunk<ChatEvent>, ProviderFailed>
+  readonly first: ReadonlyArray<ChatEvent>
+  readonly more: Effect.Effect<ReadonlyArray<ChatEvent>, ProviderFailed>
 }
 
 /** The events of an answer as a stream, up to `done`. */
 const eventsOf = ({ first, more }: BegunChat): Stream.Stream<ChatEvent, ProviderFailed> =>
   Stream.fromPull(
     Effect.sync(() => {
-      let last: Chunk.Chunk<ChatEvent> | null = null
-      const keep = (events: Chunk.Chunk<ChatEvent>) => {
+      let last: ReadonlyArray<ChatEvent> | null = null
+      const keep = (events: ReadonlyArray<ChatEvent>) => {
         last = events
-        return events
+        return Chunk.unsafeFromArray(events)
       }
       const further = Effect.mapBoth(more, { onFailure: Option.some, onSuccess: keep })
       return Effect.suspend((): Effect.Effect<Chunk.Chunk<ChatEvent>, Option.Option<ProviderFailed>> => {
         if (last === null) return Effect.succeed(keep(first))
-        return Chunk.some(last, ({ type }) => type === "done") ? Effect.fail(Option.none()) : further
+        return last.some(({ type }) => type === "done") ? Effect.fail(Option.none()) : further
       })
     })
   )
@@ -107,6 +109,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
     const ids = yield* IdGenerator
     const settings = yield* AiLimits
     const scope = yield* Effect.scope
+    const watch = yield* makeWatch
     const breakers = yield* makeCircuitBreakers(settings.breaker)
     const providers = new Map(configured.map((provider) => [provider.name, provider] as const))
     const configuredNames = new Set(providers.keys())
@@ -148,9 +151,14 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       )
 
     const reachOf = (owner: UserId | null): Effect.Effect<Reach> =>
+      Effect.flatMap(catalogue.all, (listed) =>
+        owner === null
+          ? Effect.succeed({ listed, models: listed, keys: {}, own: noProviders })
+          : reachWithKeys(listed, owner)
+      )
+
+    const reachWithKeys = (listed: ReadonlyArray<Model>, owner: UserId) =>
       Effect.gen(function* () {
-        const listed = yield* catalogue.all
-        if (owner === null) return { listed, models: listed, keys: {}, own: noProviders }
         const keys = yield* ownerKeys.of(owner)
         const own = new Set(ownableProviders.filter((name) => keys[name] !== undefined))
         return { listed, models: modelsWithKeys(listed, own), keys, own }
@@ -188,10 +196,10 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
      * for what he meant to pay himself.
      */
     const planFor = (reach: Reach, request: ChatRequest, first: Model) =>
-      Effect.gen(function* () {
-        const isOwn = routesOf(first, reach.own).length > 0
-        if (!isOwn && request.ownKeysOnly === true) return { plan: [], providers }
-        const plan = planCalls({
+      Effect.suspend(() => {
+        const isOwn = reach.own.size > 0 && routesOf(first, reach.own).length > 0
+        if (!isOwn && request.ownKeysOnly === true) return Effect.succeed({ plan: [], providers })
+        const plan = planAsNeeded({
           models: isOwn ? reach.models : reach.listed,
           configured: isOwn ? reach.own : configuredNames,
           first,
@@ -203,7 +211,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
           withTools: offersTools(request.options),
           withImages: holdsImages(request.messages)
         })
-        return isOwn ? yield* withOwnKeys(plan, reach.keys) : { plan, providers }
+        return isOwn ? withOwnKeys([...plan], reach.keys) : Effect.succeed({ plan, providers })
       })
 
     const withOwnKeys = (plan: ReadonlyArray<PlannedCall>, keys: ModelKeys) =>
@@ -231,12 +239,13 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       if (request.messages.length === 0) return yield* new MessagesAreMissing()
       const reach = yield* reachOf(request.caller.userId)
       const { plan, providers: called } = yield* planFor(reach, request, yield* choose(reach, request))
-      if (plan.length === 0) return yield* new NoModelsAvailable({ taskType: taskTypeOf(request.taskType) })
+      const [first] = plan
+      if (first === undefined) return yield* new NoModelsAvailable({ taskType: taskTypeOf(request.taskType) })
       const deadline = startedAt + Duration.toMillis(settings.totalTimeout)
       const answer = yield* callUntilAnswered(
         plan,
         { messages: request.messages, options: request.options ?? {}, deadline },
-        { settings, breakers, providers: called }
+        { settings, breakers, watch, providers: called }
       )
       const opening: ChatOpening = {
         id: yield* ids.next("cpl"),
@@ -260,8 +269,8 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       }
       return {
         opening,
-        first: Chunk.map(answer.first, toEvent),
-        more: Effect.map(answer.more, Chunk.map(toEvent))
+        first: answer.first.map(toEvent),
+        more: Effect.map(answer.more, (chunks) => chunks.map(toEvent))
       }
     })
 
@@ -269,41 +278,39 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
      * Finds a model that answers. The answer is taken from `events`, as fast as it is read; closing the scope ends the
      * call.
      */
-    const open = Effect.fn("AiLayer.open")(function* (
-      request: ChatRequest
-    ): Effect.fn.Return<OpenChat, ChatError, Scope.Scope> {
-      const begun = yield* begin(request)
-      return { ...begun.opening, events: eventsOf(begun) }
-    })
+    const open = (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
+      Effect.map(begin(request), (begun) => ({ ...begun.opening, events: eventsOf(begun) })).pipe(
+        withSentSpan("AiLayer.open")
+      )
 
     /** The same as one stream, for whoever has no use for what is known before the first text. */
     const chat = (request: ChatRequest): Stream.Stream<ChatEvent, ChatError> =>
       Stream.unwrapScoped(Effect.map(open(request), ({ events }) => events))
 
     /** The whole answer at once. */
-    const complete = Effect.fn("AiLayer.complete")(function* (
-      request: ChatRequest
-    ): Effect.fn.Return<ChatCompletion, ChatError, Scope.Scope> {
-      const texts: Array<string> = []
-      const toolCalls: Array<ToolCall> = []
-      const { first, more } = yield* begin(request)
-      for (let events = first; ; events = yield* more) {
-        for (const event of events) {
-          switch (event.type) {
-            case "delta":
-              texts.push(event.text)
-              break
-            case "tool-call":
-              toolCalls.push(event.call)
-              break
-            case "done": {
-              const { type: _, ...answer } = event
-              return { ...answer, text: texts.join(""), toolCalls }
+    const complete = (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> =>
+      Effect.flatMap(begin(request), ({ first, more }) => {
+        const texts: Array<string> = []
+        const toolCalls: Array<ToolCall> = []
+        const gather = (events: ReadonlyArray<ChatEvent>): Effect.Effect<ChatCompletion, ProviderFailed> => {
+          for (const event of events) {
+            switch (event.type) {
+              case "delta":
+                texts.push(event.text)
+                break
+              case "tool-call":
+                toolCalls.push(event.call)
+                break
+              case "done": {
+                const { type: _, ...answer } = event
+                return Effect.succeed({ ...answer, text: texts.join(""), toolCalls })
+              }
             }
           }
+          return Effect.flatMap(more, gather)
         }
-      }
-    }, Effect.scoped)
+        return gather(first)
+      }).pipe(Effect.scoped, withSentSpan("AiLayer.complete"))
 
     return {
       /** What the configured providers say of themselves, at most `healthAge` old. */

@@ -1,4 +1,4 @@
-import { Clock, Effect, Either, type Scope } from "effect"
+import { Clock, Effect, Either, Scope } from "effect"
 import { estimateCost } from "./EstimateCost.ts"
 import { estimatePromptTokens } from "./EstimateTokens.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
@@ -61,15 +61,16 @@ export const meterAnswer = (
     return { usage: estimated, usageIsEstimated: true, costUsd: costOf(estimated) }
   }
 
-  const record = Effect.gen(function* () {
+  const record = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const { costUsd, usage: used } = usage()
-    const now = yield* Clock.currentTimeMillis
-    const attributes = usageAttributes(used, end?.finishReason ?? null, toolCalls)
-    for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
-    yield* countTokens(call, used)
-    yield* measureCall(call, now - calledAt)
-    if (end !== null) yield* countCall(call, "answered")
-    yield* usageRecord.record({
+    if (span !== null) {
+      const attributes = usageAttributes(used, end?.finishReason ?? null, toolCalls)
+      for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
+    }
+    countTokens(call, used)
+    measureCall(call, now - calledAt)
+    if (end !== null) countCall(call, "answered")
+    return usageRecord.record({
       userId: caller.userId,
       agentId: caller.agentId,
       provider: call.provider,
@@ -85,7 +86,8 @@ export const meterAnswer = (
   )
 
   return Effect.as(
-    Effect.addFinalizer(() => record),
+    // `Effect.addFinalizer` would keep the state of this fiber for it, which costs more than to count.
+    Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, record)),
     {
       usage,
       see: (chunk) => {

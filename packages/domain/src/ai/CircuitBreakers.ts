@@ -1,4 +1,4 @@
-import { Clock, Effect, HashMap, Option, Ref } from "effect"
+import { Clock, Effect, HashMap, Option } from "effect"
 import {
   askBreaker,
   type Breaker,
@@ -35,32 +35,29 @@ const forgetOwn = (breakers: Breakers): Breakers =>
 
 /** The circuit breakers of this process: one of each provider, and one of each model at each provider; own keys have theirs. */
 export const makeCircuitBreakers = (policy: BreakerPolicy) =>
-  Effect.map(Ref.make<Breakers>(HashMap.empty()), (ref) => {
+  Effect.sync(() => {
+    let breakers: Breakers = HashMap.empty()
     const tell = (call: CalledModel, verdicts: { readonly provider: CallVerdict; readonly model: CallVerdict }) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Ref.update(ref, (breakers) => {
-          const { provider, model } = keysOf(call)
-          const told = keep(
-            forgetOwn(breakers),
-            provider,
-            tellBreaker(stateOf(breakers, provider), verdicts.provider, now, policy)
-          )
-          return keep(told, model, tellBreaker(stateOf(told, model), verdicts.model, now, policy))
-        })
-      )
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const { provider, model } = keysOf(call)
+        const told = keep(
+          forgetOwn(breakers),
+          provider,
+          tellBreaker(stateOf(breakers, provider), verdicts.provider, now, policy)
+        )
+        breakers = keep(told, model, tellBreaker(stateOf(told, model), verdicts.model, now, policy))
+      })
     return {
       /** Whether this call may go out now; each call that may must be told of. */
       ask: (call: CalledModel): Effect.Effect<boolean> =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          Ref.modify(ref, (breakers) => {
-            const { provider, model } = keysOf(call)
-            const [providerMay, providerState] = askBreaker(stateOf(breakers, provider), now, policy)
-            const [modelMay, modelState] = askBreaker(stateOf(breakers, model), now, policy)
-            return providerMay && modelMay
-              ? [true, keep(keep(breakers, provider, providerState), model, modelState)]
-              : [false, breakers]
-          })
-        ),
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          const { provider, model } = keysOf(call)
+          const [providerMay, providerState] = askBreaker(stateOf(breakers, provider), now, policy)
+          const [modelMay, modelState] = askBreaker(stateOf(breakers, model), now, policy)
+          if (!providerMay || !modelMay) return false
+          breakers = keep(keep(breakers, provider, providerState), model, modelState)
+          return true
+        }),
       answered: (call: CalledModel): Effect.Effect<void> => tell(call, { provider: "up", model: "up" }),
       failed: (call: CalledModel, failure: ProviderFailed): Effect.Effect<void> => tell(call, verdictOn(failure)),
       givenUp: (call: CalledModel): Effect.Effect<void> => tell(call, { provider: "nothing", model: "nothing" })

@@ -1,9 +1,11 @@
-import { Chunk, Context, Effect, Option, type Scope, Stream, Tracer } from "effect"
+import { Context, Effect, type Scope, Tracer } from "effect"
 import type { AiSettings } from "./AiSettings.ts"
 import { type ChatChunk, type ChatMessage, type ChatOptions, type ModelProvider, ProviderFailed } from "./ModelChat.ts"
 import { callSpan } from "./ModelTelemetry.ts"
-import { makePatience } from "./Patience.ts"
+import type { Watch } from "./Patience.ts"
 import type { PlannedCall } from "./PlanCalls.ts"
+import { pullOf } from "./Pull.ts"
+import { SpansAreSent } from "./SpansAreSent.ts"
 
 export interface CallInput {
   readonly provider: ModelProvider
@@ -16,11 +18,16 @@ export interface CallInput {
 
 export interface OpenedCall {
   /** What there is of the answer from its first text or call of a tool on; not empty. */
-  readonly first: Chunk.Chunk<ChatChunk>
+  readonly first: ReadonlyArray<ChatChunk>
   /** What comes after that; not to be asked for once `end` was there. Not empty either. */
-  readonly more: Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed>
-  /** Ends with the scope. */
-  readonly span: Tracer.Span
+  readonly more: Effect.Effect<ReadonlyArray<ChatChunk>, ProviderFailed>
+  /** Ends with the scope; null where no spans are sent. */
+  readonly span: Tracer.Span | null
+}
+
+const spanOf = ({ call, options }: CallInput) => {
+  const described = callSpan(call, options)
+  return Effect.makeSpanScoped(described.name, { ...described.options, captureStackTrace: false })
 }
 
 const isVisible = (chunk: ChatChunk) => chunk.type !== "text" || chunk.text !== ""
@@ -31,32 +38,31 @@ const isVisible = (chunk: ChatChunk) => chunk.type !== "text" || chunk.text !== 
  */
 export const openCall = (
   input: CallInput,
-  settings: AiSettings
+  settings: AiSettings,
+  watch: Watch
 ): Effect.Effect<OpenedCall, ProviderFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const described = callSpan(input.call, input.options)
-    const span = yield* Effect.makeSpanScoped(described.name, described.options)
+    const span = (yield* SpansAreSent) ? yield* spanOf(input) : null
     const failed = (kind: ProviderFailed["kind"], reason: string) =>
       new ProviderFailed({ provider: input.call.provider, kind, reason })
-    const patience = yield* makePatience({
+    const patience = watch.patience({
       first: settings.firstByteTimeout,
       next: settings.idleTimeout,
       deadline: input.deadline,
       expired: (reason) => failed("timeout", reason)
     })
-    // Made once: for each piece it would be copied anew.
-    const context = Context.add(yield* Effect.context<never>(), Tracer.ParentSpan, span)
-    const pull = yield* Stream.toPull(input.provider.chat(input.call.model.id, input.messages, input.options)).pipe(
-      Effect.mapInputContext((given: Context.Context<Scope.Scope>) => Context.merge(given, context))
-    )
-    const piece = pull.pipe(
-      Effect.mapError(Option.getOrElse(() => failed("nonsense", "the answer has no end"))),
-      Effect.provide(context),
-      patience.within
-    )
-    const untilVisible: Effect.Effect<Chunk.Chunk<ChatChunk>, ProviderFailed> = Effect.flatMap(piece, (chunk) => {
-      const visible = Chunk.filter(chunk, isVisible)
-      return Chunk.isEmpty(visible) ? untilVisible : Effect.succeed(visible)
+    const given = yield* Effect.context<Scope.Scope>()
+    const context = span === null ? given : Context.add(given, Tracer.ParentSpan, span)
+    const within = Effect.mapInputContext((_: Context.Context<never>) => context)
+    const pull = yield* within(pullOf(input.provider.chat(input.call.model.id, input.messages, input.options)))
+    const come = patience.within(within(pull.come))
+    const next: Effect.Effect<ReadonlyArray<ChatChunk>, ProviderFailed> = Effect.suspend(() => {
+      for (let taken = pull.take(); taken !== null; taken = pull.take()) {
+        const visible = taken.values.filter(isVisible)
+        if (visible.length > 0) return Effect.succeed(visible)
+        if (taken.isOver) return Effect.fail(taken.failure ?? failed("nonsense", "the answer has no end"))
+      }
+      return Effect.flatMap(come, () => next)
     })
-    return { span, first: yield* untilVisible, more: untilVisible }
+    return { span, first: yield* next, more: next }
   })

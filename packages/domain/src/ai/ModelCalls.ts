@@ -5,6 +5,7 @@ import type { ProviderName } from "./Model.ts"
 import { type ModelProvider, ProviderFailed } from "./ModelChat.ts"
 import { type CallInput, type OpenedCall, openCall } from "./ModelCall.ts"
 import { countCall, measureFirstText } from "./ModelTelemetry.ts"
+import type { Watch } from "./Patience.ts"
 import type { PlannedCall } from "./PlanCalls.ts"
 import { behindBreakers, tryAgain } from "./TryCall.ts"
 
@@ -28,18 +29,20 @@ export interface AnsweredCall extends OpenedCall {
 export interface CallsContext {
   readonly settings: AiSettings
   readonly breakers: CircuitBreakers
+  readonly watch: Watch
   /** Those of the plan. */
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>
 }
 
+type Waits = Pick<CallsContext, "settings" | "watch">
 type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
 
 /** One try in a scope of its own, which ends with it unless it is answered. */
-const tryOnce = (input: CallInput, settings: AiSettings) =>
+const tryOnce = (input: CallInput, { settings, watch }: Waits) =>
   Effect.flatMap(Effect.scope, (parent) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) =>
-        restore(Scope.extend(openCall(input, settings), scope)).pipe(
+        restore(Scope.extend(openCall(input, settings, watch), scope)).pipe(
           Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit)))
         )
       )
@@ -47,15 +50,15 @@ const tryOnce = (input: CallInput, settings: AiSettings) =>
   )
 
 /** Tries one call until it answers or is not worth another try. */
-const tryCall = (input: CallInput, settings: AiSettings) =>
+const tryCall = (input: CallInput, waits: Waits) =>
   tryAgain(
     Effect.gen(function* () {
       const calledAt = yield* Clock.currentTimeMillis
-      const opened = yield* tryOnce(input, settings)
-      yield* Effect.flatMap(Clock.currentTimeMillis, (now) => measureFirstText(input.call, now - calledAt))
+      const opened = yield* tryOnce(input, waits)
+      measureFirstText(input.call, (yield* Clock.currentTimeMillis) - calledAt)
       return { opened, calledAt }
     }),
-    { call: input.call, deadline: input.deadline, policy: settings.retry }
+    { call: input.call, deadline: input.deadline, policy: waits.settings.retry }
   )
 
 /** The same, of a call by the owner's own key. */
@@ -81,9 +84,9 @@ const sumUp = (failures: ReadonlyArray<PlannedCall & { readonly failure: Provide
  * from there on ends it.
  */
 export const callUntilAnswered = (
-  plan: ReadonlyArray<PlannedCall>,
+  plan: Iterable<PlannedCall>,
   request: CallsRequest,
-  { breakers, providers, settings }: CallsContext
+  { breakers, providers, settings, watch }: CallsContext
 ): Effect.Effect<AnsweredCall, ProviderFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const attempts: Array<CallAttempt> = []
@@ -91,10 +94,16 @@ export const callUntilAnswered = (
     const note = (call: PlannedCall, outcome: CallAttempt["outcome"], tries: number) =>
       attempts.push({ model: call.model.id, provider: call.provider, outcome, tries })
 
+    let ownKey = false
     for (const call of plan) {
+      ownKey ||= call.keyId !== undefined
       const provider = providers.get(call.provider)
       if (provider === undefined) continue
-      const attempt = yield* behindBreakers(breakers, call, tryCall({ ...request, provider, call }, settings))
+      const attempt = yield* behindBreakers(
+        breakers,
+        call,
+        tryCall({ ...request, provider, call }, { settings, watch })
+      )
       if (Option.isNone(attempt)) {
         note(call, "skipped", 0)
         continue
@@ -114,11 +123,9 @@ export const callUntilAnswered = (
           first,
           more: Effect.catchAll(more, (broken) => {
             const failure = call.keyId === undefined ? broken : byOwnKey(broken)
-            span.attribute("error.type", failure.kind)
-            return Effect.zipRight(
-              Effect.zipRight(breakers.failed(call, failure), countCall(call, failure.kind)),
-              Effect.fail(failure)
-            )
+            span?.attribute("error.type", failure.kind)
+            countCall(call, failure.kind)
+            return Effect.zipRight(breakers.failed(call, failure), Effect.fail(failure))
           })
         }
       }
@@ -144,7 +151,7 @@ export const callUntilAnswered = (
           provider: skipped?.provider ?? "openrouter",
           kind: "overloaded",
           reason: "failed too often just before and is left alone for a while",
-          ownKey: plan[0]?.keyId !== undefined,
+          ownKey,
           retryAfter: settings.breaker.rest
         })
     )

@@ -1,42 +1,55 @@
-import { Effect, Metric, MetricBoundaries } from "effect"
+import { Metric, MetricBoundaries, MetricKey, type MetricKeyType, MetricLabel } from "effect"
 import type { ProviderName } from "./Model.ts"
 import type { ChatOptions, TokenUsage } from "./ModelChat.ts"
 import { nameOf } from "./ModelRoutes.ts"
 import type { CalledModel, PlannedCall } from "./PlanCalls.ts"
 
-const calls = Metric.counter("berth_model_calls_total", {
+const calls = MetricKey.counter("berth_model_calls_total", {
   description: "Calls of models, by provider, model and outcome",
   incremental: true
 })
 
-const tokens = Metric.counter("berth_model_tokens_total", {
+const tokens = MetricKey.counter("berth_model_tokens_total", {
   description: "Tokens that models took in (prompt) and gave out (completion)",
   incremental: true
 })
 
 const seconds = (from: number, count: number) => MetricBoundaries.exponential({ start: from, factor: 2, count })
 
-const firstText = Metric.histogram(
+const firstText = MetricKey.histogram(
   "berth_model_first_text_seconds",
   seconds(0.05, 12),
   "Time from the call of a model to its first text"
 )
 
-const duration = Metric.histogram(
+const duration = MetricKey.histogram(
   "berth_model_call_seconds",
   seconds(0.1, 14),
   "Time from the call of a model to the end of its answer"
 )
 
-/** The metrics with their labels, each made once: to look one up by its labels costs more than to count. */
-const labelled = <Type, In, Out>(metric: Metric.Metric<Type, In, Out>, label: string) => {
-  const made = new Map<string, Metric.Metric<Type, In, Out>>()
-  return ({ model, provider }: CalledModel, value: string): Metric.Metric<Type, In, Out> => {
+/**
+ * The metrics with their labels in their keys, each made once: those of `Metric.tagged` are put together, and their metric is
+ * looked for, at every update.
+ */
+const labelled = <Type extends MetricKeyType.MetricKeyType<number, unknown>>(
+  metric: MetricKey.MetricKey<Type>,
+  label: string
+) => {
+  const made = new Map<
+    string,
+    Metric.Metric<Type, MetricKeyType.MetricKeyType.InType<Type>, MetricKeyType.MetricKeyType.OutType<Type>>
+  >()
+  return ({ model, provider }: CalledModel, value: string) => {
     const key = `${provider} ${model.id} ${value}`
     const known =
       made.get(key) ??
-      metric.pipe(Metric.tagged("provider", provider), Metric.tagged("model", model.id), (tagged) =>
-        value === "" ? tagged : Metric.tagged(tagged, label, value)
+      Metric.fromMetricKey(
+        MetricKey.taggedWithLabels(metric, [
+          MetricLabel.make("provider", provider),
+          MetricLabel.make("model", model.id),
+          ...(value === "" ? [] : [MetricLabel.make(label, value)])
+        ])
       )
     made.set(key, known)
     return known
@@ -49,20 +62,18 @@ const firstTextOf = labelled(firstText, "")
 const durationOf = labelled(duration, "")
 
 /** `outcome`: answered, or the kind of its failure. */
-export const countCall = (call: CalledModel, outcome: string): Effect.Effect<void> =>
-  Metric.update(callsBy(call, outcome), 1)
+export const countCall = (call: CalledModel, outcome: string): void => callsBy(call, outcome).unsafeUpdate(1, [])
 
-export const countTokens = (call: CalledModel, usage: TokenUsage): Effect.Effect<void> =>
-  Effect.zipRight(
-    Metric.update(tokensBy(call, "prompt"), usage.promptTokens),
-    Metric.update(tokensBy(call, "completion"), usage.completionTokens)
-  )
+export const countTokens = (call: CalledModel, usage: TokenUsage): void => {
+  tokensBy(call, "prompt").unsafeUpdate(usage.promptTokens, [])
+  tokensBy(call, "completion").unsafeUpdate(usage.completionTokens, [])
+}
 
-export const measureFirstText = (call: CalledModel, millis: number): Effect.Effect<void> =>
-  Metric.update(firstTextOf(call, ""), millis / 1000)
+export const measureFirstText = (call: CalledModel, millis: number): void =>
+  firstTextOf(call, "").unsafeUpdate(millis / 1000, [])
 
-export const measureCall = (call: CalledModel, millis: number): Effect.Effect<void> =>
-  Metric.update(durationOf(call, ""), millis / 1000)
+export const measureCall = (call: CalledModel, millis: number): void =>
+  durationOf(call, "").unsafeUpdate(millis / 1000, [])
 
 // OpenTelemetry's names of the providers where it has one.
 const conventionalNames: { readonly [name in ProviderName]?: string } = { google: "gcp.gemini" }

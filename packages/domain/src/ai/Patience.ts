@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Exit, Fiber, type Scope } from "effect"
+import { Clock, Duration, Effect, Exit, Fiber, FiberId, type Scope } from "effect"
 
 export interface PatienceOptions<E> {
   /** For the first piece, and between any two after that. */
@@ -15,58 +15,90 @@ export interface Patience<E> {
 }
 
 interface Waiting {
-  readonly fiber: Fiber.Fiber<unknown, unknown>
   /** Epoch milliseconds. */
   readonly until: number
-  readonly reason: string
+  readonly giveUp: () => void
+}
+
+export interface Watch {
+  /** How long to wait for the pieces of one answer. */
+  readonly patience: <E>(options: PatienceOptions<E>) => Patience<E>
 }
 
 /**
- * How long to wait for the pieces of an answer. One watch for all of them, since a timer and a race for each is most of
- * what passing it on costs.
+ * Ends what was waited for too long. One fiber for all answers, which sleeps until the first of them could be late: a timer
+ * and a race for each piece, or a fiber for each answer, is most of what passing it on costs.
  */
-export const makePatience = <E>({
-  deadline,
-  expired,
-  first,
-  next
-}: PatienceOptions<E>): Effect.Effect<Patience<E>, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    let limit = first
-    let silence = `no answer within ${Duration.format(first)}`
-    let waiting: Waiting | null = null
-    let verdict: string | null = null
+export const makeWatch: Effect.Effect<Watch, never, Scope.Scope> = Effect.gen(function* () {
+  const waits = new Set<Waiting>()
+  const someWait = yield* Effect.makeLatch(false)
+  let looksAt = Number.POSITIVE_INFINITY
 
-    // Looks again when the wait of now is over, or no later than the next one could be.
-    const look: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (waiting === null) {
-        const soonest = Duration.min(first, next)
-        return Effect.sleep(now < deadline ? Duration.min(soonest, Duration.millis(deadline - now)) : soonest)
+  const look: Effect.Effect<unknown> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    looksAt = Number.POSITIVE_INFINITY
+    for (const wait of waits) {
+      if (wait.until > now) looksAt = Math.min(looksAt, wait.until)
+      else {
+        waits.delete(wait)
+        wait.giveUp()
       }
-      if (now < waiting.until) return Effect.sleep(Duration.millis(waiting.until - now))
-      verdict = waiting.reason
-      const { fiber } = waiting
-      waiting = null
-      return Fiber.interruptFork(fiber)
-    })
-    yield* Effect.forkScoped(Effect.interruptible(Effect.forever(look)))
-
-    const within = <A>(piece: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-      Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        const isLast = deadline - now < Duration.toMillis(limit)
-        const reason = isLast ? "the answer takes too long" : silence
-        if (now >= deadline) return yield* Effect.fail(expired(reason))
-        verdict = null
-        // Interruptible wherever this runs: what cannot be ended cannot be given up.
-        const fiber = yield* Effect.fork(Effect.interruptible(piece))
-        waiting = { fiber, until: isLast ? deadline : now + Duration.toMillis(limit), reason }
-        const exit = yield* Effect.onInterrupt(Fiber.await(fiber), () => Fiber.interrupt(fiber))
-        waiting = null
-        limit = next
-        silence = `nothing came for ${Duration.format(next)}`
-        if (verdict !== null && Exit.isInterrupted(exit)) return yield* Effect.fail(expired(verdict))
-        return yield* exit
-      })
-    return { within }
+    }
+    someWait.unsafeClose()
+    return waits.size === 0
+      ? someWait.await
+      : Effect.raceFirst(Effect.sleep(Duration.millis(looksAt - now)), someWait.await)
   })
+  yield* Effect.forkScoped(Effect.interruptible(Effect.forever(look)))
+
+  const add = (wait: Waiting) => {
+    waits.add(wait)
+    // Whoever is waited for later than that is seen by then.
+    if (wait.until < looksAt) someWait.unsafeOpen()
+  }
+
+  const patience = <E>({ deadline, expired, first, next }: PatienceOptions<E>): Patience<E> => {
+    let isFirst = true
+
+    const reasonOf = (isLast: boolean) => {
+      if (isLast) return "the answer takes too long"
+      return isFirst ? `no answer within ${Duration.format(first)}` : `nothing came for ${Duration.format(next)}`
+    }
+
+    const waitFor = <A>(fiber: Fiber.RuntimeFiber<A, E>, until: number, isLast: boolean): Effect.Effect<A, E> => {
+      let isLate = false
+      const wait: Waiting = {
+        until,
+        giveUp: () => {
+          isLate = true
+          fiber.unsafeInterruptAsFork(FiberId.none)
+        }
+      }
+      add(wait)
+      return Effect.flatMap(
+        Effect.onExit(Fiber.await(fiber), (exit) => {
+          waits.delete(wait)
+          return Exit.isFailure(exit) ? Fiber.interrupt(fiber) : Effect.void
+        }),
+        (exit) => {
+          if (isLate && Exit.isInterrupted(exit)) return Effect.fail(expired(reasonOf(isLast)))
+          isFirst = false
+          return exit
+        }
+      )
+    }
+
+    return {
+      within: (piece) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const limit = Duration.toMillis(isFirst ? first : next)
+          const isLast = deadline - now < limit
+          if (now >= deadline) return Effect.fail(expired(reasonOf(isLast)))
+          // Interruptible wherever this runs: what cannot be ended cannot be given up.
+          return Effect.flatMap(Effect.fork(Effect.interruptible(piece)), (fiber) =>
+            waitFor(fiber, isLast ? deadline : now + limit, isLast)
+          )
+        })
+    }
+  }
+  return { patience }
+})

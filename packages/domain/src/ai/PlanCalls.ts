@@ -29,15 +29,18 @@ export interface CallPlanInput {
   readonly withImages?: boolean | undefined
 }
 
+/** The model itself at each provider that runs it. */
+const ownCalls = ({ configured, first, maxCalls }: CallPlanInput): ReadonlyArray<PlannedCall> =>
+  routesOf(first, configured)
+    .slice(0, maxCalls)
+    .map((provider) => ({ model: first, provider }))
+
 /**
  * Whom to call, in order, until one answers: the model itself at each provider that runs it, then the best others that
  * fit, one at each provider not called yet before further ones of other vendors. The sandbox stands in for nothing else.
  */
 export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
-  const plan: Array<PlannedCall> = routesOf(input.first, input.configured).map((provider) => ({
-    model: input.first,
-    provider
-  }))
+  const plan = [...ownCalls(input)]
   const ranked = rankModels(input.models, input.taskType)
   const others = input.withTools === true ? toolTakersFirst(ranked) : ranked
   const fits = (model: Model) =>
@@ -56,8 +59,16 @@ export const planCalls = (input: CallPlanInput): ReadonlyArray<PlannedCall> => {
     }
   }
   const isCalled = (name: ProviderName) => plan.some((call) => call.provider === name)
-  // Every answer is planned for, and nearly all come from the first call.
   if (![...input.configured].every(isCalled)) add((_, provider) => !isCalled(provider))
   add((model) => plan.every((call) => vendorOf(call.model.id) !== vendorOf(model.id)))
   return plan.slice(0, input.maxCalls)
 }
+
+/** The same plan, made as far as it is gone through: nearly all answers come from the first call. */
+export const planAsNeeded = (input: CallPlanInput): Iterable<PlannedCall> => ({
+  *[Symbol.iterator]() {
+    const own = ownCalls(input)
+    yield* own
+    yield* planCalls(input).slice(own.length)
+  }
+})

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Either, Exit, Option, Random, Ref } from "effect"
+import { Clock, Duration, Effect, Either, Exit, Option, Random } from "effect"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import type { ProviderFailed } from "./ModelChat.ts"
 import { countCall } from "./ModelTelemetry.ts"
@@ -23,17 +23,18 @@ export const tryAgain = <A, R>(
   once: Effect.Effect<A, ProviderFailed, R>,
   { call, deadline, policy }: Trying
 ): Effect.Effect<Tried<A>, never, R> =>
-  Effect.gen(function* () {
-    const tries = yield* Ref.make(0)
-    const attempt: Effect.Effect<A, ProviderFailed, R> = Effect.zipRight(
-      Ref.update(tries, (count) => count + 1),
-      once
-    ).pipe(
+  Effect.suspend(() => {
+    let tries = 0
+    const attempt: Effect.Effect<A, ProviderFailed, R> = Effect.suspend(() => {
+      tries += 1
+      return once
+    }).pipe(
       Effect.catchAll((failure) =>
         Effect.gen(function* () {
-          yield* countCall(call, failure.kind)
-          const [jitter, soFar, now] = yield* Effect.all([Random.next, Ref.get(tries), Clock.currentTimeMillis])
-          const delay = retryDelay(failure, soFar, jitter, policy).pipe(
+          countCall(call, failure.kind)
+          const jitter = yield* Random.next
+          const now = yield* Clock.currentTimeMillis
+          const delay = retryDelay(failure, tries, jitter, policy).pipe(
             Option.filter((wait) => now + Duration.toMillis(wait) < deadline)
           )
           return yield* Option.match(delay, {
@@ -43,8 +44,7 @@ export const tryAgain = <A, R>(
         })
       )
     )
-    const result = yield* Effect.either(attempt)
-    return { result, tries: yield* Ref.get(tries) }
+    return Effect.map(Effect.either(attempt), (result) => ({ result, tries }))
   })
 
 /** Calls if the breakers let it, and tells them what became of it; none where they do not. */

@@ -1,14 +1,16 @@
-import { makePatience } from "@berth/domain/ai/Patience"
+import { makeWatch, type Watch } from "@berth/domain/ai/Patience"
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Deferred, Duration, Effect, Fiber, TestClock } from "effect"
 
-const patience = (deadline = Number.MAX_SAFE_INTEGER) =>
-  makePatience({
+const patienceOf = (watch: Watch, deadline = Number.MAX_SAFE_INTEGER) =>
+  watch.patience({
     first: Duration.seconds(30),
     next: Duration.seconds(60),
     deadline,
     expired: (reason) => ({ reason })
   })
+
+const patience = (deadline?: number) => Effect.map(makeWatch, (watch) => patienceOf(watch, deadline))
 
 /** What comes of waiting for a piece that never comes, and how many seconds after the start. */
 const outcome = <A, E>(within: Effect.Effect<A, E>) =>
@@ -86,6 +88,33 @@ describe("patience with a provider", () => {
       yield* Fiber.interrupt(fiber)
       yield* Deferred.await(ended)
       expect(yield* one.within(Effect.succeed("next"))).toBe("next")
+    })
+  )
+
+  it.scoped("is each answer's own, though one watch looks after all", () =>
+    Effect.gen(function* () {
+      const watch = yield* makeWatch
+      const waitFrom = (start: Duration.DurationInput, deadline?: number) =>
+        Effect.fork(
+          Effect.delay(
+            Effect.flatMap(Effect.flip(patienceOf(watch, deadline).within(Effect.never)), ({ reason }) =>
+              Effect.map(Clock.currentTimeMillis, (now) => `${now / 1_000} s: ${reason}`)
+            ),
+            start
+          )
+        )
+      const waits = [
+        yield* waitFrom("0 seconds"),
+        yield* waitFrom("20 seconds"),
+        // It comes later than the others and is late before them.
+        yield* waitFrom("5 seconds", 12_000)
+      ]
+      yield* TestClock.adjust("1 hour")
+      expect(yield* Fiber.join(Fiber.all(waits))).toEqual([
+        "30 s: no answer within 30s",
+        "50 s: no answer within 30s",
+        "12 s: the answer takes too long"
+      ])
     })
   )
 })

@@ -1,5 +1,5 @@
 import { homeOf, providersOf } from "@berth/domain/ai/ModelRoutes"
-import { planCalls } from "@berth/domain/ai/PlanCalls"
+import { planAsNeeded, planCalls } from "@berth/domain/ai/PlanCalls"
 import type { ProviderName } from "@berth/domain/ai/Model"
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
@@ -35,6 +35,12 @@ describe("planCalls", () => {
     const plan = names(planCalls({ ...input, first: small, tokens: 1_000 }))
     expect(plan[0]).toBe("google/small@openrouter")
     expect(names(planCalls({ ...input, first: opus, tokens: 1_000 }))).not.toContain("google/small@openrouter")
+  })
+
+  it("is the same when it is made as far as it is needed", () => {
+    for (const first of [gpt, small, opus])
+      for (const maxCalls of [1, 2, 10])
+        expect([...planAsNeeded({ ...input, first, maxCalls })]).toEqual(planCalls({ ...input, first, maxCalls }))
   })
 
   it("keeps to the number of calls", () => {

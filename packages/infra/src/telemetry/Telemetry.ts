@@ -1,4 +1,5 @@
 import * as Otlp from "@effect/opentelemetry/Otlp"
+import { SpansAreSent } from "@berth/domain/ai/SpansAreSent"
 import { FetchHttpClient } from "@effect/platform"
 import { Layer, Logger, type LogLevel, Option } from "effect"
 import { jsonLogger } from "./JsonLogger.ts"
@@ -21,7 +22,12 @@ export const layer = (options: TelemetryOptions) => {
   )
   const exporter = Option.match(options.otlpEndpoint, {
     // Logs would be events of spans that nobody reads.
-    onNone: () => Layer.merge(Layer.setTracer(unsentSpans), Logger.remove(Logger.tracerLogger)),
+    onNone: () =>
+      Layer.mergeAll(
+        Layer.setTracer(unsentSpans),
+        Logger.remove(Logger.tracerLogger),
+        Layer.succeed(SpansAreSent, false)
+      ),
     onSome: (baseUrl) =>
       Otlp.layerJson({
         baseUrl,

@@ -1,3 +1,4 @@
+import { pullOfStream, streamOf } from "@berth/domain/ai/Pull"
 import { generateRequest } from "@berth/infra/ai/google-wire/GenerateRequest"
 import { kindOfRefusal } from "@berth/infra/ai/google-wire/KindOfRefusal"
 import { catalogueId, wireModel } from "@berth/infra/ai/google-wire/ModelName"
@@ -155,7 +156,11 @@ describe("an error in mid-stream", () => {
     const pieces = at.slice(1).map((to, index) => stream.slice(at[index], to))
     const failure = Effect.runSync(
       Effect.flip(
-        Stream.runDrain(Stream.fromPull(Effect.map(Stream.toPull(Stream.fromIterable(pieces)), failOnStrayError)))
+        Stream.runDrain(
+          Stream.unwrapScoped(
+            Effect.map(pullOfStream(Stream.fromIterable(pieces)), (pull) => streamOf(failOnStrayError(pull)))
+          )
+        )
       )
     )
     expect(failure).toMatchObject({ _tag: "VendorRefused", status: 503, type: "UNAVAILABLE" })

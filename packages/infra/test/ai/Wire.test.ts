@@ -1,4 +1,5 @@
 import type { ChatMessage, ToolCall } from "@berth/domain/ai/ModelChat"
+import { pullOfStream, streamOf } from "@berth/domain/ai/Pull"
 import { countCalls, readConversation } from "@berth/infra/ai/wire/Conversation"
 import { endAfterLast } from "@berth/infra/ai/wire/EndAfterLast"
 import { hearEvents } from "@berth/infra/ai/wire/EventStream"
@@ -15,7 +16,7 @@ import { Chunk, Duration, Effect, FastCheck, Fiber, Queue, Redacted, Stream, Tes
 const over =
   <A, E, B, E2>(stage: (pull: Pull<A, E>) => Pull<B, E2>) =>
   (stream: Stream.Stream<A, E>) =>
-    Stream.fromPull(Effect.map(Stream.toPull(stream), stage))
+    Stream.unwrapScoped(Effect.map(pullOfStream(stream), (pull) => streamOf(stage(pull))))
 
 describe("events", () => {
   const readEvents = (some: Stream.Stream<Uint8Array>) =>

@@ -1,13 +1,17 @@
 import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
+import { type ChatAnswer, ChatPayload } from "@berth/api/ai/AiApi"
 import { chatEventFrames } from "@berth/api/ai/ChatEvents"
 import { chatRequest } from "@berth/api/ai/ToChatMessage"
+import { isUsualChat } from "@berth/api/ai/UsualPayload"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatCompletion, ChatEvent } from "@berth/domain/ai/ChatRequest"
-import { HttpApiBuilder } from "@effect/platform"
-import { DateTime, Effect, Schema, Stream } from "effect"
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { Chunk, DateTime, Effect, Option, Schema, Stream } from "effect"
+import type { DirectAnswer } from "../http/DirectRoutes.ts"
 import { frameStream } from "../http/Sse.ts"
-import { answerHeaders, openingHeaders, setHeaders, tellWhenToRetry } from "./AnswerHeaders.ts"
+import { refused } from "./AiRefusals.ts"
+import { answerHeaders, openingHeaders, tellWhenToRetry } from "./AnswerHeaders.ts"
 
 const encodeFailure = Schema.encodeSync(ProviderFailedBody)
 
@@ -23,27 +27,63 @@ const answerOf = (
   timestamp
 })
 
+/** Frames of a streamed answer; `text` gathers what the last frame says again. */
+const frames = <E>(events: Stream.Stream<ChatEvent, E>) => {
+  const texts: Array<string> = []
+  const frameOf = (event: ChatEvent, now: DateTime.Utc): string => {
+    switch (event.type) {
+      case "delta":
+        texts.push(event.text)
+        return chatEventFrames.delta(event.text)
+      // Nobody asks for tools on this route.
+      case "tool-call":
+        return ""
+      case "done":
+        return chatEventFrames.done({
+          ...answerOf({ ...event, text: texts.join("") }, now),
+          costUsd: event.costUsd
+        })
+    }
+  }
+  // What has come together goes out together.
+  return Stream.mapChunksEffect(events, (chunk) =>
+    Effect.map(DateTime.now, (now) =>
+      Chunk.of(
+        Chunk.toReadonlyArray(chunk)
+          .map((event) => frameOf(event, now))
+          .join("")
+      )
+    )
+  )
+}
+
+/** Answers POST /api/ai/chat. */
+const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
+  Effect.gen(function* () {
+    const request = {
+      ...chatRequest(payload),
+      unknownModel: "refuse" as const,
+      caller: { userId: null, agentId: null }
+    }
+    if (payload.stream === true) {
+      // The scope is the request's: it ends with the answer, or when the client leaves.
+      const opened = yield* ai.open(request)
+      return frameStream(
+        Stream.catchAll(frames(opened.events), (failure) => Stream.make(chatEventFrames.error(encodeFailure(failure)))),
+        openingHeaders(opened)
+      )
+    }
+    const completion = yield* ai.complete(request)
+    const now = yield* DateTime.now
+    const shown: typeof ChatAnswer.Encoded = { ...answerOf(completion, now), timestamp: DateTime.formatIso(now) }
+    return HttpServerResponse.unsafeJson(shown, { headers: answerHeaders(completion) })
+  }).pipe(Effect.tapErrorTag("ProviderFailed", tellWhenToRetry))
+
 export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
   Effect.gen(function* () {
     const ai = yield* AiLayer
 
-    /** Frames of a streamed answer; `text` gathers what the last frame says again. */
-    const frames = <E>(events: Stream.Stream<ChatEvent, E>) => {
-      const texts: Array<string> = []
-      return Stream.mapEffect(events, (event) => {
-        if (event.type === "done")
-          return Effect.map(DateTime.now, (now) =>
-            chatEventFrames.done({
-              ...answerOf({ ...event, text: texts.join("") }, now),
-              costUsd: event.costUsd
-            })
-          )
-        // Nobody asks for tools on this route.
-        if (event.type === "tool-call") return Effect.succeed("")
-        texts.push(event.text)
-        return Effect.succeed(chatEventFrames.delta(event.text))
-      })
-    }
+    const answer = answerChat(ai)
 
     return handlers
       .handle("health", () =>
@@ -70,28 +110,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
           return { model: { id: model.id, provider: model.provider }, taskType, timestamp: yield* DateTime.now }
         })
       )
-      .handle("chat", ({ payload }) =>
-        Effect.gen(function* () {
-          const request = {
-            ...chatRequest(payload),
-            unknownModel: "refuse" as const,
-            caller: { userId: null, agentId: null }
-          }
-          if (payload.stream === true) {
-            // The scope is the request's: it ends with the answer, or when the client leaves.
-            const opened = yield* ai.open(request)
-            return frameStream(
-              Stream.catchAll(frames(opened.events), (failure) =>
-                Stream.make(chatEventFrames.error(encodeFailure(failure)))
-              ),
-              openingHeaders(opened)
-            )
-          }
-          const completion = yield* ai.complete(request)
-          yield* setHeaders(answerHeaders(completion))
-          return answerOf(completion, yield* DateTime.now)
-        }).pipe(Effect.tapErrorTag("ProviderFailed", tellWhenToRetry))
-      )
+      .handle("chat", ({ payload }) => answer(payload))
       .handle("estimateCost", ({ payload: { inputTokens, model, outputTokens } }) =>
         Effect.gen(function* () {
           const { costUsd } = yield* ai.estimate({ model, inputTokens, outputTokens })
@@ -107,3 +126,16 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
       )
   })
 )
+
+const readPayload = Schema.decodeUnknownOption(ChatPayload)
+
+/** POST /api/ai/chat without the router, for whoever may use it. */
+export const direct = Effect.gen(function* () {
+  const answer = answerChat(yield* AiLayer)
+  return ((_, json) =>
+    Option.match(isUsualChat(json) ? Option.some(json) : readPayload(json), {
+      onNone: () => Effect.succeedNone,
+      onSome: (payload) =>
+        Effect.asSome(Effect.catchAll(answer(payload), (failure) => Effect.succeed(refused(failure))))
+    })) satisfies DirectAnswer
+})

@@ -1,16 +1,19 @@
 import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
-import type { Completion } from "@berth/api/ai/OpenAiApi"
+import { type Completion, CompletionPayload } from "@berth/api/ai/OpenAiApi"
 import { type OpenAiFrames, openAiFrames } from "@berth/api/ai/OpenAiFrames"
+import { isUsualCompletion } from "@berth/api/ai/UsualPayload"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatCompletion, ChatEnding, ChatEvent } from "@berth/domain/ai/ChatRequest"
 import type { Model } from "@berth/domain/ai/Model"
 import type { ProviderFailed, ToolCall } from "@berth/domain/ai/ModelChat"
 import { vendorOf } from "@berth/domain/ai/ModelRoutes"
-import { HttpApiBuilder, HttpApiSchema } from "@effect/platform"
-import { Clock, Effect, Schema, Stream } from "effect"
+import { HttpApiBuilder, HttpApiSchema, HttpServerResponse } from "@effect/platform"
+import { Chunk, Clock, Effect, Option, Schema, Stream } from "effect"
+import type { DirectAnswer } from "../http/DirectRoutes.ts"
 import { frameStream } from "../http/Sse.ts"
-import { answerHeaders, openingHeaders, setHeaders, tellWhenToRetry } from "./AnswerHeaders.ts"
+import { refused } from "./AiRefusals.ts"
+import { answerHeaders, openingHeaders, tellWhenToRetry } from "./AnswerHeaders.ts"
 import { readCompletion } from "./ReadCompletion.ts"
 
 const seconds = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000))
@@ -70,40 +73,49 @@ const framesOf = (events: Stream.Stream<ChatEvent, ProviderFailed>, frames: Open
         return frames.end(finishReasonOf(event), usageOf(event))
     }
   }
-  return Stream.make(frames.delta({ role: "assistant", content: "" })).pipe(
-    Stream.concat(Stream.map(events, frameOf)),
+  let opening = frames.delta({ role: "assistant", content: "" })
+  // What has come together goes out together.
+  const text = (chunk: Chunk.Chunk<ChatEvent>) => {
+    const said = opening + Chunk.toReadonlyArray(chunk).map(frameOf).join("")
+    opening = ""
+    return Chunk.of(said)
+  }
+  return Stream.mapChunks(events, text).pipe(
     Stream.catchAll((failure) => Stream.make(frames.broken(failureStatus, encodeFailure(failure))))
   )
 }
 
 const listed = ({ id }: Model) => ({ id, object: "model" as const, created: 0, owned_by: vendorOf(id) })
 
+/** Answers POST /v1/chat/completions. */
+const answerCompletion = (ai: AiLayer) => (payload: CompletionPayload) =>
+  Effect.gen(function* () {
+    const request = yield* readCompletion(payload)
+    const created = yield* seconds
+    if (payload.stream === true) {
+      // The scope is the request's: it ends with the answer, or when the client leaves.
+      const opened = yield* ai.open(request)
+      const withUsage = payload.stream_options?.include_usage === true
+      const frames = openAiFrames({ id: opened.id, model: opened.model, created, withUsage })
+      return frameStream(framesOf(opened.events, frames), openingHeaders(opened))
+    }
+    const answer = yield* ai.complete(request)
+    const completion: Completion = completionOf(answer, created)
+    return HttpServerResponse.unsafeJson(completion, { headers: answerHeaders(answer) })
+  }).pipe(
+    Effect.tapErrorTag("ProviderFailed", tellWhenToRetry),
+    // The contract asks for at least one.
+    Effect.catchTag("MessagesAreMissing", Effect.die)
+  )
+
 /** The AI layer in OpenAI's words. */
 export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
   Effect.gen(function* () {
     const ai = yield* AiLayer
+    const answer = answerCompletion(ai)
 
     return handlers
-      .handle("createCompletion", ({ payload }) =>
-        Effect.gen(function* () {
-          const request = yield* readCompletion(payload)
-          const created = yield* seconds
-          if (payload.stream === true) {
-            // The scope is the request's: it ends with the answer, or when the client leaves.
-            const opened = yield* ai.open(request)
-            const withUsage = payload.stream_options?.include_usage === true
-            const frames = openAiFrames({ id: opened.id, model: opened.model, created, withUsage })
-            return frameStream(framesOf(opened.events, frames), openingHeaders(opened))
-          }
-          const answer = yield* ai.complete(request)
-          yield* setHeaders(answerHeaders(answer))
-          return completionOf(answer, created)
-        }).pipe(
-          Effect.tapErrorTag("ProviderFailed", tellWhenToRetry),
-          // The contract asks for at least one.
-          Effect.catchTag("MessagesAreMissing", Effect.die)
-        )
-      )
+      .handle("createCompletion", ({ payload }) => answer(payload))
       .handle("listModels", () =>
         Effect.gen(function* () {
           const { models } = yield* ai.models()
@@ -114,3 +126,16 @@ export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
       .handle("retrieveModelOfVendor", ({ path }) => Effect.map(ai.find(`${path.vendor}/${path.name}`), listed))
   })
 )
+
+const readPayload = Schema.decodeUnknownOption(CompletionPayload)
+
+/** POST /v1/chat/completions without the router. */
+export const direct = Effect.map(AiLayer, (ai): DirectAnswer => {
+  const answer = answerCompletion(ai)
+  return (_, json) =>
+    Option.match(isUsualCompletion(json) ? Option.some(json) : readPayload(json), {
+      onNone: () => Effect.succeedNone,
+      onSome: (payload) =>
+        Effect.asSome(Effect.catchAll(answer(payload), (failure) => Effect.succeed(refused(failure))))
+    })
+})

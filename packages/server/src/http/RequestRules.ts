@@ -11,10 +11,11 @@ import {
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { Caller, type KnownCaller } from "@berth/domain/sessions/Caller"
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Clock, Context, Effect, Either, FiberRef, HashMap, Option } from "effect"
+import { Clock, Context, Effect, Either, FiberRef, HashMap, Option, type Scope } from "effect"
 import { IncomingMessage } from "node:http"
 import type { FindCaller } from "./CallerHttp.ts"
 import { answerDefects } from "./Defects.ts"
+import { directly, type DirectRoutes, noDirectRoutes } from "./DirectRoutes.ts"
 import { inEnvelope, type ReshapeError } from "./ErrorEnvelope.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import { Idempotency } from "./Idempotency.ts"
@@ -65,7 +66,7 @@ const asItIs: Present = ({ response }) => response
  * What holds for every request of a listener, whatever its endpoint: its id, which paths and methods there are, the origin
  * rule, the size and type of bodies, repeated requests, and that every error is JSON.
  */
-export const requestRules = <R, P = never>(
+export const requestRules = <R, P = never, D = never>(
   table: ReadonlyArray<KnownRoute>,
   options: {
     readonly sameOrigin: boolean
@@ -77,6 +78,8 @@ export const requestRules = <R, P = never>(
     readonly caller: Effect.Effect<FindCaller, never, R>
     /** How answers look to people; as they are when absent. */
     readonly presentation?: Effect.Effect<Present, never, P>
+    /** What is answered without the router; nothing when absent. */
+    readonly direct?: Effect.Effect<DirectRoutes, never, D>
   }
 ) =>
   HttpLayerRouter.middleware(
@@ -90,6 +93,7 @@ export const requestRules = <R, P = never>(
         Effect.unsafeMakeSemaphore(count).withPermits(1)
       )
       const answerDefect = yield* answerDefects
+      const direct = options.direct === undefined ? noDirectRoutes : yield* options.direct
       const present = options.presentation === undefined ? asItIs : yield* options.presentation
 
       const refuse = (
@@ -125,14 +129,18 @@ export const requestRules = <R, P = never>(
         path: string,
         route: Option.Option<KnownRoute>,
         app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-      ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
-        const ruled = mayHaveBody(request)
+      ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> => {
+        const ruled: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> = mayHaveBody(request)
           ? Effect.flatMap(
               Effect.either(withBody(request, route, options.bodyLimit(path, request))),
               Either.match({
                 onLeft: (refusal) => Effect.succeed(bodyRefusal(refusal)),
                 onRight: (read) =>
-                  Effect.provideService(idempotency.apply(read, route, app), HttpServerRequest.HttpServerRequest, read)
+                  Effect.provideService(
+                    idempotency.apply(read, route, directly(direct, route, read, app)),
+                    HttpServerRequest.HttpServerRequest,
+                    read
+                  )
               })
             )
           : idempotency.apply(request, route, app)

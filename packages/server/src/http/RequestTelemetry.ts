@@ -42,15 +42,18 @@ const metricsOf = (labels: Labels) => {
 }
 
 /** One line with annotations of its own. Cheaper than `annotateLogs`, which takes them back whatever happens in between. */
-const logOnce = Effect.fnUntraced(function* (message: string, annotations: Readonly<Record<string, unknown>>) {
-  const before = yield* FiberRef.get(FiberRef.currentLogAnnotations)
-  yield* FiberRef.set(
-    FiberRef.currentLogAnnotations,
-    HashMap.union(before, HashMap.fromIterable(Object.entries(annotations)))
+const logOnce = (message: string, annotations: Readonly<Record<string, unknown>>) =>
+  Effect.flatMap(FiberRef.get(FiberRef.currentLogAnnotations), (before) =>
+    Effect.zipRight(
+      FiberRef.set(
+        FiberRef.currentLogAnnotations,
+        HashMap.mutate(before, (all) => {
+          for (const [name, value] of Object.entries(annotations)) HashMap.set(all, name, value)
+        })
+      ),
+      Effect.zipRight(Effect.logInfo(message), FiberRef.set(FiberRef.currentLogAnnotations, before))
+    )
   )
-  yield* Effect.logInfo(message)
-  yield* FiberRef.set(FiberRef.currentLogAnnotations, before)
-})
 
 /** Counts an answered request and logs it; health checks are counted only. Paths without their query, since a query may hold a secret. */
 export const recordRequest = Effect.fnUntraced(function* (answered: {
@@ -69,8 +72,8 @@ export const recordRequest = Effect.fnUntraced(function* (answered: {
     route: Option.match(route, { onNone: () => "none", onSome: (it) => it.path }),
     status: String(response.status)
   })
-  yield* Metric.increment(metrics.requests)
-  yield* Metric.update(metrics.duration, seconds)
+  metrics.requests.unsafeUpdate(1, [])
+  metrics.duration.unsafeUpdate(seconds, [])
   if (path.startsWith("/health/") || path === "/metrics") return
   yield* logOnce("Request", {
     method: request.method,

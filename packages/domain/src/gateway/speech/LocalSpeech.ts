@@ -140,8 +140,8 @@ export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProv
             return yield* asPluginFailed(failure)
           }
           const answer = yield* result.right
-          yield* countCall(call, "answered")
-          yield* Effect.flatMap(Clock.currentTimeMillis, (now) => measureCall(call, now - startedAt))
+          countCall(call, "answered")
+          measureCall(call, (yield* Clock.currentTimeMillis) - startedAt)
           return answer
         })
 

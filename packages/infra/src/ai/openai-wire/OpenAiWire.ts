@@ -1,8 +1,8 @@
 import { type HttpClient, HttpClientRequest } from "@effect/platform"
-import { Chunk, Effect, Either, Option, type Redacted, Schema, type Scope } from "effect"
+import { Effect, Either, Option, type Redacted, Schema, type Scope } from "effect"
 import type { Exchange } from "../wire/Exchange.ts"
 import { entriesIn } from "../wire/ModelList.ts"
-import type { Pull } from "../wire/Pull.ts"
+import { once, type Pull } from "../wire/Pull.ts"
 import { eventReader, postForStream, readStream } from "../wire/ReadStream.ts"
 import { makeVendorClient, textOf, typeOf, unexpectedType } from "../wire/VendorClient.ts"
 import type { WireEvent } from "../wire/WireEvent.ts"
@@ -47,16 +47,6 @@ const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>,
     usage
   }
   return Effect.succeed([{ type: "chunk", chunk }, { type: "done" }])
-}
-
-/** All of it, and then nothing more. */
-const once = <A>(values: ReadonlyArray<A>): Pull<A, never> => {
-  let isGiven = false
-  return Effect.suspend(() => {
-    if (isGiven) return Effect.fail(Option.none())
-    isGiven = true
-    return Effect.succeed(Chunk.unsafeFromArray(values))
-  })
 }
 
 const readAnswer = (answer: Exchange): Effect.Effect<Pull<OpenAiEvent, WireFailure>, WireFailure> => {

@@ -1,4 +1,4 @@
-import { Chunk, Clock, Duration, Effect, Option } from "effect"
+import { Clock, Duration, Effect, Option } from "effect"
 import type { Pull } from "./Pull.ts"
 
 // How long the end of the bytes may take after the last event.
@@ -9,19 +9,24 @@ const closingTime = Duration.millis(250)
  * again for the next answer, and one that was not is lost. What still comes in that moment is passed on.
  */
 export const endAfterLast = <A, E>(events: Pull<A, E>, isLast: (event: A) => boolean): Pull<A, E> => {
-  // Epoch milliseconds at which nothing is waited for any more; null until the last event was there.
+  // Epoch milliseconds at which nothing is waited for any more; null until that is asked for.
   let closesAt: number | null = null
   let isClosing = false
-  const answer = Effect.map(events, (chunk) => {
-    isClosing = Chunk.some(chunk, isLast)
-    return chunk
-  })
-  // The answer is whole by then; how its connection ends is nothing to it.
+  let isClosed = false
   const rest = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     closesAt ??= now + Duration.toMillis(closingTime)
-    const more = yield* Effect.interruptible(events).pipe(Effect.timeoutOption(closesAt - now), Effect.option)
-    return yield* Effect.mapError(Option.flatten(more), () => Option.none<E>())
+    const come = yield* Effect.timeoutOption(Effect.interruptible(events.come), closesAt - now)
+    isClosed = Option.isNone(come)
   })
-  return Effect.suspend(() => (isClosing ? rest : answer))
+  return {
+    take: () => {
+      const taken = events.take()
+      if (taken === null) return isClosed ? { values: [], isOver: true } : null
+      isClosing ||= taken.values.some(isLast)
+      // The answer is whole by then; how its connection ends is nothing to it.
+      return isClosing && taken.failure !== undefined ? { values: taken.values, isOver: true } : taken
+    },
+    come: Effect.suspend(() => (isClosing ? rest : events.come))
+  }
 }

@@ -1,9 +1,8 @@
+import { SpansAreSent } from "@berth/domain/ai/SpansAreSent"
 import { Headers } from "@effect/platform"
-import { Chunk, Clock, Effect, Option, type Scope } from "effect"
-import { EventEmitter } from "node:events"
-import type { Readable } from "node:stream"
-import { Agent, request as send } from "undici"
-import type { Pull } from "./Pull.ts"
+import { Effect, Scope } from "effect"
+import { Agent, type Dispatcher } from "undici"
+import type { Pull, Taken } from "./Pull.ts"
 import { WireIsBroken } from "./WireFailure.ts"
 
 /*
@@ -38,34 +37,86 @@ export const codeOf = (error: unknown, depth = 0): string | null => {
 const noConnection = (error: unknown) => new WireIsBroken({ reason: codeOf(error) ?? "no connection" })
 const brokeOff = (error: unknown) => new WireIsBroken({ reason: codeOf(error) ?? "the connection broke off" })
 
-const over = Effect.fail(Option.none())
+/** Bytes that came and were not asked for; from there on no more are taken from the connection. */
+const mostAhead = 64 * 1024
 
-/** The bytes that a body has now, else those that come next. */
-const bytesFrom = (body: Readable): Pull<Uint8Array, WireIsBroken> => {
-  const read = (): Pull<Uint8Array, WireIsBroken> | null => {
-    const bytes: unknown = body.read()
-    if (bytes instanceof Uint8Array) return Effect.succeed(Chunk.of(bytes))
-    if (body.errored !== null) return Effect.fail(Option.some(brokeOff(body.errored)))
-    if (body.readableEnded) return over
-    return body.destroyed ? Effect.fail(Option.some(brokeOff(null))) : null
+/** An answer as it comes in, with plain callbacks: a stream of Node's between them would cost more than they do. */
+class Coming implements Dispatcher.DispatchHandler {
+  #controller: Dispatcher.DispatchController | null = null
+  #pieces: Array<Uint8Array> = []
+  #ahead = 0
+  #failure: WireIsBroken | undefined = undefined
+  #isOver = false
+  #wake: () => void = () => undefined
+  #hasHead = false
+  /** Told of the head, or why there is none. */
+  onHead: (head: Effect.Effect<Exchange, WireIsBroken>) => void = () => undefined
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // Called off before it had a connection.
+    if (this.#isOver) controller.abort(new Error("called off"))
   }
-  const wait = Effect.async<Chunk.Chunk<Uint8Array>, Option.Option<WireIsBroken>>((resume) => {
-    const look = () => {
-      const come = read()
-      if (come === null) return
-      finish()
-      resume(come)
-    }
-    const events = ["readable", "end", "error", "close"] as const
-    const finish = () => {
-      for (const event of events) body.off(event, look)
-    }
-    for (const event of events) body.on(event, look)
-    // What came between the last look and this.
-    look()
-    return Effect.sync(finish)
-  })
-  return Effect.suspend(() => read() ?? wait)
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | Array<string>>
+  ): void {
+    if (status < 200) return
+    this.#hasHead = true
+    this.onHead(Effect.succeed({ status, headers: Headers.fromInput(headers), bytes: this.bytes }))
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.#pieces.push(piece)
+    this.#ahead += piece.length
+    if (this.#ahead > mostAhead) controller.pause()
+    this.#wake()
+  }
+
+  onResponseEnd(): void {
+    this.#isOver = true
+    this.#wake()
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#isOver = true
+    this.#failure = brokeOff(error)
+    if (this.#hasHead) this.#wake()
+    else this.onHead(Effect.fail(noConnection(error)))
+  }
+
+  /** Ends the connection, unless the answer has come to its end. */
+  callOff(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#controller?.abort(new Error("called off"))
+  }
+
+  #take(): Taken<Uint8Array, WireIsBroken> | null {
+    const values = this.#pieces
+    if (values.length === 0 && !this.#isOver) return null
+    this.#pieces = []
+    this.#ahead = 0
+    if (this.#controller?.paused === true) this.#controller.resume()
+    return { values, isOver: this.#isOver, failure: this.#failure }
+  }
+
+  readonly bytes: Pull<Uint8Array, WireIsBroken> = {
+    take: () => this.#take(),
+    come: Effect.async<void>((resume) => {
+      this.#wake = () => {
+        this.#wake = () => undefined
+        resume(Effect.void)
+      }
+      // What came before anybody waited.
+      if (this.#isOver || this.#pieces.length > 0) this.#wake()
+      return Effect.sync(() => {
+        this.#wake = () => undefined
+      })
+    })
+  }
 }
 
 /** What is told of a call in traces, by OpenTelemetry's conventions: never a header or a query, where keys are. */
@@ -78,36 +129,28 @@ const attributesOf = ({ hostname, origin, pathname, port, protocol }: URL) => ({
   "url.scheme": protocol.slice(0, -1)
 })
 
+const withClientSpan = (url: URL, head: Effect.Effect<Exchange, WireIsBroken>) =>
+  Effect.useSpan(
+    "http.client POST",
+    { kind: "client", captureStackTrace: false, attributes: attributesOf(url) },
+    (span) => Effect.tap(head, ({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status)))
+  )
+
 /** Sends, and waits for the head of the answer. The scope ends the connection, unless the body was read to its end. */
 export const post = ({ body, headers, url }: Post): Effect.Effect<Exchange, WireIsBroken, Scope.Scope> =>
-  Effect.gen(function* () {
-    const span = yield* Effect.makeSpan("http.client POST", { kind: "client", attributes: attributesOf(url) })
-    const signal = new EventEmitter()
-    let answered: Readable | null = null
-    const callOff = Effect.sync(() => {
-      if (answered === null) signal.emit("abort")
-      else if (!answered.readableEnded) answered.destroy()
-    })
+  Effect.suspend(() => {
+    const coming = new Coming()
     const head = Effect.async<Exchange, WireIsBroken>((resume) => {
-      send(url, { method: "POST", dispatcher: agent, headers: { ...headers }, body, signal }).then(
-        (answer) => {
-          answered = answer.body
-          // Whoever reads is told by the body itself, and after that nobody is left to tell.
-          answered.on("error", () => undefined)
-          resume(
-            Effect.succeed({
-              status: answer.statusCode,
-              headers: Headers.fromInput(answer.headers),
-              bytes: bytesFrom(answer.body)
-            })
-          )
-        },
-        (error: unknown) => resume(Effect.fail(noConnection(error)))
+      coming.onHead = resume
+      agent.dispatch(
+        { origin: url.origin, path: url.pathname + url.search, method: "POST", headers: { ...headers }, body },
+        coming
       )
     })
-    yield* Effect.addFinalizer(() => callOff)
-    return yield* head.pipe(
-      Effect.tap(({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status))),
-      Effect.onExit((exit) => Effect.map(Clock.currentTimeNanos, (now) => span.end(now, exit)))
+    const callOff = Effect.sync(() => coming.callOff())
+    // `Effect.addFinalizer` would keep the state of this fiber for it, which costs more than the call's other steps.
+    return Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, callOff)).pipe(
+      Effect.zipRight(SpansAreSent),
+      Effect.flatMap((areSent) => (areSent ? withClientSpan(url, head) : head))
     )
   })

@@ -59,7 +59,7 @@ export const foldAnswer =
       return { type: "text", text }
     }
     return through(heard, {
-      step: (events): Made<ChatChunk, Failure | AnswerIsNonsense> => ({ values: Array.from(events, chunkOf) }),
+      step: (events): Made<ChatChunk, Failure | AnswerIsNonsense> => ({ values: events.map(chunkOf) }),
       end: () =>
         Either.match(ending(answer), {
           onLeft: (failure): Made<ChatChunk, Failure | AnswerIsNonsense> => ({ values: [], failure }),

@@ -1,7 +1,7 @@
-import { Chunk, Effect, Option, Scope, Stream } from "effect"
+import type { Pull, Taken } from "@berth/domain/ai/Pull"
+import { Effect } from "effect"
 
-/** Asks for what comes next, of which there is something; `none` when nothing more comes. */
-export type Pull<A, E> = Effect.Effect<Chunk.Chunk<A>, Option.Option<E>>
+export type { Pull, Taken } from "@berth/domain/ai/Pull"
 
 /** What a stage makes of what has come: values, and behind them perhaps a failure. */
 export interface Made<B, E> {
@@ -10,48 +10,65 @@ export interface Made<B, E> {
 }
 
 export interface Stage<A, B, E> {
-  readonly step: (given: Chunk.Chunk<A>) => Made<B, E>
+  readonly step: (given: ReadonlyArray<A>) => Made<B, E>
   /** What there still is when nothing more comes. */
   readonly end: () => Made<B, E>
 }
 
-/**
- * Works off at once all that has come together, with what a stage remembers in plain variables: an answer has hundreds
- * of pieces, and an effect for each of them in each of many stages is most of what passing it on costs.
- */
+const nothing: Made<never, never> = { values: [] }
+
+/** Works off at once all that has come together, with what a stage remembers in plain variables. */
 export const through = <A, B, E, E2>(pull: Pull<A, E>, { end, step }: Stage<A, B, E2>): Pull<B, E | E2> => {
-  let rest: Effect.Effect<never, Option.Option<E | E2>> | null = null
-  const give = ({ failure, values }: Made<B, E2>, isOver: boolean): Pull<B, E | E2> => {
-    if (failure !== undefined) rest = Effect.fail(Option.some(failure))
-    else if (isOver) rest = Effect.fail(Option.none())
-    return values.length > 0 ? Effect.succeed(Chunk.unsafeFromArray(values)) : (rest ?? next)
+  let over: Taken<B, E | E2> | null = null
+
+  const make = (given: Taken<A, E>): Taken<B, E | E2> => {
+    const made: Made<B, E2> = given.values.length > 0 ? step(given.values) : nothing
+    if (made.failure !== undefined) return { values: made.values, isOver: true, failure: made.failure }
+    if (!given.isOver) return { values: made.values, isOver: false }
+    if (given.failure !== undefined) return { values: made.values, isOver: true, failure: given.failure }
+    const last = end()
+    return { values: [...made.values, ...last.values], isOver: true, failure: last.failure }
   }
-  const pulled = Effect.matchEffect(pull, {
-    onSuccess: (given) => give(step(given), false),
-    onFailure: (failure): Pull<B, E | E2> => (Option.isSome(failure) ? Effect.fail(failure) : give(end(), true))
-  })
-  const next: Pull<B, E | E2> = Effect.suspend(() => rest ?? pulled)
-  return next
+
+  return {
+    take: () => {
+      while (over === null) {
+        const given = pull.take()
+        if (given === null) return null
+        const made = make(given)
+        if (made.isOver) over = { ...made, values: [] }
+        if (made.isOver || made.values.length > 0) return made
+      }
+      return over
+    },
+    come: pull.come
+  }
 }
 
 /** A stage that has nothing to add at the end. */
 export const untilEnd = <A, B, E>(step: Stage<A, B, E>["step"]): Stage<A, B, E> => ({
   step,
-  end: () => ({ values: [] })
+  end: () => nothing
 })
 
-/** What is opened when it is first asked for, as a stream. */
-export const streamOf = <A, E>(open: Effect.Effect<Pull<A, E>, E, Scope.Scope>): Stream.Stream<A, E> =>
-  Stream.fromPull(
-    Effect.map(Effect.scope, (scope) => {
-      let opened: Pull<A, E> | null = null
-      const opening = Scope.extend(open, scope).pipe(
-        Effect.mapError(Option.some),
-        Effect.flatMap((pull) => {
-          opened = pull
-          return pull
-        })
-      )
-      return Effect.suspend(() => opened ?? opening)
-    })
-  )
+/** All of it, and then nothing more. */
+export const once = <A>(values: ReadonlyArray<A>): Pull<A, never> => {
+  let left = values
+  return {
+    take: () => {
+      const given = left
+      left = []
+      return { values: given, isOver: true }
+    },
+    come: Effect.void
+  }
+}
+
+/** The same with another failure. */
+export const mapFailure = <A, E, E2>(pull: Pull<A, E>, map: (failure: E) => E2): Pull<A, E2> => ({
+  take: () => {
+    const taken = pull.take()
+    return taken === null ? null : { ...taken, failure: taken.failure === undefined ? undefined : map(taken.failure) }
+  },
+  come: pull.come
+})

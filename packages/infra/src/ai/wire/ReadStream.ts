@@ -34,7 +34,7 @@ const decodeText = <E>(bytes: Pull<Uint8Array, E>): Pull<string, E> => {
   const decoder = new TextDecoder()
   return through(bytes, {
     step: (pieces): Made<string, never> => ({
-      values: Array.from(pieces, (piece) => decoder.decode(piece, { stream: true }))
+      values: pieces.map((piece) => decoder.decode(piece, { stream: true }))
     }),
     end: () => {
       const left = decoder.decode()

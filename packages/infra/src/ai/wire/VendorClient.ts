@@ -1,6 +1,7 @@
+import { nextOf, pullOfStream } from "@berth/domain/ai/Pull"
 import { Headers, HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
-import { Clock, Effect, Option, Redacted, type Scope, Stream } from "effect"
+import { Clock, Effect, Redacted, type Scope, Stream } from "effect"
 import { codeOf, type Exchange, post } from "./Exchange.ts"
 import type { Pull } from "./Pull.ts"
 import { AnswerIsNonsense, type VendorRefused, WireIsBroken, type WireFailure } from "./WireFailure.ts"
@@ -53,19 +54,18 @@ export const wholeOf = (
   Effect.suspend(() => {
     const pieces: Array<Uint8Array> = []
     let size = 0
-    const more: Effect.Effect<Uint8Array, WireIsBroken | AnswerIsNonsense> = Effect.matchEffect(bytes, {
-      onSuccess: (come) => {
-        for (const piece of come) {
+    const more: Effect.Effect<Uint8Array, WireIsBroken | AnswerIsNonsense> = Effect.flatMap(
+      nextOf(bytes),
+      ({ failure, isOver, values }) => {
+        for (const piece of values) {
           pieces.push(piece)
           size += piece.length
         }
-        return size > limit ? Effect.fail(new AnswerIsNonsense({ reason: "an answer without an end" })) : more
-      },
-      onFailure: Option.match({
-        onNone: () => Effect.sync(() => Buffer.concat(pieces)),
-        onSome: (failure) => Effect.fail(failure)
-      })
-    })
+        if (size > limit) return Effect.fail(new AnswerIsNonsense({ reason: "an answer without an end" }))
+        if (failure !== undefined) return Effect.fail(failure)
+        return isOver ? Effect.sync(() => Buffer.concat(pieces)) : more
+      }
+    )
     return more
   })
 
@@ -77,7 +77,7 @@ export const textOf = (
   Effect.map(wholeOf(bytes, limit), (whole) => new TextDecoder().decode(whole))
 
 const bytesOf = (response: HttpClientResponse.HttpClientResponse) =>
-  Stream.toPull(Stream.mapError(response.stream, broken))
+  pullOfStream(Stream.mapError(response.stream, broken))
 
 /** The media type of an answer, empty where it has none. */
 export const typeOf = ({ headers }: Pick<Exchange, "headers">): string =>

@@ -1,10 +1,11 @@
 import type { ChatChunk, ChatMessage, ChatOptions, ModelProvider } from "@berth/domain/ai/ModelChat"
-import { Array, Effect, Option, type Scope } from "effect"
+import { answerStream } from "@berth/domain/ai/Pull"
+import { Array, Effect, type Scope } from "effect"
 import { listedId, readListed } from "../catalogue/ListedModels.ts"
 import { countCalls } from "./Conversation.ts"
 import type { AnswerContext } from "./FoldAnswer.ts"
 import { healthOf } from "./Health.ts"
-import { type Pull, streamOf } from "./Pull.ts"
+import { mapFailure, type Pull } from "./Pull.ts"
 import { type FailureReading, readFailure } from "./ReadFailure.ts"
 import type { WireEvent } from "./WireEvent.ts"
 import type { AnswerIsWithheld, WireFailure } from "./WireFailure.ts"
@@ -34,13 +35,10 @@ export const wireProvider = <Chunk>(options: WireProviderOptions<Chunk>): ModelP
   return {
     name: provider,
     chat: (modelId, messages, given) =>
-      streamOf(
+      answerStream(
         chat(modelId, messages, given).pipe(
           Effect.map((heard) =>
-            Effect.mapError(
-              readAnswer({ provider, model: modelId, callsBefore: countCalls(messages) })(heard),
-              Option.map(failure)
-            )
+            mapFailure(readAnswer({ provider, model: modelId, callsBefore: countCalls(messages) })(heard), failure)
           ),
           Effect.mapError(failure)
         )

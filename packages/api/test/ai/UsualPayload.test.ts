@@ -1,0 +1,84 @@
+import { ChatPayload } from "@berth/api/ai/AiApi"
+import { CompletionPayload } from "@berth/api/ai/OpenAiApi"
+import { isUsualChat, isUsualCompletion } from "@berth/api/ai/UsualPayload"
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck, Schema } from "effect"
+
+const readChat = Schema.decodeUnknownSync(ChatPayload)
+const readCompletion = Schema.decodeUnknownSync(CompletionPayload)
+
+const odd = FastCheck.constantFrom<unknown>(null, "", 0, -1, 0.5, 2, 3, Number.NaN, 1e21, true, {}, [])
+
+const turn = FastCheck.record(
+  {
+    role: FastCheck.constantFrom<unknown>("user", "assistant", "system", "developer", "tool", null),
+    content: FastCheck.oneof(FastCheck.string(), odd),
+    refusal: FastCheck.string()
+  },
+  { requiredKeys: ["role", "content"] }
+)
+
+const usualTurn = FastCheck.record({
+  role: FastCheck.constantFrom("user", "assistant", "system"),
+  content: FastCheck.string()
+})
+
+/** Bodies of which many are right, and many are nearly so. */
+const body = FastCheck.record(
+  {
+    messages: FastCheck.oneof(
+      { weight: 4, arbitrary: FastCheck.array(usualTurn, { minLength: 1, maxLength: 3 }) },
+      { weight: 1, arbitrary: FastCheck.array(turn, { maxLength: 3 }) }
+    ),
+    model: FastCheck.oneof(FastCheck.constantFrom("openai/gpt-4o", "x".repeat(200), "x".repeat(201)), odd),
+    stream: FastCheck.oneof(FastCheck.boolean(), odd),
+    temperature: FastCheck.oneof(FastCheck.double(), odd),
+    top_p: odd,
+    max_tokens: odd,
+    max_completion_tokens: odd,
+    taskType: FastCheck.oneof(FastCheck.string(), odd),
+    stop: FastCheck.string(),
+    user: FastCheck.string()
+  },
+  { requiredKeys: ["messages"] }
+)
+
+describe("the usual bodies of model calls", () => {
+  it.prop(
+    "are what their schemas make of them",
+    [body],
+    ([given]) => {
+      if (isUsualChat(given)) expect(readChat(given)).toEqual(given)
+      if (isUsualCompletion(given)) expect(readCompletion(given)).toEqual(given)
+    },
+    { fastCheck: { numRuns: 1_000 } }
+  )
+
+  it("are those that most clients send", () => {
+    const messages = [
+      { role: "system", content: "Be brief" },
+      { role: "user", content: "Hello" }
+    ]
+    const given = { model: "openai/gpt-4o-mini", messages, stream: true, temperature: 0.7, max_tokens: 100 }
+    expect(isUsualChat(given)).toBe(true)
+    expect(isUsualChat({ messages, taskType: "coding" })).toBe(true)
+    expect(isUsualCompletion(given)).toBe(true)
+  })
+
+  it("are none with anything else in them", () => {
+    const messages = [{ role: "user", content: "Hello" }]
+    for (const more of [
+      { stream: null },
+      { tools: [] },
+      { user: "me" },
+      { toString: "x" },
+      { temperature: 3 },
+      { messages: [] },
+      { messages: [{ role: "user", content: [{ type: "text", text: "Hello" }] }] },
+      { messages: [{ role: "user", content: "Hello", name: "me" }] }
+    ])
+      expect(isUsualCompletion({ model: "openai/gpt-4o", messages, ...more })).toBe(false)
+    expect(isUsualCompletion({ messages })).toBe(false)
+    expect(isUsualCompletion([])).toBe(false)
+  })
+})
