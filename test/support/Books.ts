@@ -5,6 +5,7 @@ import { balancesOf, unbalancedOf } from "@berth/domain/billing/Ledger"
 import * as BillingHistory from "@berth/infra/postgres/BillingHistory"
 import * as Charging from "@berth/infra/postgres/Charging"
 import * as CreditPurchases from "@berth/infra/postgres/CreditPurchases"
+import * as LedgerAudit from "@berth/infra/postgres/LedgerAudit"
 import * as PostgresTransaction from "@berth/infra/postgres/PostgresTransaction"
 import * as StorageEntitlements from "@berth/infra/postgres/StorageEntitlements"
 import * as SubscriptionRepository from "@berth/infra/postgres/SubscriptionRepository"
@@ -21,6 +22,7 @@ export const Books = Layer.mergeAll(
   CreditPurchases.layer,
   BillingHistory.layer,
   StorageEntitlements.layer,
+  LedgerAudit.layer,
   PostgresUserRepository.layer,
   SubscriptionRepository.layer,
   PostgresTransaction.layer

@@ -40,9 +40,6 @@ export class BillingHistory extends Context.Tag("@berth/BillingHistory")<
 /** What a usage was for, from the cause that its units were reserved by. */
 export const describeUsage = (cause: string): string => {
   if (cause.startsWith("msg_")) return "A message to an agent"
-  if (/agent/i.test(cause)) return "A call of the gateway: agent"
-  if (/text/i.test(cause)) return "A call of the gateway: text"
-  if (/tts/i.test(cause)) return "A call of the gateway: speech"
-  if (/stt/i.test(cause)) return "A call of the gateway: transcript"
+  if (cause.startsWith("gateway:")) return "A call of the gateway"
   return "A call"
 }

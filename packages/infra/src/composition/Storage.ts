@@ -15,6 +15,7 @@ import * as CredentialRepository from "../postgres/CredentialRepository.ts"
 import * as CreditPurchases from "../postgres/CreditPurchases.ts"
 import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
+import * as LedgerAudit from "../postgres/LedgerAudit.ts"
 import * as MailedTokenRepository from "../postgres/MailedTokenRepository.ts"
 import * as MemoryRepository from "../postgres/MemoryRepository.ts"
 import * as LinkedIdentityRepository from "../postgres/LinkedIdentityRepository.ts"
@@ -73,6 +74,7 @@ export const layer = (options: StorageOptions) =>
     CreditPurchases.layer,
     BillingHistory.layer,
     StorageEntitlements.layer,
+    LedgerAudit.layer,
     Outbox.layer,
     IdempotencyKeys.layer,
     OncePerKey.layer,
