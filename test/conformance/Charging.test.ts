@@ -145,23 +145,6 @@ layer(Live, { excludeTestServices: true })("Charging", (it) => {
     })
   )
 
-  it.effect("lets calls of one cause that fit the day and that do not wait for each other, never for ever", () =>
-    Effect.gen(function* () {
-      const { reserve } = yield* Charging
-      for (let round = 0; round < 15; round++) {
-        const user = yield* storedUser()
-        const outcomes = yield* Effect.forEach(
-          [51, 4, 51, 4, 51, 4, 51, 4],
-          (units) => Effect.either(reserve(user, units, "message")),
-          { concurrency: "unbounded" }
-        )
-        const ids = outcomes.filter(Either.isRight).map(({ right }) => Option.getOrThrow(right))
-        assert.strictEqual(new Set(ids).size, 1)
-        assert.deepInclude(yield* balanceOf(user), { used: 4 })
-      }
-    })
-  )
-
   it.effect("lets exactly a hundred of five hundred through that want one unit of a budget of a hundred", () =>
     Effect.gen(function* () {
       const { reserve } = yield* Charging
