@@ -3,6 +3,7 @@ import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
 import { Post } from "@berth/domain/mail/Post"
 import { Layer } from "effect"
 import * as ExpiredMailedTokens from "./accounts/ExpiredMailedTokens.ts"
+import * as LedgerChecks from "./billing/LedgerChecks.ts"
 import * as OldPayments from "./gateway/OldPayments.ts"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
 import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
@@ -27,5 +28,6 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     UsedWalletNonces.layer,
     UsedOAuthStates.layer,
     OldPayments.layer,
+    LedgerChecks.layer,
     ExpiredIdempotencyKeys.layer
   ).pipe(Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))

@@ -35,7 +35,11 @@ const make = Effect.gen(function* () {
 
   const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
-  // Every method takes its rows in one order, reservation, day, user, so that no two of them wait for each other.
+  // Every method takes its rows in one order, reservation, day, user, so that no two of them wait for each other. The short
+  // way of reserving cannot, so that reservations of one cause take turns first.
+
+  const turnOf = (userId: UserId, cause: string) =>
+    sql`pg_advisory_xact_lock(hashtextextended(${`reserve ${userId} ${cause}`}, 0))`
 
   const insertReservation = (userId: UserId, day: string, cause: string) =>
     Effect.gen(function* () {
@@ -83,7 +87,8 @@ const make = Effect.gen(function* () {
       const ofTheDay = takeUnits({ daily, credit: 0 }, units)
       if (Either.isRight(ofTheDay)) return ofTheDay.right
       const { creditUnits } = yield* lockCredits(userId)
-      return yield* takeUnits({ daily, credit: creditUnits }, units)
+      // Below zero they are owed: nothing is paid from them, and the day's units pay as before.
+      return yield* takeUnits({ daily, credit: Math.max(0, creditUnits) }, units)
     })
 
   const hold = (id: ReservationId, userId: UserId, day: string, taken: UnitSplit) =>
@@ -106,8 +111,8 @@ const make = Effect.gen(function* () {
       const { dailyUnits } = entitlementsOf(user.plan)
       const createdAt = DateTime.toDate(yield* DateTime.now)
       return yield* sql`
-        with payer as (
-          select id from users
+        with turn as materialized (select ${turnOf(user.id, cause)}), payer as (
+          select id from users cross join turn
           where id = ${user.id} and plan = ${user.plan} and not exists (
             select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
           )
@@ -131,6 +136,7 @@ const make = Effect.gen(function* () {
     sql.withTransaction(
       Effect.gen(function* () {
         const day = yield* today
+        yield* sql`select ${turnOf(userId, cause)}`
         const made = yield* insertReservation(userId, day, cause)
         // The same cause has reserved already; none when that reservation was released just now.
         if (Option.isNone(made)) return yield* findReservation(userId, cause)
