@@ -431,7 +431,7 @@ export const stripeBooks = (given: { readonly origin: () => string; readonly now
     const email = how.email ?? object.customer_email
     if (object.customer === null && object.mode === "subscription")
       object.customer = createCustomer(email === null ? {} : { email }).id
-    const payer = object.customer === null ? null : customer(object.customer)
+    const payer = object.customer === null ? null : customerAmongParameters(object.customer)
     object.customer_details = { email: payer?.email ?? email, name: payer?.name ?? null }
     object.status = "complete"
     object.url = null
@@ -500,6 +500,16 @@ export const stripeBooks = (given: { readonly origin: () => string; readonly now
     return found
   }
 
+  /** Ends what runs for the customer; whoever is gone already is not there any more. */
+  const deleteCustomer = (id: string) => {
+    const found = customer(id)
+    if (found.deleted === true) throw unknownId("customer", id, "id")
+    found.deleted = true
+    for (const one of subscriptions.values())
+      if (one.customer === id && !ended.has(one.status)) cancelSubscription(one.id)
+    return { id, object: "customer", deleted: true }
+  }
+
   /** The next month comes: its invoice is paid, or is not. */
   const renew = (id: string, outcome: "paid" | "fails"): ReadonlyArray<StripeEvent> => {
     const found = subscription(id)
@@ -528,6 +538,7 @@ export const stripeBooks = (given: { readonly origin: () => string; readonly now
     subscription,
     createCustomer,
     updateCustomer,
+    deleteCustomer,
     saveCard,
     methodsOf,
     addPrice,

@@ -46,10 +46,7 @@ export const routeOf = (books: StripeBooks, origin: string) => {
     "POST /v1/customers": books.createCustomer,
     "GET /v1/customers/:id": (_, id) => books.customer(id),
     "POST /v1/customers/:id": (form, id) => books.updateCustomer(id, form),
-    "DELETE /v1/customers/:id": (_, id) => {
-      books.customer(id).deleted = true
-      return { id, object: "customer", deleted: true }
-    },
+    "DELETE /v1/customers/:id": (_, id) => books.deleteCustomer(id),
     "GET /v1/customers/:id/payment_methods": (_, id) =>
       listed(`/v1/customers/${id}/payment_methods`, books.methodsOf(books.customer(id).id)),
     "POST /v1/prices": (form) => books.priceFrom(form, "price"),

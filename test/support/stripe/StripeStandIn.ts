@@ -2,6 +2,7 @@ import { Effect, type Scope } from "effect"
 import { createHash, randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
+import { setTimeout as work } from "node:timers/promises"
 import { listening } from "../Listening.ts"
 import { type StripeBooks, stripeBooks } from "./StripeBooks.ts"
 import { routeOf } from "./StripeRoutes.ts"
@@ -64,6 +65,8 @@ export interface StripeStandIn {
     events: ReadonlyArray<StripeEvent>,
     delivery: Delivery
   ) => Effect.Effect<ReadonlyArray<number | null>>
+  /** How long each call takes from now on, in milliseconds; who repeats one meanwhile is told that it is in work. */
+  readonly takeTime: (milliseconds: number) => void
   /** Lets its clock go ahead. */
   readonly passTime: (seconds: number) => void
   /** Its clock, in epoch seconds. */
@@ -72,7 +75,8 @@ export interface StripeStandIn {
 
 interface Kept {
   readonly fingerprint: string
-  readonly answer: Promise<Answer>
+  readonly answer: Answer
+  inWork: boolean
 }
 interface Answer {
   readonly status: number
@@ -88,12 +92,17 @@ export const stripeStandIn: Effect.Effect<StripeStandIn, never, Scope.Scope> = E
   const webhookSecret = `whsec_${randomBytes(24).toString("base64url")}`
   const received: Array<StripeCall> = []
   const kept = new Map<string, Kept>()
-  const state: { origin: string; ahead: number; trouble: { how: StripeTrouble; path: string; times: number } | null } =
-    {
-      origin: "",
-      ahead: 0,
-      trouble: null
-    }
+  const state: {
+    origin: string
+    ahead: number
+    takes: number
+    trouble: { how: StripeTrouble; path: string; times: number } | null
+  } = {
+    origin: "",
+    ahead: 0,
+    takes: 0,
+    trouble: null
+  }
   const now = () => Math.floor(Date.now() / 1000) + state.ahead
   const books = stripeBooks({ origin: () => state.origin, now })
 
@@ -106,27 +115,38 @@ export const stripeStandIn: Effect.Effect<StripeStandIn, never, Scope.Scope> = E
     }
   }
 
+  const keyError = (status: number, message: string, rest: Readonly<Record<string, string>> = {}): Answer => ({
+    status,
+    body: { error: { type: "idempotency_error", message, ...rest } }
+  })
+
   /** Whoever comes again with his key gets the first answer again, whatever it was. */
-  const once = (call: StripeCall, query: URLSearchParams): Answer | Promise<Answer> => {
+  const once = async (call: StripeCall, query: URLSearchParams): Promise<Answer> => {
+    const { takes } = state
     const key = call.headers["idempotency-key"]
-    if (call.method !== "POST" || typeof key !== "string") return answerOf(call, query)
+    if (call.method !== "POST" || typeof key !== "string") {
+      if (takes > 0) await work(takes)
+      return answerOf(call, query)
+    }
     const fingerprint = createHash("sha256").update(`${call.path}\n${call.body}`).digest("hex")
     const before = kept.get(key)
     if (before === undefined) {
-      const answer = Promise.resolve(answerOf(call, query))
-      kept.set(key, { fingerprint, answer })
-      return answer
+      const entry: Kept = { fingerprint, answer: answerOf(call, query), inWork: takes > 0 }
+      kept.set(key, entry)
+      if (takes > 0) await work(takes)
+      entry.inWork = false
+      return entry.answer
     }
-    if (before.fingerprint === fingerprint) return before.answer
-    return {
-      status: 400,
-      body: {
-        error: {
-          type: "idempotency_error",
-          message: `Keys for idempotent requests can only be used with the same parameters they were first used with. Try using a key other than '${key}' if you meant to execute a different request.`
-        }
-      }
-    }
+    if (before.fingerprint !== fingerprint)
+      return keyError(
+        400,
+        `Keys for idempotent requests can only be used with the same parameters they were first used with. Try using a key other than '${key}' if you meant to execute a different request.`
+      )
+    return before.inWork
+      ? keyError(409, "There is currently another in-progress request using this idempotency key.", {
+          code: "idempotency_key_in_use"
+        })
+      : before.answer
   }
 
   const troubleOf = (path: string): StripeTrouble | null => {
@@ -228,6 +248,9 @@ export const stripeStandIn: Effect.Effect<StripeStandIn, never, Scope.Scope> = E
       Effect.forEach(events, (event) =>
         sendEvent(event, to, { secret: secret ?? webhookSecret, at: at ?? now() }, header)
       ),
+    takeTime: (milliseconds) => {
+      state.takes = milliseconds
+    },
     passTime: (seconds) => {
       state.ahead += seconds
     },
