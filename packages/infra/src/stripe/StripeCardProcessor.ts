@@ -13,7 +13,7 @@ import {
   type Purchase,
   type SoldPlanId
 } from "@berth/domain/billing/Purchase"
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { type Context, Effect, Layer, Option, Schema } from "effect"
 import type Stripe from "stripe"
 import {
   isAnotherRequest,
