@@ -5,6 +5,7 @@ import { ReferralApi } from "./accounts/ReferralApi.ts"
 import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
 import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
+import { WebhooksApi } from "./billing/WebhooksApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
@@ -34,6 +35,7 @@ export class WebApi extends HttpApi.make("web")
   .add(AgentRecordsApi)
   .add(InstancesApi)
   .add(InteractionApi)
+  .add(WebhooksApi)
   .add(DeprecatedApi)
   .annotateContext(
     OpenApi.annotations({

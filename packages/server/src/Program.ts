@@ -7,6 +7,7 @@ import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as AccountRules from "@berth/infra/composition/AccountRules"
 import * as Bots from "@berth/infra/composition/Bots"
+import * as CardEvents from "@berth/infra/composition/CardEvents"
 import * as Chain from "@berth/infra/composition/Chain"
 import * as Identity from "@berth/infra/composition/Identity"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
@@ -71,6 +72,7 @@ const accessTokens = (settings: Settings) =>
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
+    CardEvents.signaturesFromSettings(settings),
     Chain.fromSettings(settings),
     Identity.fromSettings(settings),
     Layer.succeed(AgentModels, settings.agentModels),

@@ -9,6 +9,7 @@ import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
 import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
+import * as WebhookHttp from "./billing/WebhookHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
 import * as GatingHttp from "./gating/GatingHttp.ts"
 import * as Documentation from "./http/Documentation.ts"
@@ -57,6 +58,7 @@ const groups = Layer.mergeAll(
   AgentRecordsHttp.layer,
   InstancesHttp.layer,
   InteractionHttp.layer,
+  WebhookHttp.layer,
   DeprecatedHttp.layer
 )
 
