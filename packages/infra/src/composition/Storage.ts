@@ -8,10 +8,12 @@ import * as Tokens from "../crypto/Tokens.ts"
 import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
 import * as AnswerStreams from "../postgres/AnswerStreams.ts"
 import * as AgentRepository from "../postgres/AgentRepository.ts"
+import * as BillingHistory from "../postgres/BillingHistory.ts"
 import * as CardEvents from "../postgres/CardEvents.ts"
 import * as Charging from "../postgres/Charging.ts"
 import * as ConversationRepository from "../postgres/ConversationRepository.ts"
 import * as CredentialRepository from "../postgres/CredentialRepository.ts"
+import * as CreditPurchases from "../postgres/CreditPurchases.ts"
 import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
 import * as MailedTokenRepository from "../postgres/MailedTokenRepository.ts"
@@ -28,6 +30,7 @@ import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
 import * as ReferralRepository from "../postgres/ReferralRepository.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
 import * as SocialSessionRepository from "../postgres/SocialSessionRepository.ts"
+import * as StorageEntitlements from "../postgres/StorageEntitlements.ts"
 import * as SubscriptionRepository from "../postgres/SubscriptionRepository.ts"
 import * as UserRepository from "../postgres/UserRepository.ts"
 import * as WalletNonceRepository from "../postgres/WalletNonceRepository.ts"
@@ -69,6 +72,9 @@ export const layer = (options: StorageOptions) =>
     AnswerStreams.layer,
     CardEvents.layer,
     Charging.layer,
+    CreditPurchases.layer,
+    BillingHistory.layer,
+    StorageEntitlements.layer,
     Outbox.layer,
     IdempotencyKeys.layer,
     OncePerKey.layer,
