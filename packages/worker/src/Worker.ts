@@ -3,6 +3,8 @@ import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
 import { Post } from "@berth/domain/mail/Post"
 import { Layer } from "effect"
 import * as ExpiredMailedTokens from "./accounts/ExpiredMailedTokens.ts"
+import * as CardEventCare from "./billing/CardEventCare.ts"
+import * as CardEventUseCases from "./billing/CardEventUseCases.ts"
 import * as OldPayments from "./gateway/OldPayments.ts"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
 import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
@@ -26,6 +28,7 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     ExpiredSessions.layer,
     UsedWalletNonces.layer,
     UsedOAuthStates.layer,
+    CardEventCare.layer,
     OldPayments.layer,
     ExpiredIdempotencyKeys.layer
-  ).pipe(Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))
+  ).pipe(Layer.provide(CardEventUseCases.layer), Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))

@@ -62,10 +62,11 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
         updatedAt: now
       })
       const accept = Effect.gen(function* () {
+        // First of all, so that a plan that changes at this moment counts, or counts this agent.
+        yield* agents.lockOwner(owner.id)
         const allowance = yield* allowances.of(owner)
         if (!allowance.mayProvision) return yield* new SubscriptionIsRequired()
         yield* refuseBeyondPlan(catalogue, allowance.features, newAgentConfig, request.config)
-        yield* agents.lockOwner(owner.id)
         const current = yield* agents.countTowardsLimit(owner.id)
         if (current >= allowance.agents) return yield* new PlanLimitIsReached({ current, limit: allowance.agents })
         yield* instances.ensure(owner.id)

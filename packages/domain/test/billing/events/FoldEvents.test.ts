@@ -3,8 +3,8 @@ import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
 import { readCardEvent } from "@berth/domain/billing/events/ReadCardEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
-import { makeBooks } from "./Books.ts"
-import { arrival, history } from "./Histories.ts"
+import { makeBooks } from "../../../../../test/support/billing/CardBooks.ts"
+import { arrival, history } from "../../../../../test/support/billing/CardHistories.ts"
 
 const stateAfter = (events: ReadonlyArray<CardEvent>) => {
   const { apply, state } = makeBooks()
