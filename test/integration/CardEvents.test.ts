@@ -140,7 +140,7 @@ describe("Events of the card processor, by several workers at once,", () => {
           else assert.isTrue(rows.every(({ status }) => status === "canceled"))
         }
         const parked = yield* sql`select id from card_events where state = 'parked' order by id`
-        assert.deepStrictEqual(parked.map(({ id }) => id).toSorted(), expected.parked)
+        assert.deepStrictEqual(new Set(parked.map(({ id }) => id)), new Set(expected.parked))
         const [unbalanced] = yield* sql`select coalesce(sum(units), 0)::int as sum from ledger_entries`
         assert.deepStrictEqual(unbalanced, { sum: 0 })
       }

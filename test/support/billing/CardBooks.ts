@@ -1,4 +1,4 @@
-import { Email } from "@berth/domain/accounts/Email"
+import type { Email } from "@berth/domain/accounts/Email"
 import { UserId } from "@berth/domain/accounts/User"
 import {
   type Applied,
@@ -59,8 +59,7 @@ export const makeBooks = () => {
     parked.delete(event.id)
     done.add(event.id)
     write(applied.value)
-    for (const { event: waiting, payer } of [...parked.values()])
-      if (applied.value.nowKnown.includes(payer)) apply(waiting)
+    for (const { event: waiting, payer } of parked.values()) if (applied.value.nowKnown.includes(payer)) apply(waiting)
   }
 
   /** What users have of it, and what is known: not by which name a purchase was booked. */
@@ -70,10 +69,7 @@ export const makeBooks = () => {
       return {
         counting: Option.getOrNull(countingSubscription(mine)),
         storage: hasStorage(mine),
-        credits: [...booked.values()]
-          .filter((one) => one.userId === userId)
-          .map(({ credits }) => credits)
-          .toSorted()
+        credits: [...booked.values()].filter((one) => one.userId === userId).map(({ credits }) => credits)
       }
     }),
     payers: [...payers.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1)),

@@ -43,18 +43,11 @@ const creditsNamed = (text: string | undefined): Option.Option<Bought> => {
 }
 
 const byMetadata = ({ metadata, recurs }: BoughtSigns): Option.Option<Bought> => {
-  switch (metadata["kind"]) {
-    case "plan":
-      return planNamed(metadata["plan"])
-    case "credits":
-      return creditsNamed(metadata["credits"])
-    case "storage":
-      return Option.some(Bought.Storage())
-    default:
-      return Option.orElse(planNamed(metadata["plan"]), () =>
-        recurs ? Option.none<Bought>() : creditsNamed(metadata["credits"])
-      )
-  }
+  const { credits, kind, plan } = metadata
+  if (kind === "plan") return planNamed(plan)
+  if (kind === "credits") return creditsNamed(credits)
+  if (kind === "storage") return Option.some(Bought.Storage())
+  return Option.orElse(planNamed(plan), () => (recurs ? Option.none<Bought>() : creditsNamed(credits)))
 }
 
 /** Amounts that one thing alone costs a month. Pounds and dollars: 39 is storage in one and a plan in the other. */

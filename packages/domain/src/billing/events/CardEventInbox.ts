@@ -1,4 +1,4 @@
-import { Clock, Context, Data, Effect, Option, Schema } from "effect"
+import { Clock, Context, Data, Effect, type Option, Schema } from "effect"
 import { ApplyCardEvent } from "../../jobs/Job.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"

@@ -2,6 +2,7 @@ import { Bought } from "@berth/domain/billing/events/Bought"
 import type { CardEvent, CardEventType } from "@berth/domain/billing/events/CardEvent"
 import { countingSubscription } from "@berth/domain/billing/events/CountingSubscription"
 import { readCardEvent } from "@berth/domain/billing/events/ReadCardEvent"
+import type { PaymentState } from "@berth/domain/billing/events/SubscriptionFacts"
 import { UserId } from "@berth/domain/accounts/User"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
@@ -201,17 +202,19 @@ describe("An event whose object is not what its type says", () => {
 })
 
 describe("The subscription that counts", () => {
-  const told = (
-    id: string,
-    { ended = false, startedAt = 1, state = "active" as "active" | "past_due" | "incomplete", plan = "pro" as const }
-  ) => {
+  interface ToldAs {
+    readonly ended: boolean
+    readonly startedAt: number
+    readonly state: PaymentState
+  }
+  const told = (id: string, { ended = false, startedAt = 1, state = "active" }: Partial<ToldAs>) => {
     const moment = { strength: 2, created: 1, weight: 1, id: "evt_1" }
     return {
       id,
       payer: "cus_1",
       userId: UserId.make("usr_1"),
       facts: {
-        sold: { value: plan, moment },
+        sold: { value: "pro" as const, moment },
         state: { value: state, moment },
         periodEnd: null,
         owner: null,
