@@ -1,3 +1,4 @@
+import { delivered, eventOf } from "../../support/CardEvents.ts"
 import { runtimeVersion } from "../../support/ScriptedAgentManager.ts"
 import type * as App from "../../support/WebApp.ts"
 import type { SceneOf } from "../ErrorRow.ts"
@@ -620,8 +621,17 @@ const aiRows: ReadonlyArray<SuccessRow> = [
   )
 ]
 
+const webhookRows: ReadonlyArray<SuccessRow> = [
+  {
+    what: "POST /api/webhooks/cardProcessor",
+    call: () => delivered(eventOf("charge.refunded", { id: "ch_1" })),
+    shape: { received: s.is(true) }
+  }
+]
+
 export const successRows: ReadonlyArray<SuccessRow> = [
   ...accountRows,
+  ...webhookRows,
   ...signInSessionRows,
   ...recoveryRows,
   ...agentRows,
