@@ -3,7 +3,7 @@ import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
 import * as PostgresSubscriptionRepository from "@berth/infra/postgres/SubscriptionRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/UserRepository"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Option } from "effect"
+import { DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../support/MigratedDatabase.ts"
 import { storedUser } from "../support/Samples.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
@@ -30,6 +30,29 @@ layer(Live, { excludeTestServices: true })("SubscriptionRepository", (it) => {
           assert.deepStrictEqual(yield* subscriptions.find(user.id), Option.some(subscription))
           assert.strictEqual(yield* shown, status === "active" ? plan : "free")
         }
+    })
+  )
+
+  it.effect("keeps where the newest subscription stands at the card processor, whatever is saved without that", () =>
+    Effect.gen(function* () {
+      const subscriptions = yield* SubscriptionRepository
+      const user = yield* storedUser()
+      const subscription = { userId: user.id, plan: "pro", status: "active" } as const
+      yield* subscriptions.save(subscription)
+      assert.deepStrictEqual(yield* subscriptions.findTerms(user.id), Option.none())
+      const terms = {
+        customerId: "cus_1",
+        subscriptionId: "sub_1",
+        currentPeriodEnd: Option.some(DateTime.unsafeMake("2030-01-01T00:00:00Z")),
+        lastEventAt: DateTime.unsafeMake("2029-12-01T00:00:00Z")
+      }
+      for (const next of [terms, { ...terms, subscriptionId: "sub_2", currentPeriodEnd: Option.none() }]) {
+        yield* subscriptions.saveWithTerms({ ...subscription, plan: "scale" }, next)
+        assert.deepStrictEqual(yield* subscriptions.findTerms(user.id), Option.some(next))
+        yield* subscriptions.save(subscription)
+        assert.deepStrictEqual(yield* subscriptions.findTerms(user.id), Option.some(next))
+        assert.deepStrictEqual(yield* subscriptions.find(user.id), Option.some(subscription))
+      }
     })
   )
 

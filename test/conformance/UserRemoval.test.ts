@@ -66,7 +66,19 @@ const wellKnownUser = Effect.gen(function* () {
   yield* sql`
     insert into referral_rewards (newcomer_id, referrer_id, newcomer_units, referrer_units, created_at)
     values (${user.id}, ${user.id}, 100, 100, now())`
-  yield* sql`insert into subscriptions (user_id, plan, status, updated_at) values (${user.id}, 'pro', 'active', now())`
+  yield* sql`
+    insert into subscriptions
+      (user_id, plan, status, updated_at, customer_id, subscription_id, current_period_end, last_event_at)
+    values (${user.id}, 'pro', 'active', now(), ${`cus_${tag}`}, ${`sub_${tag}`}, '2030-01-01Z', '2029-12-01Z')`
+  yield* sql`
+    insert into card_events (id, type, created_at, payload, state, user_id)
+    values (${`evt_${tag}`}, 'invoice.payment_failed', now(), '{"email":"Wanda"}', 'applied', ${user.id})`
+  yield* sql`insert into card_payers (id, user_id, moment) values (${`cus_${tag}`}, ${user.id}, '{}')`
+  yield* sql`
+    insert into card_subscriptions (id, payer_id, user_id, facts)
+    values (${`sub_${tag}`}, ${`cus_${tag}`}, ${user.id}, '{}')`
+  yield* sql`
+    insert into card_purchases (name, booked_as, user_id) values (${`cs_${tag}`}, ${`pi_${tag}`}, ${user.id})`
   yield* sql`insert into unit_days (user_id, day, used) values (${user.id}, current_date, 3)`
   yield* sql`
     insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, created_at)
@@ -223,9 +235,18 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
         yield* sql`select user_id, agent_id, cost_usd, former_user from model_usage where former_user is not null`,
         [{ userId: null, agentId: null, costUsd: "0.5", formerUser: "fmr_1" }]
       )
-      assert.deepStrictEqual(yield* sql`select former_user, plan, status from former_subscriptions`, [
-        { formerUser: "fmr_1", plan: "pro", status: "active" }
-      ])
+      assert.deepStrictEqual(
+        yield* sql`select former_user, plan, status, current_period_end, last_event_at from former_subscriptions`,
+        [
+          {
+            formerUser: "fmr_1",
+            plan: "pro",
+            status: "active",
+            currentPeriodEnd: new Date("2030-01-01T00:00:00Z"),
+            lastEventAt: new Date("2029-12-01T00:00:00Z")
+          }
+        ]
+      )
       // Neither the name nor its records stand anywhere beside the id.
       for (const [, text] of after)
         for (const line of text.split("\n")) assert.isFalse(line.includes(user.id) && line.includes("fmr_1"))

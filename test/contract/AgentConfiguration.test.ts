@@ -1,9 +1,10 @@
 import { CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { handlerOf } from "@berth/worker/jobs/JobHandlers"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Ref } from "effect"
+import { Effect, Layer, Ref } from "effect"
 import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
 import * as App from "../support/WebApp.ts"
 import { ownerWithAgent, type OwnerWithAgent } from "./Scene.ts"
@@ -26,7 +27,10 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
         JSON.stringify(entry.payload) !== JSON.stringify({ userId: owner.user.id })
           ? Effect.void
           : Effect.zipRight(
-              Effect.provide(handlerOf(entry.queue)({ ...entry, attempt: 1, attempts: 5 }), AccountRemoval.Default),
+              Effect.provide(handlerOf(entry.queue)({ ...entry, attempt: 1, attempts: 5 }), [
+                AccountRemoval.Default,
+                Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
+              ]),
               Ref.update(done, (before) => before + 1)
             )
       )

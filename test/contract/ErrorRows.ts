@@ -9,6 +9,7 @@ import { instanceRows } from "./rows/InstanceRows.ts"
 import { interactionRows } from "./rows/InteractionRows.ts"
 import { socialIdentityRows } from "./rows/SocialIdentityRows.ts"
 import { walletRows } from "./rows/WalletRows.ts"
+import { webhookRows } from "./rows/WebhookRows.ts"
 
 /** The specification's table of errors, for the routes that there are. */
 export const errorRows: ReadonlyArray<ErrorRow> = [
@@ -20,6 +21,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...instanceRows,
   ...interactionRows,
   ...gatewayRows,
+  ...webhookRows,
   ...deprecatedRows,
   ...aiRows
 ]

@@ -80,7 +80,9 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
         Effect.flatMap(
           SqlClient,
           (sql) => sql`
-            select (select count(*)::int from users) as users, (select count(*)::int from outbox) as mails`
+            select (select count(*)::int from users) as users, (
+              select count(*)::int from outbox where name = 'send-mail'
+            ) as mails`
         ),
         first
       )

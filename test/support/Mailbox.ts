@@ -1,5 +1,6 @@
 import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ForgottenPassword, SendMail } from "@berth/domain/jobs/Job"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import type { Mail } from "@berth/domain/mail/Mail"
@@ -53,7 +54,11 @@ export const layer = Layer.merge(collecting, Layer.provide(PasswordResetMails.De
 
 const isAboutMail = ({ name }: OutboxEntry) => name === SendMail.name || name === ForgottenPassword.name
 
-const removesNobody = Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" })
+/** What mails have nothing to do with. */
+const nothingElse = Layer.merge(
+  Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
+  Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
+)
 
 type Worked = Outbox | Mailer | PasswordResetMails | SecretBox | AgentManager
 
@@ -64,7 +69,7 @@ export const workOffMail: Effect.Effect<ReadonlyArray<OutboxEntry>, never, Worke
   const handle = (entry: OutboxEntry) =>
     isAboutMail(entry)
       ? handlerOf(entry.queue)({ ...entry, attempt: 1, attempts: 5 }).pipe(
-          Effect.provide(removesNobody),
+          Effect.provide(nothingElse),
           Effect.zipRight(Ref.update(done, (so) => [...so, entry])),
           Effect.orDie
         )

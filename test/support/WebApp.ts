@@ -20,6 +20,7 @@ import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import type { Speech } from "@berth/domain/gateway/Speech"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ModelAnswersClient from "@berth/infra/backend/ModelAnswersClient"
+import * as CardEventSignatures from "@berth/infra/cards/CardEventSignatures"
 import * as NoBotDetection from "@berth/infra/bots/NoBotDetection"
 import * as Chain from "@berth/infra/composition/Chain"
 import * as Identity from "@berth/infra/composition/Identity"
@@ -50,6 +51,7 @@ import * as WebListener from "@berth/server/WebListener"
 import { FetchHttpClient } from "@effect/platform"
 import { Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
 import { randomBytes } from "node:crypto"
+import { cardEventSecret } from "./CardEvents.ts"
 import { freePort } from "./FreePort.ts"
 import { type HttpAnswer, type HttpCall, send } from "./HttpCall.ts"
 import * as Mailbox from "./Mailbox.ts"
@@ -92,6 +94,8 @@ export interface WebAppOptions {
   readonly providerTimeout?: Duration.Duration
   /** By default what the test says. */
   readonly speech?: Layer.Layer<Speech>
+  /** What the card processor signs its events by; null for none, the one of the tests when absent. */
+  readonly cardEventSecret?: string | null
 }
 
 /** A call with who makes it. */
@@ -250,6 +254,12 @@ const make = (options: WebAppOptions) =>
         socialIdentity: { ...nobodySocial, ...options.socialIdentity },
         timeout: options.providerTimeout ?? Duration.seconds(5)
       }),
+      CardEventSignatures.layer(
+        Option.map(
+          Option.fromNullable(options.cardEventSecret === undefined ? cardEventSecret : options.cardEventSecret),
+          (secret) => Redacted.make(secret)
+        )
+      ),
       Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
       accountRules,
       options.bots ?? NoBotDetection.layer,

@@ -5,6 +5,7 @@ import { ReferralApi } from "./accounts/ReferralApi.ts"
 import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
 import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
+import { WebhooksApi } from "./billing/WebhooksApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
 import { GatewayApi } from "./gateway/GatewayApi.ts"
@@ -35,6 +36,7 @@ export class WebApi extends HttpApi.make("web")
   .add(AgentRecordsApi)
   .add(InstancesApi)
   .add(InteractionApi)
+  .add(WebhooksApi)
   .add(DeprecatedApi)
   .add(GatewayApi)
   .annotateContext(

@@ -12,6 +12,7 @@ import * as SpeechClient from "@berth/infra/backend/SpeechClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as AccountRules from "@berth/infra/composition/AccountRules"
 import * as Bots from "@berth/infra/composition/Bots"
+import * as CardEvents from "@berth/infra/composition/CardEvents"
 import * as Chain from "@berth/infra/composition/Chain"
 import * as Identity from "@berth/infra/composition/Identity"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
@@ -77,6 +78,7 @@ const accessTokens = (settings: Settings) =>
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
+    CardEvents.signaturesFromSettings(settings),
     Chain.fromSettings(settings),
     Identity.fromSettings(settings),
     Payments.fromSettings(settings),

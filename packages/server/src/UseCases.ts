@@ -14,6 +14,7 @@ import { Agents } from "@berth/domain/agents/Agents"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/Allowances"
+import { CardEventInbox } from "@berth/domain/billing/events/CardEventInbox"
 import { CellContents } from "@berth/domain/instances/CellContents"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
@@ -98,7 +99,8 @@ export const web = Layer.mergeAll(
   BearerSessions.Default,
   AgentHealth.Default,
   GatewayAccess.Default,
-  gateway
+  gateway,
+  CardEventInbox.Default
 ).pipe(
   Layer.provideMerge(Layer.merge(wallets, TokenGate.Default)),
   Layer.provideMerge(Layer.merge(accounts, LinkedIdentities.Default)),

@@ -10,6 +10,7 @@ import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
 import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
+import * as WebhookHttp from "./billing/WebhookHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
 import * as GatewayHttp from "./gateway/GatewayHttp.ts"
 import * as PricedDocument from "./gateway/PricedDocument.ts"
@@ -61,8 +62,9 @@ const groups = Layer.mergeAll(
   AgentRecordsHttp.layer,
   InstancesHttp.layer,
   InteractionHttp.layer,
-  DeprecatedHttp.layer,
-  GatewayHttp.layer
+  GatewayHttp.layer,
+  WebhookHttp.layer,
+  DeprecatedHttp.layer
 )
 
 const middlewares = Layer.mergeAll(

@@ -4,6 +4,8 @@ import { Post } from "@berth/domain/mail/Post"
 import { Layer } from "effect"
 import * as ExpiredMailedTokens from "./accounts/ExpiredMailedTokens.ts"
 import * as LedgerChecks from "./billing/LedgerChecks.ts"
+import * as CardEventCare from "./billing/CardEventCare.ts"
+import * as CardEventUseCases from "./billing/CardEventUseCases.ts"
 import * as OldPayments from "./gateway/OldPayments.ts"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
 import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
@@ -27,7 +29,8 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     ExpiredSessions.layer,
     UsedWalletNonces.layer,
     UsedOAuthStates.layer,
+    CardEventCare.layer,
     OldPayments.layer,
     LedgerChecks.layer,
     ExpiredIdempotencyKeys.layer
-  ).pipe(Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))
+  ).pipe(Layer.provide(CardEventUseCases.layer), Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))

@@ -1,3 +1,4 @@
+import { delivered, eventOf } from "../../support/CardEvents.ts"
 import { runtimeVersion } from "../../support/ScriptedAgentManager.ts"
 import type * as App from "../../support/WebApp.ts"
 import type { SceneOf } from "../ErrorRow.ts"
@@ -631,7 +632,7 @@ const gatewayRows: ReadonlyArray<SuccessRow> = [
   ...[
     { plugin: "agent", messages },
     { plugin: "tts", text: "Hello" },
-    { plugin: "stt", audio: "AAAA" }
+    { plugin: "stt", audio: "SUQzBwcH" }
   ].map((json) => ({
     what: `POST /api/v1/gateway for ${json.plugin}`,
     call: post("/api/v1/gateway", json),
@@ -639,8 +640,17 @@ const gatewayRows: ReadonlyArray<SuccessRow> = [
   }))
 ]
 
+const webhookRows: ReadonlyArray<SuccessRow> = [
+  {
+    what: "POST /api/webhooks/cardProcessor",
+    call: () => delivered(eventOf("charge.refunded", { id: "ch_1" })),
+    shape: { received: s.is(true) }
+  }
+]
+
 export const successRows: ReadonlyArray<SuccessRow> = [
   ...accountRows,
+  ...webhookRows,
   ...signInSessionRows,
   ...recoveryRows,
   ...agentRows,

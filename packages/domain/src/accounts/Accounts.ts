@@ -1,5 +1,7 @@
 import { Effect, Option, RcMap, Redacted, Ref } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
+import { MatchCardEvents } from "../jobs/Job.ts"
+import { Outbox } from "../jobs/Outbox.ts"
 import { RateLimiter } from "../limits/RateLimiter.ts"
 import { Post } from "../mail/Post.ts"
 import { Transaction } from "../persistence/Transaction.ts"
@@ -44,6 +46,7 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
     const credentials = yield* Credentials
     const referrals = yield* Referrals
     const post = yield* Post
+    const outbox = yield* Outbox
     const limiter = yield* RateLimiter
     const ids = yield* IdGenerator
     const tokens = yield* Tokens
@@ -78,6 +81,10 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
     const readName = (text: string) =>
       Option.match(parseDisplayName(text), { onNone: () => Effect.fail(new NameIsInvalid()), onSome: Effect.succeed })
 
+    /** Somebody may have paid by card under this address before. An address that must be confirmed first is looked at then. */
+    const matchCardEvents = ({ id }: User) =>
+      rules.verifiedEmailsOnly ? Effect.void : outbox.append(MatchCardEvents, { userId: id }, id)
+
     const create = Effect.fnUntraced(function* (newcomer: {
       readonly email: Email
       readonly name: string
@@ -94,6 +101,7 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
           const created = yield* users.insert({ id, email, name, passwordHash, referralCode })
           if (Option.isSome(referrer)) yield* referrals.promise(referrer.value, created)
           yield* verifications.send(created)
+          yield* matchCardEvents(created)
           return created
         })
       )
@@ -119,6 +127,7 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
     const followEmail = Effect.fnUntraced(function* (before: User, after: User) {
       yield* credentials.forgetLinks(after.id)
       yield* verifications.send(after)
+      yield* matchCardEvents(after)
       if (!isMadeUp(before.email, rules)) yield* post.write(emailChangedMail(before.email, rules.appUrl), after.id)
     })
 

@@ -1,6 +1,8 @@
 import { Data, DateTime, Effect, Option, type Redacted } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { RateLimiter } from "../limits/RateLimiter.ts"
+import { MatchCardEvents } from "../jobs/Job.ts"
+import { Outbox } from "../jobs/Outbox.ts"
 import { Post } from "../mail/Post.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { Tokens } from "../secrets/Tokens.ts"
@@ -32,6 +34,7 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
     const ids = yield* IdGenerator
     const post = yield* Post
     const limiter = yield* RateLimiter
+    const outbox = yield* Outbox
     const transaction = yield* Transaction
     const rules = yield* AccountRules
 
@@ -79,6 +82,7 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
           if (user.emailVerifiedAt !== null) return user.id
           yield* users.markEmailVerified(user.id)
           yield* referrals.pay(user.id)
+          yield* outbox.append(MatchCardEvents, { userId: user.id }, user.id)
           yield* Effect.logInfo("An e-mail address was confirmed").pipe(Effect.annotateLogs("userId", user.id))
           return user.id
         })

@@ -1,5 +1,7 @@
 import { Effect, Option, Redacted } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
+import { MatchCardEvents } from "../jobs/Job.ts"
+import { Outbox } from "../jobs/Outbox.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { parseDisplayName } from "./DisplayName.ts"
 import type { Email } from "./Email.ts"
@@ -13,6 +15,7 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
   effect: Effect.gen(function* () {
     const repository = yield* UserRepository
     const referrals = yield* Referrals
+    const outbox = yield* Outbox
     const ids = yield* IdGenerator
     const tokens = yield* Tokens
 
@@ -38,6 +41,7 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
     const confirmEmail = Effect.fn("ExternalAccounts.confirmEmail")(function* (id: UserId) {
       yield* repository.markEmailVerified(id)
       yield* referrals.pay(id)
+      yield* outbox.append(MatchCardEvents, { userId: id }, id)
     })
 
     return { create, holdByEmail: repository.holdByEmail, confirmEmail }

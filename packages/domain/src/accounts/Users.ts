@@ -1,5 +1,6 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { UserIsUnknown } from "./AccountErrors.ts"
+import type { Email } from "./Email.ts"
 import type { UserId } from "./User.ts"
 import { UserRepository } from "./UserRepository.ts"
 
@@ -14,6 +15,13 @@ export class Users extends Effect.Service<Users>()("@berth/Users", {
     const absentAmong = Effect.fn("Users.absentAmong")(function* (ids: ReadonlyArray<UserId>) {
       return yield* repository.absentAmong(ids)
     })
-    return { find, absentAmong }
+    /** The same as `find`, and until the running transaction ends nobody else holds or changes him. */
+    const hold = Effect.fn("Users.hold")(function* (id: UserId) {
+      return yield* Effect.mapError(yield* repository.hold(id), () => new UserIsUnknown())
+    })
+    const findByEmail = Effect.fn("Users.findByEmail")(function* (email: Email) {
+      return Option.map(yield* repository.findByEmail(email), ({ user }) => user)
+    })
+    return { find, hold, findByEmail, absentAmong }
   })
 }) {}

@@ -67,7 +67,9 @@ export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
         yield* refuseBeyondPlan(catalogue, allowance.features, newAgentConfig, request.config)
         yield* agents.lockOwner(owner.id)
         const current = yield* agents.countTowardsLimit(owner.id)
-        if (current >= allowance.agents) return yield* new PlanLimitIsReached({ current, limit: allowance.agents })
+        // Of this moment: a plan that became smaller while this waited for its turn has not seen this agent.
+        const { agents: limit } = yield* allowances.of(owner)
+        if (current >= limit) return yield* new PlanLimitIsReached({ current, limit })
         yield* instances.ensure(owner.id)
         yield* agents.insert(asked)
         yield* outbox.append(NewAgent, { agentId: asked.id }, owner.id)

@@ -1,4 +1,4 @@
-import { Context, type Effect, type Option, Schema } from "effect"
+import { Context, type DateTime, type Effect, type Option, Schema } from "effect"
 import { UserId } from "../accounts/User.ts"
 import { PlanId } from "./Plan.ts"
 
@@ -9,10 +9,23 @@ export type SubscriptionStatus = typeof SubscriptionStatus.Type
 export const Subscription = Schema.Struct({ userId: UserId, plan: PlanId, status: SubscriptionStatus })
 export type Subscription = typeof Subscription.Type
 
+/** Where a subscription stands at the card processor. */
+export interface CardTerms {
+  readonly customerId: string
+  readonly subscriptionId: string
+  /** Until when it is paid. */
+  readonly currentPeriodEnd: Option.Option<DateTime.Utc>
+  /** When the newest event was made that told of it. */
+  readonly lastEventAt: DateTime.Utc
+}
+
 export class SubscriptionRepository extends Context.Tag("@berth/SubscriptionRepository")<
   SubscriptionRepository,
   {
     readonly find: (userId: UserId) => Effect.Effect<Option.Option<Subscription>>
     readonly save: (subscription: Subscription) => Effect.Effect<void>
+    /** None for a user who subscribes to nothing, or not by card. */
+    readonly findTerms: (userId: UserId) => Effect.Effect<Option.Option<CardTerms>>
+    readonly saveWithTerms: (subscription: Subscription, terms: CardTerms) => Effect.Effect<void>
   }
 >() {}

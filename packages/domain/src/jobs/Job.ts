@@ -55,3 +55,17 @@ export const ForgottenPassword = {
   name: "forgotten-password",
   payload: Schema.Struct({ email: Schema.String })
 } as const satisfies JobKind<{ readonly email: string }, { readonly email: string }>
+
+/** Let an event of the card processor have its effects. */
+export const ApplyCardEvent = {
+  queue: "tasks",
+  name: "apply-card-event",
+  payload: Schema.Struct({ eventId: Schema.String })
+} as const satisfies JobKind<{ readonly eventId: string }, { readonly eventId: string }>
+
+/** An address has become a user's: whoever paid by card under it may be he. */
+export const MatchCardEvents = {
+  queue: "tasks",
+  name: "match-card-events",
+  payload: Schema.Struct({ userId: UserId })
+} as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>

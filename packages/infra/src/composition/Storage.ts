@@ -9,6 +9,7 @@ import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
 import * as AnswerStreams from "../postgres/AnswerStreams.ts"
 import * as AgentRepository from "../postgres/AgentRepository.ts"
 import * as BillingHistory from "../postgres/BillingHistory.ts"
+import * as CardEvents from "../postgres/CardEvents.ts"
 import * as Charging from "../postgres/Charging.ts"
 import * as ConversationRepository from "../postgres/ConversationRepository.ts"
 import * as CredentialRepository from "../postgres/CredentialRepository.ts"
@@ -71,6 +72,7 @@ export const layer = (options: StorageOptions) =>
     ConversationRepository.layer,
     MemoryRepository.layer,
     AnswerStreams.layer,
+    CardEvents.layer,
     Charging.layer,
     TurnKeys.layer,
     CreditPurchases.layer,

@@ -4,6 +4,7 @@ import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
 import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"
 import { isIP } from "node:net"
+import { cardSettings } from "./CardSettings.ts"
 import { gatingTokenSetting, nodeUrl, rpcUrl, walletAddressSetting } from "./ChainSettings.ts"
 import { oauthASettings, oauthBSettings, socialIdentitySettings } from "./IdentitySettings.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
@@ -226,6 +227,20 @@ export const Settings = Config.all({
     "generate-text": price("PRICE_GENERATE_TEXT", 0.01),
     tts: price("PRICE_TTS", 0.03),
     stt: price("PRICE_STT", 0.02)
+  }),
+  cards: cardSettings({
+    webhookSecret: "STRIPE_WEBHOOK_SECRET",
+    plans: {
+      solo: "STRIPE_PRICE_SOLO",
+      collective: "STRIPE_PRICE_COLLECTIVE",
+      label: "STRIPE_PRICE_LABEL",
+      network: "STRIPE_PRICE_NETWORK",
+      starter: "STRIPE_PRICE_STARTER",
+      pro: "STRIPE_PRICE_PRO",
+      scale: "STRIPE_PRICE_SCALE"
+    },
+    storage: "STRIPE_PRICE_STORAGE",
+    credits: "STRIPE_CREDIT_PRICES"
   }),
   sandboxModel: Config.option(flag("SANDBOX_MODEL")),
   agentModels: Config.withDefault(Config.array(Config.string(), "AGENT_MODELS"), ["claude-opus-4-6", "gpt-4"]),

@@ -27,8 +27,8 @@ export const makeUserRemoval = (sql: SqlClient) => ({
       yield* sql`update purchases set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`update model_usage set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`
-        insert into former_subscriptions (former_user, plan, status, updated_at)
-        select ${formerUser}, plan, status, updated_at from subscriptions where user_id = ${id}`
+        insert into former_subscriptions (former_user, plan, status, updated_at, current_period_end, last_event_at)
+        select ${formerUser}, plan, status, updated_at, current_period_end, last_event_at from subscriptions where user_id = ${id}`
       yield* sql`delete from answer_events where message_id in (select id from messages where user_id = ${id})`
       // Most of a large account, in a statement of its own so that none takes too long.
       yield* sql`delete from messages where user_id = ${id}`

@@ -2,8 +2,11 @@ import type { AccountIsInUse } from "@berth/domain/accounts/AccountDeletionError
 import type { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import type { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import {
+  ApplyCardEvent,
   ForgottenPassword,
+  MatchCardEvents,
   NewAgent,
   type QueueName,
   ReconfigureInstance,
@@ -16,6 +19,8 @@ import type { Mailer, MailIsUnavailable } from "@berth/domain/mail/Mailer"
 import type { SecretBox } from "@berth/domain/secrets/SecretBox"
 import type { Effect } from "effect"
 import { forgottenPassword } from "../accounts/ForgottenPasswordJob.ts"
+import { applyCardEvent } from "../billing/ApplyCardEventJob.ts"
+import { matchCardEvents } from "../billing/MatchCardEventsJob.ts"
 import { reconfigureInstance } from "../instances/ReconfigureInstanceJob.ts"
 import { removeAccount } from "../accounts/RemoveAccountJob.ts"
 import { sendMail } from "../mail/SendMailJob.ts"
@@ -25,7 +30,11 @@ type Failure = JobIsHopeless | BackendIsUnavailable | CellIsUnavailable | MailIs
 
 type Handler = (
   job: RunningJob
-) => Effect.Effect<void, Failure, AgentManager | AccountRemoval | Mailer | PasswordResetMails | SecretBox>
+) => Effect.Effect<
+  void,
+  Failure,
+  AgentManager | AccountRemoval | CardEventEffects | Mailer | PasswordResetMails | SecretBox
+>
 
 /** What is done for each kind of job. */
 const handlers: Record<QueueName, ReadonlyMap<string, Handler>> = {
@@ -33,7 +42,9 @@ const handlers: Record<QueueName, ReadonlyMap<string, Handler>> = {
     [ReconfigureInstance.name, reconfigureInstance],
     [RemoveAccount.name, removeAccount],
     [SendMail.name, sendMail],
-    [ForgottenPassword.name, forgottenPassword]
+    [ForgottenPassword.name, forgottenPassword],
+    [ApplyCardEvent.name, applyCardEvent],
+    [MatchCardEvents.name, matchCardEvents]
   ]),
   provision: new Map([[NewAgent.name, newAgent]])
 }

@@ -1,10 +1,12 @@
 import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { Mailer } from "@berth/domain/mail/Mailer"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { Layer } from "effect"
 
-/** For jobs that have nothing to do with mail. */
+/** For jobs that have nothing to do with mail, nor with cards. */
 export const noMail = Layer.mergeAll(
+  Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" }),
   Layer.mock(Mailer, {}),
   Layer.mock(SecretBox, {}),
   Layer.mock(PasswordResetMails, { _tag: "@berth/PasswordResetMails" })

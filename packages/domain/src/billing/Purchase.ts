@@ -1,0 +1,81 @@
+import { Option, Schema } from "effect"
+import { billingPlans, checkoutPlans, type SoldPlan } from "./PlanCatalogue.ts"
+
+/** The plans of the card processor's checkout, in pounds. */
+export const CheckoutPlanId = Schema.Literal("solo", "collective", "label", "network")
+export type CheckoutPlanId = typeof CheckoutPlanId.Type
+/** The plans of the billing API, in dollars. */
+export const BillingPlanId = Schema.Literal("starter", "pro", "scale")
+export type BillingPlanId = typeof BillingPlanId.Type
+export type SoldPlanId = CheckoutPlanId | BillingPlanId
+
+export type Currency = SoldPlan["currency"]
+
+/** An amount in the currency's smallest unit: cents, pence. */
+export interface Money {
+  readonly amount: number
+  readonly currency: Currency
+}
+
+/** Sold in the API by its id; a credit is worth a dollar of work. */
+export interface CreditPack {
+  readonly pack: "50" | "200" | "500"
+  readonly credits: number
+  /** US dollars. */
+  readonly price: number
+}
+
+export const creditPacks: ReadonlyArray<CreditPack> = [
+  { pack: "50", credits: 5, price: 5 },
+  { pack: "200", credits: 15, price: 15 },
+  { pack: "500", credits: 30, price: 30 }
+]
+
+export const findCreditPack = (pack: string): Option.Option<CreditPack> =>
+  Option.fromNullable(creditPacks.find((one) => one.pack === pack))
+
+/** The storage upgrade: 50 GB for 39 pounds a month. */
+export const storageUpgrade = { name: "Storage, 50 GB", price: { amount: 3_900, currency: "GBP" } } as const
+
+/** What somebody buys: a month of a plan or of storage, again and again, or credits, once. */
+export type Purchase =
+  | { readonly kind: "plan"; readonly plan: SoldPlanId }
+  /** Credits for a price of ours, or for a price that is kept at the card processor, by its id there. */
+  | { readonly kind: "credits"; readonly credits: number; readonly price: Money | string }
+  | { readonly kind: "storage" }
+
+/** Credits for an amount, which is what a saved card can be charged. */
+export type PricedCredits = Extract<Purchase, { readonly kind: "credits" }> & { readonly price: Money }
+
+export const purchaseOfPack = ({ credits, price }: CreditPack): PricedCredits => ({
+  kind: "credits",
+  credits,
+  price: { amount: price * 100, currency: "USD" }
+})
+
+export const soldPlan = (id: SoldPlanId): SoldPlan => {
+  const found = [...checkoutPlans, ...billingPlans].find((plan) => plan.id === id)
+  if (found === undefined) throw new Error(`The catalogue lacks the plan ${id}`)
+  return found
+}
+
+/** What a plan costs a month. */
+export const priceOfPlan = (id: SoldPlanId): Money => {
+  const { currency, price } = soldPlan(id)
+  return { amount: price * 100, currency }
+}
+
+/** The currency that a purchase is made in. */
+export const currencyOf = (purchase: Purchase): Currency => {
+  if (purchase.kind === "plan") return soldPlan(purchase.plan).currency
+  if (purchase.kind === "storage") return storageUpgrade.price.currency
+  return typeof purchase.price === "string" ? "USD" : purchase.price.currency
+}
+
+/** Tells purchases apart: the same text for the same thing at the same price. */
+export const nameOfPurchase = (purchase: Purchase): string => {
+  if (purchase.kind === "plan") return `plan:${purchase.plan}`
+  if (purchase.kind === "storage") return "storage"
+  const { credits, price } = purchase
+  return `credits:${credits}:${typeof price === "string" ? price : `${price.amount}${price.currency}`}`
+}

@@ -1,0 +1,55 @@
+import { Clock, Context, Data, Effect, type Option, Schema } from "effect"
+import { ApplyCardEvent } from "../../jobs/Job.ts"
+import { Outbox } from "../../jobs/Outbox.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import { CardEventEnvelope, isCardEvent } from "./CardEvent.ts"
+import { CardEvents } from "./CardEvents.ts"
+import { verifySignature } from "./VerifySignature.ts"
+
+/** This installation knows no secret that the card processor signs by. */
+export class CardEventsAreNotConfigured extends Data.TaggedError("CardEventsAreNotConfigured")<object> {}
+
+/** The card processor has signed it, and it is no event. */
+export class CardEventIsMalformed extends Data.TaggedError("CardEventIsMalformed")<object> {}
+
+/** HMAC-SHA256, as lower-case hex, by the secret that the card processor signs its events by; none where none is set. */
+export class CardEventSignatures extends Context.Tag("@berth/CardEventSignatures")<
+  CardEventSignatures,
+  { readonly hmac: Option.Option<(bytes: Uint8Array) => string> }
+>() {}
+
+const decodeEvent = Schema.decodeUnknown(Schema.parseJson(CardEventEnvelope))
+const readText = (body: Uint8Array) => Effect.try(() => new TextDecoder("utf-8", { fatal: true }).decode(body))
+
+/** Where events of the card processor arrive. Nobody waits here for what follows from them. */
+export class CardEventInbox extends Effect.Service<CardEventInbox>()("@berth/CardEventInbox", {
+  effect: Effect.gen(function* () {
+    const { hmac } = yield* CardEventSignatures
+    const events = yield* CardEvents
+    const outbox = yield* Outbox
+    const transaction = yield* Transaction
+
+    /** Takes an event: it and the job that applies it are stored together, once, however often it is sent. */
+    const receive = Effect.fn("CardEventInbox.receive")(function* (header: string | undefined, body: Uint8Array) {
+      const sign = yield* Effect.mapError(hmac, () => new CardEventsAreNotConfigured())
+      const nowMillis = yield* Clock.currentTimeMillis
+      yield* Effect.tapError(verifySignature({ header, body, hmac: sign, nowMillis }), ({ fault }) =>
+        Effect.logWarning("An event of the card processor was refused").pipe(Effect.annotateLogs({ signature: fault }))
+      )
+      const event = yield* Effect.mapError(
+        Effect.flatMap(readText(body), (text) => decodeEvent(text)),
+        () => new CardEventIsMalformed()
+      )
+      yield* Effect.annotateCurrentSpan({ "card.event": event.id, "card.event_type": event.type })
+      if (!isCardEvent(event)) return yield* Effect.logDebug("An event of the card processor is none of ours")
+      yield* transaction.run(
+        Effect.gen(function* () {
+          if (!(yield* events.store(event))) return
+          yield* outbox.append(ApplyCardEvent, { eventId: event.id })
+        })
+      )
+    })
+
+    return { receive }
+  })
+}) {}

@@ -1,0 +1,189 @@
+import type { Email } from "@berth/domain/accounts/Email"
+import { UserId } from "@berth/domain/accounts/User"
+import type { Applied, Books, ToldSubscription } from "@berth/domain/billing/events/ApplyFact"
+import { type CardEvent, CardEventEnvelope, isCardEvent } from "@berth/domain/billing/events/CardEvent"
+import { CardEvents, CardEventState } from "@berth/domain/billing/events/CardEvents"
+import type { CardFact } from "@berth/domain/billing/events/CardFact"
+import { Moment, SubscriptionFacts } from "@berth/domain/billing/events/SubscriptionFacts"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, Duration, Effect, Layer, Option, Schema } from "effect"
+import { affected, all, first } from "./Rows.ts"
+import { storableJson, storableText } from "./Storable.ts"
+
+const EventRow = Schema.Struct({ payload: Schema.NullOr(CardEventEnvelope), state: CardEventState })
+const IdRow = Schema.Struct({ id: Schema.String })
+const PayerRow = Schema.Struct({ userId: UserId, moment: Moment })
+const SubscriptionRow = Schema.Struct({
+  id: Schema.String,
+  payer: Schema.String,
+  userId: UserId,
+  facts: SubscriptionFacts
+})
+const BookedRow = Schema.Struct({ bookedAs: Schema.String })
+const PrunedRow = Schema.Struct({ id: Schema.String, hadEffects: Schema.Boolean })
+
+/** What a fact changes or goes by. Two that have nothing of this in common have nothing to do with each other. */
+const thingsOf = ({ credits, payer, subscription }: CardFact): ReadonlyArray<string> =>
+  Array.dedupe([
+    payer,
+    ...Option.match(subscription, { onNone: () => [], onSome: ({ id }) => [id] }),
+    ...Option.match(credits, { onNone: () => [], onSome: ({ names }) => names })
+  ]).toSorted()
+
+const make = Effect.map(SqlClient, (sql) => {
+  const seconds = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
+  const idsOf = (rows: ReadonlyArray<typeof IdRow.Type>) => rows.map(({ id }) => id)
+  const subscriptionColumns = sql.literal("id, payer_id as payer, user_id, facts")
+
+  /** One after the other in an order that is everybody's, so that no two wait for each other. */
+  const lock = (things: ReadonlyArray<string>) =>
+    Effect.forEach(things, (thing) => sql`select pg_advisory_xact_lock(hashtextextended(${`card ${thing}`}, 0))`, {
+      discard: true
+    })
+
+  const writeSubscription = ({ facts, id, payer, userId }: ToldSubscription) =>
+    sql`
+      insert into card_subscriptions (id, payer_id, user_id, facts)
+      values (${storableText(id)}, ${storableText(payer)}, ${userId}, ${storableJson(facts)}::jsonb)
+      on conflict (id) do update
+      set payer_id = excluded.payer_id, user_id = excluded.user_id, facts = excluded.facts`
+
+  return CardEvents.of({
+    store: Effect.fn("CardEvents.store")(function* (event: CardEvent) {
+      const stored = yield* affected(sql`
+        insert into card_events (id, type, created_at, payload, state)
+        values (${storableText(event.id)}, ${event.type}, to_timestamp(${event.created}), ${storableJson(event)}::jsonb, 'stored')
+        on conflict (id) do nothing`).pipe(Effect.orDie)
+      return stored === 1
+    }),
+    hold: Effect.fn("CardEvents.hold")(function* (id: string) {
+      const row = yield* sql`
+        select payload, state from card_events where id = ${storableText(id)} for no key update`.pipe(
+        first(EventRow),
+        Effect.orDie
+      )
+      return Option.flatMap(row, ({ payload, state }) =>
+        payload !== null && isCardEvent(payload) ? Option.some({ event: payload, state }) : Option.none()
+      )
+    }),
+    holdBooks: Effect.fn("CardEvents.holdBooks")(function* (fact: CardFact) {
+      yield* lock(thingsOf(fact))
+      const payer = yield* sql`select user_id, moment from card_payers where id = ${storableText(fact.payer)}`.pipe(
+        first(PayerRow)
+      )
+      const told = Option.match(fact.subscription, { onNone: () => "", onSome: ({ id }) => id })
+      const subscriptions = yield* sql`
+        select ${subscriptionColumns} from card_subscriptions
+        where payer_id = ${storableText(fact.payer)} or id = ${storableText(told)}`.pipe(all(SubscriptionRow))
+      const names = Option.match(fact.credits, {
+        onNone: (): ReadonlyArray<string> => [],
+        onSome: (credits) => credits.names
+      })
+      const booked = yield* sql`
+        select booked_as from card_purchases where ${sql.in("name", names.map(storableText))} order by booked_as limit 1`.pipe(
+        first(BookedRow)
+      )
+      return {
+        payer: Option.map(payer, ({ moment, userId }) => ({ id: fact.payer, user: { value: userId, moment } })),
+        subscriptions,
+        bookedAs: Option.map(booked, ({ bookedAs }) => bookedAs)
+      } satisfies Books
+    }, Effect.orDie),
+    write: Effect.fn("CardEvents.write")(function* ({ booking, payer, subscriptions }: Applied) {
+      if (Option.isSome(payer))
+        yield* sql`
+          insert into card_payers (id, user_id, moment)
+          values (${storableText(payer.value.id)}, ${payer.value.user.value}, ${storableJson(payer.value.user.moment)}::jsonb)
+          on conflict (id) do update set user_id = excluded.user_id, moment = excluded.moment`
+      yield* Effect.forEach(subscriptions, writeSubscription, { discard: true })
+      if (Option.isSome(booking)) {
+        const { cause, names, userId } = booking.value
+        yield* sql`
+          insert into card_purchases ${sql.insert(
+            names.map((name) => ({ name: storableText(name), bookedAs: storableText(cause), userId }))
+          )}
+          on conflict (name) do nothing`
+      }
+    }, Effect.orDie),
+    subscriptionsOf: Effect.fn("CardEvents.subscriptionsOf")(function* (userId: UserId) {
+      return yield* sql`select ${subscriptionColumns} from card_subscriptions where user_id = ${userId}`.pipe(
+        all(SubscriptionRow),
+        Effect.orDie
+      )
+    }),
+    markApplied: Effect.fn("CardEvents.markApplied")(function* (
+      id: string,
+      userId: UserId,
+      state: "applied" | "unclear"
+    ) {
+      yield* sql`
+        update card_events set state = ${state}, user_id = ${userId}, payer_id = null, email = null
+        where id = ${storableText(id)}`.pipe(Effect.orDie)
+    }),
+    markParked: Effect.fn("CardEvents.markParked")(function* (id, { email, payer }) {
+      yield* sql`
+        update card_events
+        set state = 'parked', payer_id = ${storableText(payer)}, email = ${Option.getOrNull(email)}
+        where id = ${storableText(id)}`.pipe(Effect.orDie)
+    }),
+    markDropped: Effect.fn("CardEvents.markDropped")(function* (id: string) {
+      yield* sql`
+        update card_events set state = 'dropped', payload = null, payer_id = null, email = null
+        where id = ${storableText(id)}`.pipe(Effect.orDie)
+    }),
+    markUnreadable: Effect.fn("CardEvents.markUnreadable")(function* (id: string) {
+      yield* sql`update card_events set state = 'unreadable' where id = ${storableText(id)}`.pipe(Effect.orDie)
+    }),
+    parkedUnder: Effect.fn("CardEvents.parkedUnder")(function* (payers: ReadonlyArray<string>) {
+      return yield* sql`
+        select id from card_events where state = 'parked' and ${sql.in("payer_id", payers.map(storableText))} order by created_at`.pipe(
+        all(IdRow),
+        Effect.map(idsOf),
+        Effect.orDie
+      )
+    }),
+    parkedFor: Effect.fn("CardEvents.parkedFor")(function* (email: Email) {
+      return yield* sql`
+        select id from card_events where state = 'parked' and lower(email) = lower(${email}) order by created_at`.pipe(
+        all(IdRow),
+        Effect.map(idsOf),
+        Effect.orDie
+      )
+    }),
+    takeOverdue: Effect.fn("CardEvents.takeOverdue")(function* ({ confirmedOnly, limit, patience }) {
+      return yield* sql`
+        update card_events set asked_at = now() where id in (
+          select id from card_events as waiting
+          where asked_at < now() - ${seconds(patience)} and (
+            state = 'stored'
+            or (state = 'parked' and (
+              exists (select from card_payers where card_payers.id = waiting.payer_id)
+              or exists (select from card_subscriptions where card_subscriptions.id = waiting.payer_id)
+              or exists (
+                select from users where lower(users.email) = lower(waiting.email)
+                  and (not ${confirmedOnly}::boolean or email_verified_at is not null)
+              )
+            ))
+          )
+          order by asked_at limit ${limit} for update skip locked
+        )
+        returning id`.pipe(all(IdRow), Effect.map(idsOf), Effect.orDie)
+    }),
+    takeUnclear: Effect.fn("CardEvents.takeUnclear")(function* ({ limit, patience }) {
+      return yield* sql`
+        update card_events set asked_at = now() where id in (
+          select id from card_events where state = 'unclear' and asked_at < now() - ${seconds(patience)}
+          order by asked_at limit ${limit} for update skip locked
+        )
+        returning id`.pipe(all(IdRow), Effect.map(idsOf), Effect.orDie)
+    }),
+    prune: Effect.fn("CardEvents.prune")(function* (lifetime: Duration.Duration) {
+      const rows = yield* sql`
+        delete from card_events where received_at < now() - ${seconds(lifetime)}
+        returning id, state in ('applied', 'dropped') as had_effects`.pipe(all(PrunedRow), Effect.orDie)
+      return { removed: rows.length, unapplied: rows.flatMap(({ hadEffects, id }) => (hadEffects ? [] : [id])) }
+    })
+  })
+})
+
+export const layer: Layer.Layer<CardEvents, never, SqlClient> = Layer.effect(CardEvents, make)

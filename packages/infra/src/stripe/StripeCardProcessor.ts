@@ -1,0 +1,250 @@
+import {
+  CardProcessor,
+  CardProcessorIsNotConfigured,
+  CardProcessorIsUnavailable,
+  CardSubscriptionId,
+  Charged,
+  CustomerId
+} from "@berth/domain/billing/CardProcessor"
+import {
+  BillingPlanId,
+  CheckoutPlanId,
+  priceOfPlan,
+  type Purchase,
+  type SoldPlanId
+} from "@berth/domain/billing/Purchase"
+import { type Context, Effect, Layer, Option, Schema } from "effect"
+import type Stripe from "stripe"
+import {
+  isAnotherRequest,
+  isMissing,
+  makeStripe,
+  refusedOrUnavailable,
+  type StripeAccess,
+  type StripeFailed,
+  unavailable
+} from "./StripeClient.ts"
+import { lineItemOf, namesOf, type PriceIds } from "./StripePrices.ts"
+
+export interface StripeOptions extends StripeAccess {
+  readonly prices: PriceIds
+}
+
+/** Says of everything that comes of a purchase what was bought, and by whom. */
+const metadataOf = (purchase: Purchase, userId: string): Record<string, string> => ({
+  kind: purchase.kind,
+  userId,
+  ...(purchase.kind === "plan" ? { plan: purchase.plan } : {}),
+  ...(purchase.kind === "credits" ? { credits: String(purchase.credits) } : {})
+})
+
+const idOf = (named: string | { readonly id: string } | null) =>
+  typeof named === "string" ? named : (named?.id ?? null)
+const isSoldPlan = Schema.is(Schema.Union(CheckoutPlanId, BillingPlanId))
+const isKind = Schema.is(Schema.Literal("plan", "storage"))
+const subscriptionOf = ({ id, metadata, status }: Stripe.Subscription) => {
+  const { kind, plan } = metadata
+  return {
+    id: CardSubscriptionId.make(id),
+    kind: isKind(kind) ? kind : null,
+    plan: isSoldPlan(plan) ? plan : null,
+    isPaid: status === "active" || status === "trialing"
+  }
+}
+
+const ignoreMissing = (failed: StripeFailed) => (isMissing(failed.error) ? Effect.void : unavailable(failed))
+
+/** Where a charge that we made says which of our attempts it is. */
+const attemptKey = "attempt"
+
+const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardProcessor> => {
+  const call = makeStripe(access)
+
+  /** Charges of a customer's that came about, by what they say of the attempt they were. */
+  const findCharge = (customerId: CustomerId, attempt: string) =>
+    Effect.map(
+      call((stripe) => stripe.paymentIntents.list({ customer: customerId, limit: 100 })),
+      ({ data }) =>
+        Option.map(
+          Option.fromNullable(
+            data.find(({ metadata, status }) => metadata[attemptKey] === attempt && status === "succeeded")
+          ),
+          paidOf
+        )
+    )
+
+  const savedMethod = (customerId: CustomerId) =>
+    Effect.gen(function* () {
+      const customer = yield* call((stripe) => stripe.customers.retrieve(customerId))
+      const chosen = customer.deleted === true ? null : idOf(customer.invoice_settings.default_payment_method)
+      if (chosen !== null) return Option.some(chosen)
+      const { data } = yield* call((stripe) =>
+        stripe.customers.listPaymentMethods(customerId, { type: "card", limit: 1 })
+      )
+      return Option.map(Option.fromNullable(data[0]), ({ id }) => id)
+    })
+
+  const priceOf = (plan: SoldPlanId, idempotencyKey: string) => {
+    const id = prices.plans[plan]
+    if (id !== undefined) return Effect.succeed(id)
+    const { amount, currency } = priceOfPlan(plan)
+    return Effect.map(
+      call((stripe) =>
+        stripe.prices.create(
+          {
+            currency: currency.toLowerCase(),
+            unit_amount: amount,
+            recurring: { interval: "month" },
+            product_data: { name: namesOf.plan(plan) }
+          },
+          { idempotencyKey: `${idempotencyKey}-price` }
+        )
+      ),
+      (price) => price.id
+    )
+  }
+
+  return CardProcessor.of({
+    createCustomer: Effect.fn("CardProcessor.createCustomer")(function* ({ currency, email, idempotencyKey, userId }) {
+      const { id } = yield* call((stripe) =>
+        stripe.customers.create({ email, metadata: { userId, currency } }, { idempotencyKey })
+      )
+      return CustomerId.make(id)
+    }, Effect.mapError(unavailable)),
+
+    createCheckout: Effect.fn("CardProcessor.createCheckout")(
+      function* ({ cancelUrl, customerId, idempotencyKey, purchase, successUrl, userId }) {
+        const metadata = metadataOf(purchase, userId)
+        const { url } = yield* call((stripe) =>
+          stripe.checkout.sessions.create(
+            {
+              customer: customerId,
+              client_reference_id: userId,
+              line_items: [lineItemOf(prices, purchase)],
+              metadata,
+              success_url: successUrl.href,
+              cancel_url: cancelUrl.href,
+              ...(purchase.kind === "credits"
+                ? { mode: "payment", payment_intent_data: { metadata, setup_future_usage: "off_session" } }
+                : { mode: "subscription", subscription_data: { metadata } })
+            },
+            { idempotencyKey }
+          )
+        )
+        // A repetition after it was paid gets the page again, which says so.
+        return url === null || !URL.canParse(url)
+          ? yield* new CardProcessorIsUnavailable({ reason: "the checkout has no address" })
+          : new URL(url)
+      },
+      Effect.catchTag("StripeFailed", unavailable)
+    ),
+
+    chargeSaved: Effect.fn("CardProcessor.chargeSaved")(
+      function* ({ customerId, idempotencyKey, purchase, userId }) {
+        const method = yield* savedMethod(customerId)
+        if (Option.isNone(method)) return Charged.NeedsCheckout()
+        const { amount, currency } = purchase.price
+        return yield* call((stripe) =>
+          stripe.paymentIntents.create(
+            {
+              amount,
+              currency: currency.toLowerCase(),
+              customer: customerId,
+              payment_method: method.value,
+              confirm: true,
+              off_session: true,
+              description: namesOf.credits(purchase.credits),
+              metadata: { ...metadataOf(purchase, userId), [attemptKey]: idempotencyKey }
+            },
+            { idempotencyKey }
+          )
+        ).pipe(
+          Effect.map((intent) => (intent.status === "succeeded" ? paidOf(intent) : Charged.NeedsCheckout())),
+          // The card was another one the first time, so that the request reads otherwise: what came of that time counts.
+          Effect.catchIf(
+            ({ error }) => isAnotherRequest(error),
+            (failed) =>
+              Effect.flatMap(
+                findCharge(customerId, idempotencyKey),
+                Option.match({ onNone: () => Effect.fail(failed), onSome: Effect.succeed })
+              )
+          )
+        )
+      },
+      Effect.mapError(refusedOrUnavailable),
+      Effect.catchIf(
+        (error) => error._tag === "PurchaseIsRefused" && error.declineCode === "authentication_required",
+        () => Effect.succeed(Charged.NeedsCheckout())
+      )
+    ),
+
+    findCharge: Effect.fn("CardProcessor.findCharge")(
+      ({ customerId, idempotencyKey }) => findCharge(customerId, idempotencyKey),
+      Effect.mapError(unavailable)
+    ),
+
+    portalLink: Effect.fn("CardProcessor.portalLink")(function* (customerId, returnUrl) {
+      const { url } = yield* call((stripe) =>
+        stripe.billingPortal.sessions.create({ customer: customerId, return_url: returnUrl.href })
+      )
+      return new URL(url)
+    }, Effect.mapError(unavailable)),
+
+    subscriptionsOf: Effect.fn("CardProcessor.subscriptionsOf")(function* (customerId) {
+      const { data } = yield* call((stripe) => stripe.subscriptions.list({ customer: customerId, limit: 100 }))
+      return data.filter(({ status }) => status !== "incomplete_expired" && status !== "canceled").map(subscriptionOf)
+    }, Effect.mapError(unavailable)),
+
+    updateSubscription: Effect.fn("CardProcessor.updateSubscription")(
+      function* ({ id, idempotencyKey, plan }) {
+        const { items } = yield* call((stripe) => stripe.subscriptions.retrieve(id))
+        const [item] = items.data
+        if (item === undefined) return yield* new CardProcessorIsUnavailable({ reason: "the subscription has no item" })
+        const price = yield* priceOf(plan, idempotencyKey)
+        yield* call((stripe) =>
+          stripe.subscriptions.update(
+            id,
+            {
+              items: [{ id: item.id, price }],
+              metadata: { kind: "plan", plan },
+              cancel_at_period_end: false,
+              // The difference is paid now, and who cannot pay it keeps what he has.
+              proration_behavior: "always_invoice",
+              payment_behavior: "error_if_incomplete"
+            },
+            { idempotencyKey }
+          )
+        )
+      },
+      Effect.mapError((error) => (error._tag === "StripeFailed" ? refusedOrUnavailable(error) : error))
+    ),
+
+    cancelSubscription: Effect.fn("CardProcessor.cancelSubscription")(function* (id) {
+      yield* call((stripe) => stripe.subscriptions.cancel(id)).pipe(Effect.asVoid, Effect.catchAll(ignoreMissing))
+    }),
+
+    removeCustomer: Effect.fn("CardProcessor.removeCustomer")(function* (customerId) {
+      yield* call((stripe) => stripe.customers.del(customerId)).pipe(Effect.asVoid, Effect.catchAll(ignoreMissing))
+    })
+  })
+}
+
+const paidOf = ({ id }: Stripe.PaymentIntent) => Charged.Paid({ paymentId: id })
+
+export const layer = (options: StripeOptions): Layer.Layer<CardProcessor> =>
+  Layer.sync(CardProcessor, () => make(options))
+
+const notConfigured = () => new CardProcessorIsNotConfigured()
+
+/** Where no key is set nothing can be bought. */
+export const layerNotConfigured: Layer.Layer<CardProcessor> = Layer.succeed(CardProcessor, {
+  createCustomer: notConfigured,
+  createCheckout: notConfigured,
+  chargeSaved: notConfigured,
+  findCharge: notConfigured,
+  portalLink: notConfigured,
+  subscriptionsOf: notConfigured,
+  updateSubscription: notConfigured,
+  cancelSubscription: notConfigured,
+  removeCustomer: notConfigured
+})

@@ -1,0 +1,46 @@
+import { priceOfPlan, type Purchase, soldPlan, type SoldPlanId, storageUpgrade } from "@berth/domain/billing/Purchase"
+import type Stripe from "stripe"
+
+/** Prices that are kept at the processor, by their ids there. What has none is priced as it is sold. */
+export interface PriceIds {
+  readonly plans: { readonly [plan in SoldPlanId]?: string | undefined }
+  readonly storage?: string | undefined
+}
+
+export const namesOf = {
+  plan: (plan: SoldPlanId) => `Berth ${soldPlan(plan).name}`,
+  storage: `Berth ${storageUpgrade.name}`,
+  credits: (credits: number) => `Berth credits: ${credits}`
+}
+
+type PriceData = Stripe.Checkout.SessionCreateParams.LineItem.PriceData
+const inline = (
+  name: string,
+  { amount, currency }: { readonly amount: number; readonly currency: string },
+  recurs: boolean
+): PriceData => ({
+  currency: currency.toLowerCase(),
+  unit_amount: amount,
+  product_data: { name },
+  ...(recurs ? { recurring: { interval: "month" as const } } : {})
+})
+
+/** What a checkout lists. */
+export const lineItemOf = (prices: PriceIds, purchase: Purchase): Stripe.Checkout.SessionCreateParams.LineItem => {
+  const one = (id: string | undefined, data: () => PriceData) =>
+    id === undefined ? { quantity: 1, price_data: data() } : { quantity: 1, price: id }
+  switch (purchase.kind) {
+    case "plan":
+      return one(prices.plans[purchase.plan], () =>
+        inline(namesOf.plan(purchase.plan), priceOfPlan(purchase.plan), true)
+      )
+    case "storage":
+      return one(prices.storage, () => inline(namesOf.storage, storageUpgrade.price, true))
+    case "credits": {
+      const { credits, price } = purchase
+      return typeof price === "string"
+        ? { quantity: 1, price }
+        : { quantity: 1, price_data: inline(namesOf.credits(credits), price, false) }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { eventOf, signed } from "../../support/CardEvents.ts"
+import type { ErrorRow } from "../ErrorRow.ts"
+
+const route = "POST /api/webhooks/cardProcessor"
+const event = JSON.stringify(eventOf("invoice.payment_failed", { id: "in_1", subscription: "sub_1" }))
+const now = () => Math.floor(Date.now() / 1000)
+
+const unsigned = (when: string, headers: () => Readonly<Record<string, string>>): ErrorRow => ({
+  when,
+  listener: "web",
+  route,
+  call: () => ({ body: event, headers: { "content-type": "application/json", ...headers() } }),
+  status: 400,
+  code: "invalid_signature"
+})
+
+const malformed = (when: string, body: string): ErrorRow => ({
+  when,
+  listener: "web",
+  route,
+  call: () => ({ body, headers: { "content-type": "application/json", "cardprocessor-signature": signed(body) } }),
+  status: 400,
+  code: "malformed_event"
+})
+
+export const webhookRows: ReadonlyArray<ErrorRow> = [
+  unsigned("nobody has signed it", () => ({})),
+  unsigned("the signature is none", () => ({ "cardprocessor-signature": "signed" })),
+  unsigned("somebody else has signed it", () => ({ "cardprocessor-signature": signed(event, now(), "whsec_other") })),
+  unsigned("it was signed for other bytes", () => ({ "cardprocessor-signature": signed(`${event} `) })),
+  unsigned("it was signed too long ago", () => ({ "cardprocessor-signature": signed(event, now() - 400) })),
+  unsigned("it was signed in the future", () => ({ "stripe-signature": signed(event, now() + 400) })),
+  malformed("it is signed and no JSON", "{bad"),
+  malformed("it is signed and empty", ""),
+  malformed("it is signed and no event", '{"id":"evt_1"}'),
+  malformed("it is signed and has no moment", '{"id":"evt_1","type":"x","created":"now","data":{"object":{}}}')
+]

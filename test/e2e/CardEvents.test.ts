@@ -1,0 +1,148 @@
+import { SqlClient } from "@effect/sql/SqlClient"
+import { isAlive } from "@berth/infra/process/RunningProcess"
+import { expect, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import Stripe from "stripe"
+import { freshDatabase } from "../support/Databases.ts"
+import { type StripeStandIn, stripeStandIn } from "../support/stripe/StripeStandIn.ts"
+import type { StripeEvent } from "../support/stripe/StripeObjects.ts"
+import { type Berth, startBerth, until } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { type Newcomer, newcomer } from "./Visitor.ts"
+
+class Service extends Context.Tag("@berth/test/CardEventsService")<
+  Service,
+  { readonly berth: Berth; readonly cards: StripeStandIn; readonly stripe: Stripe }
+>() {}
+
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const databaseUrl = yield* freshDatabase
+    const cards = yield* stripeStandIn
+    const berth = yield* startBerth({
+      databaseUrl,
+      environment: {
+        STRIPE_WEBHOOK_SECRET: cards.webhookSecret,
+        // Nothing listens there: no test asks the world for its models.
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
+      }
+    })
+    const { hostname, port } = cards.url
+    const stripe = new Stripe(cards.secretKey, { host: hostname, port, protocol: "http", telemetry: false })
+    return Layer.merge(Layer.succeed(Service, { berth, cards, stripe }), Records.layer(databaseUrl))
+  })
+)
+
+/** Brings events to the service; every one of them has to be acknowledged. */
+const deliver = (events: ReadonlyArray<StripeEvent>) =>
+  Effect.gen(function* () {
+    const { berth, cards } = yield* Service
+    const to = new URL("/api/webhooks/cardProcessor", berth.webUrl)
+    const statuses = yield* cards.deliver(events, { to, header: "cardProcessor-signature" })
+    expect(statuses).toEqual(events.map(() => 200))
+  })
+
+const untilPlan = (person: Newcomer, plan: string) =>
+  until(
+    Effect.map(
+      person.raw("GET", "/api/settings"),
+      ({ body }) => typeof body === "object" && body !== null && "plan" in body && body.plan === plan
+    )
+  )
+
+/** Until every event that was delivered is applied. */
+const untilApplied = Effect.flatMap(SqlClient, (sql) =>
+  until(Effect.map(sql`select id from card_events where state <> 'applied'`, (rows) => rows.length === 0))
+)
+
+layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of the card processor", (it) => {
+  it.effect(
+    "give a plan, late, twice, in the wrong order and although the worker is killed, and take it back",
+    Effect.fn(function* () {
+      const { berth, cards, stripe } = yield* Service
+      const person = yield* newcomer(berth.webUrl)
+      expect(yield* person.raw("POST", "/api/agents/provision", { body: { name: "Ada" } })).toMatchObject({
+        status: 402
+      })
+
+      const metadata = { kind: "plan", plan: "solo", userId: person.userId }
+      const session = yield* Effect.promise(() =>
+        stripe.checkout.sessions.create({
+          mode: "subscription",
+          line_items: [
+            {
+              quantity: 1,
+              price_data: {
+                currency: "gbp",
+                unit_amount: 2900,
+                recurring: { interval: "month" },
+                product_data: { name: "Solo" }
+              }
+            }
+          ],
+          success_url: `${berth.webUrl}/onboarding`,
+          cancel_url: `${berth.webUrl}/pricing`,
+          client_reference_id: person.userId,
+          customer_email: person.account.email,
+          metadata,
+          subscription_data: { metadata }
+        })
+      )
+      const told = cards.complete(session.url ?? "").toReversed()
+      const { worker } = yield* berth.pids
+      yield* deliver([...told, ...told])
+      process.kill(worker, "SIGKILL")
+      yield* until(Effect.sync(() => !isAlive(worker)))
+      yield* deliver(told)
+      yield* untilPlan(person, "solo")
+      yield* untilApplied
+
+      const agent = yield* person.provision("Ada")
+      yield* person.untilRunning(agent.id)
+      const id = cards.books.session(session.id).object.subscription ?? ""
+      yield* deliver(cards.renew(id, "fails"))
+      yield* untilPlan(person, "free")
+      // A month that was not paid yet stops nothing.
+      expect(["running", "active"]).toContain(yield* person.statusOf(agent.id))
+      yield* deliver(cards.renew(id, "paid"))
+      yield* untilPlan(person, "solo")
+
+      yield* Effect.promise(() => stripe.subscriptions.cancel(id))
+      yield* deliver(cards.events.filter(({ type }) => type === "customer.subscription.deleted"))
+      yield* untilPlan(person, "free")
+      yield* deliver(told)
+      yield* untilApplied
+      expect(yield* person.raw("POST", "/api/agents/provision", { body: { name: "Eve" } })).toMatchObject({
+        status: 402
+      })
+    })
+  )
+
+  it.effect(
+    "wait for a customer who paid before he came",
+    Effect.fn(function* () {
+      const { berth, cards, stripe } = yield* Service
+      const account = { email: "early@example.com", password: "correct horse battery" }
+      const session = yield* Effect.promise(() =>
+        stripe.checkout.sessions.create({
+          mode: "payment",
+          line_items: [
+            { quantity: 1, price_data: { currency: "usd", unit_amount: 1500, product_data: { name: "Credits" } } }
+          ],
+          success_url: berth.webUrl,
+          customer_email: account.email
+        })
+      )
+      yield* deliver(cards.complete(session.url ?? ""))
+      const sql = yield* SqlClient
+      yield* until(Effect.map(sql`select id from card_events where state = 'parked'`, (rows) => rows.length > 0))
+      const person = yield* newcomer(berth.webUrl, "early", account)
+      yield* until(
+        Effect.map(
+          person.raw("GET", "/api/settings"),
+          ({ body }) => typeof body === "object" && body !== null && "credits" in body && body.credits === 15
+        )
+      )
+    })
+  )
+})

@@ -1,0 +1,389 @@
+import { Email } from "@berth/domain/accounts/Email"
+import { UserId } from "@berth/domain/accounts/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import type { CardEvent, CardEventType } from "@berth/domain/billing/events/CardEvent"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { StorageEntitlements } from "@berth/domain/billing/StorageEntitlements"
+import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
+import { MatchCardEvents, ReconfigureInstance, SendMail } from "@berth/domain/jobs/Job"
+import { Outbox } from "@berth/domain/jobs/Outbox"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, DateTime, Effect, FastCheck, Option, type Scope } from "effect"
+import { makeBooks, usersOfBooks } from "../support/billing/CardBooks.ts"
+import { arrival } from "../support/billing/CardHistories.ts"
+import { type CardWorker, cardWorker, storeEvents, workOffCards } from "../support/billing/CardWorkers.ts"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import { storedAgent, storedUser, unique } from "../support/Samples.ts"
+
+let made = 0
+const event = (type: CardEventType, created: number, object: object): CardEvent => {
+  made += 1
+  return { id: `evt_${process.pid}_${made}`, type, created, data: { object } }
+}
+
+/** A subscription of one customer, as events tell of it. */
+const subscribed = (id: string, userId: string | null, customer = `cus_of_${id}`) => {
+  const of = (plan: string) => ({ metadata: { kind: "plan", plan, ...(userId === null ? {} : { userId }) } })
+  return {
+    bought: (created: number, plan: string, email: string | null = null) =>
+      event("checkout.session.completed", created, {
+        id: `cs_${id}`,
+        mode: "subscription",
+        payment_status: "paid",
+        customer,
+        subscription: id,
+        customer_details: { email },
+        ...of(plan)
+      }),
+    is: (created: number, status: string, plan: string, type: "created" | "updated" | "deleted" = "updated") =>
+      event(`customer.subscription.${type}`, created, {
+        id,
+        customer,
+        status,
+        created: 1,
+        items: { data: [{ current_period_end: 2_000_000_000 }] },
+        ...of(plan)
+      }),
+    charged: (created: number, outcome: "succeeded" | "failed") =>
+      event(`invoice.payment_${outcome}`, created, {
+        id: `in_${id}_${created}`,
+        customer,
+        amount_paid: outcome === "succeeded" ? 1900 : 0,
+        currency: "usd",
+        parent: { subscription_details: { subscription: id } }
+      })
+  }
+}
+
+/** Several workers on a database of their own. */
+const scene = (options: { readonly workers?: number; readonly verifiedEmailsOnly?: boolean } = {}) =>
+  Effect.gen(function* () {
+    const url = yield* migratedDatabase
+    const worker = cardWorker(url, { verifiedEmailsOnly: options.verifiedEmailsOnly ?? false })
+    const [first, ...more] = [yield* worker, ...(yield* Effect.replicateEffect(worker, (options.workers ?? 2) - 1))]
+    const workers: readonly [CardWorker, ...ReadonlyArray<CardWorker>] = [first, ...more]
+    const inside = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, first)
+    return {
+      inside,
+      first,
+      tell: (...events: ReadonlyArray<CardEvent>) =>
+        Effect.zipRight(inside(storeEvents(events)), workOffCards(workers)),
+      work: workOffCards(workers),
+      subscription: (userId: UserId) =>
+        inside(
+          Effect.map(
+            Effect.flatMap(SubscriptionRepository, ({ find }) => find(userId)),
+            Option.match({ onNone: () => "none", onSome: ({ plan, status }) => `${plan} ${status}` })
+          )
+        ),
+      user: (userId: UserId) => inside(Effect.flatMap(UserRepository, ({ find }) => Effect.flatten(find(userId)))),
+      tier: (userId: UserId) => inside(Effect.flatMap(StorageEntitlements, (storage) => storage.of(userId))),
+      agents: (userId: UserId) =>
+        inside(
+          Effect.map(
+            Effect.flatMap(AgentRepository, ({ listOwned }) => listOwned(userId)),
+            (agents) => agents.map(({ name, status }) => `${name} ${status}`).toSorted()
+          )
+        )
+    }
+  })
+
+const test = <E>(name: string, body: Effect.Effect<void, E, Scope.Scope>) => it.scopedLive(name, () => body, 120_000)
+
+const namesOf = (jobs: ReadonlyArray<{ readonly name: string }>) => jobs.map(({ name }) => name).toSorted()
+
+describe("Events of the card processor, by several workers at once,", () => {
+  test(
+    "come to the same as in memory, in whatever order they arrive and however often",
+    Effect.gen(function* () {
+      const { inside, tell, tier, user } = yield* scene({ workers: 3 })
+      const sql = yield* inside(SqlClient)
+      const users = yield* inside(UserRepository)
+      for (const id of usersOfBooks) {
+        const name = id.slice(4)
+        const email = Email.make(`${name}@example.com`)
+        yield* users.insert({ id, email, name, passwordHash: null, referralCode: `code-${name}` })
+      }
+      for (const { arrived } of FastCheck.sample(arrival, { numRuns: 8, seed: 1_234 })) {
+        yield* sql`truncate card_events, card_payers, card_subscriptions, card_purchases, subscriptions, purchases,
+            storage_entitlements`
+        yield* sql`update users set credit_units = 0, plan = 'free'`
+        const books = makeBooks()
+        for (const one of arrived) books.apply(one)
+        const expected = books.state()
+
+        yield* tell(...arrived)
+
+        for (const [index, id] of usersOfBooks.entries()) {
+          const { counting, credits, storage } = expected.users[index] ?? assert.fail("a user without a state")
+          const found = yield* user(id)
+          assert.strictEqual(
+            found.credits,
+            credits.reduce((sum, one) => sum + one, 0)
+          )
+          assert.strictEqual(found.plan, counting?.status === "active" ? counting.plan : "free")
+          assert.strictEqual(yield* tier(id), storage ? "upgraded" : "included")
+          const rows = yield* sql`
+            select plan, status, customer_id, subscription_id from subscriptions where user_id = ${id}`
+          // A subscription that turned out to be another's leaves a canceled one behind.
+          if (counting !== null)
+            assert.deepStrictEqual(rows, [
+              {
+                plan: counting.plan,
+                status: counting.status,
+                customerId: counting.payer,
+                subscriptionId: counting.id
+              }
+            ])
+          else assert.isTrue(rows.every(({ status }) => status === "canceled"))
+        }
+        const parked = yield* sql`select id from card_events where state = 'parked' order by id`
+        assert.deepStrictEqual(new Set(parked.map(({ id }) => id)), new Set(expected.parked))
+        const [unbalanced] = yield* sql`select coalesce(sum(units), 0)::int as sum from ledger_entries`
+        assert.deepStrictEqual(unbalanced, { sum: 0 })
+      }
+    })
+  )
+
+  test(
+    "book credits once, whoever tells of them and however often",
+    Effect.gen(function* () {
+      const { first, inside, tell, user } = yield* scene({ workers: 3 })
+      const { id } = yield* inside(storedUser())
+      const metadata = { kind: "credits", credits: "15", userId: id }
+      const paid = { customer: "cus_1", metadata, amount_total: 1500, amount_paid: 1500, currency: "usd" }
+      const telling = (created: number) => [
+        event("invoice.payment_succeeded", created, { ...paid, id: "in_1" }),
+        event("checkout.session.completed", created, {
+          ...paid,
+          id: "cs_1",
+          mode: "payment",
+          payment_status: "paid",
+          payment_intent: "pi_1",
+          invoice: "in_1"
+        })
+      ]
+      yield* tell(...telling(1), ...telling(2), ...telling(3), ...telling(4), ...telling(5))
+      assert.strictEqual((yield* user(id)).credits, 15)
+      const [bookings] = yield* Effect.provide(
+        Effect.flatMap(SqlClient, (sql) => sql`select count(*)::int as count from purchases where user_id = ${id}`),
+        first
+      )
+      assert.deepStrictEqual(bookings, { count: 1 })
+    })
+  )
+
+  test(
+    "tell of a subscription from its beginning to its end: paid, failed, paid again, over, and over for good",
+    Effect.gen(function* () {
+      const { inside, subscription, tell, user } = yield* scene()
+      const { id } = yield* inside(storedUser())
+      const { bought, charged, is } = subscribed("sub_1", id)
+      const jobs = yield* tell(is(10, "incomplete", "pro", "created"))
+      assert.deepStrictEqual([yield* subscription(id), namesOf(jobs)], ["none", []])
+      const granted = yield* tell(bought(10, "pro"), charged(10, "succeeded"), is(10, "active", "pro"))
+      assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["pro active", "pro"])
+      assert.deepStrictEqual(namesOf(granted), [ReconfigureInstance.name])
+      yield* tell(charged(30, "failed"))
+      assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["pro past_due", "free"])
+      // Told late: it was paid before it failed.
+      yield* tell(charged(29, "succeeded"))
+      assert.strictEqual(yield* subscription(id), "pro past_due")
+      yield* tell(charged(31, "succeeded"))
+      assert.strictEqual(yield* subscription(id), "pro active")
+      yield* tell(is(40, "canceled", "pro", "deleted"))
+      assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["pro canceled", "free"])
+      yield* tell(is(50, "active", "pro"), charged(51, "succeeded"))
+      assert.strictEqual(yield* subscription(id), "pro canceled")
+      const sql = yield* inside(SqlClient)
+      assert.deepStrictEqual(
+        yield* sql`select units::int, amount::int, currency, kind from purchases where user_id = ${id} order by cause`,
+        [10, 29, 31, 51].map(() => ({ units: 0, amount: 1900, currency: "USD", kind: "subscription" }))
+      )
+    })
+  )
+
+  test(
+    "stop the newest agents that a smaller plan has no room for, and nothing while a month is only late",
+    Effect.gen(function* () {
+      const { agents, inside, subscription, tell } = yield* scene()
+      const { id } = yield* inside(storedUser())
+      const { bought, charged, is } = subscribed("sub_1", id)
+      yield* tell(bought(10, "collective"))
+      for (const [index, status] of (["active", "running", "provisioning"] as const).entries())
+        yield* inside(storedAgent(id, { name: `${index}`, status, at: DateTime.unsafeMake(index) }))
+      yield* tell(charged(20, "failed"))
+      assert.deepStrictEqual(
+        [yield* subscription(id), yield* agents(id)],
+        ["collective past_due", ["0 active", "1 running", "2 provisioning"]]
+      )
+      const jobs = yield* tell(is(30, "active", "solo"))
+      assert.deepStrictEqual(
+        [yield* subscription(id), yield* agents(id)],
+        ["solo active", ["0 active", "1 stopped", "2 stopped"]]
+      )
+      assert.deepStrictEqual(namesOf(jobs), [ReconfigureInstance.name, SendMail.name].toSorted())
+      // They do not start by themselves; what was stopped is the owner's to start.
+      yield* tell(is(40, "active", "label"))
+      assert.deepStrictEqual(yield* agents(id), ["0 active", "1 stopped", "2 stopped"])
+    })
+  )
+
+  test(
+    "count the newest that is paid of two subscriptions, and the other one again when that ends",
+    Effect.gen(function* () {
+      const { inside, subscription, tell } = yield* scene()
+      const { id } = yield* inside(storedUser())
+      const [one, two] = [subscribed("sub_1", id, "cus_1"), subscribed("sub_2", id, "cus_1")]
+      yield* tell(two.bought(20, "scale"), one.bought(10, "pro"))
+      assert.strictEqual(yield* subscription(id), "scale active")
+      yield* tell(two.is(30, "canceled", "scale", "deleted"))
+      assert.strictEqual(yield* subscription(id), "pro active")
+    })
+  )
+
+  test(
+    "wait for a customer whom nobody knows, and are his when he registers",
+    Effect.gen(function* () {
+      const { inside, subscription, tell, user, work } = yield* scene()
+      const email = `${yield* inside(unique("late"))}@example.com`
+      const { bought, charged, is } = subscribed("sub_1", null)
+      // Only the checkout knows the address; the rest is known by the customer that it names.
+      yield* tell(charged(30, "failed"), is(20, "active", "scale"), bought(10, "pro", email.toUpperCase()))
+      const sql = yield* inside(SqlClient)
+      const states = sql`select state, count(*)::int from card_events group by 1`
+      assert.deepStrictEqual(yield* states, [{ state: "parked", count: 3 }])
+
+      const { id } = yield* inside(
+        Effect.flatMap(UserRepository, (users) =>
+          users.insert({
+            id: UserId.make("usr_late"),
+            email: Email.make(email),
+            name: "x",
+            passwordHash: null,
+            referralCode: "x"
+          })
+        )
+      )
+      yield* inside(Effect.flatMap(Outbox, ({ append }) => append(MatchCardEvents, { userId: id }, id)))
+      yield* work
+      assert.deepStrictEqual(yield* states, [{ state: "applied", count: 3 }])
+      assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["scale past_due", "free"])
+    })
+  )
+
+  test(
+    "are nobody's by an address that he has not confirmed, where rights need that",
+    Effect.gen(function* () {
+      const { inside, subscription, tell, work } = yield* scene({ verifiedEmailsOnly: true })
+      const { email, id } = yield* inside(storedUser())
+      const match = inside(Effect.flatMap(Outbox, ({ append }) => append(MatchCardEvents, { userId: id }, id)))
+      yield* tell(subscribed("sub_1", null).bought(10, "pro", email))
+      yield* Effect.zipRight(match, work)
+      assert.strictEqual(yield* subscription(id), "none")
+      yield* inside(Effect.flatMap(UserRepository, ({ markEmailVerified }) => markEmailVerified(id)))
+      yield* Effect.zipRight(match, work)
+      assert.strictEqual(yield* subscription(id), "pro active")
+    })
+  )
+
+  test(
+    "are forgotten that are for an account which was deleted",
+    Effect.gen(function* () {
+      const { inside, tell } = yield* scene()
+      const { email, id } = yield* inside(storedUser())
+      const { bought, is } = subscribed("sub_1", id)
+      yield* tell(bought(10, "pro", email))
+      yield* inside(Effect.flatMap(UserRepository, ({ remove }) => remove(id, "fmr_1")))
+      yield* tell(is(20, "canceled", "pro", "deleted"))
+      const sql = yield* inside(SqlClient)
+      assert.deepStrictEqual(yield* sql`select state, payload, email, payer_id from card_events`, [
+        { state: "dropped", payload: null, email: null, payerId: null }
+      ])
+    })
+  )
+
+  test(
+    "whose job was lost, or whose customer came unseen, are found and have their effects",
+    Effect.gen(function* () {
+      const { first, inside, subscription, tell, work } = yield* scene()
+      const email = `${yield* inside(unique("unseen"))}@example.com`
+      yield* tell(subscribed("sub_1", null).bought(10, "pro", email))
+      const { id } = yield* inside(
+        Effect.flatMap(UserRepository, (users) =>
+          users.insert({
+            id: UserId.make("usr_un"),
+            email: Email.make(email),
+            name: "x",
+            passwordHash: null,
+            referralCode: "x"
+          })
+        )
+      )
+      const other = yield* inside(storedUser())
+      yield* inside(storeEvents([subscribed("sub_2", other.id).bought(10, "scale")]))
+      const sql = yield* inside(SqlClient)
+      yield* sql`delete from outbox`
+      const { lookOver, tidy } = Context.get(first, CardEventEffects)
+      assert.strictEqual(yield* lookOver, 0)
+      yield* sql`update card_events set asked_at = now() - interval '16 minutes'`
+      assert.deepStrictEqual(
+        (yield* Effect.all([lookOver, lookOver], { concurrency: 2 })).reduce((sum, found) => sum + found, 0),
+        2
+      )
+      yield* work
+      assert.deepStrictEqual([yield* subscription(id), yield* subscription(other.id)], ["pro active", "scale active"])
+      yield* sql`update card_events set received_at = now() - interval '91 days'`
+      assert.strictEqual(yield* tidy, 2)
+    })
+  )
+
+  test(
+    "that nothing says the purchase of are kept, and looked at again once its price may have been set",
+    Effect.gen(function* () {
+      const { first, inside, subscription, tell, work } = yield* scene()
+      const { id } = yield* inside(storedUser())
+      const priced = (price: string) =>
+        event("customer.subscription.updated", 10, {
+          id: "sub_1",
+          customer: "cus_1",
+          status: "active",
+          metadata: { userId: id },
+          items: { data: [{ price: { id: price } }] }
+        })
+      yield* tell(priced("price_unknown"))
+      const sql = yield* inside(SqlClient)
+      assert.deepStrictEqual(
+        [yield* subscription(id), yield* sql`select state from card_events`],
+        ["none", [{ state: "unclear" }]]
+      )
+      // As if the operator had set the price meanwhile.
+      yield* sql`
+        update card_events set asked_at = now() - interval '2 hours',
+          payload = replace(payload::text, 'price_unknown', 'price_label')::jsonb`
+      yield* Context.get(first, CardEventEffects).tidy
+      yield* work
+      assert.deepStrictEqual(
+        [yield* subscription(id), yield* sql`select state from card_events`],
+        ["label active", [{ state: "applied" }]]
+      )
+    })
+  )
+
+  test(
+    "that make no sense are not tried again and again",
+    Effect.gen(function* () {
+      const { first, inside } = yield* scene()
+      const bad = event("customer.subscription.updated", 10, { status: 7 })
+      yield* inside(storeEvents([bad]))
+      const { apply, lookOver } = Context.get(first, CardEventEffects)
+      assert.strictEqual((yield* Effect.flip(apply(bad.id)))._tag, "CardEventIsUnreadable")
+      const sql = yield* inside(SqlClient)
+      yield* sql`update card_events set asked_at = now() - interval '1 day'`
+      assert.strictEqual(yield* lookOver, 0)
+      yield* apply("evt_that_nobody_knows")
+    })
+  )
+})

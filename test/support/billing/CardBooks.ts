@@ -1,0 +1,81 @@
+import type { Email } from "@berth/domain/accounts/Email"
+import { UserId } from "@berth/domain/accounts/User"
+import {
+  type Applied,
+  applyFact,
+  type Payer,
+  type Signs,
+  type ToldSubscription
+} from "@berth/domain/billing/events/ApplyFact"
+import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
+import type { CardFact } from "@berth/domain/billing/events/CardFact"
+import { countingSubscription, hasStorage } from "@berth/domain/billing/events/CountingSubscription"
+import { readCardEvent } from "@berth/domain/billing/events/ReadCardEvent"
+import { Either, Option } from "effect"
+
+/** Who has an account: `usr_x` with the address `x@example.com`. */
+export const usersOfBooks = ["a", "b"].map((name) => UserId.make(`usr_${name}`))
+
+const byAddress = (email: Email) => usersOfBooks.find((id) => `${id.slice(4)}@example.com` === email.toLowerCase())
+
+const signsOf = (fact: CardFact): Signs => ({
+  byId: Option.fromNullable(fact.userIds.find((id) => usersOfBooks.includes(id))),
+  byEmail: Option.flatMapNullable(fact.email, byAddress)
+})
+
+/** All books in memory, kept by the same decisions as those in the database. */
+export const makeBooks = () => {
+  const done = new Set<string>()
+  const payers = new Map<string, Payer>()
+  const subscriptions = new Map<string, ToldSubscription>()
+  const names = new Map<string, string>()
+  const booked = new Map<string, { readonly userId: UserId; readonly credits: number }>()
+  const parked = new Map<string, { readonly event: CardEvent; readonly payer: string }>()
+
+  const write = (applied: Applied) => {
+    if (Option.isSome(applied.payer)) payers.set(applied.payer.value.id, applied.payer.value)
+    for (const one of applied.subscriptions) subscriptions.set(one.id, one)
+    if (Option.isNone(applied.booking)) return
+    const { cause, credits, names: all, userId } = applied.booking.value
+    for (const name of all) if (!names.has(name)) names.set(name, cause)
+    if (!booked.has(cause)) booked.set(cause, { userId, credits })
+  }
+
+  const apply = (event: CardEvent): void => {
+    if (done.has(event.id)) return
+    const fact = Either.getOrThrow(readCardEvent(event, new Map()))
+    const told = Option.getOrUndefined(Option.map(fact.subscription, ({ id }) => id))
+    const known = Option.match(fact.credits, { onNone: () => [], onSome: (credits) => credits.names })
+    const books = {
+      payer: Option.fromNullable(payers.get(fact.payer)),
+      subscriptions: [...subscriptions.values()].filter(({ id, payer }) => payer === fact.payer || id === told),
+      bookedAs: Option.fromNullable(known.map((name) => names.get(name)).find((name) => name !== undefined))
+    }
+    const applied = applyFact(books, fact, signsOf(fact))
+    if (Option.isNone(applied)) {
+      parked.set(event.id, { event, payer: fact.payer })
+      return
+    }
+    parked.delete(event.id)
+    done.add(event.id)
+    write(applied.value)
+    for (const { event: waiting, payer } of parked.values()) if (applied.value.nowKnown.includes(payer)) apply(waiting)
+  }
+
+  /** What users have of it, and what is known: not by which name a purchase was booked. */
+  const state = () => ({
+    users: usersOfBooks.map((userId) => {
+      const mine = [...subscriptions.values()].filter((one) => one.userId === userId)
+      return {
+        counting: Option.getOrNull(countingSubscription(mine)),
+        storage: hasStorage(mine),
+        credits: [...booked.values()].filter((one) => one.userId === userId).map(({ credits }) => credits)
+      }
+    }),
+    payers: [...payers.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+    subscriptions: [...subscriptions.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+    parked: [...parked.keys()].toSorted()
+  })
+
+  return { apply, state }
+}

@@ -1,0 +1,197 @@
+import {
+  CardProcessor,
+  CardProcessorIsUnavailable,
+  type CardSubscription,
+  CardSubscriptionId,
+  Charged,
+  CustomerId,
+  PurchaseIsRefused
+} from "@berth/domain/billing/CardProcessor"
+import { currencyOf, type Money, priceOfPlan, type Purchase, type SoldPlanId } from "@berth/domain/billing/Purchase"
+import { Effect, Layer, Option } from "effect"
+import { randomBytes } from "node:crypto"
+import type { CardBehaviour } from "../stripe/StripeObjects.ts"
+
+interface Running {
+  readonly customerId: CustomerId
+  readonly kind: CardSubscription["kind"]
+  plan: SoldPlanId | null
+  hasEnded: boolean
+}
+
+/** What somebody bought by now: how often his card was charged, and the subscriptions that run. */
+export interface Bought {
+  readonly charges: ReadonlyArray<Money>
+  readonly running: ReadonlyArray<{ readonly kind: string | null; readonly plan: string | null }>
+}
+
+export interface RememberedCards {
+  readonly layer: Layer.Layer<CardProcessor>
+  readonly saveCard: (customerId: CustomerId, behaviour?: CardBehaviour) => Effect.Effect<void>
+  /** Somebody pays at the address that a checkout led to; fails where nothing can be paid. */
+  readonly pay: (url: URL) => Effect.Effect<void, Error>
+  readonly bought: (customerId: CustomerId) => Effect.Effect<Bought>
+  readonly setUp: (isUp: boolean) => Effect.Effect<void>
+}
+
+/** A card processor in memory: every write once a key. */
+export const make: Effect.Effect<RememberedCards> = Effect.sync(() => {
+  const state = { isUp: true }
+  const customers = new Map<CustomerId, { card: CardBehaviour | null; isGone: boolean; charges: Array<Money> }>()
+  const pages = new Map<string, { readonly purchase: Purchase; readonly customerId: CustomerId; isPaid: boolean }>()
+  const subscriptions = new Map<CardSubscriptionId, Running>()
+  const paid = new Map<string, { readonly paymentId: string; readonly customerId: CustomerId }>()
+  const name = (prefix: string) => `${prefix}_${randomBytes(8).toString("hex")}`
+
+  const up = Effect.suspend(() => (state.isUp ? Effect.void : new CardProcessorIsUnavailable({ reason: "it is down" })))
+  const known = (id: CustomerId) =>
+    Effect.suspend(() => {
+      const found = customers.get(id)
+      return found === undefined || found.isGone
+        ? new CardProcessorIsUnavailable({ reason: "there is no such customer" })
+        : Effect.succeed(found)
+    })
+
+  const keys = <A>() => {
+    const kept = new Map<string, A>()
+    return (key: string, make: () => A): A => {
+      const before = kept.get(key)
+      if (before !== undefined) return before
+      const made = make()
+      kept.set(key, made)
+      return made
+    }
+  }
+  const customerOnce = keys<CustomerId>()
+  const pageOnce = keys<URL>()
+  const chargeOnce = keys<Effect.Effect<Charged, PurchaseIsRefused>>()
+
+  const charge = (customerId: CustomerId, price: Money, key: string): Effect.Effect<Charged, PurchaseIsRefused> => {
+    const customer = customers.get(customerId)
+    const card = customer?.card ?? null
+    if (customer === undefined || card === null || card.wantsAuthentication === true)
+      return Effect.succeed(Charged.NeedsCheckout())
+    if (card.declines !== undefined)
+      return new PurchaseIsRefused({ reason: "Your card was declined.", declineCode: card.declines })
+    const paymentId = name("pay")
+    paid.set(key, { paymentId, customerId })
+    customer.charges.push(price)
+    return Effect.succeed(Charged.Paid({ paymentId }))
+  }
+
+  const layer = Layer.succeed(CardProcessor, {
+    createCustomer: ({ idempotencyKey }) =>
+      Effect.as(
+        up,
+        customerOnce(idempotencyKey, () => {
+          const id = CustomerId.make(name("cus"))
+          customers.set(id, { card: null, isGone: false, charges: [] })
+          return id
+        })
+      ),
+    createCheckout: ({ customerId, idempotencyKey, purchase }) =>
+      up.pipe(
+        Effect.zipRight(known(customerId)),
+        Effect.map(() =>
+          pageOnce(idempotencyKey, () => {
+            const url = new URL(`https://cards.example/pay/${name("page")}`)
+            pages.set(url.href, { purchase, customerId, isPaid: false })
+            return url
+          })
+        )
+      ),
+    chargeSaved: ({ customerId, idempotencyKey, purchase }) =>
+      up.pipe(
+        Effect.zipRight(known(customerId)),
+        Effect.flatMap(({ card }) =>
+          card === null
+            ? Effect.succeed(Charged.NeedsCheckout())
+            : chargeOnce(idempotencyKey, () => charge(customerId, purchase.price, idempotencyKey))
+        )
+      ),
+    findCharge: ({ customerId, idempotencyKey }) =>
+      Effect.map(up, () =>
+        Option.fromNullable(paid.get(idempotencyKey)).pipe(
+          Option.filter((one) => one.customerId === customerId),
+          Option.map(({ paymentId }) => Charged.Paid({ paymentId }))
+        )
+      ),
+    portalLink: (customerId, returnUrl) =>
+      up.pipe(
+        Effect.zipRight(known(customerId)),
+        Effect.as(new URL(`https://cards.example/portal?back=${encodeURIComponent(returnUrl.href)}`))
+      ),
+    subscriptionsOf: (customerId) =>
+      Effect.map(up, () =>
+        [...subscriptions]
+          .filter(([, one]) => one.customerId === customerId && !one.hasEnded)
+          .map(([id, { kind, plan }]) => ({ id, kind, plan, isPaid: true }))
+          .toReversed()
+      ),
+    updateSubscription: ({ id, plan }) =>
+      Effect.flatMap(up, () => {
+        const found = subscriptions.get(id)
+        if (found === undefined || found.hasEnded || found.plan === null)
+          return new CardProcessorIsUnavailable({ reason: "there is no such subscription" })
+        if (priceOfPlan(found.plan).currency !== priceOfPlan(plan).currency)
+          return new CardProcessorIsUnavailable({ reason: "the currency is another one" })
+        found.plan = plan
+        return Effect.void
+      }),
+    cancelSubscription: (id) =>
+      Effect.map(up, () => {
+        const found = subscriptions.get(id)
+        if (found !== undefined) found.hasEnded = true
+      }),
+    removeCustomer: (customerId) =>
+      Effect.map(up, () => {
+        const found = customers.get(customerId)
+        if (found !== undefined) found.isGone = true
+        for (const one of subscriptions.values()) if (one.customerId === customerId) one.hasEnded = true
+      })
+  })
+
+  return {
+    layer,
+    saveCard: (customerId, behaviour = {}) =>
+      Effect.sync(() => {
+        const found = customers.get(customerId)
+        if (found !== undefined) found.card = behaviour
+      }),
+    pay: (url) =>
+      Effect.suspend(() => {
+        const page = pages.get(url.href)
+        const customer = page === undefined ? undefined : customers.get(page.customerId)
+        if (page === undefined || page.isPaid || customer === undefined || customer.isGone)
+          return Effect.fail(new Error("This page is over"))
+        page.isPaid = true
+        customer.card = {}
+        const { customerId, purchase } = page
+        if (purchase.kind === "credits") {
+          if (typeof purchase.price !== "string") customer.charges.push(purchase.price)
+        } else {
+          subscriptions.set(CardSubscriptionId.make(name("sub")), {
+            customerId,
+            kind: purchase.kind,
+            plan: purchase.kind === "plan" ? purchase.plan : null,
+            hasEnded: false
+          })
+          customer.charges.push(
+            purchase.kind === "plan" ? priceOfPlan(purchase.plan) : { amount: 3_900, currency: currencyOf(purchase) }
+          )
+        }
+        return Effect.void
+      }),
+    bought: (customerId) =>
+      Effect.sync(() => ({
+        charges: [...(customers.get(customerId)?.charges ?? [])],
+        running: [...subscriptions.values()].flatMap((one) =>
+          one.customerId === customerId && !one.hasEnded ? [{ kind: one.kind, plan: one.plan }] : []
+        )
+      })),
+    setUp: (isUp) =>
+      Effect.sync(() => {
+        state.isUp = isUp
+      })
+  }
+})
