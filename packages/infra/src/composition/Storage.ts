@@ -8,6 +8,7 @@ import * as Tokens from "../crypto/Tokens.ts"
 import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
 import * as AnswerStreams from "../postgres/AnswerStreams.ts"
 import * as AgentRepository from "../postgres/AgentRepository.ts"
+import * as CardCustomerRepository from "../postgres/CardCustomerRepository.ts"
 import * as Charging from "../postgres/Charging.ts"
 import * as ConversationRepository from "../postgres/ConversationRepository.ts"
 import * as CredentialRepository from "../postgres/CredentialRepository.ts"
@@ -24,6 +25,7 @@ import * as OncePerKey from "../postgres/OncePerKey.ts"
 import * as Outbox from "../postgres/Outbox.ts"
 import * as PaymentRedemptions from "../postgres/PaymentRedemptions.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
+import * as PurchaseAttempts from "../postgres/PurchaseAttempts.ts"
 import * as ReferralRepository from "../postgres/ReferralRepository.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
 import * as SocialSessionRepository from "../postgres/SocialSessionRepository.ts"
@@ -67,6 +69,8 @@ export const layer = (options: StorageOptions) =>
     MemoryRepository.layer,
     AnswerStreams.layer,
     Charging.layer,
+    CardCustomerRepository.layer,
+    PurchaseAttempts.layer,
     Outbox.layer,
     IdempotencyKeys.layer,
     OncePerKey.layer,

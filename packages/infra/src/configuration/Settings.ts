@@ -3,6 +3,7 @@ import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/RateLi
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"
 import { isIP } from "node:net"
+import { cardSettings } from "./CardSettings.ts"
 import { gatingTokenSetting, nodeUrl, rpcUrl, walletAddressSetting } from "./ChainSettings.ts"
 import { oauthASettings, oauthBSettings, socialIdentitySettings } from "./IdentitySettings.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
@@ -188,6 +189,10 @@ export const Settings = Config.all({
     audience: "SOCIAL_IDENTITY_AUDIENCE"
   }),
   baseRpcUrl: rpcUrl("BASE_RPC_URL", "https://mainnet.base.org"),
+  cardProcessor: Config.all({
+    secretKey: optionalSecret("STRIPE_SECRET_KEY"),
+    apiUrl: Config.withDefault(webAddress("STRIPE_API_URL"), new URL("https://api.stripe.com"))
+  }),
   gatingToken: gatingTokenSetting({
     address: "GATING_TOKEN_ADDRESS",
     symbol: "GATING_TOKEN_SYMBOL",
@@ -199,6 +204,20 @@ export const Settings = Config.all({
     currency: Config.withDefault(walletAddressSetting("MPP_CURRENCY"), pathUsd),
     recipient: Config.option(walletAddressSetting("MPP_RECIPIENT")),
     secret: optionalSecret("MPP_SECRET")
+  }),
+  cards: cardSettings({
+    webhookSecret: "STRIPE_WEBHOOK_SECRET",
+    plans: {
+      solo: "STRIPE_PRICE_SOLO",
+      collective: "STRIPE_PRICE_COLLECTIVE",
+      label: "STRIPE_PRICE_LABEL",
+      network: "STRIPE_PRICE_NETWORK",
+      starter: "STRIPE_PRICE_STARTER",
+      pro: "STRIPE_PRICE_PRO",
+      scale: "STRIPE_PRICE_SCALE"
+    },
+    storage: "STRIPE_PRICE_STORAGE",
+    credits: "STRIPE_CREDIT_PRICES"
   }),
   sandboxModel: Config.option(flag("SANDBOX_MODEL")),
   agentModels: Config.withDefault(Config.array(Config.string(), "AGENT_MODELS"), ["claude-opus-4-6", "gpt-4"]),

@@ -21,6 +21,7 @@ import accountRecords from "./migrations/0015_account_records.ts"
 import mailedTokens from "./migrations/0016_mailed_tokens.ts"
 import linkedIdentities from "./migrations/0017_linked_identities.ts"
 import paymentRedemptions from "./migrations/0018_payment_redemptions.ts"
+import cardPurchases from "./migrations/0025_card_purchases.ts"
 import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
 
 /** Every file of `migrations/`, by its name. Numbers are dense: one below the last that ran would be skipped in silence. */
@@ -42,7 +43,8 @@ export const migrations = {
   "0015_account_records": accountRecords,
   "0016_mailed_tokens": mailedTokens,
   "0017_linked_identities": linkedIdentities,
-  "0018_payment_redemptions": paymentRedemptions
+  "0018_payment_redemptions": paymentRedemptions,
+  "0025_card_purchases": cardPurchases
 }
 
 const run = make({})({ loader: fromRecord(migrations) })
