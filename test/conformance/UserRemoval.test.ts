@@ -19,6 +19,7 @@ const Live = Layer.merge(PostgresUserRepository.layer, PostgresTransaction.layer
 /** Tables whose rows outlive a user, and why nothing of him is in them. Any other one has to go with him. */
 const kept: Readonly<Record<string, string>> = {
   ledger_entries: "money that moved, under a name drawn by lot",
+  purchases: "what was paid for, under a name drawn by lot and the processor's own",
   model_usage: "what models cost, under a name drawn by lot",
   former_subscriptions: "what was paid for, under a name drawn by lot",
   deleted_users: "the bare id, so that what lies about under it can be deleted",
@@ -75,6 +76,11 @@ const wellKnownUser = Effect.gen(function* () {
     insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
     values (${`led_${tag}-1`}, ${tag}, ${user.id}, 'grants', -5, 'credits-added', now()),
       (${`led_${tag}-2`}, ${tag}, ${user.id}, 'credits', 5, 'credits-added', now())`
+  yield* sql`
+    insert into purchases (id, cause, user_id, kind, description, units, amount, currency, booked_at)
+    values (${`pur_${tag}`}, ${`cs_${tag}`}, ${user.id}, 'purchase', '5 credits', 500, 500, 'USD', now())`
+  yield* sql`
+    insert into storage_entitlements (user_id, tier, updated_at) values (${user.id}, 'upgraded', now())`
   yield* sql`
     insert into model_usage (user_id, agent_id, provider, model, prompt_tokens, completion_tokens, cost_usd, created_at)
     values (${user.id}, ${agent}, 'sandbox', 'echo', 1, 2, 0.5, now())`
@@ -196,8 +202,8 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
 
       const after = yield* everything
       for (const [table, text] of after) {
-        // What money moved for is the id of a message that is not there any more.
-        const parts = table === "ledger_entries" ? [user.id, user.email] : mine
+        // What money moved for is the id of a message that is not there any more, or one that the card processor gave.
+        const parts = table === "ledger_entries" || table === "purchases" ? [user.id, user.email] : mine
         if (table !== "deleted_users") for (const part of parts) assert.notInclude(text, part, table)
       }
       assert.deepStrictEqual(yield* users.find(user.id), Option.none())
@@ -207,6 +213,10 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
           { account: "credits", units: 5, formerUser: "fmr_1" },
           { account: "grants", units: -5, formerUser: "fmr_1" }
         ]
+      )
+      assert.deepStrictEqual(
+        yield* sql`select user_id, units::int, former_user from purchases where cause = ${`cs_${tag}`}`,
+        [{ userId: null, units: 500, formerUser: "fmr_1" }]
       )
       assert.deepStrictEqual(
         yield* sql`select user_id, agent_id, cost_usd, former_user from model_usage where former_user is not null`,

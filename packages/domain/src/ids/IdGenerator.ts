@@ -2,7 +2,7 @@ import { Context, type Effect, Schema } from "effect"
 
 /** The prefix tells what an id names; what follows is a UUIDv7, so ids of a kind sort by time of creation. */
 export type IdPrefix =
-  "usr" | "ses" | "agt" | "ins" | "chs" | "msg" | "rsv" | "led" | "job" | "req" | "cpl" | "nte" | "mal"
+  "usr" | "ses" | "agt" | "ins" | "chs" | "msg" | "rsv" | "led" | "job" | "req" | "cpl" | "nte" | "mal" | "pur"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

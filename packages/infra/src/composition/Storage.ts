@@ -9,9 +9,11 @@ import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
 import * as AnswerStreams from "../postgres/AnswerStreams.ts"
 import * as AgentRepository from "../postgres/AgentRepository.ts"
 import * as CardCustomerRepository from "../postgres/CardCustomerRepository.ts"
+import * as BillingHistory from "../postgres/BillingHistory.ts"
 import * as Charging from "../postgres/Charging.ts"
 import * as ConversationRepository from "../postgres/ConversationRepository.ts"
 import * as CredentialRepository from "../postgres/CredentialRepository.ts"
+import * as CreditPurchases from "../postgres/CreditPurchases.ts"
 import * as IdempotencyKeys from "../postgres/IdempotencyKeys.ts"
 import * as InstanceRepository from "../postgres/InstanceRepository.ts"
 import * as MailedTokenRepository from "../postgres/MailedTokenRepository.ts"
@@ -29,6 +31,7 @@ import * as PurchaseAttempts from "../postgres/PurchaseAttempts.ts"
 import * as ReferralRepository from "../postgres/ReferralRepository.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
 import * as SocialSessionRepository from "../postgres/SocialSessionRepository.ts"
+import * as StorageEntitlements from "../postgres/StorageEntitlements.ts"
 import * as SubscriptionRepository from "../postgres/SubscriptionRepository.ts"
 import * as UserRepository from "../postgres/UserRepository.ts"
 import * as WalletNonceRepository from "../postgres/WalletNonceRepository.ts"
@@ -71,6 +74,9 @@ export const layer = (options: StorageOptions) =>
     Charging.layer,
     CardCustomerRepository.layer,
     PurchaseAttempts.layer,
+    CreditPurchases.layer,
+    BillingHistory.layer,
+    StorageEntitlements.layer,
     Outbox.layer,
     IdempotencyKeys.layer,
     OncePerKey.layer,

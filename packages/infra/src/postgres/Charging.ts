@@ -83,7 +83,8 @@ const make = Effect.gen(function* () {
       const ofTheDay = takeUnits({ daily, credit: 0 }, units)
       if (Either.isRight(ofTheDay)) return ofTheDay.right
       const { creditUnits } = yield* lockCredits(userId)
-      return yield* takeUnits({ daily, credit: creditUnits }, units)
+      // Below zero they are owed: nothing is paid from them, and the day's units pay as before.
+      return yield* takeUnits({ daily, credit: Math.max(0, creditUnits) }, units)
     })
 
   const hold = (id: ReservationId, userId: UserId, day: string, taken: UnitSplit) =>

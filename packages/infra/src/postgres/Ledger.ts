@@ -1,16 +1,16 @@
 import type { UserId } from "@berth/domain/accounts/User"
+import type { LedgerAccount } from "@berth/domain/billing/Ledger"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { type Context, DateTime, Effect } from "effect"
 
-/** `allowance`: daily units of the plan; `credits`: bought or given; `usage`: what was used up; `grants`: where credits come from. */
-export type Account = "allowance" | "credits" | "usage" | "grants"
-
 export interface Movement {
-  readonly userId: UserId
-  readonly from: Account
-  readonly to: Account
+  /** Whose units moved; `formerUser` is the name that his records have since he left. */
+  readonly userId: UserId | null
+  readonly formerUser?: string | null
+  readonly from: LedgerAccount
+  readonly to: LedgerAccount
   readonly units: number
   /** What was paid for, or why credits were given. */
   readonly cause: string
@@ -28,6 +28,7 @@ export const makeLedger = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>
           const [debit, credit] = yield* Effect.all([ids.next("led"), ids.next("led")])
           const entry = {
             userId: movement.userId,
+            formerUser: movement.formerUser ?? null,
             transactionId: movement.transaction ?? debit,
             cause: movement.cause,
             createdAt

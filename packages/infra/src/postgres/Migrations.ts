@@ -22,6 +22,7 @@ import mailedTokens from "./migrations/0016_mailed_tokens.ts"
 import linkedIdentities from "./migrations/0017_linked_identities.ts"
 import paymentRedemptions from "./migrations/0018_payment_redemptions.ts"
 import cardPurchases from "./migrations/0025_card_purchases.ts"
+import purchases from "./migrations/0027_purchases.ts"
 import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
 
 /** Every file of `migrations/`, by its name. Numbers are dense: one below the last that ran would be skipped in silence. */
@@ -44,7 +45,8 @@ export const migrations = {
   "0016_mailed_tokens": mailedTokens,
   "0017_linked_identities": linkedIdentities,
   "0018_payment_redemptions": paymentRedemptions,
-  "0025_card_purchases": cardPurchases
+  "0025_card_purchases": cardPurchases,
+  "0027_purchases": purchases
 }
 
 const run = make({})({ loader: fromRecord(migrations) })

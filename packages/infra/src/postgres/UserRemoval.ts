@@ -24,6 +24,7 @@ export const makeUserRemoval = (sql: SqlClient) => ({
       const held = yield* affected(sql`select from users where id = ${storableText(id)} for update`)
       if (held === 0) return false
       yield* sql`update ledger_entries set user_id = null, former_user = ${formerUser} where user_id = ${id}`
+      yield* sql`update purchases set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`update model_usage set user_id = null, former_user = ${formerUser} where user_id = ${id}`
       yield* sql`
         insert into former_subscriptions (former_user, plan, status, updated_at)

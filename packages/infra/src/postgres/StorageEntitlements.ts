@@ -1,0 +1,30 @@
+import type { UserId } from "@berth/domain/accounts/User"
+import { StorageEntitlements, StorageTier } from "@berth/domain/billing/StorageEntitlements"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { first } from "./Rows.ts"
+import { storableText } from "./Storable.ts"
+
+const Entitled = Schema.Struct({ tier: StorageTier })
+
+export const layer: Layer.Layer<StorageEntitlements, never, SqlClient> = Layer.effect(
+  StorageEntitlements,
+  Effect.map(SqlClient, (sql) =>
+    StorageEntitlements.of({
+      of: Effect.fn("StorageEntitlements.of")(function* (userId: UserId) {
+        const row = yield* sql`select tier from storage_entitlements where user_id = ${storableText(userId)}`.pipe(
+          first(Entitled),
+          Effect.orDie
+        )
+        return Option.match(row, { onNone: () => "included" as const, onSome: ({ tier }) => tier })
+      }),
+      set: Effect.fn("StorageEntitlements.set")(function* (userId: UserId, tier: StorageTier) {
+        const updatedAt = DateTime.toDate(yield* DateTime.now)
+        yield* sql`
+          insert into storage_entitlements (user_id, tier, updated_at)
+          select id, ${tier}, ${updatedAt}::timestamptz from users where id = ${storableText(userId)} for key share
+          on conflict (user_id) do update set tier = excluded.tier, updated_at = excluded.updated_at`.pipe(Effect.orDie)
+      })
+    })
+  )
+)

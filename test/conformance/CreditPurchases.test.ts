@@ -1,0 +1,166 @@
+import { UserId } from "@berth/domain/accounts/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { Charging } from "@berth/domain/billing/Charging"
+import { type Booking, CreditPurchases } from "@berth/domain/billing/CreditPurchases"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { balanceOf, Books, ledgerOf } from "../support/Books.ts"
+import { storedUser, unique } from "../support/Samples.ts"
+
+const packOf = (userId: UserId, cause: string, changes: Partial<Booking> = {}): Booking => ({
+  userId,
+  credits: 5,
+  cause,
+  amount: 500,
+  currency: "USD",
+  kind: "purchase",
+  ...changes
+})
+
+layer(Books, { excludeTestServices: true })("CreditPurchases", (it) => {
+  it.effect("books a cause once, however many tell of it at a time, whoever they say it is for", () =>
+    Effect.gen(function* () {
+      const { book } = yield* CreditPurchases
+      const [user, other] = [yield* storedUser(), yield* storedUser()]
+      const cause = yield* unique("cs")
+      const outcomes = yield* Effect.replicateEffect(book(packOf(user.id, cause)), 20, { concurrency: "unbounded" })
+      assert.strictEqual(outcomes.filter((outcome) => outcome === "booked").length, 1)
+      assert.strictEqual(outcomes.filter((outcome) => outcome === "booked-before").length, 19)
+      assert.strictEqual(yield* book(packOf(other.id, cause)), "booked-before")
+      assert.deepInclude(yield* balanceOf(user), { credits: 5 })
+      assert.deepInclude(yield* balanceOf(other), { credits: 0 })
+      assert.deepInclude(yield* ledgerOf(user), { purchases: -500, credits: 500, grants: 0 })
+    })
+  )
+
+  it.effect("tells credits for money from credits for nothing, and books a month without any", () =>
+    Effect.gen(function* () {
+      const { book } = yield* CreditPurchases
+      const user = yield* storedUser()
+      yield* book(packOf(user.id, yield* unique("grant"), { kind: "grant", credits: 0.29, amount: 0 }))
+      yield* book(packOf(user.id, yield* unique("in"), { kind: "subscription", credits: 0, amount: 3900 }))
+      assert.deepInclude(yield* balanceOf(user), { credits: 0.29 })
+      assert.deepInclude(yield* ledgerOf(user), { purchases: 0, credits: 29, grants: -29 })
+    })
+  )
+
+  it.effect("takes credits back once, and what was spent of them is owed until more come in", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const { reserve, settle } = yield* Charging
+      const user = yield* storedUser()
+      const cause = yield* unique("cs")
+      yield* book(packOf(user.id, cause))
+      // The day's fifty units, and two credits.
+      const spent = Option.getOrThrow(yield* reserve(user, 250, "spent"))
+      yield* settle(spent, 250)
+      const held = Option.getOrThrow(yield* reserve(user, 100, "held"))
+      const outcomes = yield* Effect.replicateEffect(reverse({ cause }), 10, { concurrency: "unbounded" })
+      assert.strictEqual(outcomes.filter((outcome) => outcome === "reversed").length, 1)
+      assert.deepInclude(yield* balanceOf(user), { credits: -3 })
+
+      // What a call gives back makes up for it, too.
+      yield* settle(held, 0)
+      assert.deepInclude(yield* balanceOf(user), { credits: -2 })
+      assert.deepInclude(yield* Effect.flip(reserve(user, 1, "more")), { remaining: 0 })
+      yield* book(packOf(user.id, yield* unique("cs")))
+      assert.deepInclude(yield* balanceOf(user), { credits: 3 })
+      yield* reserve(user, 300, "more")
+      assert.deepInclude(yield* Effect.flip(reserve(user, 1, "yet more")), { remaining: 0 })
+      assert.deepInclude(yield* ledgerOf(user), { purchases: -500, credits: 300 })
+    })
+  )
+
+  it.effect("goes on paying from the day's units when credits are owed", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const { reserve, settle } = yield* Charging
+      const user = yield* storedUser()
+      const cause = yield* unique("cs")
+      yield* book(packOf(user.id, cause))
+      const plenty = Option.getOrThrow(yield* reserve(user, 60, "plenty"))
+      yield* settle(plenty, 60)
+      yield* reverse({ cause })
+      assert.deepInclude(yield* balanceOf(user), { credits: -0.1 })
+      const { usage } = yield* Charging
+      // Of a larger plan something is left of the day.
+      assert.deepInclude(yield* usage(user.id, 600), { remaining: 550 })
+      const sql = yield* SqlClient
+      yield* sql`update users set plan = 'solo' where id = ${user.id}`
+      assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, 550, "the rest of the day")))
+      assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, 0, "nothing")))
+    })
+  )
+
+  it.effect("ends in the same whether the purchase or its refund is told of first, or both at once", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const user = yield* storedUser()
+      const cause = yield* unique("cs")
+      assert.strictEqual(yield* reverse({ cause }), "kept")
+      assert.strictEqual(yield* reverse({ cause }), "kept")
+      assert.strictEqual(yield* book(packOf(user.id, cause)), "booked")
+      assert.strictEqual(yield* book(packOf(user.id, cause)), "booked-before")
+      assert.strictEqual(yield* reverse({ cause }), "reversed-before")
+      assert.deepInclude(yield* balanceOf(user), { credits: 0 })
+      const causes = yield* Effect.replicateEffect(unique("cs"), 20)
+      yield* Effect.forEach(
+        causes.flatMap((each) => [reverse({ cause: each }), book(packOf(user.id, each)), reverse({ cause: each })]),
+        (act) => act,
+        { concurrency: "unbounded" }
+      )
+      assert.deepInclude(yield* balanceOf(user), { credits: 0 })
+      assert.deepInclude(yield* ledgerOf(user), { purchases: 0, credits: 0 })
+    })
+  )
+
+  it.effect("is undone with the transaction around it, and can be done again", () =>
+    Effect.gen(function* () {
+      const { book } = yield* CreditPurchases
+      const { run } = yield* Transaction
+      const user = yield* storedUser()
+      const cause = yield* unique("cs")
+      yield* run(Effect.zipRight(book(packOf(user.id, cause)), Effect.fail("later"))).pipe(Effect.flip)
+      assert.deepInclude(yield* balanceOf(user), { credits: 0 })
+      assert.strictEqual(yield* run(book(packOf(user.id, cause))), "booked")
+    })
+  )
+
+  it.effect("writes nothing for nobody, and refuses what cannot be", () =>
+    Effect.gen(function* () {
+      const { book } = yield* CreditPurchases
+      const user = yield* storedUser()
+      const cause = yield* unique("cs")
+      assert.strictEqual(yield* book(packOf(UserId.make("usr_nobody\u0000"), cause)), "unknown-user")
+      for (const changes of [{ credits: -1 }, { credits: Number.NaN }, { amount: 0.5 }, { amount: -1 }])
+        assert.isTrue((yield* Effect.exit(book(packOf(user.id, cause, changes))))._tag === "Failure")
+      assert.strictEqual(yield* book(packOf(user.id, cause)), "booked")
+    })
+  )
+
+  it.effect("keeps a purchase of somebody who left, and books its refund without him", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const { run } = yield* Transaction
+      const users = yield* UserRepository
+      const sql = yield* SqlClient
+      const [user, again] = [yield* storedUser(), yield* storedUser()]
+      const cause = yield* unique("cs")
+      yield* book(packOf(user.id, cause))
+      yield* run(users.remove(user.id, `fmr of ${cause}`))
+      assert.strictEqual(yield* book(packOf(again.id, cause)), "booked-before")
+      assert.strictEqual(yield* reverse({ cause }), "reversed")
+      assert.deepStrictEqual(
+        yield* sql`
+          select account, sum(units)::int as units, count(*)::int as entries from ledger_entries
+          where former_user = ${`fmr of ${cause}`} group by 1 order by 1`,
+        [
+          { account: "credits", units: 0, entries: 2 },
+          { account: "purchases", units: 0, entries: 2 }
+        ]
+      )
+    })
+  )
+})
