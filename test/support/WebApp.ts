@@ -7,11 +7,15 @@ import { LegacyModels } from "@berth/domain/agents/LegacyModels"
 import type { PlanId } from "@berth/domain/billing/Plan"
 import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import type { CardProcessor } from "@berth/domain/billing/CardProcessor"
+import { CreditPrices } from "@berth/domain/billing/CreditPrices"
+import { KeyCheck } from "@berth/domain/secrets/KeyCheck"
 import { defaultLimits } from "@berth/domain/limits/Limit"
 import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
 import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as NoBotDetection from "@berth/infra/bots/NoBotDetection"
 import * as Chain from "@berth/infra/composition/Chain"
@@ -64,6 +68,8 @@ export interface WebAppOptions {
   readonly maxWaitingHashes?: number
   /** A migrated database; by default one of its own. */
   readonly databaseUrl?: Redacted.Redacted
+  /** What is sealed in the database is sealed by it; servers over one database share it. By default one of its own. */
+  readonly secretsKey?: Buffer
   /** How long what is in flight may take once a listener closes; a second when absent. */
   readonly drain?: Duration.Duration
   /** A node of the base network; by default there is none. */
@@ -78,6 +84,12 @@ export interface WebAppOptions {
   readonly oauthB?: Partial<OAuthBSettings>
   readonly socialIdentity?: Partial<SocialIdentitySettings>
   readonly providerTimeout?: Duration.Duration
+  /** Who takes cards; by default nobody is set up. */
+  readonly cards?: Layer.Layer<CardProcessor>
+  /** Prices at the card processor that credits may be bought at. */
+  readonly creditPrices?: ReadonlyMap<string, number>
+  /** Who says whether somebody's own model key is good; by default everyone is. */
+  readonly keyCheck?: Layer.Layer<KeyCheck>
 }
 
 /** A call with who makes it. */
@@ -187,7 +199,7 @@ const make = (options: WebAppOptions) =>
       databaseUrl,
       maxConnections: 10,
       applicationName: "test-server",
-      keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
+      keys: [{ id: "test", key: Redacted.make(options.secretsKey ?? randomBytes(32)) }],
       adminEmails: [adminEmail],
       verifiedAdminsOnly: options.verifiedEmailsOnly ?? false
     })
@@ -229,6 +241,8 @@ const make = (options: WebAppOptions) =>
         socialIdentity: { ...nobodySocial, ...options.socialIdentity },
         timeout: options.providerTimeout ?? Duration.seconds(5)
       }),
+      Layer.succeed(CreditPrices, options.creditPrices ?? new Map()),
+      options.keyCheck ?? Layer.succeed(KeyCheck, { check: () => Effect.void }),
       Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
       accountRules,
       options.bots ?? NoBotDetection.layer,
@@ -265,6 +279,7 @@ const make = (options: WebAppOptions) =>
       Layer.provideMerge(backend),
       Layer.provideMerge(Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedJobQueue.layer)),
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
+      Layer.provideMerge(options.cards ?? StripeCardProcessor.layerNotConfigured),
       Layer.provideMerge(UseCases.shared),
       Layer.provideMerge(around),
       Layer.provideMerge(storage),

@@ -5,6 +5,8 @@ import { ReferralApi } from "./accounts/ReferralApi.ts"
 import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
 import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
+import { BillingApi } from "./billing/BillingApi.ts"
+import { CheckoutApi } from "./billing/CheckoutApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
@@ -34,6 +36,8 @@ export class WebApi extends HttpApi.make("web")
   .add(AgentRecordsApi)
   .add(InstancesApi)
   .add(InteractionApi)
+  .add(BillingApi)
+  .add(CheckoutApi)
   .add(DeprecatedApi)
   .annotateContext(
     OpenApi.annotations({

@@ -2,11 +2,13 @@ import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
 import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
+import * as KeyCheck from "@berth/infra/ai/KeyCheckLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as AccountRules from "@berth/infra/composition/AccountRules"
 import * as Bots from "@berth/infra/composition/Bots"
+import * as Cards from "@berth/infra/composition/Cards"
 import * as Chain from "@berth/infra/composition/Chain"
 import * as Identity from "@berth/infra/composition/Identity"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
@@ -71,6 +73,8 @@ const accessTokens = (settings: Settings) =>
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
+    Cards.fromSettings(settings),
+    KeyCheck.layer(Record.map(settings.providers, ({ baseUrl }) => baseUrl)),
     Chain.fromSettings(settings),
     Identity.fromSettings(settings),
     Layer.succeed(AgentModels, settings.agentModels),

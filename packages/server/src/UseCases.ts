@@ -14,6 +14,8 @@ import { Agents } from "@berth/domain/agents/Agents"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/Allowances"
+import { CardCustomers } from "@berth/domain/billing/CardCustomers"
+import { Purchases } from "@berth/domain/billing/Purchases"
 import { CellContents } from "@berth/domain/instances/CellContents"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
@@ -29,6 +31,7 @@ import { Conversations } from "@berth/domain/interaction/Conversations"
 import { Memories } from "@berth/domain/interaction/Memories"
 import { Post } from "@berth/domain/mail/Post"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
+import { OwnModelKeys } from "@berth/domain/secrets/OwnModelKeys"
 import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
@@ -79,10 +82,11 @@ const accounts = Accounts.Default.pipe(
 
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
-  Layer.provide(AccountDeletion.Default, AccountRemoval.Default),
+  Layer.provide(AccountDeletion.Default, Layer.merge(AccountRemoval.Default, CardCustomers.Default)),
   CredentialsSignIn.Default,
   proofs,
-  CredentialVault.Default,
+  Layer.provideMerge(OwnModelKeys.Default, CredentialVault.Default),
+  Layer.provide(Purchases.Default, CardCustomers.Default),
   BearerSessions.Default,
   AgentHealth.Default,
   GatewayAccess.Default

@@ -1,8 +1,11 @@
 import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
+import { CardCustomers } from "@berth/domain/billing/CardCustomers"
+import { Purchases } from "@berth/domain/billing/Purchases"
 import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
 import { Post } from "@berth/domain/mail/Post"
 import { Layer } from "effect"
 import * as ExpiredMailedTokens from "./accounts/ExpiredMailedTokens.ts"
+import * as UnheardCharges from "./billing/UnheardCharges.ts"
 import * as OldPayments from "./gateway/OldPayments.ts"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
 import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
@@ -27,5 +30,6 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     UsedWalletNonces.layer,
     UsedOAuthStates.layer,
     OldPayments.layer,
+    UnheardCharges.layer.pipe(Layer.provide(Purchases.Default), Layer.provide(CardCustomers.Default)),
     ExpiredIdempotencyKeys.layer
   ).pipe(Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))

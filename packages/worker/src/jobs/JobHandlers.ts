@@ -1,8 +1,10 @@
 import type { AccountIsInUse } from "@berth/domain/accounts/AccountDeletionErrors"
 import type { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
+import type { CardProcessor, CardProcessorTrouble } from "@berth/domain/billing/CardProcessor"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
 import {
+  ForgetCardCustomers,
   ForgottenPassword,
   NewAgent,
   type QueueName,
@@ -16,16 +18,22 @@ import type { Mailer, MailIsUnavailable } from "@berth/domain/mail/Mailer"
 import type { SecretBox } from "@berth/domain/secrets/SecretBox"
 import type { Effect } from "effect"
 import { forgottenPassword } from "../accounts/ForgottenPasswordJob.ts"
+import { forgetCardCustomers } from "../billing/ForgetCardCustomersJob.ts"
 import { reconfigureInstance } from "../instances/ReconfigureInstanceJob.ts"
 import { removeAccount } from "../accounts/RemoveAccountJob.ts"
 import { sendMail } from "../mail/SendMailJob.ts"
 import { newAgent } from "../provisioning/NewAgentJob.ts"
 
-type Failure = JobIsHopeless | BackendIsUnavailable | CellIsUnavailable | MailIsUnavailable | AccountIsInUse
+type Failure =
+  JobIsHopeless | BackendIsUnavailable | CardProcessorTrouble | CellIsUnavailable | MailIsUnavailable | AccountIsInUse
 
 type Handler = (
   job: RunningJob
-) => Effect.Effect<void, Failure, AgentManager | AccountRemoval | Mailer | PasswordResetMails | SecretBox>
+) => Effect.Effect<
+  void,
+  Failure,
+  AgentManager | AccountRemoval | CardProcessor | Mailer | PasswordResetMails | SecretBox
+>
 
 /** What is done for each kind of job. */
 const handlers: Record<QueueName, ReadonlyMap<string, Handler>> = {
@@ -33,7 +41,8 @@ const handlers: Record<QueueName, ReadonlyMap<string, Handler>> = {
     [ReconfigureInstance.name, reconfigureInstance],
     [RemoveAccount.name, removeAccount],
     [SendMail.name, sendMail],
-    [ForgottenPassword.name, forgottenPassword]
+    [ForgottenPassword.name, forgottenPassword],
+    [ForgetCardCustomers.name, forgetCardCustomers]
   ]),
   provision: new Map([[NewAgent.name, newAgent]])
 }
