@@ -375,6 +375,28 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
+  it.effect("ends what a deleted account pays, by a job that names its customers", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const one = yield* buyer
+      const { body } = yield* web(act(one.token, { action: "create-checkout", plan: "pro" }))
+      const session = standIn.sessionAt(String(body["url"]))
+      standIn.complete(String(body["url"]))
+      const deleted = yield* web({ method: "DELETE", path: "/api/settings", as: one, json: {} })
+      assert.strictEqual(deleted.status, 200, deleted.text)
+      const sql = yield* SqlClient
+      const jobs = yield* Effect.orDie(
+        sql<{ readonly payload: unknown }>`
+          select payload from outbox where name = 'forget-card-customers' and payload::text like ${`%${session.customer}%`}`
+      )
+      assert.deepStrictEqual(
+        jobs.map(({ payload }) => payload),
+        [{ customerIds: [session.customer] }]
+      )
+    })
+  )
+
   it.effect("sells storage once", () =>
     Effect.gen(function* () {
       const { web } = yield* App.WebApp

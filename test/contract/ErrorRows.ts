@@ -3,6 +3,7 @@ import { accountRows } from "./rows/AccountRows.ts"
 import { agentDetailRows } from "./rows/AgentDetailRows.ts"
 import { agentRows } from "./rows/AgentRows.ts"
 import { aiRows } from "./rows/AiRows.ts"
+import { billingRows } from "./rows/BillingRows.ts"
 import { deprecatedRows } from "./rows/DeprecatedRows.ts"
 import { instanceRows } from "./rows/InstanceRows.ts"
 import { interactionRows } from "./rows/InteractionRows.ts"
@@ -18,6 +19,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...agentDetailRows,
   ...instanceRows,
   ...interactionRows,
+  ...billingRows,
   ...deprecatedRows,
   ...aiRows
 ]
