@@ -1,5 +1,5 @@
 import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
-import { CardProcessor, CardProcessorIsUnavailable, type CustomerId } from "@berth/domain/billing/CardProcessor"
+import { CardProcessor, CardProcessorIsUnavailable } from "@berth/domain/billing/CardProcessor"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
@@ -9,7 +9,7 @@ import { noMail } from "../jobs/NoMail.ts"
 /** Runs the job over a card processor that is up or down; answers whom it removed. */
 const run = (payload: unknown, isUp = true) =>
   Effect.gen(function* () {
-    const removed: Array<CustomerId> = []
+    const removed: Array<string> = []
     const cards = Layer.mock(CardProcessor, {
       removeCustomer: (id) =>
         isUp ? Effect.sync(() => void removed.push(id)) : new CardProcessorIsUnavailable({ reason: "down" })
