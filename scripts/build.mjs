@@ -35,6 +35,7 @@ const pageAssets = {
   login: "Login.ts",
   dashboard: "Dashboard.ts",
   onboarding: "Onboarding.ts",
+  files: "Files.ts",
   style: "style.css"
 }
 

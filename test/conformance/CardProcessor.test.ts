@@ -139,7 +139,9 @@ for (const [name, subject] of [
         const charge = (idempotencyKey: string) =>
           given.cards.chargeSaved({ purchase, userId, customerId, idempotencyKey })
         assert.equal((yield* charge("none"))._tag, "NeedsCheckout")
+        assert.isFalse(yield* given.cards.hasSavedCard(customerId))
         yield* given.saveCard(customerId)
+        assert.isTrue(yield* given.cards.hasSavedCard(customerId))
         const all = yield* Effect.all(
           Array.from({ length: 20 }, () => charge("one")),
           { concurrency: "unbounded" }

@@ -92,6 +92,11 @@ const wellKnownUser = Effect.gen(function* () {
     insert into purchases (id, cause, user_id, kind, description, units, amount, currency, booked_at)
     values (${`pur_${tag}`}, ${`cs_${tag}`}, ${user.id}, 'purchase', '5 credits', 500, 500, 'USD', now())`
   yield* sql`
+    insert into card_customers (user_id, currency, customer_id, created_at) values (${user.id}, 'USD', 'cus_of_wanda', now())`
+  yield* sql`
+    insert into purchase_attempts (id, user_id, what, state, created_at)
+    values (${`req_${tag}`}, ${user.id}, 'checkout:plan:pro', 'open', now())`
+  yield* sql`
     insert into storage_entitlements (user_id, tier, updated_at) values (${user.id}, 'upgraded', now())`
   yield* sql`
     insert into model_usage (user_id, agent_id, provider, model, prompt_tokens, completion_tokens, cost_usd, created_at)

@@ -3,6 +3,7 @@ import type { UserId } from "@berth/domain/accounts/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { subdomainFor } from "@berth/domain/instances/Subdomain"
+import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import type { ExternalIdentity } from "@berth/domain/signin/LinkedIdentity"
 import { LinkedIdentities } from "@berth/domain/signin/LinkedIdentities"
 import { LinkedIdentityRepository } from "@berth/domain/signin/LinkedIdentityRepository"
@@ -76,6 +77,9 @@ const squatter = Effect.gen(function* () {
   const gatewayToken = Redacted.value(yield* instances.gatewayToken(user.id))
   const identity = { provider: "oauthB" as const, issuer: "https://github.example", subject: email }
   yield* linkIdentity(user.id, identity)
+  const credentials = yield* CredentialRepository
+  yield* credentials.set(user.id, "telegram", Redacted.make("a bot of his"))
+  yield* credentials.set(user.id, "openai", Redacted.make("a key of his"))
   return { email, user, cookies: [cookie, byWalletToo], signer, socialToken, gatewayToken, identity }
 })
 
@@ -98,6 +102,10 @@ layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has 
       const instances = yield* InstanceRepository
       assert.notStrictEqual(Redacted.value(yield* instances.gatewayToken(user.id)), gatewayToken)
       assert.isTrue(Option.isNone(yield* (yield* LinkedIdentityRepository).find(identity)))
+      // By them he would hear what the owner says.
+      const { keysOf } = yield* CredentialRepository
+      assert.deepStrictEqual(yield* keysOf(user.id), [])
+      assert.deepStrictEqual(yield* keysOf(bystander.user.id), ["openai", "telegram"])
       const kept = yield* Effect.flatten((yield* UserRepository).find(user.id))
       assert.isNotNull(kept.emailVerifiedAt)
 

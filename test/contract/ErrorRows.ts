@@ -3,6 +3,7 @@ import { accountRows } from "./rows/AccountRows.ts"
 import { agentDetailRows } from "./rows/AgentDetailRows.ts"
 import { agentRows } from "./rows/AgentRows.ts"
 import { aiRows } from "./rows/AiRows.ts"
+import { billingRows } from "./rows/BillingRows.ts"
 import { deprecatedRows } from "./rows/DeprecatedRows.ts"
 import { gatewayRows } from "./rows/GatewayRows.ts"
 import { instanceRows } from "./rows/InstanceRows.ts"
@@ -22,6 +23,7 @@ export const errorRows: ReadonlyArray<ErrorRow> = [
   ...interactionRows,
   ...gatewayRows,
   ...webhookRows,
+  ...billingRows,
   ...deprecatedRows,
   ...aiRows
 ]

@@ -1,6 +1,7 @@
 import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
 import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import type { CardProcessor } from "@berth/domain/billing/CardProcessor"
 import { ForgottenPassword, SendMail } from "@berth/domain/jobs/Job"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import type { Mail } from "@berth/domain/mail/Mail"
@@ -60,7 +61,7 @@ const nothingElse = Layer.merge(
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
 )
 
-type Worked = Outbox | Mailer | PasswordResetMails | SecretBox | AgentManager
+type Worked = Outbox | CardProcessor | Mailer | PasswordResetMails | SecretBox | AgentManager
 
 /** The work of a worker, as far as it is about mail, until there is none; answers the jobs. */
 export const workOffMail: Effect.Effect<ReadonlyArray<OutboxEntry>, never, Worked> = Effect.gen(function* () {

@@ -7,6 +7,9 @@ import { LegacyModels } from "@berth/domain/agents/LegacyModels"
 import type { PlanId } from "@berth/domain/billing/Plan"
 import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import type { CardProcessor } from "@berth/domain/billing/CardProcessor"
+import { CreditPrices } from "@berth/domain/billing/CreditPrices"
+import { KeyCheck } from "@berth/domain/secrets/KeyCheck"
 import { defaultLimits } from "@berth/domain/limits/Limit"
 import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
 import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
@@ -18,6 +21,7 @@ import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { PluginPrices } from "@berth/domain/gateway/PluginPrices"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import type { Speech } from "@berth/domain/gateway/Speech"
+import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as ModelAnswersClient from "@berth/infra/backend/ModelAnswersClient"
 import * as CardEventSignatures from "@berth/infra/cards/CardEventSignatures"
@@ -78,6 +82,8 @@ export interface WebAppOptions {
   readonly maxWaitingHashes?: number
   /** A migrated database; by default one of its own. */
   readonly databaseUrl?: Redacted.Redacted
+  /** What is sealed in the database is sealed by it; servers over one database share it. By default one of its own. */
+  readonly secretsKey?: Buffer
   /** How long what is in flight may take once a listener closes; a second when absent. */
   readonly drain?: Duration.Duration
   /** A node of the base network; by default there is none. */
@@ -96,6 +102,12 @@ export interface WebAppOptions {
   readonly speech?: Layer.Layer<Speech>
   /** What the card processor signs its events by; null for none, the one of the tests when absent. */
   readonly cardEventSecret?: string | null
+  /** Who takes cards; by default nobody is set up. */
+  readonly cards?: Layer.Layer<CardProcessor>
+  /** Prices at the card processor that credits may be bought at. */
+  readonly creditPrices?: ReadonlyMap<string, number>
+  /** Who says whether somebody's own model key is good; by default everyone is. */
+  readonly keyCheck?: Layer.Layer<KeyCheck>
 }
 
 /** A call with who makes it. */
@@ -212,7 +224,7 @@ const make = (options: WebAppOptions) =>
       databaseUrl,
       maxConnections: 10,
       applicationName: "test-server",
-      keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
+      keys: [{ id: "test", key: Redacted.make(options.secretsKey ?? randomBytes(32)) }],
       adminEmails: [adminEmail],
       verifiedAdminsOnly: options.verifiedEmailsOnly ?? false
     })
@@ -260,6 +272,8 @@ const make = (options: WebAppOptions) =>
           (secret) => Redacted.make(secret)
         )
       ),
+      Layer.succeed(CreditPrices, options.creditPrices ?? new Map()),
+      options.keyCheck ?? Layer.succeed(KeyCheck, { check: () => Effect.void }),
       Layer.succeed(AgentModels, ["claude-opus-4-6", "gpt-4"]),
       accountRules,
       options.bots ?? NoBotDetection.layer,
@@ -319,6 +333,7 @@ const make = (options: WebAppOptions) =>
         Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedPlugins.layer, ScriptedJobQueue.layer)
       ),
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
+      Layer.provideMerge(options.cards ?? StripeCardProcessor.layerNotConfigured),
       Layer.provideMerge(UseCases.shared),
       Layer.provideMerge(around),
       Layer.provideMerge(storage),

@@ -6,6 +6,8 @@ import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
 import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
 import { WebhooksApi } from "./billing/WebhooksApi.ts"
+import { BillingApi } from "./billing/BillingApi.ts"
+import { CheckoutApi } from "./billing/CheckoutApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
 import { GatewayApi } from "./gateway/GatewayApi.ts"
@@ -37,6 +39,8 @@ export class WebApi extends HttpApi.make("web")
   .add(InstancesApi)
   .add(InteractionApi)
   .add(WebhooksApi)
+  .add(BillingApi)
+  .add(CheckoutApi)
   .add(DeprecatedApi)
   .add(GatewayApi)
   .annotateContext(

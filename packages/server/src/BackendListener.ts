@@ -1,6 +1,8 @@
 import { openAiFailure } from "@berth/api/ai/OpenAiErrors"
 import { BackendApi } from "@berth/api/BackendApi"
 import { transcriptionsPath } from "@berth/api/gateway/SpeechApi"
+import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
+import { NotSignedIn } from "@berth/domain/sessions/SessionErrors"
 import { HttpLayerRouter } from "@effect/platform"
 import { identity, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
@@ -85,6 +87,9 @@ const routes = Layer.mergeAll(
   )
 )
 
+/** Nobody shows an access token here. */
+const noAccessTokens = Layer.succeed(BearerSessions, BearerSessions.make({ authenticate: () => new NotSignedIn() }))
+
 /** The private listener: the AI layer, the agent manager, and what cells ask for. */
 export const layer = (options: Listener.ListenerOptions) =>
   Layer.fresh(
@@ -96,7 +101,9 @@ export const layer = (options: Listener.ListenerOptions) =>
   ).pipe(
     withHiddenHeaders,
     options.sendsSpans === false ? withPlainSpans : identity,
-    Layer.provide(Layer.provide(Idempotency.Default, RequestSession.Default)),
+    Layer.provide(
+      Layer.provide(Layer.provide(Layer.fresh(Idempotency.Default), noAccessTokens), RequestSession.Default)
+    ),
     Layer.provide(SessionCookie.layer),
     Layer.provide(Listener.layer(options))
   )

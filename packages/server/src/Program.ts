@@ -4,6 +4,7 @@ import { PluginPrices } from "@berth/domain/gateway/PluginPrices"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
 import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
+import * as KeyCheck from "@berth/infra/ai/KeyCheckLive"
 import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as SpeechProviders from "@berth/infra/ai/SpeechProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
@@ -13,6 +14,7 @@ import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
 import * as AccountRules from "@berth/infra/composition/AccountRules"
 import * as Bots from "@berth/infra/composition/Bots"
 import * as CardEvents from "@berth/infra/composition/CardEvents"
+import * as Cards from "@berth/infra/composition/Cards"
 import * as Chain from "@berth/infra/composition/Chain"
 import * as Identity from "@berth/infra/composition/Identity"
 import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
@@ -79,6 +81,8 @@ const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
     CardEvents.signaturesFromSettings(settings),
+    Cards.fromSettings(settings),
+    KeyCheck.layer(Record.map(settings.providers, ({ baseUrl }) => baseUrl)),
     Chain.fromSettings(settings),
     Identity.fromSettings(settings),
     Payments.fromSettings(settings),

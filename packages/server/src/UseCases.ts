@@ -15,6 +15,8 @@ import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/Allowances"
 import { CardEventInbox } from "@berth/domain/billing/events/CardEventInbox"
+import { CardCustomers } from "@berth/domain/billing/CardCustomers"
+import { Purchases } from "@berth/domain/billing/Purchases"
 import { CellContents } from "@berth/domain/instances/CellContents"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { CellKeeper } from "@berth/domain/instances/CellKeeper"
@@ -36,6 +38,7 @@ import { Conversations } from "@berth/domain/interaction/Conversations"
 import { Memories } from "@berth/domain/interaction/Memories"
 import { Post } from "@berth/domain/mail/Post"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
+import { OwnModelKeys } from "@berth/domain/secrets/OwnModelKeys"
 import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
@@ -67,7 +70,7 @@ export const shared = Layer.mergeAll(SocialSessions.Default, Allowances.Default,
 const proofs = Layer.mergeAll(OAuthSignIn.Default, SocialSignIn.Default, PasswordResets.Default).pipe(
   Layer.provide(LinkedAccounts.Default),
   Layer.provide(AccountClaims.Default),
-  Layer.provide(WaysIn.layer),
+  Layer.provide(Layer.provide(WaysIn.layer, CredentialVault.Default)),
   Layer.provide(Layer.merge(OAuthTickets.Default, ExternalAccounts.Default))
 )
 
@@ -92,10 +95,11 @@ const gateway = Layer.merge(CardCalls.Default, MachineCalls.Default).pipe(
 
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
-  Layer.provide(AccountDeletion.Default, AccountRemoval.Default),
+  Layer.provide(AccountDeletion.Default, Layer.merge(AccountRemoval.Default, CardCustomers.Default)),
   CredentialsSignIn.Default,
   proofs,
-  CredentialVault.Default,
+  Layer.provideMerge(OwnModelKeys.Default, CredentialVault.Default),
+  Layer.provide(Purchases.Default, CardCustomers.Default),
   BearerSessions.Default,
   AgentHealth.Default,
   GatewayAccess.Default,

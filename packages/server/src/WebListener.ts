@@ -11,6 +11,8 @@ import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
 import * as WebhookHttp from "./billing/WebhookHttp.ts"
+import * as BillingHttp from "./billing/BillingHttp.ts"
+import * as CheckoutHttp from "./billing/CheckoutHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
 import * as GatewayHttp from "./gateway/GatewayHttp.ts"
 import * as PricedDocument from "./gateway/PricedDocument.ts"
@@ -64,6 +66,8 @@ const groups = Layer.mergeAll(
   InteractionHttp.layer,
   GatewayHttp.layer,
   WebhookHttp.layer,
+  BillingHttp.layer,
+  CheckoutHttp.layer,
   DeprecatedHttp.layer
 )
 
@@ -122,7 +126,8 @@ export const layer = (options: Listener.ListenerOptions) =>
     options.sendsSpans === false ? withPlainSpans : identity,
     // Closes its sockets while the listener still has their connections.
     Layer.provide(AgentSockets.layer(options)),
-    Layer.provide(Layer.provideMerge(Idempotency.Default, RequestSession.Default)),
+    // Its own: that of the other listener in this process knows no access tokens.
+    Layer.provide(Layer.provideMerge(Layer.fresh(Idempotency.Default), RequestSession.Default)),
     Layer.provide(SessionCookie.layer),
     Layer.provide(Listener.layer({ ...options, prepare: hideTokens }))
   )

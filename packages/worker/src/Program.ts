@@ -2,6 +2,7 @@ import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import * as AccountRules from "@berth/infra/composition/AccountRules"
 import * as CardEvents from "@berth/infra/composition/CardEvents"
+import * as Cards from "@berth/infra/composition/Cards"
 import { databaseUrlOf, internalApiKeyOf } from "@berth/infra/composition/Keys"
 import * as Mail from "@berth/infra/composition/Mail"
 import * as Queues from "@berth/infra/composition/Queues"
@@ -54,6 +55,7 @@ export const program = (settings: Settings) =>
       }).pipe(
         Layer.provide(health(settings)),
         Layer.provide(CardEvents.pricesFromSettings(settings)),
+        Layer.provide(Cards.processorFromSettings(settings)),
         Layer.provide(Mail.fromSettings(settings)),
         Layer.provide(AccountRules.fromSettings(settings)),
         Layer.provide(AgentManagerClient.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),

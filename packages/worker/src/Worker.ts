@@ -1,4 +1,6 @@
 import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
+import { CardCustomers } from "@berth/domain/billing/CardCustomers"
+import { Purchases } from "@berth/domain/billing/Purchases"
 import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
 import { Post } from "@berth/domain/mail/Post"
 import { Layer } from "effect"
@@ -6,6 +8,7 @@ import * as ExpiredMailedTokens from "./accounts/ExpiredMailedTokens.ts"
 import * as LedgerChecks from "./billing/LedgerChecks.ts"
 import * as CardEventCare from "./billing/CardEventCare.ts"
 import * as CardEventUseCases from "./billing/CardEventUseCases.ts"
+import * as UnheardCharges from "./billing/UnheardCharges.ts"
 import * as OldPayments from "./gateway/OldPayments.ts"
 import * as AbandonedTurns from "./interaction/AbandonedTurns.ts"
 import * as ExpiredAnswerEvents from "./interaction/ExpiredAnswerEvents.ts"
@@ -32,5 +35,6 @@ export const layer = (options: Consumers.ConsumerOptions & ExpiredAnswerEvents.R
     CardEventCare.layer,
     OldPayments.layer,
     LedgerChecks.layer,
+    UnheardCharges.layer.pipe(Layer.provide(Purchases.Default), Layer.provide(CardCustomers.Default)),
     ExpiredIdempotencyKeys.layer
   ).pipe(Layer.provide(CardEventUseCases.layer), Layer.provide(PasswordResetMails.Default), Layer.provide(Post.Default))

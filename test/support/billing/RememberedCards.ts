@@ -100,6 +100,7 @@ export const make: Effect.Effect<RememberedCards> = Effect.sync(() => {
           })
         )
       ),
+    hasSavedCard: (customerId) => Effect.map(Effect.zipRight(up, known(customerId)), ({ card }) => card !== null),
     chargeSaved: ({ customerId, idempotencyKey, purchase }) =>
       up.pipe(
         Effect.zipRight(known(customerId)),

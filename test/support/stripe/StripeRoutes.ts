@@ -1,7 +1,16 @@
+import type { IncomingHttpHeaders } from "node:http"
 import type { StripeBooks } from "./StripeBooks.ts"
 import { type Form, readForm, textAt } from "./StripeForm.ts"
 import { invalidParameter, listed, missingParameter, newId, Refusal, unknownId } from "./StripeObjects.ts"
-import type { StripeCall } from "./StripeStandIn.ts"
+
+/** A call as it arrives. */
+export interface StripeCall {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  readonly body: string
+  readonly headers: IncomingHttpHeaders
+}
 
 type Handler = (form: Form, id: string) => unknown
 

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers"
 import { setTimeout as work } from "node:timers/promises"
 import { listening } from "../Listening.ts"
 import { type StripeBooks, stripeBooks } from "./StripeBooks.ts"
-import { routeOf } from "./StripeRoutes.ts"
+import { routeOf, type StripeCall } from "./StripeRoutes.ts"
 import {
   type CardBehaviour,
   type CheckoutSession,
@@ -17,14 +17,6 @@ import { sendEvent } from "./StripeWebhooks.ts"
 
 /** How the processor misbehaves. Those that do it first have done what was asked, and the asker does not hear of it. */
 export type StripeTrouble = "hangs" | "fails" | "is cut" | "limits" | "does it and hangs" | "does it and is cut"
-
-export interface StripeCall {
-  readonly method: string
-  /** Without the query. */
-  readonly path: string
-  readonly body: string
-  readonly headers: IncomingMessage["headers"]
-}
 
 export interface Delivery {
   readonly to: URL

@@ -1,5 +1,6 @@
 import { DateTime, Duration, Effect, Either, Option, type Redacted } from "effect"
-import { RemoveAccount } from "../jobs/Job.ts"
+import { CardCustomers } from "../billing/CardCustomers.ts"
+import { ForgetCardCustomers, RemoveAccount } from "../jobs/Job.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import type { SessionId } from "../sessions/Session.ts"
@@ -24,7 +25,8 @@ export const judgeFreshness = (
 
 /**
  * Asking for the end of an account. It is settled in one transaction, which ends all sessions and leaves a job: from then on
- * nothing calls it back, whichever process dies. The rows go right behind it, the cell and its files with the job.
+ * nothing calls it back, whichever process dies. The rows go right behind it, the cell and its files with the job; what is paid
+ * by card ends with a job of its own, which an unreachable card processor only delays.
  */
 export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/AccountDeletion", {
   effect: Effect.gen(function* () {
@@ -33,6 +35,7 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
     const removal = yield* AccountRemoval
     const transaction = yield* Transaction
     const outbox = yield* Outbox
+    const customers = yield* CardCustomers
 
     /**
      * Who asks proves himself by his password when he gives it, else by how fresh his sign-in is; a wrong password is refused
@@ -55,6 +58,9 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
             // Nobody goes on writing to an account that nobody is signed in to.
             if ((yield* sessions.closeAll(user.id)) === 0) return yield* new NotSignedIn()
             yield* outbox.append(RemoveAccount, { userId: user.id })
+            // Nobody pays for an account that he has given up.
+            const customerIds = yield* customers.payingFor(user.id)
+            if (customerIds.length > 0) yield* outbox.append(ForgetCardCustomers, { customerIds })
           })
         )
         yield* Effect.logInfo("An account is to be deleted").pipe(Effect.annotateLogs("userId", user.id))

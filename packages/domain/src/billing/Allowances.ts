@@ -32,6 +32,10 @@ export class Allowances extends Effect.Service<Allowances>()("@berth/Allowances"
     const of = Effect.fn("Allowances.of")(function* (user: User) {
       return allowanceOf(admins.includes(user), yield* subscriptions.find(user.id))
     })
-    return { of }
+    /** How the user's subscription stands; none for who never had one. */
+    const statusOf = Effect.fn("Allowances.statusOf")(function* (user: User) {
+      return Option.map(yield* subscriptions.find(user.id), ({ status }) => status)
+    })
+    return { of, statusOf }
   })
 }) {}

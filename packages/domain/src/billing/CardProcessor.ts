@@ -1,6 +1,7 @@
 import { Context, Data, type Effect, type Option, Schema } from "effect"
 import type { UserId } from "../accounts/User.ts"
-import type { Currency, PricedCredits, Purchase, SoldPlanId } from "./Purchase.ts"
+import type { Currency } from "./Money.ts"
+import type { PricedCredits, Purchase, SoldPlanId } from "./Purchase.ts"
 
 /** A user as the card processor knows him; there he has one currency for all that is paid monthly. */
 export const CustomerId = Schema.String.pipe(Schema.brand("CustomerId"))
@@ -86,6 +87,8 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
         readonly cancelUrl: URL
       } & Once
     ) => Effect.Effect<URL, CardProcessorTrouble>
+    /** Whether there is a card to charge without its owner. */
+    readonly hasSavedCard: (customerId: CustomerId) => Effect.Effect<boolean, CardProcessorTrouble>
     /** Charges the customer's default card, else the one that was saved last. */
     readonly chargeSaved: (
       charge: { readonly purchase: PricedCredits; readonly userId: UserId; readonly customerId: CustomerId } & Once

@@ -1,4 +1,5 @@
 import { Option, Schema } from "effect"
+import type { Currency } from "./Money.ts"
 import { billingPlans, checkoutPlans, type SoldPlan } from "./PlanCatalogue.ts"
 
 /** The plans of the card processor's checkout, in pounds. */
@@ -8,8 +9,6 @@ export type CheckoutPlanId = typeof CheckoutPlanId.Type
 export const BillingPlanId = Schema.Literal("starter", "pro", "scale")
 export type BillingPlanId = typeof BillingPlanId.Type
 export type SoldPlanId = CheckoutPlanId | BillingPlanId
-
-export type Currency = SoldPlan["currency"]
 
 /** An amount in the currency's smallest unit: cents, pence. */
 export interface Money {
@@ -45,7 +44,11 @@ export type Purchase =
   | { readonly kind: "storage" }
 
 /** Credits for an amount, which is what a saved card can be charged. */
-export type PricedCredits = Extract<Purchase, { readonly kind: "credits" }> & { readonly price: Money }
+export interface PricedCredits {
+  readonly kind: "credits"
+  readonly credits: number
+  readonly price: Money
+}
 
 export const purchaseOfPack = ({ credits, price }: CreditPack): PricedCredits => ({
   kind: "credits",

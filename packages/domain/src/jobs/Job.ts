@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { UserId } from "../accounts/User.ts"
 import { AgentId } from "../agents/Agent.ts"
+import { CustomerId } from "../billing/CardProcessor.ts"
 import { MailId } from "../mail/Mail.ts"
 
 /** The two queues of the specification. */
@@ -38,6 +39,16 @@ export const RemoveAccount = {
   name: "remove-account",
   payload: Schema.Struct({ userId: UserId })
 } as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>
+
+/** End what an account that its owner gave up pays by card. It names customers, since the account is gone by then. */
+export const ForgetCardCustomers = {
+  queue: "tasks",
+  name: "forget-card-customers",
+  payload: Schema.Struct({ customerIds: Schema.Array(CustomerId) })
+} as const satisfies JobKind<
+  { readonly customerIds: ReadonlyArray<CustomerId> },
+  { readonly customerIds: ReadonlyArray<string> }
+>
 
 /** Hand a mail on. It is sealed, since it may hold a link that opens an account. */
 export const SendMail = {

@@ -22,6 +22,12 @@ export const modelCredentialKeys = [
 /** Credentials that reach the owner's messaging channels only. */
 export const channelCredentialKeys = ["telegram", "discord", "whatsapp"] as const satisfies ReadonlyArray<CredentialKey>
 
+/** All there are. */
+export const credentialKeys = [
+  ...modelCredentialKeys,
+  ...channelCredentialKeys
+] as const satisfies ReadonlyArray<CredentialKey>
+
 /** The credentials themselves, as far as there are any. */
 export type Credentials = { readonly [Key in CredentialKey]?: Redacted.Redacted }
 

@@ -10,6 +10,8 @@ export class CredentialRepository extends Context.Tag("@berth/CredentialReposito
     readonly set: (userId: UserId, key: CredentialKey, value: Redacted.Redacted) => Effect.Effect<void>
     /** Which credentials the owner has, without opening any. */
     readonly keysOf: (userId: UserId) => Effect.Effect<ReadonlyArray<CredentialKey>>
+    /** Forgets those of `keys` that the owner has; answers how many. */
+    readonly remove: (userId: UserId, keys: ReadonlyArray<CredentialKey>) => Effect.Effect<number>
     /** Opens those of `keys` that the owner has, and no others. */
     readonly open: (userId: UserId, keys: ReadonlyArray<CredentialKey>) => Effect.Effect<Credentials>
   }

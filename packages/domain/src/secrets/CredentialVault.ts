@@ -2,6 +2,7 @@ import { Effect, type Redacted } from "effect"
 import type { UserId } from "../accounts/User.ts"
 import {
   channelCredentialKeys,
+  type CredentialKey,
   credentialMapOf,
   modelCredentialKeys,
   parseCredentialKey,
@@ -36,6 +37,15 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       return yield* repository.open(userId, channelCredentialKeys)
     })
 
-    return { set, configured, modelKeysOf, channelTokensOf }
+    /** Forgets those of `keys` that the owner has. */
+    const forget = Effect.fn("CredentialVault.forget")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
+      const forgotten = yield* repository.remove(userId, keys)
+      if (forgotten > 0)
+        yield* Effect.logInfo("Credentials were forgotten").pipe(
+          Effect.annotateLogs({ userId, credentials: forgotten })
+        )
+    })
+
+    return { set, forget, configured, modelKeysOf, channelTokensOf }
   })
 }) {}

@@ -3,6 +3,8 @@ import { Credentials } from "../accounts/Credentials.ts"
 import type { UserId } from "../accounts/User.ts"
 import { Wallets } from "../accounts/Wallets.ts"
 import { Instances } from "../instances/Instances.ts"
+import { credentialKeys } from "../secrets/Credential.ts"
+import { CredentialVault } from "../secrets/CredentialVault.ts"
 import { Sessions } from "../sessions/Sessions.ts"
 import { LinkedIdentities } from "./LinkedIdentities.ts"
 
@@ -25,6 +27,7 @@ export const layer = Layer.effect(
     const wallets = yield* Wallets
     const linked = yield* LinkedIdentities
     const instances = yield* Instances
+    const vault = yield* CredentialVault
     return [
       // First: a way that a session is just adding is there, to be shut too, once that session's end has been waited for.
       { name: "sessions", shut: (userId) => Effect.asVoid(sessions.closeAll(userId)) },
@@ -33,6 +36,8 @@ export const layer = Layer.effect(
       { name: "wallets", shut: wallets.unlinkAll },
       { name: "identities", shut: linked.unlinkAll },
       { name: "gateway token", shut: instances.forgetGatewayToken },
+      // By a bot of his he would talk with the agent, and whose key a model call goes by reads it at the provider.
+      { name: "stored keys", shut: (userId) => vault.forget(userId, credentialKeys) },
       // Last again: those that were just being opened by a way that had to be waited for.
       { name: "new sessions", shut: (userId) => Effect.asVoid(sessions.closeAll(userId)) }
     ]

@@ -17,6 +17,7 @@ const scene = (around: <A>(read: Effect.Effect<A>) => Effect.Effect<A> = (read) 
     const repository = Layer.succeed(CredentialRepository, {
       set: (userId, key, value) => Ref.update(kept, (all) => new Map(all).set(`${userId} ${key}`, value)),
       keysOf: () => Effect.succeed([]),
+      remove: () => Effect.succeed(0),
       open: (userId, keys) =>
         Effect.gen(function* () {
           yield* Ref.update(reads, (before) => [...before, [userId, keys] as const])

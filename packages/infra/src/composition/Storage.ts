@@ -8,6 +8,7 @@ import * as Tokens from "../crypto/Tokens.ts"
 import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
 import * as AnswerStreams from "../postgres/AnswerStreams.ts"
 import * as AgentRepository from "../postgres/AgentRepository.ts"
+import * as CardCustomerRepository from "../postgres/CardCustomerRepository.ts"
 import * as BillingHistory from "../postgres/BillingHistory.ts"
 import * as CardEvents from "../postgres/CardEvents.ts"
 import * as Charging from "../postgres/Charging.ts"
@@ -28,6 +29,7 @@ import * as OncePerKey from "../postgres/OncePerKey.ts"
 import * as Outbox from "../postgres/Outbox.ts"
 import * as PaymentRedemptions from "../postgres/PaymentRedemptions.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
+import * as PurchaseAttempts from "../postgres/PurchaseAttempts.ts"
 import * as ReferralRepository from "../postgres/ReferralRepository.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
 import * as SocialSessionRepository from "../postgres/SocialSessionRepository.ts"
@@ -75,6 +77,8 @@ export const layer = (options: StorageOptions) =>
     CardEvents.layer,
     Charging.layer,
     TurnKeys.layer,
+    CardCustomerRepository.layer,
+    PurchaseAttempts.layer,
     CreditPurchases.layer,
     BillingHistory.layer,
     StorageEntitlements.layer,

@@ -210,6 +210,10 @@ export const Settings = Config.all({
     audience: "SOCIAL_IDENTITY_AUDIENCE"
   }),
   baseRpcUrl: rpcUrl("BASE_RPC_URL", "https://mainnet.base.org"),
+  cardProcessor: Config.all({
+    secretKey: optionalSecret("STRIPE_SECRET_KEY"),
+    apiUrl: Config.withDefault(webAddress("STRIPE_API_URL"), new URL("https://api.stripe.com"))
+  }),
   gatingToken: gatingTokenSetting({
     address: "GATING_TOKEN_ADDRESS",
     symbol: "GATING_TOKEN_SYMBOL",

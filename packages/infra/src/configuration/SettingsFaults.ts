@@ -40,6 +40,10 @@ export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
           ),
           fault(settings.mpp.recipient._tag === "None", "MPP_RECIPIENT is required in production"),
           fault(settings.mpp.secret._tag === "None", "MPP_SECRET is required in production"),
+          fault(
+            settings.cardProcessor.secretKey._tag === "Some" && settings.cards.webhookSecret._tag === "None",
+            "STRIPE_WEBHOOK_SECRET is missing, without which nothing that is paid arrives"
+          ),
           fault(!addresses.appUrlIsSet, "APP_URL is required in production"),
           fault(
             addresses.appUrl.protocol !== "https:" && !loopback.has(addresses.appUrl.hostname),

@@ -4,7 +4,7 @@ import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, type Redacted, Schema } from "effect"
-import { all } from "./Rows.ts"
+import { affected, all } from "./Rows.ts"
 
 const KeyRow = Schema.Struct({ key: CredentialKey })
 const SealedRow = Schema.Struct({ key: CredentialKey, sealed: Schema.String })
@@ -42,6 +42,11 @@ export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretB
           Effect.orDie
         )
         return rows.map(({ key }) => key)
+      }),
+      remove: Effect.fn("CredentialRepository.remove")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
+        return yield* Effect.orDie(
+          affected(sql`delete from credentials where user_id = ${userId} and ${sql.in("key", keys)}`)
+        )
       }),
       open: Effect.fn("CredentialRepository.open")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
         const rows = yield* sql`

@@ -139,6 +139,11 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
       Effect.catchTag("StripeFailed", unavailable)
     ),
 
+    hasSavedCard: Effect.fn("CardProcessor.hasSavedCard")(
+      (customerId) => Effect.map(savedMethod(customerId), Option.isSome),
+      Effect.mapError(unavailable)
+    ),
+
     chargeSaved: Effect.fn("CardProcessor.chargeSaved")(
       function* ({ customerId, idempotencyKey, purchase, userId }) {
         const method = yield* savedMethod(customerId)
@@ -240,6 +245,7 @@ const notConfigured = () => new CardProcessorIsNotConfigured()
 export const layerNotConfigured: Layer.Layer<CardProcessor> = Layer.succeed(CardProcessor, {
   createCustomer: notConfigured,
   createCheckout: notConfigured,
+  hasSavedCard: notConfigured,
   chargeSaved: notConfigured,
   findCharge: notConfigured,
   portalLink: notConfigured,

@@ -144,6 +144,14 @@ describe("settings", () => {
       })
     )
 
+  it.effect("production takes no cards whose payments nobody would hear of", () =>
+    Effect.gen(function* () {
+      const faults = yield* faultsOf({ ...production, STRIPE_SECRET_KEY: "sk_live_hunter2" })
+      assert.isTrue(faults.some((fault) => fault.includes("STRIPE_WEBHOOK_SECRET")))
+      assert.notInclude(faults.join("\n"), "hunter2")
+    })
+  )
+
   it.effect("production refuses the sandbox model and an insecure cookie", () =>
     Effect.gen(function* () {
       const faults = yield* faultsOf({ ...production, SANDBOX_MODEL: "on", APP_URL: "http://berth.example" })

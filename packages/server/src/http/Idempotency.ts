@@ -15,14 +15,22 @@ import {
 } from "@berth/domain/limits/IdempotencyKeys"
 import { ClaimIsLost, RequestClaim } from "@berth/domain/limits/OncePerKey"
 import { Tokens } from "@berth/domain/secrets/Tokens"
+import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Duration, Effect, Option, Redacted, Schedule, type Scope } from "effect"
 import { RequestSession } from "../sessions/RequestSession.ts"
+import { tokenOf } from "./InternalAuthHttp.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
 /** Routes whose endpoints leave `Idempotency-Key` to the rules for every request. The others that charge use `once` themselves. */
-const idempotentRoutes = new Set(["POST /api/agents/provision"])
+const idempotentRoutes = new Set([
+  "POST /api/agents/provision",
+  "POST /api/billing",
+  "POST /api/cardProcessor/storage-upgrade"
+])
+/** Of these, the ones that want an access token. */
+const bearerRoutes = new Set(["POST /api/billing"])
 
 /** A second request with a key waits this long for the first one's answer, looking this often: longer than a dead process holds a claim. */
 const patience = Duration.seconds(20)
@@ -38,6 +46,13 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
     const keys = yield* IdempotencyKeys
     const session = yield* RequestSession
     const tokens = yield* Tokens
+    const bearer = yield* BearerSessions
+
+    const byToken = (request: HttpServerRequest.HttpServerRequest) =>
+      Option.match(tokenOf(request), {
+        onNone: () => Effect.succeedNone,
+        onSome: (token) => Effect.option(bearer.authenticate(token))
+      })
 
     /** Once the answer is there nothing takes it back: one that cannot be kept is made again from what its effect left behind. */
     const keep = (key: IdempotencyKey, claim: ClaimId, response: HttpServerResponse.HttpServerResponse) =>
@@ -160,7 +175,7 @@ export class Idempotency extends Effect.Service<Idempotency>()("@berth/Idempoten
     ) =>
       Effect.gen(function* () {
         // As the endpoint itself knows him.
-        const principal = yield* session.of(request)
+        const principal = bearerRoutes.has(name) ? yield* byToken(request) : yield* session.of(request)
         // Nobody is signed in: the endpoint says so.
         if (Option.isNone(principal)) return yield* app
         if (!isUsable(key)) return unusable

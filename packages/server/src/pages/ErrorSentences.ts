@@ -1,3 +1,4 @@
+import type { CheckoutErrorCode } from "@berth/api/billing/CheckoutApi"
 import type { OAuthErrorCode } from "@berth/api/signin/OAuthApi"
 
 /** What went wrong at a provider; the compiler asks for a sentence for every code that a sign-in there leads back with. */
@@ -25,10 +26,13 @@ const signIn: Readonly<Record<string, string>> = {
   unavailable: "The service is not available at the moment. Try again in a minute."
 }
 
-const shop: Readonly<Record<string, string>> = {
+/** What went wrong at a checkout; the compiler asks for a sentence for every code that one leads back with. */
+const shop: Readonly<Record<CheckoutErrorCode, string>> = {
   unknown_plan: "There is no such plan.",
   unknown_price: "There is no such credit pack.",
   not_configured: "Payment is not set up here.",
+  unavailable: "The card processor does not answer at the moment; nothing was charged. Try again in a minute.",
+  other_currency: "You subscribe to a plan in another currency. End it first, then choose this one.",
   canceled: "The checkout was canceled; nothing was charged."
 }
 
@@ -45,6 +49,7 @@ export const shopError = sentence(shop, "The checkout did not work; nothing was 
 
 /** What has been done on the way to a page, by the code in its `notice` parameter. */
 const notices: Readonly<Record<string, string>> = {
+  credits_bought: "Thank you. The credits are on your account in a moment.",
   email_verified: "Your e-mail address is confirmed.",
   sign_in_to_confirm: "Sign in to confirm your e-mail address.",
   password_reset: "Your password is changed. Sign in with the new one."

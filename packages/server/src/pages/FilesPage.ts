@@ -1,12 +1,17 @@
 import type { PlanId } from "@berth/domain/billing/Plan"
+import { storageUpgrade } from "@berth/domain/billing/Purchase"
+import { gigabytesOf, type StorageTier } from "@berth/domain/billing/StorageEntitlements"
 import { shopError } from "./ErrorSentences.ts"
 import { type Html, html } from "./Html.ts"
-import { alert } from "./Layout.ts"
+import { alert, status, withScript } from "./Layout.ts"
 
 export interface FilesPage {
   /** What the owner's cell may hold, in MiB. */
   readonly storageMb: number
   readonly plan: PlanId
+  readonly tier: StorageTier
+  /** Whether the visitor comes from a checkout that he paid. */
+  readonly hasPaid: boolean
   /** The code of what went wrong at a checkout. */
   readonly error: string | null
 }
@@ -15,8 +20,18 @@ const gibibyte = 1024
 const amount = (megabytes: number) =>
   megabytes < gibibyte ? `${megabytes} MiB` : `${(megabytes / gibibyte).toLocaleString("en")} GiB`
 
+const upgrade = withScript(
+  "The storage upgrade",
+  html`<p>
+      <button class="primary" id="storage-upgrade" type="button">
+        Upgrade to ${gigabytesOf("upgraded")} GB for £${storageUpgrade.price.amount / 100} a month
+      </button>
+    </p>
+    ${status("storage-status")}`
+)
+
 /** `/dashboard/files`: what the owner's agents may keep. */
-export const filesPage = ({ error, plan, storageMb }: FilesPage): Html => {
+export const filesPage = ({ error, hasPaid, plan, storageMb, tier }: FilesPage): Html => {
   const sentence = shopError(error)
   return html`
     <h1>Files</h1>
@@ -28,10 +43,21 @@ export const filesPage = ({ error, plan, storageMb }: FilesPage): Html => {
     <dl class="facts">
       <dt>Plan</dt>
       <dd>${plan}</dd>
-      <dt>Storage that you may use</dt>
+      <dt>Storage of your account</dt>
+      <dd>${gigabytesOf(tier)} GB</dd>
+      <dt>Of it in the cell of your agents, by the plan</dt>
       <dd>${amount(storageMb)}</dd>
       <dt>Storage that is used</dt>
       <dd>Not measured here: what your agents have written is read by asking them.</dd>
     </dl>
+    ${
+      tier === "upgraded"
+        ? html`<p>You have the storage upgrade.</p>`
+        : hasPaid
+          ? html`<p class="notice" role="status">
+              Thank you. The upgrade is on its way; load this page again in a moment.
+            </p>`
+          : upgrade
+    }
   `
 }

@@ -6,16 +6,26 @@ export interface OnboardingPage {
   readonly mayProvision: boolean
   readonly models: ReadonlyArray<string>
   readonly agentCount: number
+  /** Whether the visitor comes from a checkout that he paid. */
+  readonly hasPaid: boolean
 }
 
+/** The card processor tells of a payment a moment after it was made. */
+const onItsWay = html`
+  <p class="notice" role="status">
+    Thank you. Your plan is on its way and is here in a moment; this page looks again by itself.
+    <a href="/onboarding?checkout=done">Look now</a>
+  </p>
+`
+
 /** `/onboarding`: the first agent in one step, then talking to it. */
-export const onboardingPage = ({ agentCount, mayProvision, models }: OnboardingPage): Html => html`
+export const onboardingPage = ({ agentCount, hasPaid, mayProvision, models }: OnboardingPage): Html => html`
   <div class="narrow">
     <h1>Your first agent</h1>
     ${agentCount > 0 && html`<p>You have an agent already; it is on the <a href="/dashboard">dashboard</a>.</p>`}
     <div id="first-agent">
       <p>Give it a name and a model. It is up a moment later, in a cell of its own.</p>
-      ${mayProvision ? agentForm(models, "Make the agent") : subscriptionIsNeeded}
+      ${mayProvision ? agentForm(models, "Make the agent") : hasPaid ? onItsWay : subscriptionIsNeeded}
     </div>
     <div id="first-chat" hidden>
       ${chatPanel({ id: "", name: "" })}

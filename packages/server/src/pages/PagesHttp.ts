@@ -3,6 +3,8 @@ import { Wallets } from "@berth/domain/accounts/Wallets"
 import { AgentModels } from "@berth/domain/agents/AgentModels"
 import { Agents } from "@berth/domain/agents/Agents"
 import { Allowances } from "@berth/domain/billing/Allowances"
+import { CreditPrices } from "@berth/domain/billing/CreditPrices"
+import { StorageEntitlements } from "@berth/domain/billing/StorageEntitlements"
 import { OAuthProviderName, OAuthProviders } from "@berth/domain/signin/OAuthProvider"
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Array, Effect, Layer, Option } from "effect"
@@ -51,6 +53,8 @@ const pages = HttpLayerRouter.use((router) =>
     const agents = yield* Agents
     const allowances = yield* Allowances
     const wallets = yield* Wallets
+    const storage = yield* StorageEntitlements
+    const creditPrices = yield* CreditPrices
     const models = yield* AgentModels
     const configured = yield* OAuthProviders
     const providers = OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
@@ -110,34 +114,43 @@ const pages = HttpLayerRouter.use((router) =>
     )
 
     const files = own((user, query) =>
-      Effect.map(allowances.of(user), ({ storageMb }) =>
+      Effect.map(Effect.all([allowances.of(user), storage.of(user.id)]), ([{ storageMb }, tier]) =>
         pageResponse(assets, {
           title: "Files",
-          main: filesPage({ storageMb, plan: user.plan, error: query.get("error") }),
+          main: filesPage({
+            storageMb,
+            tier,
+            plan: user.plan,
+            hasPaid: query.get("checkout") === "done",
+            error: query.get("error")
+          }),
+          script: "files.js",
           isSignedIn: true,
           path: paths.files
         })
       )
     )
 
-    const onboarding = own((user) =>
+    const onboarding = own((user, query) =>
       Effect.gen(function* () {
+        const hasPaid = query.get("checkout") === "done"
         const { mayProvision } = yield* allowances.of(user)
         const { length: agentCount } = yield* agents.list(user.id)
-        return pageResponse(assets, {
+        const page = pageResponse(assets, {
           title: "Your first agent",
-          main: onboardingPage({ mayProvision, models, agentCount }),
+          main: onboardingPage({ mayProvision, models, agentCount, hasPaid }),
           script: "onboarding.js",
           isSignedIn: true,
           path: paths.onboarding
         })
+        return hasPaid && !mayProvision ? HttpServerResponse.setHeader(page, "refresh", "3") : page
       })
     )
 
     const pricing = Effect.gen(function* () {
       const query = queryOf(yield* HttpServerRequest.HttpServerRequest)
       const isSignedIn = Option.isSome(yield* signedIn)
-      const main = pricingPage({ error: query.get("error"), salesEmail })
+      const main = pricingPage({ error: query.get("error"), salesEmail, creditPrices })
       return pageResponse(assets, { title: "Pricing", main, isSignedIn, path: paths.pricing })
     })
 

@@ -5,6 +5,8 @@ import {
   enterpriseSuite,
   type SoldPlan
 } from "@berth/domain/billing/PlanCatalogue"
+import { CheckoutPlanId, creditPacks } from "@berth/domain/billing/Purchase"
+import { Schema } from "effect"
 import { shopError } from "./ErrorSentences.ts"
 import { type Html, html } from "./Html.ts"
 import { alert } from "./Layout.ts"
@@ -13,13 +15,17 @@ export interface PricingPage {
   /** The code of what went wrong at a checkout. */
   readonly error: string | null
   readonly salesEmail: string
+  /** Prices that credits may be bought at: how many credits, by the price's id. */
+  readonly creditPrices: ReadonlyMap<string, number>
 }
 
 const symbols = { GBP: "£", USD: "$" } as const
 const money = (price: number, currency: keyof typeof symbols) => `${symbols[currency]}${price.toLocaleString("en")}`
 const grouped = (count: number) => count.toLocaleString("en")
 
-const card = ({ currency, dailyUnits, features, name, price }: SoldPlan): Html => html`
+const isByCheckout = Schema.is(CheckoutPlanId)
+
+const card = ({ currency, dailyUnits, features, id, name, price }: SoldPlan): Html => html`
   <li class="card">
     <h3>${name}</h3>
     <p class="price">${money(price, currency)} <span class="muted">a month</span></p>
@@ -27,6 +33,7 @@ const card = ({ currency, dailyUnits, features, name, price }: SoldPlan): Html =
       ${features.map((feature) => html`<li>${feature}</li>`)}
       <li>${grouped(dailyUnits)} units a day</li>
     </ul>
+    ${isByCheckout(id) && html`<a class="button" href="/api/cardProcessor/checkout?plan=${id}">Subscribe to ${name}</a>`}
   </li>
 `
 
@@ -39,8 +46,30 @@ const plans = (title: string, id: string, sold: ReadonlyArray<SoldPlan>): Html =
   </section>
 `
 
+const credits = (prices: ReadonlyMap<string, number>): Html => html`
+  <section aria-labelledby="credits">
+    <h2 id="credits">Credits</h2>
+    <p>A credit is one US dollar of work: a hundred units, used after those of the day.</p>
+    <ul>
+      ${creditPacks.map(({ credits: count, pack, price }) => html`<li>Pack ${pack}: ${count} credits for ${money(price, "USD")}</li>`)}
+    </ul>
+    ${
+      prices.size === 0
+        ? html`<p class="muted">Packs are bought through the <a href="/docs">billing API</a>.</p>`
+        : html`<p>
+            ${[...prices].map(
+              ([id, count]) =>
+                html`<a class="button" href="/api/cardProcessor/credits?price=${encodeURIComponent(id)}"
+                  >Buy ${count} credits</a
+                > `
+            )}
+          </p>`
+    }
+  </section>
+`
+
 /** `/pricing`: every plan, what enterprises add, and whom to ask. */
-export const pricingPage = ({ error, salesEmail }: PricingPage): Html => {
+export const pricingPage = ({ creditPrices, error, salesEmail }: PricingPage): Html => {
   const sentence = shopError(error)
   const sales = html`<a href="mailto:${salesEmail}">${salesEmail}</a>`
   return html`
@@ -51,7 +80,7 @@ export const pricingPage = ({ error, salesEmail }: PricingPage): Html => {
       free and has 50 units a day.
     </p>
     ${plans("Plans by card", "by-card", checkoutPlans)}
-    ${plans("Plans through the billing API", "by-api", billingPlans)}
+    ${plans("Plans through the billing API", "by-api", billingPlans)} ${credits(creditPrices)}
     <section aria-labelledby="enterprise">
       <h2 id="enterprise">Enterprise</h2>
       <p>Add-ons and the suite are sold by talking to us: ${sales}.</p>
@@ -83,8 +112,9 @@ export const pricingPage = ({ error, salesEmail }: PricingPage): Html => {
     <section aria-labelledby="how-to-buy">
       <h2 id="how-to-buy">How to buy</h2>
       <p>
-        Make an <a href="/login#register">account</a>, then write to ${sales} and say which plan you want and the e-mail
-        address of your account.
+        Make an <a href="/login#register">account</a> and choose a plan above; the payment is made at our card
+        processor. Plans of the billing API are bought by <code>POST /api/billing</code>, as the <a href="/docs">API</a>
+        says. What is not sold by card is sold by ${sales}.
       </p>
     </section>
   `

@@ -1,10 +1,12 @@
 import type { AccountIsInUse } from "@berth/domain/accounts/AccountDeletionErrors"
 import type { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
+import type { CardProcessor, CardProcessorTrouble } from "@berth/domain/billing/CardProcessor"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
 import type { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import {
   ApplyCardEvent,
+  ForgetCardCustomers,
   ForgottenPassword,
   MatchCardEvents,
   NewAgent,
@@ -21,19 +23,21 @@ import type { Effect } from "effect"
 import { forgottenPassword } from "../accounts/ForgottenPasswordJob.ts"
 import { applyCardEvent } from "../billing/ApplyCardEventJob.ts"
 import { matchCardEvents } from "../billing/MatchCardEventsJob.ts"
+import { forgetCardCustomers } from "../billing/ForgetCardCustomersJob.ts"
 import { reconfigureInstance } from "../instances/ReconfigureInstanceJob.ts"
 import { removeAccount } from "../accounts/RemoveAccountJob.ts"
 import { sendMail } from "../mail/SendMailJob.ts"
 import { newAgent } from "../provisioning/NewAgentJob.ts"
 
-type Failure = JobIsHopeless | BackendIsUnavailable | CellIsUnavailable | MailIsUnavailable | AccountIsInUse
+type Failure =
+  JobIsHopeless | BackendIsUnavailable | CardProcessorTrouble | CellIsUnavailable | MailIsUnavailable | AccountIsInUse
 
 type Handler = (
   job: RunningJob
 ) => Effect.Effect<
   void,
   Failure,
-  AgentManager | AccountRemoval | CardEventEffects | Mailer | PasswordResetMails | SecretBox
+  AgentManager | AccountRemoval | CardEventEffects | CardProcessor | Mailer | PasswordResetMails | SecretBox
 >
 
 /** What is done for each kind of job. */
@@ -44,7 +48,8 @@ const handlers: Record<QueueName, ReadonlyMap<string, Handler>> = {
     [SendMail.name, sendMail],
     [ForgottenPassword.name, forgottenPassword],
     [ApplyCardEvent.name, applyCardEvent],
-    [MatchCardEvents.name, matchCardEvents]
+    [MatchCardEvents.name, matchCardEvents],
+    [ForgetCardCustomers.name, forgetCardCustomers]
   ]),
   provision: new Map([[NewAgent.name, newAgent]])
 }

@@ -1,3 +1,4 @@
+import { CardProcessor } from "@berth/domain/billing/CardProcessor"
 import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { Mailer } from "@berth/domain/mail/Mailer"
@@ -7,6 +8,7 @@ import { Layer } from "effect"
 /** For jobs that have nothing to do with mail, nor with cards. */
 export const noMail = Layer.mergeAll(
   Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" }),
+  Layer.mock(CardProcessor, {}),
   Layer.mock(Mailer, {}),
   Layer.mock(SecretBox, {}),
   Layer.mock(PasswordResetMails, { _tag: "@berth/PasswordResetMails" })

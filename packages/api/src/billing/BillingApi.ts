@@ -1,0 +1,126 @@
+import { PlanId } from "@berth/domain/billing/Plan"
+import { SubscriptionStatus } from "@berth/domain/billing/Subscription"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { pageLimit, pageOffset } from "../http/Page.ts"
+import { optionalText, payload, SecretText } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { IdempotencyErrors } from "../limits/Idempotency.ts"
+import { BearerAuth } from "../sessions/BearerAuth.ts"
+import {
+  ApiKeyIsInvalidBody,
+  BillingPlanIsUnknownBody,
+  CardIsNeededBody,
+  CardProcessorIsNotConfiguredBody,
+  CardProcessorIsUnavailableBody,
+  CreditPackIsUnknownBody,
+  KeyCannotBeCheckedBody,
+  KeyIsRefusedBody,
+  NothingWasBoughtBody,
+  OtherPlanRunsBody,
+  OwnKeyProviderIsUnknownBody,
+  PlanChangeIsRefusedBody
+} from "./BillingErrorBodies.ts"
+
+const BilledPlan = Schema.Struct({
+  name: Schema.String,
+  price: Schema.Number.annotations({ description: "US dollars a month" }),
+  dailyUnits: Schema.Int,
+  features: Schema.Array(Schema.String)
+})
+
+/** Units of the current UTC day; `used` and `remaining` add up to `dailyUnits`. */
+const UnitUsage = Schema.Struct({ dailyUnits: Schema.Int, used: Schema.Int, remaining: Schema.Int }).annotations({
+  identifier: "UnitUsage"
+})
+
+/** GET /api/billing */
+const overview = HttpApiEndpoint.get("overview", "/api/billing").addSuccess(
+  Schema.Struct({
+    plans: Schema.Record({ key: Schema.String, value: BilledPlan }),
+    currentPlan: PlanId,
+    subscriptionStatus: Schema.Union(SubscriptionStatus, Schema.Literal("none")),
+    byokEnabled: Schema.Boolean.annotations({ description: "Whether model calls run on a key of your own" }),
+    usage: UnitUsage
+  }).annotations({ identifier: "BillingOverview" })
+)
+
+const Succeeded = Schema.Struct({ success: Schema.Literal(true), message: Schema.String })
+const Address = Schema.Struct({ url: Schema.String.annotations({ description: "Where to send the buyer" }) })
+
+/** POST /api/billing: what is done is named by `action`. */
+const act = HttpApiEndpoint.post("act", "/api/billing")
+  .setPayload(
+    payload({
+      action: Schema.Literal("create-checkout", "enable-byok", "disable-byok", "get-usage", "buy-credits", "portal"),
+      plan: optionalText.annotations({ description: "create-checkout: starter, pro, scale" }),
+      pack: Schema.optionalWith(Schema.Union(Schema.String, Schema.Number), { nullable: true }).annotations({
+        description: "buy-credits: 50, 200, 500"
+      }),
+      provider: optionalText.annotations({ description: "enable-byok: anthropic, openai, openrouter, google" }),
+      apiKey: Schema.optionalWith(SecretText, { nullable: true })
+    })
+  )
+  .addSuccess(
+    Schema.Union(
+      Address,
+      UnitUsage,
+      Schema.Struct({
+        success: Schema.Literal(true),
+        credits: Schema.Number,
+        price: Schema.Number.annotations({ description: "US dollars that were paid" })
+      }),
+      Succeeded
+    )
+  )
+  .addError(BillingPlanIsUnknownBody)
+  .addError(CreditPackIsUnknownBody)
+  .addError(OtherPlanRunsBody)
+  .addError(NothingWasBoughtBody)
+  .addError(CardIsNeededBody)
+  .addError(PlanChangeIsRefusedBody)
+  .addError(OwnKeyProviderIsUnknownBody)
+  .addError(ApiKeyIsInvalidBody)
+  .addError(KeyIsRefusedBody)
+  .addError(KeyCannotBeCheckedBody)
+  .addError(CardProcessorIsNotConfiguredBody)
+  .addError(CardProcessorIsUnavailableBody)
+  .addError(IdempotencyErrors)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Buy, and bring your own key",
+      description:
+        "create-checkout gives the address of a checkout; while another plan of the same currency runs it is changed at once, and the address is that of the onboarding. buy-credits charges the saved card and answers once the credits are there. portal gives the address at which cards, invoices and subscriptions are managed."
+    })
+  )
+
+const HistoryItem = Schema.Struct({
+  id: Schema.String,
+  kind: Schema.Literal("usage", "purchase", "grant", "refund", "subscription"),
+  description: Schema.String,
+  units: Schema.Number,
+  credits: Schema.Number,
+  amount: Schema.NullOr(Schema.Number),
+  currency: Schema.NullOr(Schema.Literal("GBP", "USD")),
+  createdAt: Timestamp
+}).annotations({ identifier: "BillingHistoryItem" })
+
+/** GET /api/billing/history: newest first. */
+const history = HttpApiEndpoint.get("history", "/api/billing/history")
+  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .addSuccess(
+    Schema.Struct({
+      entries: Schema.Array(HistoryItem),
+      total: Schema.Int,
+      limit: Schema.Int,
+      offset: Schema.Int
+    })
+  )
+
+export class BillingApi extends HttpApiGroup.make("billing")
+  .add(overview)
+  .add(act)
+  .add(history)
+  .middleware(BearerAuth)
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,59 @@
+import { Context, type DateTime, type Duration, type Effect, type Option, Schema } from "effect"
+import type { UserId } from "../accounts/User.ts"
+import type { CustomerId } from "./CardProcessor.ts"
+import type { PricedCredits } from "./Purchase.ts"
+
+/** Names what is asked of the card processor, once however often it is asked: its idempotency key there. */
+export const AttemptId = Schema.String.pipe(Schema.brand("AttemptId"))
+export type AttemptId = typeof AttemptId.Type
+
+/** `open`: what became of it is not known here. `refused`: it came to nothing, and the next time is another attempt. */
+export type AttemptState = "open" | "paid" | "refused"
+
+/** Who is charged for what, without being asked again. */
+export interface SavedCharge {
+  readonly customerId: CustomerId
+  readonly purchase: PricedCredits
+}
+
+export interface Attempt {
+  readonly id: AttemptId
+  readonly state: AttemptState
+  /** Where a saved card is charged; as it was when the attempt began. */
+  readonly charge: Option.Option<SavedCharge>
+}
+
+export interface NewAttempt {
+  readonly userId: UserId
+  /** What is bought and in which way; the same text for what would be the same purchase. */
+  readonly what: string
+  readonly charge: Option.Option<SavedCharge>
+  /** What the request is called, where it says so itself: each of its repetitions is the same attempt. */
+  readonly reference: Option.Option<string>
+  /** Without a name, whoever asks for the same within so long means the same attempt: he clicked twice. */
+  readonly doubleClick: Duration.Duration
+}
+
+export interface OpenCharge extends SavedCharge {
+  readonly id: AttemptId
+  readonly userId: UserId
+  readonly createdAt: DateTime.Utc
+}
+
+/** Purchases as they are tried, kept across processes so that one that is asked for twice is made once. */
+export class PurchaseAttempts extends Context.Tag("@berth/PurchaseAttempts")<
+  PurchaseAttempts,
+  {
+    /**
+     * The attempt that a request belongs to, or a new one. A charge whose end is not known is taken up by whoever asks for the
+     * same without a name, as long as the card processor remembers its key.
+     */
+    readonly begin: (attempt: NewAttempt) => Effect.Effect<Attempt>
+    /** Joins the running transaction. What was paid stays paid. */
+    readonly settle: (id: AttemptId, state: Exclude<AttemptState, "open">) => Effect.Effect<void>
+    /** Charges whose end is not known, begun before then; oldest first. */
+    readonly openBefore: (before: DateTime.Utc, limit: number) => Effect.Effect<ReadonlyArray<OpenCharge>>
+    /** Deletes attempts that nobody can take up any more; answers how many. */
+    readonly prune: Effect.Effect<number>
+  }
+>() {}

@@ -1,0 +1,207 @@
+import { Data, DateTime, Duration, Effect, Option } from "effect"
+import { Admins } from "../accounts/Admins.ts"
+import type { User } from "../accounts/User.ts"
+import { RequestClaim } from "../limits/OncePerKey.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import { CardCustomers } from "./CardCustomers.ts"
+import { CardProcessor, type Charged, type CustomerId, type PurchaseIsRefused } from "./CardProcessor.ts"
+import { CreditPurchases } from "./CreditPurchases.ts"
+import { decidePurchase, OtherPlanRuns } from "./DecidePurchase.ts"
+import { type CreditPack, currencyOf, nameOfPurchase, type Purchase, purchaseOfPack } from "./Purchase.ts"
+import { type AttemptId, PurchaseAttempts, type SavedCharge } from "./PurchaseAttempts.ts"
+
+/** Where the card processor leads a buyer back to. */
+export interface WayBack {
+  readonly successUrl: URL
+  readonly cancelUrl: URL
+}
+
+/** There is no saved card that can be charged; the checkout takes another one. */
+export class CardIsNeeded extends Data.TaggedError("CardIsNeeded")<{
+  /** Why, where a card was tried. */
+  readonly refusal: Option.Option<PurchaseIsRefused>
+  readonly checkoutUrl: URL
+}> {}
+
+/** Nobody buys anything that could be managed at the card processor. */
+export class NothingWasBought extends Data.TaggedError("NothingWasBought")<object> {
+  override get message() {
+    return "You have bought nothing by card yet."
+  }
+}
+
+/** Two clicks within so long are one purchase. */
+const doubleClick = Duration.seconds(10)
+/** Nobody is at a charge any more after so long: whether it came about is asked for then. */
+const chargeTakes = Duration.minutes(2)
+/** A charge that did not come about by then does not. */
+const givenUpAfter = Duration.minutes(15)
+const lookedUpAtOnce = 100
+
+/** What users buy by card: hosted checkouts, changes of what runs, and credits by a card that was saved. */
+export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
+  effect: Effect.gen(function* () {
+    const processor = yield* CardProcessor
+    const customers = yield* CardCustomers
+    const attempts = yield* PurchaseAttempts
+    const credits = yield* CreditPurchases
+    const admins = yield* Admins
+    const transaction = yield* Transaction
+
+    const begin = (user: User, what: string, charge: Option.Option<SavedCharge> = Option.none()) =>
+      Effect.gen(function* () {
+        const claim = yield* RequestClaim
+        // The key's own words: the claim changes hands when a process dies, and the purchase stays the same.
+        const reference = Option.map(claim, ({ key }) => `${key.route} ${key.key}`)
+        return yield* attempts.begin({ userId: user.id, what, charge, reference, doubleClick })
+      })
+
+    const sell = (user: User, customerId: CustomerId, purchase: Purchase, way: WayBack) =>
+      Effect.gen(function* () {
+        const { id } = yield* begin(user, `checkout:${nameOfPurchase(purchase)}`)
+        return yield* processor.createCheckout({ purchase, userId: user.id, customerId, ...way, idempotencyKey: id })
+      })
+
+    /** What runs for the user, whatever currency it is paid in. */
+    const runningOf = (user: User) =>
+      Effect.gen(function* () {
+        const known = yield* customers.of(user.id)
+        const running = yield* Effect.forEach(known, ({ customerId }) =>
+          Effect.map(processor.subscriptionsOf(customerId), (found) => found.map((one) => ({ ...one, customerId })))
+        )
+        return running.flat()
+      })
+
+    /**
+     * An address to send the buyer to: a checkout, or the page on which he manages what he has already. A plan in place of
+     * another one is changed at once where the buyer said so himself (`changes`), and there is nothing left to pay; a link
+     * alone, which anybody could have made, leads to the page.
+     */
+    const checkout = Effect.fn("Purchases.checkout")(function* (
+      user: User,
+      purchase: Purchase,
+      way: WayBack,
+      { changes }: { readonly changes: boolean }
+    ) {
+      if (purchase.kind === "plan" && admins.includes(user)) return way.successUrl
+      const customerId = yield* customers.ensure(user, currencyOf(purchase))
+      const running = purchase.kind === "credits" ? [] : yield* runningOf(user)
+      const decision = decidePurchase(purchase, running)
+      switch (decision._tag) {
+        case "Buy":
+          return yield* sell(user, customerId, purchase, way)
+        case "EndOtherFirst":
+          return yield* new OtherPlanRuns({ plan: decision.plan })
+        case "Manage":
+          return yield* processor.portalLink(decision.customerId, way.cancelUrl)
+        case "Change": {
+          if (!changes) return yield* processor.portalLink(decision.customerId, way.cancelUrl)
+          const { id, plan } = decision
+          const attempt = yield* begin(user, `change:${id}:${plan}`)
+          yield* processor.updateSubscription({ id, plan, idempotencyKey: attempt.id })
+          yield* Effect.logInfo("A plan was changed").pipe(Effect.annotateLogs({ userId: user.id, plan }))
+          return way.successUrl
+        }
+      }
+    })
+
+    /** Once a cause: whoever books first, this request, its repetition or the look-up after a crash. */
+    const book = (
+      id: AttemptId,
+      userId: User["id"],
+      { purchase }: SavedCharge,
+      { paymentId }: Data.TaggedEnum.Value<Charged, "Paid">
+    ) =>
+      transaction.run(
+        Effect.gen(function* () {
+          const outcome = yield* credits.book({
+            userId,
+            credits: purchase.credits,
+            cause: paymentId,
+            ...purchase.price,
+            kind: "purchase"
+          })
+          if (outcome === "unknown-user")
+            yield* Effect.logError("Credits were paid for by an account that is gone").pipe(
+              Effect.annotateLogs({ userId, paymentId })
+            )
+          yield* attempts.settle(id, "paid")
+        })
+      )
+
+    const withSavedCard = (user: User) =>
+      Effect.gen(function* () {
+        for (const { customerId } of yield* customers.of(user.id))
+          if (yield* processor.hasSavedCard(customerId)) return Option.some(customerId)
+        return Option.none<CustomerId>()
+      })
+
+    /** Fails with a checkout where no saved card can be charged. Done once the credits are the user's. */
+    const buyCredits = Effect.fn("Purchases.buyCredits")(function* (user: User, pack: CreditPack, way: WayBack) {
+      const purchase = purchaseOfPack(pack)
+      const needsCard = (refusal: Option.Option<PurchaseIsRefused>) =>
+        Effect.gen(function* () {
+          const customerId = yield* customers.ensure(user, currencyOf(purchase))
+          return yield* new CardIsNeeded({ refusal, checkoutUrl: yield* sell(user, customerId, purchase, way) })
+        })
+      const payer = yield* withSavedCard(user)
+      if (Option.isNone(payer)) return yield* needsCard(Option.none())
+      const asked: SavedCharge = { customerId: payer.value, purchase }
+      const attempt = yield* begin(user, `saved:${nameOfPurchase(purchase)}`, Option.some(asked))
+      if (attempt.state === "paid") return
+      const charge = Option.getOrElse(attempt.charge, () => asked)
+      const charged = yield* Effect.either(
+        processor.chargeSaved({ ...charge, userId: user.id, idempotencyKey: attempt.id })
+      )
+      if (charged._tag === "Left") {
+        if (charged.left._tag !== "PurchaseIsRefused") return yield* charged.left
+        yield* attempts.settle(attempt.id, "refused")
+        return yield* needsCard(Option.some(charged.left))
+      }
+      if (charged.right._tag === "NeedsCheckout") {
+        yield* attempts.settle(attempt.id, "refused")
+        return yield* needsCard(Option.none())
+      }
+      yield* book(attempt.id, user.id, charge, charged.right)
+    })
+
+    /** The page on which the user sees what he pays, changes his card and ends what runs. */
+    const portal = Effect.fn("Purchases.portal")(function* (user: User, returnUrl: URL) {
+      const [first] = yield* customers.of(user.id)
+      if (first === undefined) return yield* new NothingWasBought()
+      const [running] = yield* runningOf(user)
+      return yield* processor.portalLink(running?.customerId ?? first.customerId, returnUrl)
+    })
+
+    /**
+     * Looks up charges that nobody heard the end of: a process died behind them, or the card processor was silent. What was paid
+     * is booked; nothing is charged here. Answers how many were settled.
+     */
+    const settleOpen = Effect.gen(function* () {
+      const now = yield* DateTime.now
+      const open = yield* attempts.openBefore(DateTime.subtractDuration(now, chargeTakes), lookedUpAtOnce)
+      const settled = yield* Effect.forEach(open, ({ createdAt, id, userId, ...charge }) =>
+        Effect.gen(function* () {
+          const found = yield* processor.findCharge({ customerId: charge.customerId, idempotencyKey: id })
+          if (Option.isSome(found)) {
+            yield* book(id, userId, charge, found.value)
+            return 1
+          }
+          if (Duration.lessThan(DateTime.distanceDuration(createdAt, now), givenUpAfter)) return 0
+          yield* attempts.settle(id, "refused")
+          return 1
+        }).pipe(
+          Effect.catchAll((trouble) =>
+            Effect.logWarning("What became of a charge cannot be seen yet", trouble).pipe(
+              Effect.annotateLogs({ attempt: id }),
+              Effect.as(0)
+            )
+          )
+        )
+      )
+      return settled.reduce((sum, one) => sum + one, 0)
+    }).pipe(Effect.withSpan("Purchases.settleOpen"))
+
+    return { checkout, buyCredits, portal, settleOpen, prune: attempts.prune }
+  })
+}) {}

@@ -1,0 +1,39 @@
+import type { UserId } from "@berth/domain/accounts/User"
+import { type CardCustomer, CardCustomerRepository } from "@berth/domain/billing/CardCustomerRepository"
+import { CustomerId } from "@berth/domain/billing/CardProcessor"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Schema } from "effect"
+import { all, single } from "./Rows.ts"
+
+const CustomerRow = Schema.Struct({ customerId: CustomerId, currency: Schema.Literal("GBP", "USD") })
+const KeptRow = Schema.Struct({ customerId: CustomerId })
+
+export const layer: Layer.Layer<CardCustomerRepository, never, SqlClient> = Layer.effect(
+  CardCustomerRepository,
+  Effect.map(SqlClient, (sql) =>
+    CardCustomerRepository.of({
+      listOf: Effect.fn("CardCustomerRepository.listOf")(function* (userId: UserId) {
+        return yield* sql`
+          select customer_id, currency from card_customers where user_id = ${userId} order by created_at, currency`.pipe(
+          all(CustomerRow),
+          Effect.orDie
+        )
+      }),
+      payingFor: Effect.fn("CardCustomerRepository.payingFor")(function* (userId: UserId) {
+        const rows = yield* sql`
+          select customer_id from card_customers where user_id = ${userId}
+          union select id from card_payers where user_id = ${userId}
+          order by customer_id`.pipe(all(KeptRow), Effect.orDie)
+        return rows.map(({ customerId }) => customerId)
+      }),
+      add: Effect.fn("CardCustomerRepository.add")(function* (userId: UserId, { currency, customerId }: CardCustomer) {
+        const createdAt = DateTime.toDate(yield* DateTime.now)
+        const kept = yield* sql`
+          insert into card_customers as kept ${sql.insert({ userId, currency, customerId, createdAt })}
+          on conflict (user_id, currency) do update set customer_id = kept.customer_id
+          returning customer_id`.pipe(single(KeptRow), Effect.orDie)
+        return kept.customerId
+      })
+    })
+  )
+)

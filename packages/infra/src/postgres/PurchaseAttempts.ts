@@ -1,0 +1,121 @@
+import { UserId } from "@berth/domain/accounts/User"
+import { CustomerId } from "@berth/domain/billing/CardProcessor"
+import {
+  AttemptId,
+  type AttemptState,
+  type NewAttempt,
+  PurchaseAttempts,
+  type SavedCharge
+} from "@berth/domain/billing/PurchaseAttempts"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { affected, all, first } from "./Rows.ts"
+
+/** The card processor remembers keys for a day at least; an hour of it is left for whoever is late. */
+const remembered = Duration.hours(23)
+/** Nobody takes up an attempt of this age. */
+const lifetime = Duration.days(30)
+
+const Count = Schema.NumberFromString
+const chargeFields = {
+  customerId: Schema.NullOr(CustomerId),
+  credits: Schema.NullOr(Count),
+  amount: Schema.NullOr(Count),
+  currency: Schema.NullOr(Schema.Literal("GBP", "USD"))
+}
+const AttemptRow = Schema.Struct({
+  id: AttemptId,
+  state: Schema.Literal("open", "paid", "refused"),
+  ...chargeFields
+})
+const OpenRow = Schema.Struct({ id: AttemptId, userId: UserId, createdAt: Schema.DateTimeUtcFromDate, ...chargeFields })
+
+const chargeOf = (row: Schema.Struct.Type<typeof chargeFields>): Option.Option<SavedCharge> => {
+  const { amount, credits, currency, customerId } = row
+  return amount === null || credits === null || currency === null || customerId === null
+    ? Option.none()
+    : Option.some({ customerId, purchase: { kind: "credits", credits, price: { amount, currency } } })
+}
+
+const columnsOf = (charge: Option.Option<SavedCharge>) =>
+  Option.match(charge, {
+    onNone: () => ({}),
+    onSome: ({ customerId, purchase: { credits, price } }) => ({ customerId, credits, ...price })
+  })
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const ids = yield* IdGenerator
+
+  const columns = sql`id, state, customer_id, credits, amount, currency`
+
+  const find = ({ doubleClick, reference, userId, what }: NewAttempt, now: DateTime.Utc) => {
+    const since = (age: Duration.Duration) => DateTime.toDate(DateTime.subtractDuration(now, age))
+    return Option.match(reference, {
+      onSome: (name) => sql`
+        select ${columns} from purchase_attempts
+        where user_id = ${userId} and what = ${what} and reference = ${name} and state <> 'refused'`,
+      onNone: () => sql`
+        select ${columns} from purchase_attempts
+        where user_id = ${userId} and what = ${what} and reference is null and state <> 'refused'
+          and (
+            created_at > ${since(doubleClick)}
+            or (state = 'open' and customer_id is not null and created_at > ${since(remembered)})
+          )
+        order by created_at desc, id desc limit 1`
+    }).pipe(first(AttemptRow))
+  }
+
+  const begin = (attempt: NewAttempt) =>
+    sql.withTransaction(
+      Effect.gen(function* () {
+        const { charge, reference, userId, what } = attempt
+        // One after another: the second finds what the first one began.
+        yield* sql`select pg_advisory_xact_lock(hashtextextended(${`berth.purchase ${userId}`}, 0))`
+        const now = yield* DateTime.now
+        const found = yield* find(attempt, now)
+        if (Option.isSome(found)) {
+          const { id, state, ...rest } = found.value
+          return { id, state, charge: chargeOf(rest) }
+        }
+        const id = AttemptId.make(yield* ids.next("req"))
+        yield* sql`insert into purchase_attempts ${sql.insert({
+          id,
+          userId,
+          what,
+          reference: Option.getOrNull(reference),
+          state: "open",
+          createdAt: DateTime.toDate(now),
+          ...columnsOf(charge)
+        })}`
+        return { id, state: "open" as const, charge }
+      })
+    )
+
+  return PurchaseAttempts.of({
+    begin: Effect.fn("PurchaseAttempts.begin")((attempt: NewAttempt) => begin(attempt), Effect.orDie),
+    settle: Effect.fn("PurchaseAttempts.settle")(function* (id: AttemptId, state: Exclude<AttemptState, "open">) {
+      yield* Effect.orDie(
+        sql`update purchase_attempts set state = ${state} where id = ${id} and (state = 'open' or ${state} = 'paid')`
+      )
+    }),
+    openBefore: Effect.fn("PurchaseAttempts.openBefore")(function* (before: DateTime.Utc, limit: number) {
+      const rows = yield* sql`
+        select id, user_id, created_at, customer_id, credits, amount, currency from purchase_attempts
+        where state = 'open' and customer_id is not null and created_at < ${DateTime.toDate(before)}
+        order by created_at limit ${limit}`.pipe(all(OpenRow), Effect.orDie)
+      return rows.flatMap(({ createdAt, id, userId, ...rest }) =>
+        Option.match(chargeOf(rest), { onNone: () => [], onSome: (charge) => [{ id, userId, createdAt, ...charge }] })
+      )
+    }),
+    prune: Effect.gen(function* () {
+      const before = DateTime.subtractDuration(yield* DateTime.now, lifetime)
+      return yield* Effect.orDie(
+        affected(sql`delete from purchase_attempts where created_at < ${DateTime.toDate(before)}`)
+      )
+    }).pipe(Effect.withSpan("PurchaseAttempts.prune"))
+  })
+})
+
+export const layer: Layer.Layer<PurchaseAttempts, never, SqlClient | IdGenerator> = Layer.effect(PurchaseAttempts, make)

@@ -1,0 +1,112 @@
+import { type CheckoutErrorCode, StorageCheckoutFailed } from "@berth/api/billing/CheckoutApi"
+import { WebApi } from "@berth/api/WebApi"
+import { Admins } from "@berth/domain/accounts/Admins"
+import type { User } from "@berth/domain/accounts/User"
+import { CreditPrices } from "@berth/domain/billing/CreditPrices"
+import { CheckoutPlanId, type Purchase } from "@berth/domain/billing/Purchase"
+import { Purchases } from "@berth/domain/billing/Purchases"
+import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Effect, Option, Schema } from "effect"
+import { WebSettings } from "../http/WebSettings.ts"
+import { callbackQuery } from "../pages/LoginPage.ts"
+import { RequestSession } from "../sessions/RequestSession.ts"
+import { callbackPath } from "../signin/CallbackUrl.ts"
+import { waysBack } from "./WayBack.ts"
+
+type Failure = Effect.Effect.Error<ReturnType<Purchases["checkout"]>>
+
+const codes: Record<Failure["_tag"], CheckoutErrorCode> = {
+  CardProcessorIsNotConfigured: "not_configured",
+  CardProcessorIsUnavailable: "unavailable",
+  // Nobody's card is charged at the making of a checkout; what is refused there is the checkout.
+  PurchaseIsRefused: "unavailable",
+  OtherPlanRuns: "other_currency"
+}
+
+/** Whose answer depends on who asks is kept by nobody. */
+const leadTo = (location: string) =>
+  HttpServerResponse.redirect(location, { status: 302, headers: { "cache-control": "no-store" } })
+const backWith = (error: CheckoutErrorCode) => leadTo(`/pricing?error=${error}`)
+
+const noteFailure = (failure: Failure) =>
+  Effect.logWarning("No checkout was made", failure).pipe(Effect.annotateLogs({ error: codes[failure._tag] }))
+
+const isCheckoutPlan = Schema.is(CheckoutPlanId)
+
+const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
+
+export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
+  Effect.gen(function* () {
+    const purchases = yield* Purchases
+    const session = yield* RequestSession
+    const admins = yield* Admins
+    const creditPrices = yield* CreditPrices
+    const { appUrl } = yield* WebSettings
+    const ways = waysBack(appUrl)
+
+    /** For who is signed in; who is not signs in first and comes back. */
+    const own = <E, R>(
+      request: HttpServerRequest.HttpServerRequest,
+      answer: (user: User) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+    ) =>
+      Effect.flatMap(
+        session.find,
+        Option.match({
+          onNone: () => Effect.succeed(leadTo(`/login?${callbackQuery(callbackPath(request.url, appUrl))}`)),
+          onSome: ({ user }) => answer(user)
+        })
+      )
+
+    /** A link buys nothing by itself, whoever made it: it leads to where one pays, or manages what one has. */
+    const checkout = (user: User, purchase: Purchase, kind: keyof typeof ways) =>
+      purchases.checkout(user, purchase, ways[kind], { changes: false })
+
+    const leadToCheckout = (user: User, purchase: Purchase, kind: keyof typeof ways) =>
+      checkout(user, purchase, kind).pipe(
+        Effect.tapError(noteFailure),
+        Effect.match({
+          onFailure: (failure) => backWith(codes[failure._tag]),
+          onSuccess: (url) => leadTo(url.href)
+        })
+      )
+
+    return handlers
+      .handle("plan", ({ request }) =>
+        own(request, (user) => {
+          const plan = queryOf(request).get("plan")
+          if (!isCheckoutPlan(plan)) return Effect.succeed(backWith("unknown_plan"))
+          // Administrators pay for nothing.
+          return admins.includes(user)
+            ? Effect.succeed(leadTo("/onboarding"))
+            : leadToCheckout(user, { kind: "plan", plan }, "plan")
+        })
+      )
+      .handle("credits", ({ request }) =>
+        own(request, (user) => {
+          const price = queryOf(request).get("price") ?? ""
+          const credits = creditPrices.get(price)
+          return credits === undefined
+            ? Effect.succeed(backWith("unknown_price"))
+            : leadToCheckout(user, { kind: "credits", credits, price }, "credits")
+        })
+      )
+      .handle("storage", () =>
+        Effect.gen(function* () {
+          const { user } = yield* CurrentUser
+          return { url: (yield* checkout(user, { kind: "storage" }, "storage")).href }
+        }).pipe(
+          Effect.tapError(noteFailure),
+          Effect.mapError(
+            (failure) =>
+              new StorageCheckoutFailed({
+                reason:
+                  failure._tag === "CardProcessorIsNotConfigured"
+                    ? "Payment is not set up here."
+                    : "The card processor made no checkout. Try again in a moment; nothing was charged."
+              })
+          )
+        )
+      )
+  })
+)

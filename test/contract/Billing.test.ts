@@ -1,0 +1,463 @@
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { CardCustomers } from "@berth/domain/billing/CardCustomers"
+import { Purchases } from "@berth/domain/billing/Purchases"
+import { KeyCheck, KeyIsRefused } from "@berth/domain/secrets/KeyCheck"
+import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import { type StripeStandIn, stripeStandIn } from "../support/stripe/StripeStandIn.ts"
+import * as App from "../support/WebApp.ts"
+import { assertError } from "./Answers.ts"
+import * as s from "./Shapes.ts"
+
+class Processor extends Context.Tag("@berth/test/Processor")<Processor, StripeStandIn>() {}
+/** A second server over the same database. */
+class Second extends Context.Tag("@berth/test/Second")<Second, Context.Tag.Service<App.WebApp>>() {}
+
+const adapter = ({ secretKey, url }: StripeStandIn) =>
+  StripeCardProcessor.layer({ secretKey: Redacted.make(secretKey), apiUrl: url, timeout: 2_000, prices: { plans: {} } })
+
+const wrongKey = "sk-wrong-hunter2"
+const keyCheck = Layer.succeed(KeyCheck, {
+  check: (provider, key) => (Redacted.value(key) === wrongKey ? new KeyIsRefused({ provider }) : Effect.void)
+})
+
+const creditPrice = "price_credits"
+
+const Live = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const standIn = yield* stripeStandIn
+    standIn.books.addPrice({ id: creditPrice, currency: "usd", unit_amount: 900 })
+    const options: App.WebAppOptions = {
+      databaseUrl: yield* migratedDatabase,
+      secretsKey: randomBytes(32),
+      appUrl: "http://localhost:3000",
+      cards: adapter(standIn),
+      creditPrices: new Map([[creditPrice, 10]]),
+      keyCheck
+    }
+    const second = yield* Layer.build(Layer.fresh(App.layer(options)))
+    return Layer.mergeAll(
+      App.layer(options),
+      Layer.succeed(Processor, standIn),
+      Layer.succeed(Second, Context.get(second, App.WebApp))
+    )
+  })
+)
+
+const tokenAt = ({ web }: Context.Tag.Service<App.WebApp>, as: App.SignedIn) =>
+  Effect.gen(function* () {
+    const { body } = yield* web({ method: "POST", path: "/api/auth/token", as })
+    return String(body["token"])
+  })
+
+const tokenOf = (as: App.SignedIn) => Effect.flatMap(App.WebApp, (app) => tokenAt(app, as))
+
+/** A newcomer with an access token. */
+const buyer = Effect.gen(function* () {
+  const signedIn = yield* App.newcomer()
+  return { ...signedIn, token: yield* tokenOf(signedIn) }
+})
+
+const act = (token: string, json: unknown, headers: Readonly<Record<string, string>> = {}): App.AppCall => ({
+  method: "POST",
+  path: "/api/billing",
+  json,
+  headers: { authorization: `Bearer ${token}`, ...headers }
+})
+
+const creditsOf = ({ user }: App.SignedIn) =>
+  Effect.gen(function* () {
+    const found = yield* Effect.flatten((yield* UserRepository).find(user.id))
+    return found.credits
+  })
+
+/** What the processor has charged somebody, in cents and pence. */
+const chargesOf = ({ books }: StripeStandIn, userId: string) =>
+  [...books.intents.values()].flatMap(({ amount, metadata, status }) =>
+    metadata["userId"] === userId && status === "succeeded" ? [amount] : []
+  )
+const sessionsOf = ({ books }: StripeStandIn, userId: string) =>
+  [...books.sessions.values()].flatMap(({ object }) => (object.client_reference_id === userId ? [object] : []))
+
+/** A buyer who has paid once, so that his card is saved. */
+const buyerWithCard = Effect.gen(function* () {
+  const standIn = yield* Processor
+  const { web } = yield* App.WebApp
+  const one = yield* buyer
+  const needed = yield* web(act(one.token, { action: "buy-credits", pack: "50" }))
+  const session = standIn.sessionAt(String(needed.body["checkoutUrl"]))
+  const customerId = session.customer ?? ""
+  standIn.saveCard(customerId)
+  return { ...one, customerId }
+})
+
+layer(Live, { excludeTestServices: true })("billing", (it) => {
+  it.effect("is told to who shows an access token, and to nobody else", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const one = yield* buyer
+      for (const path of ["/api/billing", "/api/billing/history"]) {
+        assertError(yield* web({ method: "GET", path }), { status: 401, code: "access_token_required" })
+        assertError(yield* web({ method: "GET", path, as: one }), { status: 401, code: "access_token_required" })
+      }
+      assertError(yield* web({ method: "POST", path: "/api/billing", as: one, json: { action: "get-usage" } }), {
+        status: 401,
+        code: "access_token_required"
+      })
+      const answer = yield* web({
+        method: "GET",
+        path: "/api/billing",
+        headers: { authorization: `Bearer ${one.token}` }
+      })
+      const plan = { name: s.text, price: s.amount, dailyUnits: s.count, features: [s.text] } as const
+      s.assertShape(answer.body, {
+        plans: { starter: plan, pro: plan, scale: plan },
+        currentPlan: s.is("free"),
+        subscriptionStatus: s.is("none"),
+        byokEnabled: s.is(false),
+        usage: { dailyUnits: s.is(50), used: s.is(0), remaining: s.is(50) }
+      })
+      const usage = yield* web(act(one.token, { action: "get-usage" }))
+      s.assertShape(usage.body, { dailyUnits: s.is(50), used: s.is(0), remaining: s.is(50) })
+    })
+  )
+
+  it.effect("refuses what it does not know", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const { token } = yield* buyer
+      for (const [json, code] of [
+        [{}, "invalid_request"],
+        [{ action: "steal" }, "invalid_request"],
+        [{ action: "create-checkout" }, "invalid_request"],
+        [{ action: "create-checkout", plan: "solo" }, "unknown_plan"],
+        [{ action: "create-checkout", plan: "enterprise" }, "unknown_plan"],
+        [{ action: "buy-credits" }, "invalid_request"],
+        [{ action: "buy-credits", pack: "51" }, "unknown_pack"],
+        [{ action: "enable-byok", provider: "openai" }, "invalid_request"],
+        [{ action: "enable-byok", provider: "groq", apiKey: "k" }, "unknown_provider"],
+        [{ action: "enable-byok", provider: "openai", apiKey: "" }, "invalid_api_key"],
+        [{ action: "enable-byok", provider: "openai", apiKey: wrongKey }, "key_refused"],
+        [{ action: "portal" }, "nothing_bought"]
+      ] as const)
+        assertError(yield* web(act(token, json)), { status: 400, code })
+    })
+  )
+
+  it.effect("keeps an own key that its provider takes, and forgets it", () =>
+    Effect.gen(function* () {
+      const { logged, web } = yield* App.WebApp
+      const { token } = yield* buyer
+      const isEnabled = Effect.map(
+        web({ method: "GET", path: "/api/billing", headers: { authorization: `Bearer ${token}` } }),
+        ({ body }) => body["byokEnabled"]
+      )
+      const enabled = yield* web(act(token, { action: "enable-byok", provider: "Gemini", apiKey: "key-hunter2" }))
+      s.assertShape(enabled.body, { success: s.is(true), message: s.text })
+      assert.isTrue(yield* isEnabled)
+      const disabled = yield* web(act(token, { action: "disable-byok" }))
+      s.assertShape(disabled.body, { success: s.is(true), message: s.text })
+      assert.isFalse(yield* isEnabled)
+      assert.notInclude((yield* logged).join("\n"), "hunter2")
+    })
+  )
+
+  it.effect("sells a plan at one checkout, however often it is asked for", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const second = yield* Second
+      const standIn = yield* Processor
+      const one = yield* buyer
+      const there = yield* tokenAt(second, one)
+      const json = { action: "create-checkout", plan: "starter" }
+      const answers = yield* Effect.all(
+        Array.from({ length: 20 }, (_, index) =>
+          index % 2 === 0 ? web(act(one.token, json)) : second.web(act(there, json))
+        ),
+        { concurrency: "unbounded" }
+      )
+      const urls = new Set(answers.map(({ body, status, text }) => (status === 200 ? String(body["url"]) : text)))
+      assert.strictEqual(urls.size, 1, [...urls].join("\n"))
+      assert.strictEqual(sessionsOf(standIn, one.user.id).length, 1)
+      const [url = ""] = urls
+      const session = standIn.sessionAt(url)
+      assert.strictEqual(session.success_url, "http://localhost:3000/onboarding?checkout=done")
+      assert.strictEqual(session.cancel_url, "http://localhost:3000/pricing?error=canceled")
+      assert.deepStrictEqual(session.metadata, { kind: "plan", plan: "starter", userId: one.user.id })
+    })
+  )
+
+  it.effect("changes the plan that runs, and sells no second one", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const one = yield* buyer
+      const checkout = (plan: string) => web(act(one.token, { action: "create-checkout", plan }))
+      standIn.complete(String((yield* checkout("starter")).body["url"]))
+      const same = yield* checkout("starter")
+      assert.include(String(same.body["url"]), "/p/session/")
+      const changed = yield* checkout("scale")
+      assert.strictEqual(changed.body["url"], "http://localhost:3000/onboarding?checkout=done", changed.text)
+      const running = [...standIn.books.subscriptions.values()].filter(
+        ({ metadata }) => metadata["userId"] === one.user.id
+      )
+      assert.deepStrictEqual(
+        running.map(({ items, metadata }) => [metadata["plan"], items.data[0]?.price.unit_amount]),
+        [["scale", 7_900]]
+      )
+      // A link alone changes nothing: somebody else could have made it.
+      const link = yield* web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
+      assert.strictEqual(link.headers["location"], "/pricing?error=other_currency")
+      const portal = yield* web(act(one.token, { action: "portal" }))
+      assert.include(String(portal.body["url"]), "/p/session/")
+    })
+  )
+
+  it.effect("asks for a card where none is saved, and takes the saved one the next time", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const one = yield* buyer
+      const buy = web(act(one.token, { action: "buy-credits", pack: "200" }))
+      const needed = yield* buy
+      assertError(needed, { status: 402, code: "payment_required" })
+      assert.strictEqual(needed.body["error"], "payment_required")
+      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [])
+      standIn.complete(String(needed.body["checkoutUrl"]))
+      assert.strictEqual(yield* creditsOf(one), 0)
+      const bought = yield* buy
+      s.assertShape(bought.body, { success: s.is(true), credits: s.is(15), price: s.is(15) })
+      assert.strictEqual(yield* creditsOf(one), 15)
+      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [1_500, 1_500])
+    })
+  )
+
+  it.effect("charges a double click once, over two servers, with a key and without", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const second = yield* Second
+      const standIn = yield* Processor
+      const one = yield* buyerWithCard
+      const there = yield* tokenAt(second, one)
+      const json = { action: "buy-credits", pack: "50" }
+      standIn.takeTime(50)
+      const twenty = (headers: Readonly<Record<string, string>>) =>
+        Effect.all(
+          Array.from({ length: 20 }, (_, index) =>
+            index % 2 === 0 ? web(act(one.token, json, headers)) : second.web(act(there, json, headers))
+          ),
+          { concurrency: "unbounded" }
+        )
+      const clicks = yield* twenty({})
+      assert.deepStrictEqual([...new Set(clicks.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
+      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500])
+      const named = yield* twenty({ "idempotency-key": "order-1" })
+      assert.deepStrictEqual([...new Set(named.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
+      standIn.takeTime(0)
+      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500, 500])
+      assert.strictEqual(yield* creditsOf(one), 10)
+      const reused = yield* web(
+        act(one.token, { action: "buy-credits", pack: "500" }, { "idempotency-key": "order-1" })
+      )
+      assertError(reused, { status: 422, code: "idempotency_key_reused" })
+    })
+  )
+
+  it.effect("says why a card was declined, and charges the next one", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const one = yield* buyerWithCard
+      standIn.saveCard(one.customerId, { declines: "insufficient_funds" })
+      const buy = web(act(one.token, { action: "buy-credits", pack: "50" }))
+      const declined = yield* buy
+      assertError(declined, { status: 402, code: "payment_required" })
+      assert.strictEqual(declined.body["declineCode"], "insufficient_funds")
+      assert.strictEqual(yield* creditsOf(one), 0)
+      standIn.saveCard(one.customerId)
+      assert.strictEqual((yield* buy).status, 200)
+      assert.strictEqual(yield* creditsOf(one), 5)
+    })
+  )
+
+  it.effect("books what was paid although nobody heard of it, once", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const sql = yield* SqlClient
+      const [heard, unheard, refused] = [yield* buyerWithCard, yield* buyerWithCard, yield* buyerWithCard]
+      const buy = ({ token }: { readonly token: string }) => web(act(token, { action: "buy-credits", pack: "50" }))
+      standIn.trouble("does it and is cut", { path: "/v1/payment_intents" })
+      for (const one of [heard, unheard])
+        assertError(yield* buy(one), { status: 503, code: "card_processor_unavailable" })
+      standIn.trouble("fails")
+      assertError(yield* buy(refused), { status: 503, code: "card_processor_unavailable" })
+      standIn.trouble("is cut", { path: "/v1/payment_intents" })
+      assertError(yield* buy(refused), { status: 503, code: "card_processor_unavailable" })
+      standIn.trouble(null)
+      // Who asks again takes the attempt up, however late.
+      yield* Effect.orDie(
+        sql`update purchase_attempts set created_at = created_at - interval '1 hour' where state = 'open'`
+      )
+      assert.strictEqual((yield* buy(heard)).status, 200)
+      const cards = adapter(standIn)
+      const purchases = Layer.provide(
+        Purchases.Default,
+        Layer.merge(Layer.provide(CardCustomers.Default, cards), cards)
+      )
+      const settle = Effect.provide(
+        Effect.flatMap(Purchases, ({ settleOpen }) => settleOpen),
+        Layer.fresh(purchases)
+      )
+      yield* Effect.all([settle, settle, settle], { concurrency: "unbounded" })
+      assert.strictEqual(yield* settle, 0)
+      for (const one of [heard, unheard]) {
+        assert.strictEqual(yield* creditsOf(one), 5)
+        assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500])
+      }
+      assert.strictEqual(yield* creditsOf(refused), 0)
+      const { body } = yield* web({
+        method: "GET",
+        path: "/api/billing/history?limit=1",
+        headers: { authorization: `Bearer ${unheard.token}` }
+      })
+      s.assertShape(body, {
+        entries: [
+          {
+            id: s.text,
+            kind: s.is("purchase"),
+            description: s.text,
+            units: s.is(0),
+            credits: s.is(5),
+            amount: s.is(5),
+            currency: s.is("USD"),
+            createdAt: s.timestamp
+          }
+        ],
+        total: s.is(1),
+        limit: s.is(1),
+        offset: s.is(0)
+      })
+    })
+  )
+
+  it.effect("leads to checkouts from links, and back with what is wrong", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const one = yield* buyer
+      const get = (path: string, as?: App.SignedIn) =>
+        Effect.map(
+          web({ method: "GET", path: `/api/cardProcessor/${path}`, ...(as === undefined ? {} : { as }) }),
+          (answer) => {
+            assert.strictEqual(answer.status, 302, answer.text)
+            return answer.headers["location"] ?? ""
+          }
+        )
+      const callback = encodeURIComponent("/api/cardProcessor/checkout?plan=solo")
+      assert.strictEqual(yield* get("checkout?plan=solo"), `/login?callbackUrl=${callback}`)
+      for (const path of ["checkout", "checkout?plan=starter", "checkout?plan=", "checkout?plan=a&plan=b"])
+        assert.strictEqual(yield* get(path, one), "/pricing?error=unknown_plan")
+      for (const path of ["credits", "credits?price=price_other"])
+        assert.strictEqual(yield* get(path, one), "/pricing?error=unknown_price")
+      const plan = standIn.sessionAt(yield* get("checkout?plan=network", one))
+      assert.strictEqual(plan.amount_total, 49_900)
+      assert.strictEqual(plan.currency, "gbp")
+      const credits = standIn.sessionAt(yield* get(`credits?price=${creditPrice}`, one))
+      assert.deepStrictEqual(credits.metadata, { kind: "credits", credits: "10", userId: one.user.id })
+      standIn.trouble("fails")
+      assert.strictEqual(yield* get("checkout?plan=label", one), "/pricing?error=unavailable")
+      standIn.trouble(null)
+    })
+  )
+
+  it.effect("ends what a deleted account pays, by a job that names its customers", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const one = yield* buyer
+      const { body } = yield* web(act(one.token, { action: "create-checkout", plan: "pro" }))
+      const session = standIn.sessionAt(String(body["url"]))
+      standIn.complete(String(body["url"]))
+      const sql = yield* SqlClient
+      // Who pays for him without having been made by us, as an event has told.
+      const other = `cus_zz${session.customer}`
+      yield* Effect.orDie(sql`insert into card_payers ${sql.insert({ id: other, userId: one.user.id, moment: "{}" })}`)
+      const deleted = yield* web({ method: "DELETE", path: "/api/settings", as: one, json: {} })
+      assert.strictEqual(deleted.status, 200, deleted.text)
+      const jobs = yield* Effect.orDie(
+        sql<{ readonly payload: unknown }>`
+          select payload from outbox where name = 'forget-card-customers' and payload::text like ${`%${session.customer}%`}`
+      )
+      assert.deepStrictEqual(
+        jobs.map(({ payload }) => payload),
+        [{ customerIds: [session.customer, other] }]
+      )
+    })
+  )
+
+  it.effect("sells storage once", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const one = yield* buyer
+      const call = { method: "POST", path: "/api/cardProcessor/storage-upgrade" }
+      assertError(yield* web(call), { status: 401, code: "unauthorized" })
+      const url = String((yield* web({ ...call, as: one })).body["url"])
+      const session = standIn.sessionAt(url)
+      assert.deepStrictEqual(
+        [session.amount_total, session.currency, session.success_url, session.cancel_url],
+        [
+          3_900,
+          "gbp",
+          "http://localhost:3000/dashboard/files?checkout=done",
+          "http://localhost:3000/dashboard/files?error=canceled"
+        ]
+      )
+      standIn.complete(url)
+      assert.include(String((yield* web({ ...call, as: one })).body["url"]), "/p/session/")
+      standIn.trouble("fails")
+      assertError(yield* web({ ...call, as: one }), { status: 500, code: "checkout_failed" })
+      standIn.trouble(null)
+    })
+  )
+})
+
+layer(App.layer())("billing without a card processor", (it) => {
+  it.effect("says that nothing can be bought", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const one = yield* buyer
+      for (const json of [
+        { action: "create-checkout", plan: "pro" },
+        { action: "buy-credits", pack: "50" }
+      ])
+        assertError(yield* web(act(one.token, json)), { status: 503, code: "card_processor_not_configured" })
+      const link = yield* web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
+      assert.strictEqual(link.headers["location"], "/pricing?error=not_configured")
+      assertError(yield* web({ method: "POST", path: "/api/cardProcessor/storage-upgrade", as: one }), {
+        status: 500,
+        code: "checkout_failed"
+      })
+    })
+  )
+
+  it.effect("asks administrators for nothing", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const { user } = yield* App.newcomer()
+      const sql = yield* SqlClient
+      yield* Effect.orDie(sql`update users set email = ${App.adminEmail} where id = ${user.id}`)
+      const admin = yield* App.signIn(user)
+      const link = yield* web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: admin })
+      assert.strictEqual(link.headers["location"], "/onboarding")
+      const token = yield* tokenOf(admin)
+      const asked = yield* web(act(token, { action: "create-checkout", plan: "pro" }))
+      assert.strictEqual(new URL(String(asked.body["url"])).pathname, "/onboarding")
+    })
+  )
+})
