@@ -631,7 +631,7 @@ const gatewayRows: ReadonlyArray<SuccessRow> = [
   ...[
     { plugin: "agent", messages },
     { plugin: "tts", text: "Hello" },
-    { plugin: "stt", audio: "AAAA" }
+    { plugin: "stt", audio: "SUQzBwcH" }
   ].map((json) => ({
     what: `POST /api/v1/gateway for ${json.plugin}`,
     call: post("/api/v1/gateway", json),
