@@ -36,7 +36,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       const as = yield* App.newcomer("pro")
       yield* gateway({ as, json: { plugin: "tts", text: "Hello" } })
       assert.strictEqual(yield* unitsOf(as), 3)
-      yield* gateway({ as, json: { plugin: "stt", audio: "AAAA" } })
+      yield* gateway({ as, json: { plugin: "stt", audio: "SUQzBwcH" } })
       assert.strictEqual(yield* unitsOf(as), 5)
       yield* gateway({ as, json: { ...hello, plugin: "agent" } })
       assert.strictEqual(yield* unitsOf(as), 10)
@@ -84,7 +84,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       }
       for (const json of [
         { plugin: "tts", text: "Hello" },
-        { plugin: "stt", audio: "AAAA" }
+        { plugin: "stt", audio: "SUQzBwcH" }
       ]) {
         const whole = yield* gateway({ as, headers: events, json })
         assert.match(whole.headers["content-type"] ?? "", /^application\/json/)

@@ -29,8 +29,8 @@ export const directly = <E, R>(
   const answer = routes.get(`${route.value.method} ${route.value.path}`)
   if (answer === undefined) return router
   const { path } = route.value
-  return Effect.matchEffect(request.json, {
-    // It is no JSON, which the router's words say.
+  return Effect.matchCauseEffect(request.json, {
+    // A body that is refused: what comes before that, who calls, and the words for it are the router's.
     onFailure: () => router,
     onSuccess: (json) =>
       // Around the handler a request runs uninterruptibly; the handler itself ends when the client leaves.
