@@ -7,7 +7,7 @@ import { Option } from "effect"
 
 const userId = UserId.make("usr_1")
 const on = (plan: PlanId, status: "active" | "past_due" | "canceled" = "active") =>
-  allowanceOf(false, Option.some({ userId, plan, status }))
+  allowanceOf(false, Option.some({ userId, plan, status }), "included")
 
 describe("allowanceOf", () => {
   const agents: Record<PlanId, number> = {
@@ -39,11 +39,18 @@ describe("allowanceOf", () => {
     assert.isTrue(on("pro").mayProvision)
     assert.isFalse(on("pro", "past_due").mayProvision)
     assert.isFalse(on("pro", "canceled").mayProvision)
-    assert.isFalse(allowanceOf(false, Option.none()).mayProvision)
+    assert.isFalse(allowanceOf(false, Option.none(), "included").mayProvision)
   })
   it("what is no longer paid for allows what is free", () => assert.strictEqual(on("enterprise", "canceled").agents, 1))
+  it("storage that was bought beside the plan can be filled, whatever the plan is", () => {
+    for (const plan of plans) {
+      const bought = allowanceOf(false, Option.some({ userId, plan, status: "active" }), "upgraded")
+      assert.deepStrictEqual(bought, { ...on(plan), storageMb: 51_200 })
+    }
+    assert.strictEqual(allowanceOf(true, Option.none(), "upgraded").storageMb, 51_200)
+  })
   it("administrators need no subscription", () =>
-    assert.deepStrictEqual(allowanceOf(true, Option.none()), {
+    assert.deepStrictEqual(allowanceOf(true, Option.none(), "included"), {
       plan: "free",
       mayProvision: true,
       agents: 999,

@@ -9,6 +9,7 @@ import { AgentRoster } from "@berth/domain/agents/AgentRoster"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/Allowances"
+import { StorageEntitlements } from "@berth/domain/billing/StorageEntitlements"
 import { type Subscription, SubscriptionRepository } from "@berth/domain/billing/Subscription"
 import { AgentRuntime, type RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
@@ -63,6 +64,7 @@ const toldSkills = (subscription: Option.Option<Subscription>, isAdmin = false) 
       Layer.mock(AgentRepository, { listOwned: () => Effect.succeed([agent]) }),
       Layer.mock(UserRepository, { find: () => Effect.succeedSome(owner) }),
       Layer.mock(SubscriptionRepository, { find: () => Effect.succeed(subscription) }),
+      Layer.mock(StorageEntitlements, { of: () => Effect.succeed("included") }),
       Layer.mock(InstanceRepository, {
         cellToken: () => Effect.succeed(Redacted.make("token")),
         listDesired: () => Effect.succeed([]),

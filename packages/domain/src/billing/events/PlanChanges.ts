@@ -67,7 +67,11 @@ export class PlanChanges extends Effect.Service<PlanChanges>()("@berth/PlanChang
     /** Joins the running transaction, in which what the user's subscriptions are has just been written. */
     const follow = Effect.fn("PlanChanges.follow")(function* (user: User) {
       const mine = yield* events.subscriptionsOf(user.id)
-      yield* storage.set(user.id, hasStorage(mine) ? "upgraded" : "included")
+      const tier = hasStorage(mine) ? "upgraded" : "included"
+      if ((yield* storage.of(user.id)) !== tier) {
+        yield* storage.set(user.id, tier)
+        yield* outbox.append(ReconfigureInstance, { userId: user.id }, user.id)
+      }
       const before = yield* subscriptions.find(user.id)
       const counted = yield* countedFor(user, mine, before)
       if (Option.isNone(counted)) return
