@@ -69,7 +69,10 @@ export const makeBooks = () => {
       return {
         counting: Option.getOrNull(countingSubscription(mine)),
         storage: hasStorage(mine),
-        credits: [...booked.values()].filter((one) => one.userId === userId).map(({ credits }) => credits)
+        credits: [...booked.values()]
+          .filter((one) => one.userId === userId)
+          .map(({ credits }) => credits)
+          .toSorted((one, other) => one - other)
       }
     }),
     payers: [...payers.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1)),

@@ -37,7 +37,8 @@ export interface NewAttempt {
 export interface OpenCharge extends SavedCharge {
   readonly id: AttemptId
   readonly userId: UserId
-  readonly createdAt: DateTime.Utc
+  /** When somebody last asked for it to be charged. */
+  readonly triedAt: DateTime.Utc
 }
 
 /** Purchases as they are tried, kept across processes so that one that is asked for twice is made once. */
@@ -51,7 +52,7 @@ export class PurchaseAttempts extends Context.Tag("@berth/PurchaseAttempts")<
     readonly begin: (attempt: NewAttempt) => Effect.Effect<Attempt>
     /** Joins the running transaction. What was paid stays paid. */
     readonly settle: (id: AttemptId, state: Exclude<AttemptState, "open">) => Effect.Effect<void>
-    /** Charges whose end is not known, begun before then; oldest first. */
+    /** Charges whose end is not known, and that nobody has tried since then; the longest ago first. */
     readonly openBefore: (before: DateTime.Utc, limit: number) => Effect.Effect<ReadonlyArray<OpenCharge>>
     /** Deletes attempts that nobody can take up any more; answers how many. */
     readonly prune: Effect.Effect<number>

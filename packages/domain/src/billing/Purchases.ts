@@ -180,14 +180,14 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
     const settleOpen = Effect.gen(function* () {
       const now = yield* DateTime.now
       const open = yield* attempts.openBefore(DateTime.subtractDuration(now, chargeTakes), lookedUpAtOnce)
-      const settled = yield* Effect.forEach(open, ({ createdAt, id, userId, ...charge }) =>
+      const settled = yield* Effect.forEach(open, ({ id, triedAt, userId, ...charge }) =>
         Effect.gen(function* () {
           const found = yield* processor.findCharge({ customerId: charge.customerId, idempotencyKey: id })
           if (Option.isSome(found)) {
             yield* book(id, userId, charge, found.value)
             return 1
           }
-          if (Duration.lessThan(DateTime.distanceDuration(createdAt, now), givenUpAfter)) return 0
+          if (Duration.lessThan(DateTime.distanceDuration(triedAt, now), givenUpAfter)) return 0
           yield* attempts.settle(id, "refused")
           return 1
         }).pipe(

@@ -23,9 +23,14 @@ export const unitsOfPrice = (usd: number): number =>
 /** How often the price is due for so many tokens; every call takes some. */
 export const shares = (tokens: number): number => Math.max(1, Math.ceil(tokens / tokensOfPrice))
 
+/** About how many tokens are sent to the model: what is said, and the form that the answer is to have. */
+const promptTokens = ({ messages, options }: TextRequest): number =>
+  estimatePromptTokens(messages) +
+  (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
+
 /** About how many tokens a text will take, prompt and answer, from the request alone. */
-export const expectedTokens = ({ messages, options }: TextRequest): number =>
-  estimatePromptTokens(messages) + (options?.maxTokens ?? usualAnswer)
+export const expectedTokens = (request: TextRequest): number =>
+  promptTokens(request) + (request.options?.maxTokens ?? usualAnswer)
 
 /** How often the price of its plugin is due for a call, as far as the request tells. */
 export const sharesOf = (input: PluginInput): number =>
@@ -36,12 +41,11 @@ export const sharesOf = (input: PluginInput): number =>
  * of the started tokens.
  */
 export const withinPrice = (request: TextRequest): TextRequest => {
-  const { messages, options } = request
+  const { options } = request
   if (options?.maxTokens !== undefined) return request
   const paidFor = shares(expectedTokens(request)) * tokensOfPrice
-  return { ...request, options: { ...options, maxTokens: paidFor - estimatePromptTokens(messages) } }
+  return { ...request, options: { ...options, maxTokens: paidFor - promptTokens(request) } }
 }
 
 /** About how many tokens were taken of an answer that nobody read to its end. */
-export const tokensSoFar = ({ messages }: TextRequest, text: string): number =>
-  estimatePromptTokens(messages) + estimateTokens(text)
+export const tokensSoFar = (request: TextRequest, text: string): number => promptTokens(request) + estimateTokens(text)

@@ -29,7 +29,7 @@ const AttemptRow = Schema.Struct({
   state: Schema.Literal("open", "paid", "refused"),
   ...chargeFields
 })
-const OpenRow = Schema.Struct({ id: AttemptId, userId: UserId, createdAt: Schema.DateTimeUtcFromDate, ...chargeFields })
+const OpenRow = Schema.Struct({ id: AttemptId, userId: UserId, triedAt: Schema.DateTimeUtcFromDate, ...chargeFields })
 
 const chargeOf = (row: Schema.Struct.Type<typeof chargeFields>): Option.Option<SavedCharge> => {
   const { amount, credits, currency, customerId } = row
@@ -77,6 +77,8 @@ const make = Effect.gen(function* () {
         const found = yield* find(attempt, now)
         if (Option.isSome(found)) {
           const { id, state, ...rest } = found.value
+          if (state === "open")
+            yield* sql`update purchase_attempts set tried_at = ${DateTime.toDate(now)} where id = ${id}`
           return { id, state, charge: chargeOf(rest) }
         }
         const id = AttemptId.make(yield* ids.next("req"))
@@ -87,6 +89,7 @@ const make = Effect.gen(function* () {
           reference: Option.getOrNull(reference),
           state: "open",
           createdAt: DateTime.toDate(now),
+          triedAt: DateTime.toDate(now),
           ...columnsOf(charge)
         })}`
         return { id, state: "open" as const, charge }
@@ -102,11 +105,11 @@ const make = Effect.gen(function* () {
     }),
     openBefore: Effect.fn("PurchaseAttempts.openBefore")(function* (before: DateTime.Utc, limit: number) {
       const rows = yield* sql`
-        select id, user_id, created_at, customer_id, credits, amount, currency from purchase_attempts
-        where state = 'open' and customer_id is not null and created_at < ${DateTime.toDate(before)}
-        order by created_at limit ${limit}`.pipe(all(OpenRow), Effect.orDie)
-      return rows.flatMap(({ createdAt, id, userId, ...rest }) =>
-        Option.match(chargeOf(rest), { onNone: () => [], onSome: (charge) => [{ id, userId, createdAt, ...charge }] })
+        select id, user_id, tried_at, customer_id, credits, amount, currency from purchase_attempts
+        where state = 'open' and customer_id is not null and tried_at < ${DateTime.toDate(before)}
+        order by tried_at limit ${limit}`.pipe(all(OpenRow), Effect.orDie)
+      return rows.flatMap(({ id, triedAt, userId, ...rest }) =>
+        Option.match(chargeOf(rest), { onNone: () => [], onSome: (charge) => [{ id, userId, triedAt, ...charge }] })
       )
     }),
     prune: Effect.gen(function* () {

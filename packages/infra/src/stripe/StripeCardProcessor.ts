@@ -147,9 +147,11 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
     chargeSaved: Effect.fn("CardProcessor.chargeSaved")(
       function* ({ customerId, idempotencyKey, purchase, userId }) {
         const method = yield* savedMethod(customerId)
-        if (Option.isNone(method)) return Charged.NeedsCheckout()
+        // It may have been charged before, unheard, and be gone since.
+        if (Option.isNone(method))
+          return Option.getOrElse(yield* findCharge(customerId, idempotencyKey), () => Charged.NeedsCheckout())
         const { amount, currency } = purchase.price
-        return yield* call((stripe) =>
+        const charged = yield* call((stripe) =>
           stripe.paymentIntents.create(
             {
               amount,
@@ -164,7 +166,10 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
             { idempotencyKey }
           )
         ).pipe(
-          Effect.map((intent) => (intent.status === "succeeded" ? paidOf(intent) : Charged.NeedsCheckout())),
+          Effect.map((intent) => {
+            if (intent.status === "processing") return null
+            return intent.status === "succeeded" ? paidOf(intent) : Charged.NeedsCheckout()
+          }),
           // The card was another one the first time, so that the request reads otherwise: what came of that time counts.
           Effect.catchIf(
             ({ error }) => isAnotherRequest(error),
@@ -175,8 +180,10 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
               )
           )
         )
+        // Nobody is to pay again while this may still come about.
+        return charged ?? (yield* new CardProcessorIsUnavailable({ reason: "the charge is still under way" }))
       },
-      Effect.mapError(refusedOrUnavailable),
+      Effect.mapError((error) => (error._tag === "StripeFailed" ? refusedOrUnavailable(error) : error)),
       Effect.catchIf(
         (error) => error._tag === "PurchaseIsRefused" && error.declineCode === "authentication_required",
         () => Effect.succeed(Charged.NeedsCheckout())

@@ -43,6 +43,10 @@ const announcedBy = ({ headers }: HttpServerRequest.HttpServerRequest) => Number
 export const isLarge = (request: HttpServerRequest.HttpServerRequest): boolean =>
   announcedBy(request) > defaultBodyLimit
 
+/** Whether it says that its body is larger than it may be. */
+export const isTooLarge = (request: HttpServerRequest.HttpServerRequest, limit: number): boolean =>
+  announcedBy(request) > limit
+
 /** Reads a whole body and stops at `limit`: what comes after is thrown away, so that the answer still reaches the client. */
 const readAll = (source: Readable, limit: number) =>
   Effect.async<Buffer, BodyIsTooLarge | BodyIsMalformed>((resume) => {
@@ -148,7 +152,7 @@ export const withBody = Effect.fnUntraced(function* (
 ) {
   const source = request.source
   if (!mayHaveBody(request) || !(source instanceof Readable)) return request
-  if (announcedBy(request) > limit) {
+  if (isTooLarge(request, limit)) {
     source.resume()
     return yield* new BodyIsTooLarge({ limit })
   }

@@ -20,7 +20,7 @@ import { inEnvelope, type ReshapeError } from "./ErrorEnvelope.ts"
 import { errorResponse } from "./ErrorResponse.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { isOwnOrigin } from "./OriginRule.ts"
-import { bodyRefusal, isLarge, mayHaveBody, withBody } from "./RequestBody.ts"
+import { bodyRefusal, isLarge, isTooLarge, mayHaveBody, withBody } from "./RequestBody.ts"
 import { crossOriginHeaders } from "./CrossOriginHeaders.ts"
 import { acceptRequestId } from "./RequestId.ts"
 import { contextOf } from "./RequestSpan.ts"
@@ -144,7 +144,9 @@ export const requestRules = <R, P = never, D = never>(
               })
             )
           : idempotency.apply(request, route, app)
-        const inTurn = Option.isSome(forLargeBody) && isLarge(request) ? forLargeBody.value(ruled) : ruled
+        // One that is too large for its route is refused at once, and keeps nobody waiting.
+        const waits = isLarge(request) && !isTooLarge(request, options.bodyLimit(path, request))
+        const inTurn = Option.isSome(forLargeBody) && waits ? forLargeBody.value(ruled) : ruled
         return Effect.catchAllDefect(inTurn, answerDefect(request, caller))
       }
 

@@ -1,4 +1,4 @@
-import { CardProcessor } from "@berth/domain/billing/CardProcessor"
+import { CardProcessor, CardSubscriptionId, type CustomerId } from "@berth/domain/billing/CardProcessor"
 import { ForgetCardCustomers } from "@berth/domain/jobs/Job"
 import { JobIsHopeless, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Effect, Schema } from "effect"
@@ -10,5 +10,8 @@ export const forgetCardCustomers = Effect.fn("ForgetCardCustomersJob")(function*
     ({ message }) => new JobIsHopeless({ reason: `the payload is not that of ${ForgetCardCustomers.name}: ${message}` })
   )
   const processor = yield* CardProcessor
-  yield* Effect.forEach(customerIds, processor.removeCustomer, { discard: true })
+  // Events without a customer name the subscription in its place.
+  const forget = (id: CustomerId) =>
+    id.startsWith("sub_") ? processor.cancelSubscription(CardSubscriptionId.make(id)) : processor.removeCustomer(id)
+  yield* Effect.forEach(customerIds, forget, { discard: true })
 })

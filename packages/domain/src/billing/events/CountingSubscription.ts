@@ -17,6 +17,18 @@ export interface Counting {
 /** Kept under the name of a checkout, since no subscription was told of. */
 const isOfCheckout = ({ id }: { readonly id: string }) => id.startsWith("cs_")
 
+/**
+ * A checkout without a subscription is the same purchase as a subscription of its payer that sells the same, told before it;
+ * one that has ended, and does not say what it sold, ends it as well.
+ */
+const isTheSameAsAnother = (one: ToldSubscription, all: ReadonlyArray<ToldSubscription>): boolean =>
+  isOfCheckout(one) &&
+  all.some((other) => {
+    if (isOfCheckout(other) || other.payer !== one.payer) return false
+    const sold = other.facts.sold?.value
+    return sold === undefined ? other.facts.ended : (sold === "storage") === (one.facts.sold?.value === "storage")
+  })
+
 const statusOf = ({ facts }: ToldSubscription): SubscriptionStatus | "incomplete" =>
   facts.ended ? "canceled" : (facts.state?.value ?? "incomplete")
 
@@ -37,17 +49,14 @@ const byWorth: Order.Order<Candidate> = Order.combineAll([
  * never paid does not count at all.
  */
 export const countingSubscription = (subscriptions: ReadonlyArray<ToldSubscription>): Option.Option<Counting> => {
-  const ofPlans = subscriptions.flatMap((one): ReadonlyArray<Candidate> => {
+  const counted = subscriptions.flatMap((one): ReadonlyArray<Candidate> => {
     const plan = one.facts.sold?.value
     const status = statusOf(one)
     if (plan === undefined || plan === "storage" || status === "incomplete") return []
+    if (isTheSameAsAnother(one, subscriptions)) return []
     const { lastEventAt, periodEnd, startedAt } = one.facts
     return [{ id: one.id, payer: one.payer, plan, status, periodEnd: periodEnd?.value ?? null, lastEventAt, startedAt }]
   })
-  // A checkout without a subscription is the same purchase as the payer's subscription, told before it.
-  const counted = ofPlans.filter(
-    (one) => !isOfCheckout(one) || !ofPlans.some((other) => !isOfCheckout(other) && other.payer === one.payer)
-  )
   return Array.isNonEmptyReadonlyArray(counted)
     ? Option.map(Option.some(Array.max(counted, byWorth)), ({ startedAt: _startedAt, ...counting }) => counting)
     : Option.none()
@@ -55,4 +64,9 @@ export const countingSubscription = (subscriptions: ReadonlyArray<ToldSubscripti
 
 /** Whether more storage is paid for. A month that was not paid yet takes no files away. */
 export const hasStorage = (subscriptions: ReadonlyArray<ToldSubscription>): boolean =>
-  subscriptions.some((one) => one.facts.sold?.value === "storage" && ["active", "past_due"].includes(statusOf(one)))
+  subscriptions.some(
+    (one) =>
+      one.facts.sold?.value === "storage" &&
+      ["active", "past_due"].includes(statusOf(one)) &&
+      !isTheSameAsAnother(one, subscriptions)
+  )

@@ -13,7 +13,7 @@ import { behindBreakers, tryAgain } from "../../ai/TryCall.ts"
 import { PluginFailed, type PluginInputIsInvalid } from "../PluginRun.ts"
 import { type Recording, Speech, type SpokenText } from "../Speech.ts"
 import { checkRecording, checkSpoken, filenameOf } from "./SpeechBounds.ts"
-import { costOfListening, costOfSpeaking } from "./SpeechCost.ts"
+import { costOfListening, costOfSpeaking, isPriced } from "./SpeechCost.ts"
 import { askedSpeechModel, type SpeechModel, speechModelId, speechRoute } from "./SpeechModel.ts"
 import { ownableVendors, type SpeechProvider, SpeechProviders } from "./SpeechProviders.ts"
 
@@ -60,8 +60,14 @@ export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProv
       const configured = new Map(all.map((provider) => [provider.name, provider] as const))
       const configuredNames = new Set(configured.keys())
 
+      const usualIds = new Set([speechModelId(usual.tts), speechModelId(usual.stt)])
+      /** For breakers and metrics, which keep what they were told of each model: callers may name any. */
+      const told = (model: SpeechModel) => ({
+        id: usualIds.has(speechModelId(model)) || isPriced(model) ? speechModelId(model) : `${model.provider}/other`
+      })
+
       const calledWith = (model: SpeechModel, keys: ModelKeys): Effect.Effect<Called | null> => {
-        const id = { id: speechModelId(model) }
+        const id = told(model)
         const vendor = ownableVendors.find((name) => name === model.provider)
         const key = vendor === undefined ? undefined : keys[vendor]
         if (vendor !== undefined && key !== undefined) {
@@ -110,7 +116,7 @@ export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProv
           )
         )
 
-      const answered = <A>({ call }: Called, asking: Effect.Effect<A, ProviderFailed | PluginInputIsInvalid>) =>
+      const answered = <A>({ call, model }: Called, asking: Effect.Effect<A, ProviderFailed | PluginInputIsInvalid>) =>
         Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeMillis
           const deadline = startedAt + Duration.toMillis(patience.tries)
@@ -130,7 +136,7 @@ export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProv
             const failure = call.keyId === undefined ? result.left : byOwnKey(result.left)
             yield* Effect.logWarning("A model of speech did not answer").pipe(
               Effect.annotateLogs({
-                model: call.model.id,
+                model: speechModelId(model),
                 provider: call.provider,
                 kind: failure.kind,
                 reason: failure.reason,
@@ -152,7 +158,7 @@ export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProv
             userId,
             agentId: null,
             provider: model.provider,
-            model: call.model.id,
+            model: speechModelId(model),
             promptTokens: 0,
             completionTokens: 0,
             ownKey: call.keyId !== undefined,

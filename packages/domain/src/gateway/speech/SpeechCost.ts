@@ -9,6 +9,12 @@ const perMillionCharacters: ReadonlyMap<string, number> = new Map([
 /** US dollars per minute that is listened to. */
 const perMinute: ReadonlyMap<string, number> = new Map([["openai/whisper-1", 0.006]])
 
+/** Whether we know a model by its price; of others there are as many as callers think of. */
+export const isPriced = (model: SpeechModel): boolean => {
+  const id = speechModelId(model)
+  return perMillionCharacters.has(id) || perMinute.has(id)
+}
+
 /** What reading a text aloud costs; 0 where the price is not known here. */
 export const costOfSpeaking = (model: SpeechModel, text: string): number =>
   ((perMillionCharacters.get(speechModelId(model)) ?? 0) * [...text].length) / 1_000_000

@@ -39,7 +39,7 @@ export interface AudioWire {
 }
 
 /** A text of the greatest length, four times slower than usual, in the largest format, fits. */
-const largestSpeech = 64 * 1024 * 1024
+const largestSpeech = 16 * 1024 * 1024
 /** What is said in a recording of the greatest size that there is. */
 const largestTranscript = 4 * 1024 * 1024
 

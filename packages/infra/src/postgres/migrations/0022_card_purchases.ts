@@ -28,12 +28,14 @@ export default Effect.flatMap(
       amount bigint,
       currency text,
       created_at timestamptz not null,
+      -- When it was last tried: until some time after that, the card processor may still be charging.
+      tried_at timestamptz not null,
       check (num_nulls(customer_id, credits, amount, currency) in (0, 4))
     );
     create unique index purchase_attempts_reference_key on purchase_attempts (user_id, what, reference)
       where state <> 'refused' and reference is not null;
     create index purchase_attempts_of_user on purchase_attempts (user_id, what, created_at);
-    create index purchase_attempts_open on purchase_attempts (created_at) where state = 'open' and customer_id is not null;
+    create index purchase_attempts_open on purchase_attempts (tried_at) where state = 'open' and customer_id is not null;
     create index purchase_attempts_by_age on purchase_attempts (created_at);
   `
 )
