@@ -10,6 +10,7 @@ export const scenarioNames = [
   "register",
   "chat",
   "gateway",
+  "charge",
   "stream",
   "memory",
   "crowd"

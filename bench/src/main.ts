@@ -3,6 +3,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Data, DateTime, Duration, Effect, Exit, Logger } from "effect"
 import * as Amounts from "./Amounts.ts"
 import * as Storage from "./berth/Storage.ts"
+import { charges } from "./Charges.ts"
 import { chats } from "./Chats.ts"
 import { crowd } from "./Crowd.ts"
 import { memory } from "./Memory.ts"
@@ -28,6 +29,7 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   register: registrations,
   chat: chats,
   gateway: gateways,
+  charge: charges,
   stream: streams,
   memory,
   crowd

@@ -94,8 +94,8 @@ const wellKnownUser = Effect.gen(function* () {
   yield* sql`
     insert into card_customers (user_id, currency, customer_id, created_at) values (${user.id}, 'USD', 'cus_of_wanda', now())`
   yield* sql`
-    insert into purchase_attempts (id, user_id, what, state, created_at)
-    values (${`req_${tag}`}, ${user.id}, 'checkout:plan:pro', 'open', now())`
+    insert into purchase_attempts (id, user_id, what, state, created_at, tried_at)
+    values (${`req_${tag}`}, ${user.id}, 'checkout:plan:pro', 'open', now(), now())`
   yield* sql`
     insert into storage_entitlements (user_id, tier, updated_at) values (${user.id}, 'upgraded', now())`
   yield* sql`
