@@ -1,0 +1,100 @@
+import { Array, Effect } from "effect"
+import { type HostedBerth, hostBerth } from "./berth/HostedBerth.ts"
+import { newOwners, type Owner, post } from "./berth/Owners.ts"
+import { modelsFrom, restoreUnits } from "./Chats.ts"
+import type { Call } from "./measure/Exchange.ts"
+import type { Load } from "./measure/Load.ts"
+import { inTurns } from "./measure/Rounds.ts"
+import * as Comparison from "./report/Comparison.ts"
+import { figure } from "./report/Figure.ts"
+import type { Scenario } from "./Scenario.ts"
+import { startServer } from "./servers/StartServer.ts"
+
+const path = "/api/v1/gateway"
+const asked = {
+  model: "openai/gpt-4o-mini",
+  messages: [{ role: "user", content: "Ahoy! What is the weather like at sea?" }],
+  max_tokens: 100
+}
+/** 402 challenges a second. */
+const aim = 3_000
+const people = 10
+
+const admins = Array.makeBy(people, (index) => `admin-${index}@bench.local`)
+
+const makeAdmins = ({ database }: HostedBerth, owners: ReadonlyArray<Owner>) =>
+  database.execute(
+    `update users set email = named.email
+     from unnest($1::text[], $2::text[]) as named (id, email) where users.id = named.id`,
+    [owners.map(({ userId }) => userId), admins]
+  )
+
+const unpaid: Call = {
+  method: "POST",
+  path,
+  headers: { "content-type": "application/json", "x-payment-method": "mpp" },
+  body: JSON.stringify(asked),
+  expected: 402
+}
+
+/** Calls of the gateway that reserve and settle units, beside the same calls of administrators, who are charged nothing; and what the unpaid are told. */
+export const charges: Scenario = (amounts) =>
+  Effect.gen(function* () {
+    const upstream = yield* startServer("InstantUpstream")
+    const hosted = yield* hostBerth({
+      ...modelsFrom(upstream.origin),
+      LIMIT_GATEWAY: "1000000/1m",
+      ADMIN_EMAILS: admins.join(",")
+    })
+    const { server: pid } = yield* hosted.berth.pids
+    const origin = hosted.berth.webUrl
+    const owners = yield* newOwners(hosted, people)
+    const free = yield* newOwners(hosted, people)
+    yield* makeAdmins(hosted, free)
+    const load = (callers: Array.NonEmptyReadonlyArray<Owner>, connections: number): Load => {
+      const calls = Array.map(callers, (caller) => post(caller, path, asked))
+      return { origin, connections, callOf: (index) => calls[index % calls.length] ?? calls[0] }
+    }
+    const levels = yield* Effect.forEach(amounts.connections, (connections) =>
+      Effect.gen(function* () {
+        yield* restoreUnits(hosted)
+        const standings = yield* inTurns(
+          [
+            { name: "reserved and settled", pid, load: load(owners, connections) },
+            { name: "not charged", pid, load: load(free, connections) }
+          ],
+          amounts
+        )
+        const [challenge] = yield* inTurns(
+          [{ name: "402 challenge", pid, load: { origin, connections, callOf: () => unpaid } }],
+          amounts
+        )
+        return { pairs: Comparison.pairsOf(standings), challenges: Array.fromNullable(challenge) }
+      })
+    )
+    const pairs = levels.flatMap((level) => level.pairs)
+    const challenges = levels.flatMap((level) => level.challenges)
+    return {
+      figures: { unit: "ms", aim: { challenges: aim }, pairs, challenges },
+      tables: [
+        Comparison.table(`POST ${path} through an instant upstream`, pairs, "not charged"),
+        {
+          title: "What charging adds to a call",
+          columns: ["connections", "reservations per second", "added p50 ms", "added p99 ms", "added cpu ms"],
+          rows: pairs.map(({ baseline, berth }) => [
+            String(berth.connections),
+            ...[berth.rate, berth.p50 - baseline.p50, berth.p99 - baseline.p99, berth.cpu - baseline.cpu].map(figure)
+          ])
+        },
+        {
+          title: "402 challenges",
+          columns: ["connections", "per second", "p50 ms", "p99 ms", "cpu ms", "aim per second"],
+          rows: challenges.map(({ connections, cpu, p50, p99, rate }) => [
+            String(connections),
+            ...[rate, p50, p99, cpu, aim].map(figure)
+          ])
+        }
+      ],
+      panels: Comparison.panels("Charged calls", pairs)
+    }
+  })
