@@ -16,9 +16,9 @@ import { Instances } from "@berth/domain/instances/Instances"
 import { Memories } from "@berth/domain/interaction/Memories"
 import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
 import { SqlClient } from "@effect/sql/SqlClient"
+import * as UseCases from "@berth/server/UseCases"
 import { assert, layer } from "@effect/vitest"
 import { Array, Chunk, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
-import * as AnswersOfAiLayer from "../support/AnswersOfAiLayer.ts"
 import { skillCatalogue, storedAgent } from "../support/Samples.ts"
 import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
 import { ScriptedModels } from "../support/ScriptedModels.ts"
@@ -27,7 +27,7 @@ import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
 
 const Live = AgentTasksLive.layer.pipe(
   Layer.provide(Layer.provide(Agents.Default, Instances.Default)),
-  Layer.provide(AnswersOfAiLayer.layer),
+  Layer.provide(UseCases.localAnswers),
   Layer.provide(Layer.succeed(AgentModels, ["claude-opus-4-6"])),
   Layer.provide(Layer.succeed(SkillCatalogue, skillCatalogue)),
   Layer.provideMerge(App.layer())

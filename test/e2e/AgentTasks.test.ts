@@ -15,11 +15,11 @@ import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
 import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
 import { isAlive } from "@berth/infra/process/RunningProcess"
 import { FetchHttpClient } from "@effect/platform"
+import * as UseCases from "@berth/server/UseCases"
 import { expect, layer } from "@effect/vitest"
 import { Chunk, Context, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import { eventually } from "../conformance/Eventually.ts"
-import * as AnswersOfAiLayer from "../support/AnswersOfAiLayer.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { storage } from "../support/KeeperProcess.ts"
 import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
@@ -65,7 +65,7 @@ const service = Layer.unwrapScoped(
     const tasks = AgentTasksLive.layer.pipe(
       Layer.provide(Layer.provide(Agents.Default, Instances.Default)),
       Layer.provide(Layer.mergeAll(Memories.Default, Allowances.Default, manager)),
-      Layer.provide(Layer.provide(AnswersOfAiLayer.layer, sandbox)),
+      Layer.provide(Layer.provide(UseCases.localAnswers, sandbox)),
       Layer.provide(Layer.succeed(AgentModels, ["claude-opus-4-6"])),
       Layer.provide(Layer.succeed(SkillCatalogue, [])),
       Layer.provideMerge(storage(databaseUrl, "test-tasks")),

@@ -1,7 +1,7 @@
 import type { ModelCall } from "@berth/domain/ai/ModelUsage"
 import { Speech } from "@berth/domain/gateway/Speech"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Logger, Redacted } from "effect"
+import { Duration, Effect, Logger, Metric, Redacted } from "effect"
 import OpenAI, { toFile } from "openai"
 import { keyed, localSpeech, recorded, type SpeechOptions, spoken } from "../support/Speeches.ts"
 import { type AudioBehaviour, audioStandIn } from "../support/vendors/AudioStandIn.ts"
@@ -78,6 +78,18 @@ const fails = (name: "speak" | "transcribe", troubles: ReadonlyArray<Trouble>) =
 describe("a vendor of speech in trouble", () => {
   fails("speak", [...ofBoth, ...ofSpeaking])
   fails("transcribe", [...ofBoth, ...ofListening])
+
+  it.scopedLive("is counted by no name that a caller has made up: there is no end of them", () =>
+    Effect.gen(function* () {
+      const standIn = yield* audioStandIn
+      standIn.next(refused(404, { code: "model_not_found", message: "No" }))
+      const { speak } = yield* Speech.pipe(Effect.provide(localSpeech({ standIn })))
+      yield* Effect.flip(speak({ ...spoken("Hi"), model: "openai/made-up-by-a-caller" }))
+      const labels = (yield* Metric.snapshot).flatMap(({ metricKey }) => metricKey.tags.map(({ value }) => value))
+      assert.include(labels, "openai/other")
+      assert.notInclude(labels, "openai/made-up-by-a-caller")
+    })
+  )
 
   it.scopedLive("is asked again where that helps, and charged for once", () =>
     Effect.gen(function* () {

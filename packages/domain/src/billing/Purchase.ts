@@ -1,5 +1,5 @@
 import { Option, Schema } from "effect"
-import type { Currency } from "./Money.ts"
+import { type Currency, minorUnitsOf } from "./Money.ts"
 import { billingPlans, checkoutPlans, type SoldPlan } from "./PlanCatalogue.ts"
 
 /** The plans of the card processor's checkout, in pounds. */
@@ -53,7 +53,7 @@ export interface PricedCredits {
 export const purchaseOfPack = ({ credits, price }: CreditPack): PricedCredits => ({
   kind: "credits",
   credits,
-  price: { amount: price * 100, currency: "USD" }
+  price: { amount: minorUnitsOf(price), currency: "USD" }
 })
 
 export const soldPlan = (id: SoldPlanId): SoldPlan => {
@@ -65,7 +65,7 @@ export const soldPlan = (id: SoldPlanId): SoldPlan => {
 /** What a plan costs a month. */
 export const priceOfPlan = (id: SoldPlanId): Money => {
   const { currency, price } = soldPlan(id)
-  return { amount: price * 100, currency }
+  return { amount: minorUnitsOf(price), currency }
 }
 
 /** The currency that a purchase is made in. */

@@ -36,6 +36,15 @@ describe("What a call costs", () => {
     assert.strictEqual(sharesOf({ plugin: "agent", messages: [said("x".repeat(100_000))], agentId: undefined }), 1)
   })
 
+  it("counts the form that is asked for with what is said: a model reads it too", () => {
+    const described = { type: "object", description: "word ".repeat(40_000) }
+    const responseFormat = { type: "json-schema", name: "answer", schema: described } as const
+    const plain = { messages: [said("Hi")], options: { maxTokens: 100 } }
+    const formed = { messages: [said("Hi")], options: { maxTokens: 100, responseFormat } }
+    assert.strictEqual(sharesOf({ plugin: "generate-text", request: plain }), 1)
+    assert.isAbove(sharesOf({ plugin: "generate-text", request: formed }), 9)
+  })
+
   it.prop("covers the prompt and the longest answer that is allowed", [request], ([asked]) => {
     const paidFor = sharesOf({ plugin: "generate-text", request: asked }) * tokensOfPrice
     const longest = withinPrice(asked).options?.maxTokens ?? Number.POSITIVE_INFINITY

@@ -28,15 +28,15 @@ export const layer: Layer.Layer<TurnKeys, never, SqlClient> = Layer.effect(
           select from messages where user_id = ${userId} and state = 'pending' and agent_id = ${agentId}
           union all
           select from agent_tasks where user_id = ${userId} and agent_id = ${agentId}
-        ) as any
+        ) as is_busy
       ), messages_in_work as (
         select messages.id from messages, of_agent
-        where user_id = ${userId} and state = 'pending' and (agent_id = ${agentId} or not of_agent.any)
+        where user_id = ${userId} and state = 'pending' and (agent_id = ${agentId} or not of_agent.is_busy)
           and called_by is distinct from 'platform'
         order by messages.id for update of messages
       ), tasks_in_work as (
         select agent_tasks.id from agent_tasks, of_agent
-        where user_id = ${userId} and (agent_id = ${agentId} or not of_agent.any)
+        where user_id = ${userId} and (agent_id = ${agentId} or not of_agent.is_busy)
           and called_by is distinct from 'platform'
         order by agent_tasks.id for update of agent_tasks
       ), noted as (

@@ -77,7 +77,7 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
       const key = request.headers["idempotency-key"]
       return key === undefined
         ? app(() => Effect.void)
-        : idempotency.once({ principal, route: gatewayRoute, key }, digest(call.fingerprint), app)
+        : idempotency.once({ principal, route: gatewayRoute, key }, digest(call.fingerprint()), app)
     }
 
     const byCard = (user: User, request: Request, call: GatewayCall) =>
@@ -127,7 +127,7 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
             const key = request.headers["idempotency-key"]
             const earlier =
               key !== undefined && redeemed.failure === "challenge is used"
-                ? yield* idempotency.earlier({ principal, route: gatewayRoute, key }, digest(call.fingerprint))
+                ? yield* idempotency.earlier({ principal, route: gatewayRoute, key }, digest(call.fingerprint()))
                 : Option.none()
             return Option.match(earlier, {
               onNone: () => unpaid(checkoutOf(call), redeemed),

@@ -25,7 +25,7 @@ export interface GatewayCall {
   /** The bytes of the body, to which a payment is bound. */
   readonly body: Uint8Array
   /** Tells calls apart, whatever boundary a form has been given this time. */
-  readonly fingerprint: string
+  readonly fingerprint: () => string
   /** Whether the answer goes out piece by piece. */
   readonly streamed: boolean
 }
@@ -82,14 +82,15 @@ const partsOf = ({ recording }: Extract<PluginInput, { plugin: "stt" }>) => {
 /** The call that a body makes of a plugin. */
 export const readCall = Effect.fnUntraced(function* (request: Request, plugin: PluginId, content: CallContent) {
   const input = yield* inputOf(plugin, content)
-  const said =
+  // A recording is large, and most calls have no key to be told apart by.
+  const said = () =>
     content._tag === "Form" && input.plugin === "stt" ? partsOf(input) : Buffer.from(content.bytes).toString("latin1")
   const wantsPieces = wantsEvents(request.headers["accept"]) || memberOf(Either.right(content), "stream") === true
   return {
     plugin,
     input,
     body: content.bytes,
-    fingerprint: `${plugin}\n${said}`,
+    fingerprint: () => `${plugin}\n${said()}`,
     streamed: plugins[plugin].streams && wantsPieces
   } satisfies GatewayCall
 })

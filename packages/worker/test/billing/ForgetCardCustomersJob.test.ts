@@ -12,7 +12,8 @@ const run = (payload: unknown, isUp = true) =>
     const removed: Array<string> = []
     const cards = Layer.mock(CardProcessor, {
       removeCustomer: (id) =>
-        isUp ? Effect.sync(() => void removed.push(id)) : new CardProcessorIsUnavailable({ reason: "down" })
+        isUp ? Effect.sync(() => void removed.push(id)) : new CardProcessorIsUnavailable({ reason: "down" }),
+      cancelSubscription: (id) => Effect.sync(() => void removed.push(`canceled ${id}`))
     })
     const job = { id: "job_1", name: "forget-card-customers", payload, trace: null, attempt: 1, attempts: 5 }
     const outcome = yield* handlerOf("tasks")(job).pipe(
@@ -35,6 +36,13 @@ describe("the job that ends what a deleted account pays by card", () => {
   it.effect("removes every customer, and does so again", () =>
     Effect.gen(function* () {
       for (const _ of [1, 2]) assert.deepEqual(yield* run(payload), { removed: ["cus_1", "cus_2"], failure: null })
+    })
+  )
+
+  it.effect("ends a subscription of which no customer is known", () =>
+    Effect.gen(function* () {
+      const { removed } = yield* run({ customerIds: ["sub_1", "cus_1"] })
+      assert.deepEqual(removed, ["canceled sub_1", "cus_1"])
     })
   )
 
