@@ -4,16 +4,19 @@ import { SiweMessageIsMalformed, SiweMessages } from "@berth/domain/signin/SiweM
 import { isEIP55Address, ParsedMessage } from "@signinwithethereum/siwe-parser"
 import { DateTime, Either, Layer, Option } from "effect"
 
-/** A time that is not there is fine; one that is there and names no moment is not. */
+/** RFC 3339 allows `t` and `z`; `DateTime.make` does not. */
+const requiredTime = (text: string): Option.Option<DateTime.Utc> => DateTime.make(text.toUpperCase())
+
+/** None where a given time names no instant; an absent time is valid. */
 const optionalTime = (text: string | undefined): Option.Option<Option.Option<DateTime.Utc>> =>
-  text === undefined ? Option.some(Option.none()) : Option.map(DateTime.make(text), Option.some)
+  text === undefined ? Option.some(Option.none()) : Option.map(requiredTime(text), Option.some)
 
 const toMessage = (parsed: ParsedMessage): Option.Option<SiweMessage> => {
   // The parser only warns of an address without its checksum, and of the one in some thousand whose checksum is all of
   // one case too.
   if (!isEIP55Address(parsed.address)) return Option.none()
   return Option.all({
-    issuedAt: DateTime.make(parsed.issuedAt),
+    issuedAt: requiredTime(parsed.issuedAt),
     expiresAt: optionalTime(parsed.expirationTime),
     notBefore: optionalTime(parsed.notBefore)
   }).pipe(
