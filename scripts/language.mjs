@@ -1,0 +1,138 @@
+// Checks names and wording: retired words, error names, comment openings, commit subjects, exported names, spelling.
+// `--counts` prints only the counts, as JSON, and always succeeds.
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+
+process.chdir(fileURLToPath(new URL("..", import.meta.url)))
+
+/** Commits after this one follow the rule of commit subjects. */
+const base = "be11ed37d16da94ddab82b4012a51d942daaada6"
+const longestSubject = 72
+const folders = ["packages", "test", "bench", "docs", "README.md", "scripts", "deploy"]
+/** Vendors' data, compiled code, and this file, which names the words. */
+const ignored = /(snapshot|Fixtures|package-lock)\.json$|^scripts\/language\.mjs$/
+
+const retired = [
+  "cell",
+  "keeper",
+  "quarters",
+  "tenant",
+  "patience",
+  "telling",
+  "departed",
+  "hopeless",
+  "bought",
+  "standin",
+  "scripted"
+]
+
+/** Legitimate uses of a retired word, found in `path: line`. One that matches nothing is reported. */
+const allowed = [
+  { word: "cell", where: /^bench\/src\/report\/Markdown\.ts: /, why: "cells of a table" },
+  { word: "tenant", where: /tenants? (isolation|apart)|other tenants/i, why: "isolation of tenants, a security term" },
+  { word: "tenant", where: /TenantMatrix/, why: "isolation of tenants, a security term" }
+]
+
+const exportedOften = new Set(["layer", "make", "default"])
+
+/** The word alone, in the plural, and as a part of camelCase, PascalCase, snake_case and kebab-case names. */
+const wordPattern = (word) => {
+  const [lower, upper] = word === "standin" ? ["tand[-_]?[iI]n", "STAND[-_]?IN"] : [word.slice(1), word.toUpperCase()]
+  const first = word[0]
+  return `(?:(?<![A-Za-z])${first}|${first.toUpperCase()})${lower}s?(?![a-z])|(?<![A-Z])${upper}S?(?![A-Za-z])`
+}
+const retiredPattern = new RegExp(retired.map((word) => `(${wordPattern(word)})`).join("|"), "g")
+
+const sentence = "Is|Are|Was|Were|Has|Have|Cannot|DidNot|DoesNot"
+const patterns = {
+  errors: new RegExp(`\\bclass (?:\\w*[a-z0-9])?(?:${sentence})(?:[A-Z]\\w*)? extends (?:Data|Schema)\\.Tagged`, "g"),
+  comments: /(?<=^|`|[^\S\n])(?:\/\/+|\/\*\*?|\*|#+|--)[^\S\n]*(?:What|Who|Whose|Whom|Whoever|Nobody|Somebody)\b/gm,
+  british: /\w*(?:serialis|catalogue|colour|behaviour|honour|summaris|normalis)\w*/gi
+}
+
+const git = (...args) =>
+  execFileSync("git", args, { encoding: "utf8", maxBuffer: 1 << 26, stdio: ["ignore", "pipe", "ignore"] })
+const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ...folders)
+  .split("\0")
+  .filter((path) => path !== "" && !ignored.test(path) && existsSync(path))
+
+/** @type {Record<string, Array<{ place: string, text: string, word?: string }>>} */
+const found = { retired: [], errors: [], comments: [], commits: [], exports: [], british: [] }
+const notes = []
+const used = new Set()
+
+const findAll = (path, text, pattern, add) => {
+  for (const match of text.matchAll(pattern)) {
+    const start = text.lastIndexOf("\n", match.index - 1) + 1
+    const line = text.slice(start).match(/^.*/)[0].trim()
+    const number = text.slice(0, start).split("\n").length - 1
+    add({ place: number === 0 ? path : `${path}:${number}`, text: line }, match)
+  }
+}
+
+const addRetired = (path) => (hit, match) => {
+  const word = retired[match.slice(1).findIndex((group) => group !== undefined)]
+  const uses = allowed.filter((use) => use.word === word && use.where.test(`${path}: ${hit.text}`))
+  for (const use of uses) used.add(use)
+  if (uses.length === 0) found.retired.push({ word, ...hit })
+}
+
+const exportsByName = new Map()
+const collectExports = (path, text) => {
+  const declared =
+    /^export (?:default )?(?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm
+  const listed = /^export (?:type )?\{([^}]*)\}(?!\s*from)/gm
+  const names = [...text.matchAll(declared)].map((match) => match[1])
+  for (const [, list] of text.matchAll(listed))
+    names.push(
+      ...list
+        .split(",")
+        .map((item) => item.trim().split(/\s+/).at(-1))
+        .filter(Boolean)
+    )
+  // A schema and its type share a name in one file.
+  for (const name of new Set(names)) exportsByName.set(name, [...(exportsByName.get(name) ?? []), path])
+}
+
+for (const path of files) {
+  // The path is line 0, so that file names are checked as well.
+  const text = `${path}\n${readFileSync(path, "utf8")}`
+  findAll(path, text, retiredPattern, addRetired(path))
+  for (const [rule, pattern] of Object.entries(patterns))
+    // In Markdown, # opens a heading and * a list.
+    if (rule !== "comments" || !path.endsWith(".md")) findAll(path, text, pattern, (hit) => found[rule].push(hit))
+  if (/^packages\/[^/]+\/src\/.*\.tsx?$/.test(path)) collectExports(path, text)
+}
+
+for (const [name, paths] of exportsByName)
+  if (paths.length > 1 && !exportedOften.has(name)) found.exports.push({ place: name, text: paths.join(", ") })
+
+try {
+  git("merge-base", "--is-ancestor", base, "HEAD")
+  for (const line of git("log", "--format=%h %s", `${base}..HEAD`).split("\n")) {
+    const [hash, subject] = [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(" ") + 1)]
+    if (subject.length > longestSubject)
+      found.commits.push({ place: hash, text: `${subject.length} characters: ${subject}` })
+  }
+} catch {
+  notes.push(`commit subjects not checked: this clone is shallow or lacks ${base.slice(0, 7)} before HEAD`)
+}
+for (const use of allowed) if (!used.has(use)) notes.push(`unused allowance: ${use.word} (${use.why}, ${use.where})`)
+
+const words = Object.fromEntries(retired.map((word) => [word, found.retired.filter((it) => it.word === word).length]))
+const counts = Object.fromEntries(Object.entries(found).map(([rule, places]) => [rule, places.length]))
+if (process.argv.includes("--counts")) console.log(JSON.stringify({ ...counts, words, files: files.length }, null, 2))
+else {
+  for (const [rule, places] of Object.entries(found)) {
+    for (const { place, text, word } of places)
+      console.log(`${rule}${word ? ` ${word}` : ""}  ${place}  ${text.slice(0, 160)}`)
+  }
+  console.log(
+    Object.entries(counts)
+      .map(([rule, count]) => `${rule}: ${count}`)
+      .join(", ")
+  )
+  for (const note of notes) console.log(note)
+  process.exitCode = Object.values(counts).every((count) => count === 0) ? 0 : 1
+}
