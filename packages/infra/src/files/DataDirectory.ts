@@ -35,6 +35,11 @@ export class DataDirectoryUnusable extends Data.TaggedError("DataDirectoryUnusab
   }
 }
 
+export type DataDirectoryRefused = DataDirectoryOutdated | DataDirectoryTooNew
+
+export const isDataDirectoryRefused = (cause: unknown): cause is DataDirectoryRefused =>
+  cause instanceof DataDirectoryOutdated || cause instanceof DataDirectoryTooNew
+
 /** Makes a directory that holds private ones. As root, other accounts may pass through it but not list it. */
 export const makePassableDirectory = async (directory: string): Promise<void> => {
   await mkdir(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
@@ -73,7 +78,7 @@ export const prepareDataDirectory = Effect.fn("DataDirectory.prepare")((director
       await access(directory, constants.W_OK | constants.X_OK)
     },
     catch: (cause) =>
-      cause instanceof DataDirectoryOutdated || cause instanceof DataDirectoryTooNew
+      isDataDirectoryRefused(cause)
         ? cause
         : new DataDirectoryUnusable({ directory, reason: cause instanceof Error ? cause.message : String(cause) })
   })

@@ -1,4 +1,4 @@
-/** The schema of the first release. Append-only: a database refuses to start once this text differs. */
+/** The schema of the first release. Append-only: programs refuse a database that was made from another text. */
 export default String.raw`
 -- accounts
 create table users (
