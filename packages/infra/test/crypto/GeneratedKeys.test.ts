@@ -33,7 +33,7 @@ describe("ensureSecret", () => {
 
   it.scopedLive("gives racing processes the same secret and leaves no draft behind", () =>
     Effect.gen(function* () {
-      const keys = yield* directory
+      const keys = join(yield* directory, "keys")
       const { make } = counting()
       const secrets = yield* Effect.forEach(Array.from({ length: 20 }), () => ensureSecret(keys, "key", make), {
         concurrency: "unbounded"
@@ -48,7 +48,7 @@ describe("ensureSecret", () => {
 
   it.scopedLive("takes the secret of a process that was first by a moment", () =>
     Effect.gen(function* () {
-      const keys = yield* directory
+      const keys = join(yield* directory, "keys")
       const secret = yield* ensureSecret(keys, "key", () => {
         writeFileSync(join(keys, "key"), "the other's")
         return Redacted.make("mine")
