@@ -193,7 +193,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       yield* tell(ended.id, numbered(["late"], 3))
       yield* flush(ended.id)
       yield* sql`
-        update answer_events set created_at = created_at - interval '1 hour' where message_id = ${ended.id} and n = 1`
+        update answer_events set created_at = created_at - interval '1 hour' where message_id = ${ended.id} and first_delta = 1`
       yield* prune(yield* later(-1))
       assert.lengthOf((yield* read(ended.id, 0)).pieces, 3)
       yield* prune(yield* later(1))

@@ -62,7 +62,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
       assert.notStrictEqual(before.get(user.id), before.get(other.id))
       assert.notInclude([...before.values()], Redacted.value(token))
       assert.deepStrictEqual(yield* marks, before)
-      yield* sql`update instances set gateway_token_sealed = null where user_id = ${user.id}`
+      yield* sql`update instances set gateway_token_sealed = null where owner_id = ${user.id}`
       yield* instances.gatewayToken(user.id)
       const after = yield* marks
       assert.notStrictEqual(after.get(user.id), before.get(user.id))

@@ -29,7 +29,7 @@ const kept: Readonly<Record<string, string>> = {
   used_wallet_nonces: "digests of nonces, which are random, for ten minutes",
   used_oauth_states: "digests of what browsers began at providers, for ten minutes",
   payment_redemptions: "what was paid on a chain, with no word of who paid; deleted after 30 days",
-  effect_sql_migrations: "the schema's own"
+  schema_migrations: "the schema's own"
 }
 
 const removal = (id: UserId, formerUser: string) =>
@@ -49,7 +49,7 @@ const wellKnownUser = Effect.gen(function* () {
     insert into agents (id, owner_id, name, model, status, config, created_at, updated_at)
     values (${agent}, ${user.id}, 'Wanda''s agent', 'gpt-4', 'running', '{"systemPrompt":"Wanda says"}', now(), now())`
   yield* sql`
-    insert into instances (user_id, subdomain, desired, status, created_at)
+    insert into instances (owner_id, subdomain, desired, status, created_at)
     values (${user.id}, ${`wanda-${tag}`}, 'up', 'running', now())`
   yield* sql`
     insert into sessions (id, user_id, token_hash, created_at, expires_at, last_seen_at, user_agent)
@@ -71,7 +71,7 @@ const wellKnownUser = Effect.gen(function* () {
       (user_id, plan, status, updated_at, customer_id, subscription_id, current_period_end, last_event_at)
     values (${user.id}, 'pro', 'active', now(), ${`cus_${tag}`}, ${`sub_${tag}`}, '2030-01-01Z', '2029-12-01Z')`
   yield* sql`
-    insert into card_events (id, type, created_at, payload, state, user_id)
+    insert into card_events (id, type, created_at, payload, status, user_id)
     values (${`evt_${tag}`}, 'invoice.payment_failed', now(), '{"email":"Wanda"}', 'applied', ${user.id})`
   yield* sql`insert into card_payers (id, user_id, moment) values (${`cus_${tag}`}, ${user.id}, '{}')`
   yield* sql`
@@ -94,7 +94,7 @@ const wellKnownUser = Effect.gen(function* () {
   yield* sql`
     insert into card_customers (user_id, currency, customer_id, created_at) values (${user.id}, 'USD', 'cus_of_wanda', now())`
   yield* sql`
-    insert into purchase_attempts (id, user_id, what, state, created_at, tried_at)
+    insert into purchase_attempts (id, user_id, operation, state, created_at, tried_at)
     values (${`req_${tag}`}, ${user.id}, 'checkout:plan:pro', 'open', now(), now())`
   yield* sql`
     insert into storage_entitlements (user_id, tier, updated_at) values (${user.id}, 'upgraded', now())`
@@ -108,7 +108,7 @@ const wellKnownUser = Effect.gen(function* () {
     insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
     values (${message}, ${chat}, ${user.id}, ${agent}, 1, 'user', 'Wanda was here', 'web', 'answered', now())`
   yield* sql`
-    insert into answer_events (message_id, n, pieces, texts, created_at)
+    insert into answer_events (message_id, first_delta, delta_count, deltas, created_at)
     values (${message}, 1, 1, '["Hello Wanda"]', now())`
   yield* sql`
     insert into session_summaries (session_id, summary, up_to_seq, updated_at)
@@ -208,7 +208,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
         "used_wallet_nonces",
         "used_oauth_states",
         "payment_redemptions",
-        "effect_sql_migrations"
+        "schema_migrations"
       ])
       assert.deepStrictEqual(
         full,

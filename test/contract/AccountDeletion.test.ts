@@ -308,4 +308,4 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
 })
 
 const ownedBy = (sql: SqlClient, table: string, id: string) =>
-  table === "agents" ? sql`owner_id = ${id}` : sql`user_id = ${id}`
+  table === "agents" || table === "instances" ? sql`owner_id = ${id}` : sql`user_id = ${id}`

@@ -435,7 +435,7 @@ layer(Layer.provide(App.layer(), recordingTracer), { excludeTestServices: true }
       const client = yield* connect(yield* callTo(owner, { headers }))
       const session = yield* socketOf(owner)
       yield* client.until(ofType("status"))
-      yield* sql`update instances set gateway_token_sealed = null where user_id = ${owner.user.id}`
+      yield* sql`update instances set gateway_token_sealed = null where owner_id = ${owner.user.id}`
       assert.notStrictEqual(`Bearer ${yield* tokenOf(owner)}`, headers.authorization)
       assert.deepInclude(yield* client.closed, { code: 4401 })
       yield* chat(session, "still there?")

@@ -13,7 +13,7 @@ const failed = () => eventOf("invoice.payment_failed", { id: "in_1", subscriptio
 const recordOf = (id: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    const events = yield* sql`select type, state, payload from card_events where id = ${id}`
+    const events = yield* sql`select type, status, payload from card_events where id = ${id}`
     const jobs = yield* sql`select id from outbox where name = ${ApplyCardEvent.name} and payload->>'eventId' = ${id}`
     return { events, jobs: jobs.length }
   })
@@ -28,7 +28,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
         assert.strictEqual(answer.status, 200, answer.text)
         assert.deepStrictEqual(answer.body, { received: true })
         assert.deepStrictEqual(yield* recordOf(event.id), {
-          events: [{ type: event.type, state: "stored", payload: event }].map(({ payload, ...row }) => ({
+          events: [{ type: event.type, status: "received", payload: event }].map(({ payload, ...row }) => ({
             ...row,
             payload: { id: payload.id, type: payload.type, created: payload.created, data: payload.data }
           })),

@@ -66,7 +66,7 @@ const midway = (owner: App.SignedIn, told = 3) =>
     const [row] = yield* eventually(
       sql<{ messageId: string }>`
         select message_id from answer_events join messages on messages.id = message_id
-        where user_id = ${owner.user.id} group by 1 having sum(pieces) >= ${told}`,
+        where user_id = ${owner.user.id} group by 1 having sum(answer_events.delta_count) >= ${told}`,
       (rows) => rows.length === 1
     )
     return { id: MessageId.make(row?.messageId ?? ""), client, finish: Deferred.succeed(go, undefined) }
@@ -219,7 +219,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
       assert.include([200, 404], heard.status)
       const sql = yield* SqlClient
       const [row] = yield* sql`
-        select state, booked_daily_units::int as booked from reservations where user_id = ${owner.user.id}`
+        select state, settled_daily_units::int as booked from reservations where user_id = ${owner.user.id}`
       assert.deepStrictEqual(row, { state: "settled", booked: 1 })
       assert.strictEqual(yield* usedBy(owner), 1)
       assert.strictEqual((yield* follow(owner, id)).status, 404)

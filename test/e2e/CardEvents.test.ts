@@ -52,7 +52,7 @@ const untilPlan = (person: Newcomer, plan: string) =>
 
 /** Until every event that was delivered is applied. */
 const untilApplied = Effect.flatMap(SqlClient, (sql) =>
-  until(Effect.map(sql`select id from card_events where state <> 'applied'`, (rows) => rows.length === 0))
+  until(Effect.map(sql`select id from card_events where status <> 'applied'`, (rows) => rows.length === 0))
 )
 
 layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of the card processor", (it) => {
@@ -135,7 +135,7 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of
       )
       yield* deliver(cards.complete(session.url ?? ""))
       const sql = yield* SqlClient
-      yield* until(Effect.map(sql`select id from card_events where state = 'parked'`, (rows) => rows.length > 0))
+      yield* until(Effect.map(sql`select id from card_events where status = 'unmatched'`, (rows) => rows.length > 0))
       const person = yield* newcomer(berth.webUrl, "early", account)
       yield* until(
         Effect.map(

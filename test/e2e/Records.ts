@@ -43,7 +43,7 @@ export const accountOf = (userId: UserId) =>
         (select count(*)::int from messages where user_id = ${userId} and sender = 'user' and state = 'failed') as failed,
         (select count(*)::int from messages where user_id = ${userId} and sender = 'agent') as replies,
         (select coalesce(sum(used), 0)::int from unit_days where user_id = ${userId}) as used,
-        (select coalesce(sum(booked_daily_units + booked_credit_units), 0)::int from reservations
+        (select coalesce(sum(settled_daily_units + settled_credit_units), 0)::int from reservations
           where user_id = ${userId}) as booked,
         (select count(*)::int from reservations where user_id = ${userId} and state = 'reserved') as open,
         (select coalesce(sum(units), 0)::int from ledger_entries
@@ -55,6 +55,6 @@ export const accountOf = (userId: UserId) =>
 export const desiredOf = (userId: UserId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    const [row] = yield* sql<{ desired: string }>`select desired from instances where user_id = ${userId}`
+    const [row] = yield* sql<{ desired: string }>`select desired from instances where owner_id = ${userId}`
     return row?.desired
   })

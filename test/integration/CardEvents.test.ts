@@ -139,7 +139,7 @@ describe("Events of the card processor, by several workers at once,", () => {
             ])
           else assert.isTrue(rows.every(({ status }) => status === "canceled"))
         }
-        const parked = yield* sql`select id from card_events where state = 'parked' order by id`
+        const parked = yield* sql`select id from card_events where status = 'unmatched' order by id`
         assert.deepStrictEqual(new Set(parked.map(({ id }) => id)), new Set(expected.parked))
         const [unbalanced] = yield* sql`select coalesce(sum(units), 0)::int as sum from ledger_entries`
         assert.deepStrictEqual(unbalanced, { sum: 0 })
@@ -253,8 +253,8 @@ describe("Events of the card processor, by several workers at once,", () => {
       // Only the checkout knows the address; the rest is known by the customer that it names.
       yield* tell(charged(30, "failed"), is(20, "active", "scale"), bought(10, "pro", email.toUpperCase()))
       const sql = yield* inside(SqlClient)
-      const states = sql`select state, count(*)::int from card_events group by 1`
-      assert.deepStrictEqual(yield* states, [{ state: "parked", count: 3 }])
+      const states = sql`select status, count(*)::int from card_events group by 1`
+      assert.deepStrictEqual(yield* states, [{ status: "unmatched", count: 3 }])
 
       const { id } = yield* inside(
         Effect.flatMap(UserRepository, (users) =>
@@ -269,7 +269,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       )
       yield* inside(Effect.flatMap(Outbox, ({ append }) => append(MatchCardEvents, { userId: id }, id)))
       yield* work
-      assert.deepStrictEqual(yield* states, [{ state: "applied", count: 3 }])
+      assert.deepStrictEqual(yield* states, [{ status: "applied", count: 3 }])
       assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["scale past_due", "free"])
     })
   )
@@ -299,8 +299,8 @@ describe("Events of the card processor, by several workers at once,", () => {
       yield* inside(Effect.flatMap(UserRepository, ({ remove }) => remove(id, "fmr_1")))
       yield* tell(is(20, "canceled", "pro", "deleted"))
       const sql = yield* inside(SqlClient)
-      assert.deepStrictEqual(yield* sql`select state, payload, email, payer_id from card_events`, [
-        { state: "dropped", payload: null, email: null, payerId: null }
+      assert.deepStrictEqual(yield* sql`select status, payload, email, payer_id from card_events`, [
+        { status: "ignored", payload: null, email: null, payerId: null }
       ])
     })
   )
@@ -328,7 +328,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       yield* sql`delete from outbox`
       const { lookOver, tidy } = Context.get(first, CardEventEffects)
       assert.strictEqual(yield* lookOver, 0)
-      yield* sql`update card_events set asked_at = now() - interval '16 minutes'`
+      yield* sql`update card_events set job_requested_at = now() - interval '16 minutes'`
       assert.deepStrictEqual(
         (yield* Effect.all([lookOver, lookOver], { concurrency: 2 })).reduce((sum, found) => sum + found, 0),
         2
@@ -356,18 +356,18 @@ describe("Events of the card processor, by several workers at once,", () => {
       yield* tell(priced("price_unknown"))
       const sql = yield* inside(SqlClient)
       assert.deepStrictEqual(
-        [yield* subscription(id), yield* sql`select state from card_events`],
-        ["none", [{ state: "unclear" }]]
+        [yield* subscription(id), yield* sql`select status from card_events`],
+        ["none", [{ status: "unclear" }]]
       )
       // As if the operator had set the price meanwhile.
       yield* sql`
-        update card_events set asked_at = now() - interval '2 hours',
+        update card_events set job_requested_at = now() - interval '2 hours',
           payload = replace(payload::text, 'price_unknown', 'price_label')::jsonb`
       yield* Context.get(first, CardEventEffects).tidy
       yield* work
       assert.deepStrictEqual(
-        [yield* subscription(id), yield* sql`select state from card_events`],
-        ["label active", [{ state: "applied" }]]
+        [yield* subscription(id), yield* sql`select status from card_events`],
+        ["label active", [{ status: "applied" }]]
       )
     })
   )
@@ -381,7 +381,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       const { apply, lookOver } = Context.get(first, CardEventEffects)
       assert.strictEqual((yield* Effect.flip(apply(bad.id)))._tag, "CardEventIsUnreadable")
       const sql = yield* inside(SqlClient)
-      yield* sql`update card_events set asked_at = now() - interval '1 day'`
+      yield* sql`update card_events set job_requested_at = now() - interval '1 day'`
       assert.strictEqual(yield* lookOver, 0)
       yield* apply("evt_that_nobody_knows")
     })

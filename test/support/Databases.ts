@@ -62,6 +62,10 @@ const database = (from: string) =>
 /** The URL of an empty database that only this scope has; it is dropped, whoever is still connected, when the scope closes. */
 export const freshDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = database("")
 
+/** An empty database with another encoding than the server's default. */
+export const freshDatabaseEncoded = (encoding: "LATIN1" | "SQL_ASCII") =>
+  database(`template template0 encoding '${encoding}' locale_provider libc locale 'C'`)
+
 /** A prepared database that others are copied from. */
 export interface Template<E> {
   /** Letters, digits and underscores; the same name means the same content for the whole run. */

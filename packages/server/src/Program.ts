@@ -30,6 +30,7 @@ import * as RedisRateLimiter from "@berth/infra/limits/RedisRateLimiter"
 import * as Health from "@berth/infra/postgres/Health"
 import { CannotRun, serviceVersion } from "@berth/infra/process/RunProgram"
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
+import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
 import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
 import * as SkillFolders from "@berth/infra/skills/SkillFolders"
 import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
@@ -145,17 +146,23 @@ const cells = (settings: Settings) => {
   const { backendHost, backendPort } = settings.addresses
   // Cells of this host reach the backend where it listens, whatever name others know it by.
   const backendUrl = `http://${hostInUrl(wildcards.has(backendHost) ? "127.0.0.1" : backendHost)}:${backendPort}`
+  const dataDirectory = resolve(settings.dataDir)
+  const driver = ProcessDriver.layer({
+    directory: join(dataDirectory, "instances"),
+    bundle: fileURLToPath(new URL("./runtime.mjs", import.meta.url)),
+    onClose: settings.supervised ? "stop" : "leave",
+    ...Option.match(settings.otlpEndpoint, {
+      onNone: () => ({}),
+      onSome: (otlpEndpoint) => ({ otlpEndpoint })
+    })
+  })
   return UseCases.agentManager.pipe(
     Layer.provide(
-      ProcessDriver.layer({
-        directory: join(resolve(settings.dataDir), "instances"),
-        bundle: fileURLToPath(new URL("./runtime.mjs", import.meta.url)),
-        onClose: settings.supervised ? "stop" : "leave",
-        ...Option.match(settings.otlpEndpoint, {
-          onNone: () => ({}),
-          onSome: (otlpEndpoint) => ({ otlpEndpoint })
-        })
-      })
+      prepareDataDirectory(dataDirectory).pipe(
+        Effect.mapError(({ message }) => new CannotRun({ reason: message })),
+        Effect.as(driver),
+        Layer.unwrapEffect
+      )
     ),
     Layer.provide(BerthRuntime.layer),
     Layer.provide(FetchHttpClient.layer),

@@ -1,8 +1,7 @@
-import { makeDataDirectory } from "@berth/infra/files/DataDirectory"
+import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
 import { bindable } from "@berth/infra/net/FreePort"
 import { endWithParent } from "@berth/infra/process/EndWithParent"
 import { Data, Effect, Option, Redacted, Ref } from "effect"
-import { access, constants } from "node:fs/promises"
 import { join } from "node:path"
 import { keepDatabase } from "./database/KeepDatabase.ts"
 import * as LockFile from "./lock/LockFile.ts"
@@ -13,15 +12,6 @@ import { localAddress, ready } from "./Readiness.ts"
 import type { Settings } from "./Settings.ts"
 import { secondSignalEndsAtOnce } from "./Signals.ts"
 import { welcome } from "./Welcome.ts"
-
-export class DataDirectoryCannotBeUsed extends Data.TaggedError("DataDirectoryCannotBeUsed")<{
-  readonly directory: string
-  readonly why: string
-}> {
-  override get message() {
-    return `The data directory ${this.directory} cannot be used: ${this.why}. Choose another DATA_DIR.`
-  }
-}
 
 /** Another program listens where one of ours has to. */
 export class PortIsTaken extends Data.TaggedError("PortIsTaken")<{
@@ -37,17 +27,6 @@ export class PortIsTaken extends Data.TaggedError("PortIsTaken")<{
 /** Asked before anything is started: whoever has the port might answer in our name that everything is ready. */
 const requirePort = (variable: string, host: string, port: number) =>
   Effect.mapError(Effect.flatten(bindable(port, host)), () => new PortIsTaken({ variable, host, port }))
-
-/** As root, others may pass through: PostgreSQL, which refuses to be root, keeps its files further below. */
-const prepareDataDirectory = (directory: string) =>
-  Effect.tryPromise({
-    try: async () => {
-      await makeDataDirectory(directory)
-      await access(directory, constants.W_OK | constants.X_OK)
-    },
-    catch: (cause) =>
-      new DataDirectoryCannotBeUsed({ directory, why: cause instanceof Error ? cause.message : String(cause) })
-  })
 
 /** A database of somebody else's never gets lost to us: the programs themselves reconnect to it. */
 const database = (settings: Settings) =>

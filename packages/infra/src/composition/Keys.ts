@@ -2,7 +2,7 @@ import { Effect, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { join, resolve } from "node:path"
 import type { Settings } from "../configuration/Settings.ts"
-import { ensureSecret, type KeyFileIsUnusable } from "../crypto/GeneratedKeys.ts"
+import { ensureSecret } from "../crypto/GeneratedKeys.ts"
 import { generateJwtKey, parseJwtKey } from "../crypto/JwtKey.ts"
 import { generateKeyEncryptionKeys, parseKeyEncryptionKeys } from "../crypto/SecretBox.ts"
 import { generateTreasuryKey, treasuryAddress } from "../tempo/Treasury.ts"
@@ -21,7 +21,7 @@ const givenOrMade = (
   make: () => Redacted.Redacted
 ) =>
   (Option.isSome(given) ? Effect.succeed(given.value) : ensureSecret(directoryOf(settings), name, make)).pipe(
-    Effect.mapError(({ message }: KeyFileIsUnusable) => new CannotRun({ reason: message }))
+    Effect.mapError(({ message }) => new CannotRun({ reason: message }))
   )
 
 /** Which database; `npm start` sets it to the embedded one. */

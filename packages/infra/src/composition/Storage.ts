@@ -5,6 +5,7 @@ import type { KeyEncryptionKeys } from "../crypto/SecretBox.ts"
 import * as IdGenerator from "../crypto/IdGenerator.ts"
 import * as SecretBox from "../crypto/SecretBox.ts"
 import * as Tokens from "../crypto/Tokens.ts"
+import { CannotRun } from "../process/RunProgram.ts"
 import { adminEmailsOf, databaseUrlOf, keyEncryptionKeysOf } from "./Keys.ts"
 import * as AnswerStreams from "../postgres/AnswerStreams.ts"
 import * as AgentRepository from "../postgres/AgentRepository.ts"
@@ -30,6 +31,7 @@ import * as Outbox from "../postgres/Outbox.ts"
 import * as PaymentRedemptions from "../postgres/PaymentRedemptions.ts"
 import * as PostgresTransaction from "../postgres/PostgresTransaction.ts"
 import * as PurchaseAttempts from "../postgres/PurchaseAttempts.ts"
+import { isDatabaseRefused } from "../postgres/SchemaErrors.ts"
 import * as ReferralRepository from "../postgres/ReferralRepository.ts"
 import * as SessionRepository from "../postgres/SessionRepository.ts"
 import * as SocialSessionRepository from "../postgres/SocialSessionRepository.ts"
@@ -100,7 +102,9 @@ export const layer = (options: StorageOptions) =>
           url: options.databaseUrl,
           maxConnections: options.maxConnections,
           applicationName: options.applicationName
-        })
+        }).pipe(
+          Layer.mapError((error) => (isDatabaseRefused(error) ? new CannotRun({ reason: error.message }) : error))
+        )
       )
     )
   )

@@ -2,7 +2,7 @@ import { Data, Effect, Redacted } from "effect"
 import { link, mkdir, open, readFile, rm } from "node:fs/promises"
 import { randomUUID } from "node:crypto"
 import { dirname, join } from "node:path"
-import { makeDataDirectory } from "../files/DataDirectory.ts"
+import { type DataDirectoryRefused, isDataDirectoryRefused, makeDataDirectory } from "../files/DataDirectory.ts"
 
 /** A generated key can neither be read nor written. */
 export class KeyFileIsUnusable extends Data.TaggedError("KeyFileIsUnusable")<{
@@ -47,7 +47,7 @@ export const ensureSecret = (
   directory: string,
   name: string,
   make: () => Redacted.Redacted
-): Effect.Effect<Redacted.Redacted, KeyFileIsUnusable> => {
+): Effect.Effect<Redacted.Redacted, KeyFileIsUnusable | DataDirectoryRefused> => {
   const path = join(directory, name)
   return Effect.tryPromise({
     try: async () => {
@@ -57,6 +57,6 @@ export const ensureSecret = (
       if (secret === "") throw new Error("the file is empty")
       return Redacted.make(secret)
     },
-    catch: (cause) => new KeyFileIsUnusable({ path, cause })
+    catch: (cause) => (isDataDirectoryRefused(cause) ? cause : new KeyFileIsUnusable({ path, cause }))
   })
 }

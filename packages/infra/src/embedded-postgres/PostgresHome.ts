@@ -17,7 +17,7 @@ import {
 } from "node:fs/promises"
 import { randomBytes } from "node:crypto"
 import { dirname, join } from "node:path"
-import { makeDataDirectory } from "../files/DataDirectory.ts"
+import { makePassableDirectory } from "../files/DataDirectory.ts"
 import { EmbeddedPostgresDidNotStart, step } from "./EmbeddedPostgresDidNotStart.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 
@@ -50,7 +50,7 @@ const isRoot = () => process.getuid?.() === 0
 export const make = Effect.fn("PostgresHome.make")(function* (directory: string) {
   return yield* Effect.tryPromise({
     try: async () => {
-      await makeDataDirectory(directory)
+      await makePassableDirectory(directory)
       return at(await realpath(directory))
     },
     catch: step(`making ${directory}`)

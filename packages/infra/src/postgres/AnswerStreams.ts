@@ -23,7 +23,7 @@ interface Row {
 
 const Seen = Schema.Struct({
   state: MessageState,
-  told: Schema.NullOr(Schema.Int),
+  deltaCount: Schema.NullOr(Schema.Int),
   failure: Schema.NullOr(Schema.String),
   rows: Schema.Array(Schema.Tuple(Schema.Int, Schema.Array(Schema.String)))
 })
@@ -56,13 +56,13 @@ const make = Effect.gen(function* () {
         insert into answer_events ${sql.insert(
           some.map(({ messageId, n, texts }) => ({
             messageId,
-            n,
-            pieces: texts.length,
-            texts: JSON.stringify(texts),
+            firstDelta: n,
+            deltaCount: texts.length,
+            deltas: JSON.stringify(texts),
             createdAt: DateTime.toDate(now)
           }))
         )}
-        on conflict (message_id, n) do nothing`
+        on conflict (message_id, first_delta) do nothing`
     )
 
   /** One at a time, so that whoever waited for its turn finds its pieces written, or writes them. What fails is kept for another try. */
@@ -119,9 +119,9 @@ const make = Effect.gen(function* () {
     }),
     read: Effect.fn("AnswerStreams.read")(function* (id: MessageId, after: number) {
       const seen = yield* sql`
-        select state, told, failure, (
-          select coalesce(json_agg(json_build_array(n, texts) order by n), '[]') from answer_events
-          where message_id = messages.id and n + pieces > ${after + 1}
+        select state, delta_count, failure, (
+          select coalesce(json_agg(json_build_array(first_delta, deltas) order by first_delta), '[]') from answer_events
+          where message_id = messages.id and first_delta + answer_events.delta_count > ${after + 1}
         ) as rows
         from messages where id = ${storableText(id)} and sender = 'user'`.pipe(first(Seen), Effect.orDie)
       return Option.match(seen, {
@@ -154,14 +154,14 @@ const piecesAfter = (
   return pieces
 }
 
-const endOf = ({ failure, state, told }: typeof Seen.Type): AnswerEnd => {
+const endOf = ({ deltaCount, failure, state }: typeof Seen.Type): AnswerEnd => {
   switch (state) {
     case "pending":
       return { state }
     case "answered":
-      return { state, told: told ?? 0 }
+      return { state, told: deltaCount ?? 0 }
     case "failed":
-      return { state, told, reason: failure ?? "the process that worked on it has ended" }
+      return { state, told: deltaCount, reason: failure ?? "the process that worked on it has ended" }
   }
 }
 

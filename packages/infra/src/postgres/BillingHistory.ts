@@ -32,7 +32,7 @@ const make = Effect.map(SqlClient, (sql) => {
   // What each kind is found by is its own index, word for word. A page reads no more of each than it could show.
   const usage = (userId: string) => sql`
     from reservations
-    where user_id = ${userId} and state = 'settled' and booked_daily_units + booked_credit_units > 0`
+    where user_id = ${userId} and state = 'settled' and settled_daily_units + settled_credit_units > 0`
   const bookings = (userId: string) => sql`from purchases where user_id = ${userId} and booked_at is not null`
   const reversals = (userId: string) => sql`
     from purchases where user_id = ${userId} and booked_at is not null and reversed_at is not null`
@@ -44,8 +44,8 @@ const make = Effect.map(SqlClient, (sql) => {
     return sql`
       select * from (
         (
-          select id, 'usage' as kind, cause as description, booked_daily_units + booked_credit_units as units,
-            -booked_credit_units as credit_units, null::bigint as amount, null as currency, created_at
+          select id, 'usage' as kind, cause as description, settled_daily_units + settled_credit_units as units,
+            -settled_credit_units as credit_units, null::bigint as amount, null as currency, created_at
           ${usage(userId)}
           order by created_at desc, id desc limit ${depth}
         ) union all (

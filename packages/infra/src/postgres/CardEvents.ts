@@ -2,7 +2,7 @@ import type { Email } from "@berth/domain/accounts/Email"
 import { UserId } from "@berth/domain/accounts/User"
 import type { Applied, Books, ToldSubscription } from "@berth/domain/billing/events/ApplyFact"
 import { type CardEvent, CardEventEnvelope, isCardEvent } from "@berth/domain/billing/events/CardEvent"
-import { CardEvents, CardEventState } from "@berth/domain/billing/events/CardEvents"
+import { CardEvents } from "@berth/domain/billing/events/CardEvents"
 import type { CardFact } from "@berth/domain/billing/events/CardFact"
 import { Moment, SubscriptionFacts } from "@berth/domain/billing/events/SubscriptionFacts"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -10,7 +10,15 @@ import { Array, Duration, Effect, Layer, Option, Schema } from "effect"
 import { affected, all, first } from "./Rows.ts"
 import { storableJson, storableText } from "./Storable.ts"
 
-const EventRow = Schema.Struct({ payload: Schema.NullOr(CardEventEnvelope), state: CardEventState })
+const StatusColumn = Schema.transformLiterals(
+  ["received", "stored"],
+  ["applied", "applied"],
+  ["unclear", "unclear"],
+  ["unreadable", "unreadable"],
+  ["unmatched", "parked"],
+  ["ignored", "dropped"]
+)
+const EventRow = Schema.Struct({ payload: Schema.NullOr(CardEventEnvelope), status: StatusColumn })
 const IdRow = Schema.Struct({ id: Schema.String })
 const PayerRow = Schema.Struct({ userId: UserId, moment: Moment })
 const SubscriptionRow = Schema.Struct({
@@ -51,19 +59,19 @@ const make = Effect.map(SqlClient, (sql) => {
   return CardEvents.of({
     store: Effect.fn("CardEvents.store")(function* (event: CardEvent) {
       const stored = yield* affected(sql`
-        insert into card_events (id, type, created_at, payload, state)
-        values (${storableText(event.id)}, ${event.type}, to_timestamp(${event.created}), ${storableJson(event)}::jsonb, 'stored')
+        insert into card_events (id, type, created_at, payload, status)
+        values (${storableText(event.id)}, ${event.type}, to_timestamp(${event.created}), ${storableJson(event)}::jsonb, 'received')
         on conflict (id) do nothing`).pipe(Effect.orDie)
       return stored === 1
     }),
     hold: Effect.fn("CardEvents.hold")(function* (id: string) {
       const row = yield* sql`
-        select payload, state from card_events where id = ${storableText(id)} for no key update`.pipe(
+        select payload, status from card_events where id = ${storableText(id)} for no key update`.pipe(
         first(EventRow),
         Effect.orDie
       )
-      return Option.flatMap(row, ({ payload, state }) =>
-        payload !== null && isCardEvent(payload) ? Option.some({ event: payload, state }) : Option.none()
+      return Option.flatMap(row, ({ payload, status }) =>
+        payload !== null && isCardEvent(payload) ? Option.some({ event: payload, state: status }) : Option.none()
       )
     }),
     holdBooks: Effect.fn("CardEvents.holdBooks")(function* (fact: CardFact) {
@@ -117,26 +125,26 @@ const make = Effect.map(SqlClient, (sql) => {
       state: "applied" | "unclear"
     ) {
       yield* sql`
-        update card_events set state = ${state}, user_id = ${userId}, payer_id = null, email = null
+        update card_events set status = ${state}, user_id = ${userId}, payer_id = null, email = null
         where id = ${storableText(id)}`.pipe(Effect.orDie)
     }),
     markParked: Effect.fn("CardEvents.markParked")(function* (id, { email, payer }) {
       yield* sql`
         update card_events
-        set state = 'parked', payer_id = ${storableText(payer)}, email = ${Option.getOrNull(email)}
+        set status = 'unmatched', payer_id = ${storableText(payer)}, email = ${Option.getOrNull(email)}
         where id = ${storableText(id)}`.pipe(Effect.orDie)
     }),
     markDropped: Effect.fn("CardEvents.markDropped")(function* (id: string) {
       yield* sql`
-        update card_events set state = 'dropped', payload = null, payer_id = null, email = null
+        update card_events set status = 'ignored', payload = null, payer_id = null, email = null
         where id = ${storableText(id)}`.pipe(Effect.orDie)
     }),
     markUnreadable: Effect.fn("CardEvents.markUnreadable")(function* (id: string) {
-      yield* sql`update card_events set state = 'unreadable' where id = ${storableText(id)}`.pipe(Effect.orDie)
+      yield* sql`update card_events set status = 'unreadable' where id = ${storableText(id)}`.pipe(Effect.orDie)
     }),
     parkedUnder: Effect.fn("CardEvents.parkedUnder")(function* (payers: ReadonlyArray<string>) {
       return yield* sql`
-        select id from card_events where state = 'parked' and ${sql.in("payer_id", payers.map(storableText))} order by created_at`.pipe(
+        select id from card_events where status = 'unmatched' and ${sql.in("payer_id", payers.map(storableText))} order by created_at`.pipe(
         all(IdRow),
         Effect.map(idsOf),
         Effect.orDie
@@ -144,7 +152,7 @@ const make = Effect.map(SqlClient, (sql) => {
     }),
     parkedFor: Effect.fn("CardEvents.parkedFor")(function* (email: Email) {
       return yield* sql`
-        select id from card_events where state = 'parked' and lower(email) = lower(${email}) order by created_at`.pipe(
+        select id from card_events where status = 'unmatched' and lower(email) = lower(${email}) order by created_at`.pipe(
         all(IdRow),
         Effect.map(idsOf),
         Effect.orDie
@@ -152,11 +160,11 @@ const make = Effect.map(SqlClient, (sql) => {
     }),
     takeOverdue: Effect.fn("CardEvents.takeOverdue")(function* ({ confirmedOnly, limit, patience }) {
       return yield* sql`
-        update card_events set asked_at = now() where id in (
+        update card_events set job_requested_at = now() where id in (
           select id from card_events as waiting
-          where asked_at < now() - ${seconds(patience)} and (
-            state = 'stored'
-            or (state = 'parked' and (
+          where job_requested_at < now() - ${seconds(patience)} and (
+            status = 'received'
+            or (status = 'unmatched' and (
               exists (select from card_payers where card_payers.id = waiting.payer_id)
               or exists (select from card_subscriptions where card_subscriptions.id = waiting.payer_id)
               or exists (
@@ -165,22 +173,22 @@ const make = Effect.map(SqlClient, (sql) => {
               )
             ))
           )
-          order by asked_at limit ${limit} for update skip locked
+          order by job_requested_at limit ${limit} for update skip locked
         )
         returning id`.pipe(all(IdRow), Effect.map(idsOf), Effect.orDie)
     }),
     takeUnclear: Effect.fn("CardEvents.takeUnclear")(function* ({ limit, patience }) {
       return yield* sql`
-        update card_events set asked_at = now() where id in (
-          select id from card_events where state = 'unclear' and asked_at < now() - ${seconds(patience)}
-          order by asked_at limit ${limit} for update skip locked
+        update card_events set job_requested_at = now() where id in (
+          select id from card_events where status = 'unclear' and job_requested_at < now() - ${seconds(patience)}
+          order by job_requested_at limit ${limit} for update skip locked
         )
         returning id`.pipe(all(IdRow), Effect.map(idsOf), Effect.orDie)
     }),
     prune: Effect.fn("CardEvents.prune")(function* (lifetime: Duration.Duration) {
       const rows = yield* sql`
         delete from card_events where received_at < now() - ${seconds(lifetime)}
-        returning id, state in ('applied', 'dropped') as had_effects`.pipe(all(PrunedRow), Effect.orDie)
+        returning id, status in ('applied', 'ignored') as had_effects`.pipe(all(PrunedRow), Effect.orDie)
       return { removed: rows.length, unapplied: rows.flatMap(({ hadEffects, id }) => (hadEffects ? [] : [id])) }
     })
   })

@@ -170,7 +170,7 @@ const make = Effect.gen(function* () {
       const closed = yield* sql`
         with closed as (
           update reservations
-          set state = 'settled', booked_daily_units = daily_units, booked_credit_units = credit_units
+          set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units
           where id = ${storableText(id)} and state = 'reserved' and daily_units + credit_units <= ${units}::bigint
           returning id, user_id, cause, daily_units, credit_units
         ), booked as (
@@ -199,7 +199,7 @@ const make = Effect.gen(function* () {
           const { booked, returned } = settleUnits({ daily: dailyUnits, credit: creditUnits }, units)
           yield* sql`
             update reservations
-            set state = ${state}, booked_daily_units = ${booked.daily}, booked_credit_units = ${booked.credit}
+            set state = ${state}, settled_daily_units = ${booked.daily}, settled_credit_units = ${booked.credit}
             where id = ${id}`
           if (returned.daily > 0)
             yield* sql`

@@ -146,7 +146,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         const now = DateTime.toDate(yield* DateTime.now)
         return yield* sql`
           with answered as (
-            update messages set state = 'answered', lease_until = null, told = ${reply.told ?? 0}
+            update messages set state = 'answered', lease_until = null, delta_count = ${reply.told ?? 0}
             where id = ${message.id} and state = 'pending'
             returning session_id, user_id, agent_id, seq, topic, platform, called_by
           ), session as (
@@ -172,7 +172,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       ) {
         const failed = yield* affected(sql`
           update messages
-          set state = 'failed', lease_until = null, told = ${why?.told ?? null},
+          set state = 'failed', lease_until = null, delta_count = ${why?.told ?? null},
             failure = ${why === undefined ? null : storableText(why.reason)}
           where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
         return failed === 1

@@ -17,8 +17,8 @@ const InstanceRow = Schema.Struct({
 })
 const toInstance = (row: typeof InstanceRow.Type) => new Instance(row)
 
-const Owner = Schema.Struct({ userId: UserId })
-const Mark = Schema.Struct({ userId: UserId, mark: Schema.String })
+const Owner = Schema.Struct({ ownerId: UserId })
+const Mark = Schema.Struct({ ownerId: UserId, mark: Schema.String })
 const SealedToken = Schema.Struct({ sealed: Schema.NullOr(Schema.String) })
 
 const make = Effect.gen(function* () {
@@ -27,22 +27,26 @@ const make = Effect.gen(function* () {
   const box = yield* SecretBox
   const tokens = yield* Tokens
 
-  const read = (userId: UserId) => sql`select * from instances where user_id = ${storableText(userId)}`
+  const columns = sql.literal(
+    "owner_id as user_id, subdomain, desired, status, started_at, runtime_version, created_at"
+  )
+
+  const read = (userId: UserId) => sql`select ${columns} from instances where owner_id = ${storableText(userId)}`
 
   /** The token in `column`, made if there is none: the first to write one wins, and everybody reads that one. */
-  const token = (column: "cell_token_sealed" | "gateway_token_sealed", userId: UserId) =>
+  const token = (column: "runtime_token_sealed" | "gateway_token_sealed", userId: UserId) =>
     Effect.gen(function* () {
       const context = `instances.${column}:${userId}`
-      const stored = sql`select ${sql(column)} as sealed from instances where user_id = ${userId}`.pipe(
+      const stored = sql`select ${sql(column)} as sealed from instances where owner_id = ${userId}`.pipe(
         single(SealedToken)
       )
       const { sealed } = yield* stored
       if (sealed !== null) return yield* box.open(sealed, context)
       const made = yield* tokens.make
-      const hash = column === "cell_token_sealed" ? [sql`cell_token_hash = ${tokens.hash(made)}`] : []
+      const hash = column === "runtime_token_sealed" ? [sql`runtime_token_hash = ${tokens.hash(made)}`] : []
       yield* sql`
         update instances set ${sql.csv([sql`${sql(column)} = ${yield* box.seal(made, context)}`, ...hash])}
-        where user_id = ${userId} and ${sql(column)} is null`
+        where owner_id = ${userId} and ${sql(column)} is null`
       const kept = yield* stored
       return kept.sealed === null ? made : yield* box.open(kept.sealed, context)
     }).pipe(Effect.orDie)
@@ -52,13 +56,13 @@ const make = Effect.gen(function* () {
       const now = yield* DateTime.now
       yield* sql`
         insert into instances ${sql.insert({
-          userId,
+          ownerId: userId,
           subdomain,
           desired: "down",
           status: "provisioning",
           createdAt: DateTime.toDate(now)
         })}
-        on conflict (user_id) do nothing`.pipe(Effect.orDie)
+        on conflict (owner_id) do nothing`.pipe(Effect.orDie)
       return toInstance(yield* read(userId).pipe(single(InstanceRow), Effect.orDie))
     }),
     find: Effect.fn("InstanceRepository.find")(function* (userId: UserId) {
@@ -66,42 +70,42 @@ const make = Effect.gen(function* () {
     }),
     update: Effect.fn("InstanceRepository.update")(function* (userId: UserId, changes: InstanceChanges) {
       const { startedAt, ...rest } = changes
-      const columns = {
+      const values = {
         ...rest,
         ...(startedAt === undefined ? {} : { startedAt: startedAt === null ? null : DateTime.toDate(startedAt) })
       }
-      if (Object.keys(columns).length === 0) return
-      yield* sql`update instances set ${sql.update(columns)} where user_id = ${userId}`.pipe(Effect.orDie)
+      if (Object.keys(values).length === 0) return
+      yield* sql`update instances set ${sql.update(values)} where owner_id = ${userId}`.pipe(Effect.orDie)
     }),
     listDesired: Effect.fn("InstanceRepository.listDesired")(function* (desired: DesiredState) {
-      const rows = yield* sql`select * from instances where desired = ${desired} order by created_at`.pipe(
+      const rows = yield* sql`select ${columns} from instances where desired = ${desired} order by created_at`.pipe(
         all(InstanceRow),
         Effect.orDie
       )
       return Array.map(rows, toInstance)
     }),
-    cellToken: Effect.fn("InstanceRepository.cellToken")((userId: UserId) => token("cell_token_sealed", userId)),
+    cellToken: Effect.fn("InstanceRepository.cellToken")((userId: UserId) => token("runtime_token_sealed", userId)),
     findByCellToken: Effect.fn("InstanceRepository.findByCellToken")(function* (shown: Redacted.Redacted) {
-      const owner = yield* sql`select user_id from instances where cell_token_hash = ${tokens.hash(shown)}`.pipe(
+      const owner = yield* sql`select owner_id from instances where runtime_token_hash = ${tokens.hash(shown)}`.pipe(
         first(Owner),
         Effect.orDie
       )
-      return Option.map(owner, (row) => row.userId)
+      return Option.map(owner, (row) => row.ownerId)
     }),
     gatewayToken: Effect.fn("InstanceRepository.gatewayToken")((userId: UserId) =>
       token("gateway_token_sealed", userId)
     ),
     forgetGatewayToken: Effect.fn("InstanceRepository.forgetGatewayToken")(function* (userId: UserId) {
-      yield* sql`update instances set gateway_token_sealed = null where user_id = ${storableText(userId)}`.pipe(
+      yield* sql`update instances set gateway_token_sealed = null where owner_id = ${storableText(userId)}`.pipe(
         Effect.orDie
       )
     }),
     gatewayMarks: Effect.fn("InstanceRepository.gatewayMarks")(function* (userIds: ReadonlyArray<UserId>) {
       // Each sealing of a token looks different, so the sealed text is mark enough. Its digest is nobody's secret.
       const rows = yield* sql`
-        select user_id, md5(gateway_token_sealed) as mark from instances
-        where ${sql.in("user_id", userIds)} and gateway_token_sealed is not null`.pipe(all(Mark), Effect.orDie)
-      return new Map(rows.map(({ mark, userId }) => [userId, mark]))
+        select owner_id, md5(gateway_token_sealed) as mark from instances
+        where ${sql.in("owner_id", userIds)} and gateway_token_sealed is not null`.pipe(all(Mark), Effect.orDie)
+      return new Map(rows.map(({ mark, ownerId }) => [ownerId, mark]))
     }),
     serialised: (userId, effect) => locks.withLock(`instance of ${userId}`, effect)
   })

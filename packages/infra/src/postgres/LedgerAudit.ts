@@ -45,7 +45,7 @@ const make = Effect.map(SqlClient, (sql) => {
       select 'day', user_id || ' ' || day, coalesce(used, 0)::text, coalesce(derived, 0)::text
       from (select user_id, day, used from unit_days where user_id > ${from} and user_id <= ${to}) as days
       full join (
-        select user_id, day, sum(case state when 'reserved' then daily_units else booked_daily_units end) as derived
+        select user_id, day, sum(case state when 'reserved' then daily_units else settled_daily_units end) as derived
         from reservations where user_id > ${from} and user_id <= ${to} group by user_id, day
       ) as reserved using (user_id, day)
       where coalesce(used, 0) <> coalesce(derived, 0)`.pipe(all(Found))

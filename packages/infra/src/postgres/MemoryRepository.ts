@@ -54,7 +54,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
 
     /** What is asked, as words of which there may be none (null); and whether the agent hears them all the time. */
     const asked = ({ agentId }: Rememberer, question: string, whole: boolean) => sql`
-      with question as materialized (select recall_question(${questionOf(question)}, ${whole}::boolean) as words),
+      with question as materialized (select recall_query(${questionOf(question)}, ${whole}::boolean) as words),
       usual as materialized (
         select count(*) filter (where search @@ words) >= ${usualInSample}::integer as yes
         from question, (

@@ -55,10 +55,10 @@ const make = Effect.gen(function* () {
     return Option.match(reference, {
       onSome: (name) => sql`
         select ${columns} from purchase_attempts
-        where user_id = ${userId} and what = ${what} and reference = ${name} and state <> 'refused'`,
+        where user_id = ${userId} and operation = ${what} and reference = ${name} and state <> 'refused'`,
       onNone: () => sql`
         select ${columns} from purchase_attempts
-        where user_id = ${userId} and what = ${what} and reference is null and state <> 'refused'
+        where user_id = ${userId} and operation = ${what} and reference is null and state <> 'refused'
           and (
             created_at > ${since(doubleClick)}
             or (state = 'open' and customer_id is not null and created_at > ${since(remembered)})
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
         yield* sql`insert into purchase_attempts ${sql.insert({
           id,
           userId,
-          what,
+          operation: what,
           reference: Option.getOrNull(reference),
           state: "open",
           createdAt: DateTime.toDate(now),

@@ -1,5 +1,5 @@
 import { NodeRuntime } from "@effect/platform-node"
-import { Data, Effect, Layer, Option } from "effect"
+import { Cause, Data, Effect, Layer, Option } from "effect"
 import { loadSettings, SettingsAreBad } from "../configuration/LoadSettings.ts"
 import type { Settings } from "../configuration/Settings.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
@@ -36,7 +36,15 @@ export const runProgram = (options: {
     })
     yield* Effect.zipRight(endWithParent, Layer.launch(options.program(settings))).pipe(
       Effect.scoped,
-      Effect.tapErrorCause((cause) => Effect.logFatal("The program ended", cause)),
+      Effect.tapErrorCause((cause) =>
+        Option.match(
+          Option.filter(Cause.failureOption(cause), (error) => error instanceof CannotRun),
+          {
+            onNone: () => Effect.logFatal("The program ended", cause),
+            onSome: ({ message }) => Effect.logFatal(message)
+          }
+        )
+      ),
       Effect.provide(telemetry)
     )
   })

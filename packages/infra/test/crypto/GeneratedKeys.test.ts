@@ -1,7 +1,7 @@
 import { ensureSecret } from "@berth/infra/crypto/GeneratedKeys"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -33,7 +33,7 @@ describe("ensureSecret", () => {
 
   it.scopedLive("gives racing processes the same secret and leaves no draft behind", () =>
     Effect.gen(function* () {
-      const keys = yield* directory
+      const keys = join(yield* directory, "keys")
       const { make } = counting()
       const secrets = yield* Effect.forEach(Array.from({ length: 20 }), () => ensureSecret(keys, "key", make), {
         concurrency: "unbounded"
@@ -48,7 +48,7 @@ describe("ensureSecret", () => {
 
   it.scopedLive("takes the secret of a process that was first by a moment", () =>
     Effect.gen(function* () {
-      const keys = yield* directory
+      const keys = join(yield* directory, "keys")
       const secret = yield* ensureSecret(keys, "key", () => {
         writeFileSync(join(keys, "key"), "the other's")
         return Redacted.make("mine")
@@ -60,7 +60,8 @@ describe("ensureSecret", () => {
 
   it.scopedLive("refuses a file without content and a place that it cannot use, and shows no secret", () =>
     Effect.gen(function* () {
-      const keys = yield* directory
+      const keys = join(yield* directory, "keys")
+      yield* Effect.promise(() => mkdir(keys))
       yield* Effect.promise(() => writeFile(join(keys, "empty"), "\n"))
       const { make } = counting()
       const empty = yield* Effect.flip(ensureSecret(keys, "empty", make))
@@ -69,6 +70,16 @@ describe("ensureSecret", () => {
       yield* Effect.promise(() => chmod(join(keys, "file"), 0o600))
       const unusable = yield* Effect.flip(ensureSecret(join(keys, "file"), "key", make))
       assert.strictEqual(unusable._tag, "KeyFileIsUnusable")
+    })
+  )
+
+  it.scopedLive("ensureSecret refuses a data directory of an unreleased version", () =>
+    Effect.gen(function* () {
+      const data = yield* directory
+      yield* Effect.promise(() => mkdir(join(data, "instances")))
+      const { make } = counting()
+      const refused = yield* Effect.flip(ensureSecret(join(data, "keys"), "key", make))
+      assert.strictEqual(refused._tag, "DataDirectoryOutdated")
     })
   )
 })

@@ -1,0 +1,559 @@
+/** The schema of the first release. Append-only: programs refuse a database that was made from another text. */
+export default String.raw`
+-- accounts
+create table users (
+  id text primary key,
+  email text not null,
+  email_verified_at timestamptz,
+  name text not null,
+  password_hash text,
+  plan text not null default 'free',
+  -- Units are hundredths of a credit. A refund of spent credits leaves a debt of at most the refunded units.
+  credit_units bigint not null default 0,
+  reversed_units bigint not null default 0 check (reversed_units >= 0),
+  two_factor_enabled boolean not null default false,
+  notifications jsonb not null,
+  referral_code text not null,
+  created_at timestamptz not null,
+  constraint users_credit_units_check check (credit_units >= -reversed_units)
+);
+create unique index users_email_key on users (lower(email));
+create unique index users_referral_code_key on users (lower(referral_code));
+
+create table referral_rewards (
+  newcomer_id text primary key references users on delete cascade,
+  referrer_id text references users on delete set null,
+  newcomer_units bigint not null check (newcomer_units >= 0),
+  referrer_units bigint not null check (referrer_units >= 0),
+  created_at timestamptz not null,
+  paid_at timestamptz
+);
+create index referral_rewards_of_referrer on referral_rewards (referrer_id, created_at);
+
+-- Tombstones: instances and files that carry such an id may be deleted.
+create table deleted_users (
+  id text primary key,
+  deleted_on date not null
+);
+
+-- sessions
+create table sessions (
+  id text primary key,
+  user_id text not null references users on delete cascade,
+  token_hash text not null unique,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  -- User agent and network of the sign-in.
+  user_agent text,
+  address text
+);
+create index sessions_of_user on sessions (user_id);
+create index sessions_by_expiry on sessions (expires_at);
+
+-- signin: wallets, OAuth and social tokens
+create table wallets (
+  -- EIP-55 checksum form.
+  address text not null,
+  user_id text not null references users on delete cascade,
+  linked_at timestamptz not null
+);
+create unique index wallets_address_key on wallets (lower(address));
+create index wallets_of_user on wallets (user_id);
+
+create table used_wallet_nonces (
+  hash text primary key,
+  expires_at timestamptz not null
+);
+create index used_wallet_nonces_by_expiry on used_wallet_nonces (expires_at);
+
+create table linked_identities (
+  provider text not null,
+  issuer text not null,
+  subject text not null,
+  user_id text not null references users on delete cascade,
+  linked_at timestamptz not null,
+  primary key (provider, issuer, subject)
+);
+create index linked_identities_of_user on linked_identities (user_id);
+
+create table used_oauth_states (
+  hash text primary key,
+  expires_at timestamptz not null
+);
+create index used_oauth_states_by_expiry on used_oauth_states (expires_at);
+
+-- All tokens of a session form one family and end with the session.
+create table social_tokens (
+  hash text primary key,
+  session_id text not null references sessions on delete cascade,
+  exchanged_at timestamptz,
+  expires_at timestamptz not null
+);
+create index social_tokens_of_session on social_tokens (session_id);
+
+-- recovery: one token per user and purpose
+create table mailed_tokens (
+  user_id text not null references users on delete cascade,
+  purpose text not null check (purpose in ('password-reset', 'email-verification')),
+  -- Id of the job that created the token; these ids sort by time.
+  request_id text not null,
+  token_hash text not null unique,
+  email text not null,
+  expires_at timestamptz not null,
+  -- Time of use or revocation. The row stays until expiry, so that a repeated request is recognized.
+  spent_at timestamptz,
+  primary key (user_id, purpose)
+);
+create index mailed_tokens_by_expiry on mailed_tokens (expires_at);
+
+-- billing: plans, units and the ledger. Rows of money outlive their user under a random pseudonym, former_user.
+create table subscriptions (
+  user_id text primary key references users on delete cascade,
+  plan text not null,
+  status text not null check (status in ('active', 'past_due', 'canceled')),
+  customer_id text,
+  subscription_id text,
+  current_period_end timestamptz,
+  last_event_at timestamptz,
+  updated_at timestamptz not null
+);
+
+create table former_subscriptions (
+  former_user text primary key,
+  plan text not null,
+  status text not null,
+  current_period_end timestamptz,
+  last_event_at timestamptz,
+  updated_at timestamptz not null
+);
+
+create table storage_entitlements (
+  user_id text primary key references users on delete cascade,
+  tier text not null check (tier in ('included', 'upgraded')),
+  updated_at timestamptz not null
+);
+
+-- Units of the plan settled or reserved per UTC day.
+create table unit_days (
+  user_id text not null references users on delete cascade,
+  day date not null,
+  used bigint not null default 0 check (used >= 0),
+  primary key (user_id, day)
+);
+
+create table reservations (
+  id text primary key,
+  user_id text not null references users on delete cascade,
+  cause text not null,
+  day date not null,
+  state text not null check (state in ('reserved', 'settled', 'released')),
+  daily_units bigint not null check (daily_units >= 0),
+  credit_units bigint not null check (credit_units >= 0),
+  settled_daily_units bigint not null default 0 check (settled_daily_units between 0 and daily_units),
+  settled_credit_units bigint not null default 0 check (settled_credit_units between 0 and credit_units),
+  created_at timestamptz not null
+);
+-- A cause is charged once; a released reservation cost nothing and its cause may be tried again.
+create unique index reservations_cause_key on reservations (user_id, cause) where state <> 'released';
+create index reservations_open on reservations (created_at) where state = 'reserved';
+create index reservations_of_user on reservations (user_id);
+create index reservations_history_of_user on reservations (user_id, created_at desc, id desc)
+  where state = 'settled' and settled_daily_units + settled_credit_units > 0;
+
+-- Double entry: the units of one transaction add up to zero.
+create table ledger_entries (
+  id text primary key,
+  transaction_id text not null,
+  user_id text references users on delete set null,
+  former_user text,
+  account text not null check (account in ('allowance', 'credits', 'usage', 'grants', 'purchases')),
+  units bigint not null check (units <> 0),
+  cause text not null,
+  created_at timestamptz not null
+);
+create index ledger_entries_of_user on ledger_entries (user_id, created_at);
+create index ledger_entries_of_transaction on ledger_entries (transaction_id);
+create index ledger_entries_grants_of_user on ledger_entries (user_id, created_at desc, id desc)
+  where account = 'credits' and cause = 'credits-added';
+
+-- One row per cause. A reversal that arrives first leaves a row with cause and reversed_at only.
+create table purchases (
+  id text primary key,
+  cause text not null constraint purchases_cause_key unique,
+  user_id text references users on delete set null,
+  former_user text,
+  kind text check (kind in ('purchase', 'grant', 'subscription')),
+  description text,
+  units bigint check (units >= 0),
+  -- Minor units of the currency.
+  amount bigint check (amount >= 0),
+  currency text,
+  booked_at timestamptz,
+  reversed_at timestamptz,
+  check (booked_at is not null or reversed_at is not null),
+  check ((booked_at is null) = (kind is null or units is null or amount is null or currency is null or description is null))
+);
+create index purchases_of_user on purchases (user_id, booked_at desc, id desc) where booked_at is not null;
+create index purchases_reversed_of_user on purchases (user_id, reversed_at desc, id desc)
+  where booked_at is not null and reversed_at is not null;
+
+-- billing: the card processor's customers, purchases and events
+create table card_customers (
+  user_id text not null references users on delete cascade,
+  currency text not null check (currency in ('GBP', 'USD')),
+  customer_id text not null,
+  created_at timestamptz not null,
+  primary key (user_id, currency)
+);
+
+create table purchase_attempts (
+  -- Idempotency key at the card processor.
+  id text primary key,
+  user_id text not null references users on delete cascade,
+  operation text not null,
+  -- Idempotency key of the caller's request, if any.
+  reference text,
+  state text not null check (state in ('open', 'paid', 'refused')),
+  -- Set for charges of a saved card only; the amount is in minor units.
+  customer_id text,
+  credits bigint,
+  amount bigint,
+  currency text,
+  created_at timestamptz not null,
+  tried_at timestamptz not null,
+  check (num_nulls(customer_id, credits, amount, currency) in (0, 4))
+);
+create unique index purchase_attempts_reference_key on purchase_attempts (user_id, operation, reference)
+  where state <> 'refused' and reference is not null;
+create index purchase_attempts_of_user on purchase_attempts (user_id, operation, created_at);
+create index purchase_attempts_open on purchase_attempts (tried_at) where state = 'open' and customer_id is not null;
+create index purchase_attempts_by_age on purchase_attempts (created_at);
+
+create table card_events (
+  -- The processor's event id: a redelivery has the same one.
+  id text primary key,
+  type text not null,
+  created_at timestamptz not null,
+  -- Null once the customer's account is deleted.
+  payload jsonb,
+  status text not null check (status in ('received', 'applied', 'unclear', 'unreadable', 'unmatched', 'ignored')),
+  user_id text references users on delete cascade,
+  -- Customer and address that an unmatched event waits for.
+  payer_id text,
+  email text,
+  received_at timestamptz not null default now(),
+  job_requested_at timestamptz not null default now()
+);
+create index card_events_of_user on card_events (user_id);
+create index card_events_open on card_events (job_requested_at) where status in ('received', 'unmatched', 'unclear');
+create index card_events_unmatched_payer on card_events (payer_id) where status = 'unmatched';
+create index card_events_unmatched_email on card_events (lower(email)) where status = 'unmatched';
+create index card_events_by_age on card_events (received_at);
+
+-- Newest known facts from events, each with the moment of its event.
+create table card_payers (
+  id text primary key,
+  user_id text not null references users on delete cascade,
+  moment jsonb not null
+);
+create index card_payers_of_user on card_payers (user_id);
+
+create table card_subscriptions (
+  id text primary key,
+  payer_id text not null,
+  user_id text not null references users on delete cascade,
+  facts jsonb not null
+);
+create index card_subscriptions_of_user on card_subscriptions (user_id);
+create index card_subscriptions_of_payer on card_subscriptions (payer_id);
+
+-- Every processor id of a credit purchase, and the one it was booked under.
+create table card_purchases (
+  name text primary key,
+  booked_as text not null,
+  user_id text not null references users on delete cascade
+);
+create index card_purchases_of_user on card_purchases (user_id);
+
+-- agents
+create table agents (
+  id text primary key,
+  owner_id text not null references users on delete cascade,
+  name text not null,
+  model text not null,
+  custom_model text,
+  status text not null check (status in ('provisioning', 'running', 'active', 'stopped', 'error')),
+  config jsonb not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create index agents_of_owner on agents (owner_id, created_at desc, id desc);
+create index agents_in_provisioning on agents (updated_at) where status = 'provisioning';
+
+-- Values are sealed for this owner and this key.
+create table credentials (
+  user_id text not null references users on delete cascade,
+  key text not null check (key in ('anthropic', 'openai', 'openrouter', 'google', 'telegram', 'discord', 'whatsapp')),
+  sealed text not null,
+  updated_at timestamptz not null,
+  primary key (user_id, key)
+);
+
+-- instances: sealed tokens are opened for use, the hash finds the owner of a presented one
+create table instances (
+  owner_id text primary key references users on delete cascade,
+  subdomain text not null unique,
+  desired text not null check (desired in ('up', 'down')),
+  status text not null check (status in ('provisioning', 'running', 'active', 'stopped', 'error')),
+  started_at timestamptz,
+  runtime_version text,
+  runtime_token_sealed text,
+  runtime_token_hash text unique,
+  gateway_token_sealed text,
+  created_at timestamptz not null
+);
+create index instances_desired_up on instances (created_at) where desired = 'up';
+
+-- Full-text search over every language, independent of the database locale: words are split at non-letters,
+-- scripts without spaces become overlapping pairs of characters, plain Latin words lose English endings.
+create text search dictionary recall_stem (template = snowball, language = english);
+create text search configuration recall (copy = simple);
+alter text search configuration recall
+  alter mapping for asciiword, hword_asciipart, asciihword with recall_stem;
+
+-- The first 32000 characters in lower case, words separated by spaces.
+create function recall_words(content text) returns text
+language sql immutable parallel safe strict
+set search_path from current
+return regexp_replace(
+  lower(left(normalize(left(content, 32000), NFKC), 32000)),
+  '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u055a-\u055f\u0589\u05be\u05c0\u05c3\u05c6\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u2000-\u206f\u2190-\u2bff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe30-\ufe4f]+',
+  ' ', 'g');
+
+-- Index terms of a text.
+create function recall_terms(content text) returns tsvector
+language plpgsql immutable parallel safe strict
+set search_path from current
+as $$
+declare
+  -- Thai, Lao, Burmese, Khmer, Japanese, Chinese, Korean.
+  unspaced constant text := '[\u0e01-\u0e4e\u0e81-\u0ecd\u1000-\u103f\u1780-\u17d3\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U0003134f]';
+  words text := recall_words(content);
+begin
+  if words ~ '[^\u0001-\u007f]' then
+    words := normalize(regexp_replace(normalize(words, NFKD), '[\u0300-\u036f]', '', 'g'), NFC);
+    if words ~ unspaced then
+      -- Runs of at most 64 characters: substr on one long run is quadratic.
+      words := regexp_replace(words, unspaced || '+', ' ', 'g') || ' ' || (
+        select string_agg(substr(run[1], place, 2), ' ')
+        from regexp_matches(words, unspaced || '{1,64}', 'g') as run,
+          generate_series(1, greatest(length(run[1]) - 1, 1)) as place
+      );
+    end if;
+  end if;
+  return to_tsvector('recall', words);
+end $$;
+
+-- Any significant word of a question: those that are not stop words of the language with the most stop words in it.
+-- Null when there is none, unless "whole" is set: then every word counts.
+create function recall_query(question text, whole boolean) returns tsquery
+language plpgsql stable parallel safe strict
+set search_path from current
+as $$
+declare
+  words text[] := tsvector_to_array(to_tsvector('simple', recall_words(left(question, 2000))));
+  significant text[];
+begin
+  select array(
+    select word from unnest(words) as word
+    where ts_lexize(language.stem, word) is distinct from '{}' and (length(word) > 1 or word !~ '[a-z]')
+  ) into significant
+  from (
+    select stem
+    from unnest(array[
+      'english_stem', 'danish_stem', 'dutch_stem', 'finnish_stem', 'french_stem', 'german_stem', 'hungarian_stem',
+      'italian_stem', 'norwegian_stem', 'portuguese_stem', 'russian_stem', 'spanish_stem', 'swedish_stem', 'turkish_stem'
+    ]::regdictionary[]) with ordinality as known (stem, place)
+    order by (select count(*) from unnest(words) as word where ts_lexize(stem, word) = '{}') desc, place
+    limit 1
+  ) as language;
+  if whole and significant = '{}' then
+    significant := words;
+  end if;
+  return (
+    select string_agg('''' || lexeme || '''', '|')::tsquery
+    from (
+      select lexeme from unnest(recall_terms(array_to_string(significant, ' '))) order by positions[1] limit 32
+    ) as term
+  );
+end $$;
+
+-- interaction: chats, turns and memory
+create table chat_sessions (
+  id text primary key,
+  user_id text not null references users on delete cascade,
+  agent_id text not null references agents on delete cascade,
+  status text not null check (status in ('active')),
+  last_seq integer not null default 0,
+  message_count integer not null default 0,
+  created_at timestamptz not null,
+  last_activity timestamptz not null
+);
+create index chat_sessions_of_user on chat_sessions (user_id, last_activity desc);
+create index chat_sessions_of_agent on chat_sessions (agent_id, user_id, last_activity desc);
+
+create table messages (
+  id text primary key,
+  session_id text not null references chat_sessions on delete cascade,
+  user_id text not null references users on delete cascade,
+  agent_id text not null references agents on delete cascade,
+  seq integer not null check (seq > 0),
+  sender text not null check (sender in ('user', 'agent')),
+  content text not null,
+  topic text,
+  platform text not null,
+  state text not null check (state in ('pending', 'answered', 'failed')),
+  lease_until timestamptz check ((lease_until is not null) = (state = 'pending')),
+  reservation_id text,
+  -- End of the stream for a client that resumes it: the number of deltas, and the reason if the turn failed.
+  delta_count integer check (delta_count >= 0),
+  failure text,
+  -- Key that paid for the model calls of the turn; null before the first call.
+  called_by text check (called_by in ('owner', 'platform')),
+  -- The agent is a term that no text can contain, so that one index finds the matches of one agent.
+  search tsvector not null
+    generated always as (array_to_tsvector(array['agent:' || agent_id]) || recall_terms(content)) stored,
+  created_at timestamptz not null,
+  constraint messages_seq_key unique (session_id, seq)
+);
+create index messages_of_user on messages (user_id, created_at desc, seq desc);
+create index messages_of_agent on messages (agent_id, created_at desc, seq desc);
+create index messages_pending on messages (session_id, seq) where state = 'pending';
+create index messages_pending_of_user on messages (user_id) where state = 'pending';
+create index messages_pending_reservation on messages (reservation_id) where state = 'pending';
+create index messages_leased on messages (lease_until) where state = 'pending';
+-- Answered messages only, since a pending one is updated often. The pending list costs a search about 1 ms.
+create index messages_search on messages using gin (search) with (gin_pending_list_limit = 512) where state = 'answered';
+
+-- Streamed deltas, several per row, kept for minutes. No foreign key: deleting one conversation must not fail
+-- the batch insert of others.
+create table answer_events (
+  message_id text not null,
+  first_delta integer not null check (first_delta > 0),
+  delta_count integer not null check (delta_count > 0),
+  -- Not jsonb, which rejects U+0000 and unpaired surrogates; a delta may end inside a pair.
+  deltas json not null,
+  created_at timestamptz not null,
+  primary key (message_id, first_delta)
+);
+create index answer_events_by_age on answer_events (created_at);
+
+-- Turns without a message; a row exists while the task runs.
+create table agent_tasks (
+  id text primary key,
+  user_id text not null references users on delete cascade,
+  agent_id text not null references agents on delete cascade,
+  called_by text check (called_by in ('owner', 'platform')),
+  created_at timestamptz not null
+);
+create index agent_tasks_of_user on agent_tasks (user_id);
+create index agent_tasks_of_agent on agent_tasks (agent_id);
+
+create table agent_notes (
+  id text primary key,
+  agent_id text not null references agents on delete cascade,
+  user_id text not null references users on delete cascade,
+  text text not null,
+  -- A text can exceed the size of an index entry.
+  text_hash text not null,
+  search tsvector not null generated always as (recall_terms(text)) stored,
+  created_at timestamptz not null,
+  constraint agent_notes_text_key unique (agent_id, text_hash)
+);
+create index agent_notes_of_agent on agent_notes (agent_id, created_at desc, id desc);
+create index agent_notes_of_user on agent_notes (user_id);
+
+create table session_summaries (
+  session_id text primary key references chat_sessions on delete cascade,
+  summary text not null,
+  up_to_seq integer not null check (up_to_seq > 0),
+  updated_at timestamptz not null
+);
+
+-- gateway: model usage and machine payments
+create table model_usage (
+  id bigint primary key generated always as identity,
+  user_id text references users on delete set null,
+  former_user text,
+  agent_id text references agents on delete set null,
+  provider text not null,
+  model text not null,
+  prompt_tokens integer not null check (prompt_tokens >= 0),
+  completion_tokens integer not null check (completion_tokens >= 0),
+  cost_usd numeric not null check (cost_usd >= 0),
+  -- Paid with the owner's provider key.
+  own_key boolean not null default false,
+  created_at timestamptz not null
+);
+create index model_usage_of_user on model_usage (user_id, created_at);
+create index model_usage_of_agent on model_usage (agent_id, created_at);
+create index model_usage_by_time on model_usage (created_at);
+
+create table payment_redemptions (
+  challenge_id text primary key,
+  transaction_hash text not null constraint payment_redemptions_transaction_key unique,
+  plugin text not null,
+  chain_id bigint not null,
+  currency text not null,
+  recipient text not null,
+  -- Smallest units of the token, up to 2^256 - 1.
+  amount numeric(78) not null,
+  claim_id text not null,
+  lease_until timestamptz not null,
+  claimed_at timestamptz not null default now(),
+  settled_at timestamptz,
+  answered_at timestamptz,
+  check (answered_at is null or settled_at is not null)
+);
+create index payment_redemptions_by_age on payment_redemptions (claimed_at);
+
+-- limits and jobs: idempotency keys and the outbox
+create table idempotency_keys (
+  -- Digest of principal, route and key.
+  id text primary key,
+  -- Digest of the principal, which finds all keys of a deleted user.
+  principal_hash text,
+  claim_id text not null,
+  -- Stable across claims: names the request towards external systems.
+  first_claim_id text not null,
+  request_hash text not null,
+  lease_until timestamptz not null,
+  -- Result of the work, sealed, written in the transaction that did it.
+  outcome_sealed text,
+  response_sealed text,
+  expires_at timestamptz not null
+);
+create index idempotency_keys_by_expiry on idempotency_keys (expires_at);
+create index idempotency_keys_of_principal on idempotency_keys (principal_hash);
+
+create table outbox (
+  id text primary key,
+  position bigint not null generated always as identity,
+  -- Unit of fairness: queue and owner, or the entry itself.
+  lane text not null,
+  queue text not null,
+  name text not null,
+  payload jsonb not null,
+  trace jsonb,
+  -- Failed publications; entries with more of them come later.
+  failures integer not null default 0,
+  created_at timestamptz not null,
+  published_at timestamptz,
+  -- End of the job; until then a published entry counts as in flight.
+  settled_at timestamptz
+);
+create index outbox_unpublished on outbox (lane, failures, position) where published_at is null;
+create index outbox_in_flight on outbox (lane, published_at) where published_at is not null and settled_at is null;
+create index outbox_published on outbox (published_at) where published_at is not null;
+`

@@ -1,0 +1,66 @@
+import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const temporary = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "berth-data-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
+)
+
+describe("prepareDataDirectory", () => {
+  it.scopedLive(
+    "marks a new directory with its layout, also when several programs start at once, and accepts it later",
+    () =>
+      Effect.gen(function* () {
+        const directory = join(yield* temporary, "data")
+        const prepareAndUse = Effect.zipRight(
+          prepareDataDirectory(directory),
+          Effect.promise(() => mkdir(join(directory, "instances"), { recursive: true }))
+        )
+        yield* Effect.replicateEffect(prepareAndUse, 20, { concurrency: "unbounded" })
+        yield* prepareAndUse
+        assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), ["instances", "layout"])
+        assert.strictEqual(yield* Effect.promise(() => readFile(join(directory, "layout"), "utf8")), "1\n")
+      })
+  )
+
+  it.scopedLive("accepts an existing directory with other files in it", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporary
+      yield* Effect.promise(() => writeFile(join(directory, "notes.txt"), "mine"))
+      yield* prepareDataDirectory(directory)
+    })
+  )
+
+  for (const entry of ["postgres", "instances"])
+    it.scopedLive(`refuses a directory of an unreleased version that holds ${entry}, and says what to do`, () =>
+      Effect.gen(function* () {
+        const directory = yield* temporary
+        yield* Effect.promise(() => mkdir(join(directory, entry)))
+        const error = yield* Effect.flip(prepareDataDirectory(directory))
+        assert.strictEqual(error._tag, "DataDirectoryOutdated")
+        assert.include(error.message, `${directory} was made by an older version and cannot be upgraded. Remove it`)
+        assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), [entry])
+      })
+    )
+
+  it.scopedLive("refuses a directory with a layout that the program does not know", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporary
+      yield* Effect.promise(() => writeFile(join(directory, "layout"), "2\n"))
+      const error = yield* Effect.flip(prepareDataDirectory(directory))
+      assert.deepInclude(error, { _tag: "DataDirectoryTooNew", layout: "2" })
+    })
+  )
+
+  it.scopedLive("refuses a path that is a file", () =>
+    Effect.gen(function* () {
+      const file = join(yield* temporary, "file")
+      yield* Effect.promise(() => writeFile(file, ""))
+      assert.strictEqual((yield* Effect.flip(prepareDataDirectory(file)))._tag, "DataDirectoryUnusable")
+    })
+  )
+})
