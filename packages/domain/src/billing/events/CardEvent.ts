@@ -3,6 +3,8 @@ import { Schema } from "effect"
 /** The events of the card processor that say something to us. It is told to send these; any other is acknowledged and forgotten. */
 export const CardEventType = Schema.Literal(
   "checkout.session.completed",
+  "checkout.session.async_payment_succeeded",
+  "checkout.session.async_payment_failed",
   "customer.subscription.created",
   "customer.subscription.updated",
   "customer.subscription.deleted",

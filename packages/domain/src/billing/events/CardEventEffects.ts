@@ -6,6 +6,7 @@ import { ApplyCardEvent } from "../../jobs/Job.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { CreditPurchases } from "../CreditPurchases.ts"
+import { PurchaseAttempts } from "../PurchaseAttempts.ts"
 import { applyFact, type Booking, type Signs } from "./ApplyFact.ts"
 import type { CardFact } from "./CardFact.ts"
 import { CardEvents } from "./CardEvents.ts"
@@ -30,6 +31,7 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
     const users = yield* Users
     const changes = yield* PlanChanges
     const purchases = yield* CreditPurchases
+    const attempts = yield* PurchaseAttempts
     const outbox = yield* Outbox
     const transaction = yield* Transaction
     const rules = yield* AccountRules
@@ -98,6 +100,7 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
         yield* events.write(applied.value)
         if (Option.isSome(booking)) yield* book(booking.value)
         yield* bookMonth(fact, userId)
+        if (Option.isSome(fact.failedAttempt)) yield* attempts.settle(fact.failedAttempt.value, "refused")
         if (applied.value.subscriptions.length > 0) yield* Effect.forEach(held, changes.follow, { discard: true })
         if (fact.isUnclear) yield* Effect.logError("Something was paid by card, and nothing says what it is for")
         yield* events.markApplied(id, userId, fact.isUnclear ? "unclear" : "applied")

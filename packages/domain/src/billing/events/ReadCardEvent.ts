@@ -3,6 +3,7 @@ import { parseEmail } from "../../accounts/Email.ts"
 import { UserId } from "../../accounts/User.ts"
 import type { CardEvent } from "./CardEvent.ts"
 import type { CardFact, CreditPurchase, PaidAmount } from "./CardFact.ts"
+import { AttemptId } from "../PurchaseAttempts.ts"
 import * as Objects from "./ProcessorObjects.ts"
 import { type Bought, recognise, type ShownPrice } from "./Bought.ts"
 import type { Moment, PaymentState, Said, Sold, SubscriptionFacts } from "./SubscriptionFacts.ts"
@@ -21,6 +22,8 @@ const weights: Record<CardEvent["type"], number> = {
   "invoice.payment_failed": 2,
   "invoice.payment_succeeded": 3,
   "checkout.session.completed": 4,
+  "checkout.session.async_payment_succeeded": 4,
+  "checkout.session.async_payment_failed": 4,
   "customer.subscription.updated": 5,
   "customer.subscription.deleted": 6
 }
@@ -113,7 +116,8 @@ const factsOf = (
 
 const emailOf = (texts: ReadonlyArray<Option.Option<string>>) => Option.flatMap(Option.firstSomeOf(texts), parseEmail)
 
-const isPaid = ({ payment_status }: Objects.CheckoutSession) =>
+const isPaid = (type: CardEvent["type"], { payment_status }: Objects.CheckoutSession) =>
+  type !== "checkout.session.async_payment_failed" &&
   Option.match(payment_status, {
     onNone: () => true,
     onSome: (status) => status === "paid" || status === "no_payment_required"
@@ -147,7 +151,7 @@ const ofSession = (event: CardEvent, session: Objects.CheckoutSession, known: Pr
     onNone: () => Option.isSome(session.subscription),
     onSome: (mode) => mode === "subscription"
   })
-  const paid = isPaid(session)
+  const paid = isPaid(event.type, session)
   const purchase = recognise(
     {
       metadata: session.metadata,
@@ -189,6 +193,10 @@ const ofSession = (event: CardEvent, session: Objects.CheckoutSession, known: Pr
         )
       : Option.none(),
     invoice: Option.none(),
+    failedAttempt:
+      event.type === "checkout.session.async_payment_failed"
+        ? Option.map(Option.fromNullable(session.metadata["attempt"]), (id) => AttemptId.make(id))
+        : Option.none(),
     // Of a subscription its own events say what it is for; who only leaves a card has bought nothing.
     isUnclear:
       paid && Option.isNone(purchase) && Option.isNone(session.subscription) && !Option.contains(session.mode, "setup")
@@ -223,6 +231,7 @@ const ofSubscription = (event: CardEvent, object: Objects.Subscription, known: P
     }),
     credits: Option.none(),
     invoice: Option.none(),
+    failedAttempt: Option.none(),
     isUnclear: Option.isNone(soldOf(purchase)) && event.type !== "customer.subscription.deleted"
   }
 }
@@ -278,6 +287,7 @@ const ofInvoice = (event: CardEvent, invoice: Objects.Invoice, known: Prices): C
       })),
       ({ amount }) => paid && recurs && amount > 0
     ),
+    failedAttempt: Option.none(),
     isUnclear: false
   }
 }
@@ -303,6 +313,8 @@ export const readCardEvent = (event: CardEvent, known: Prices): Either.Either<Ca
   const { object } = event.data
   switch (event.type) {
     case "checkout.session.completed":
+    case "checkout.session.async_payment_succeeded":
+    case "checkout.session.async_payment_failed":
       return Either.map(readSession(object), (session) => ofSession(event, session, known))
     case "customer.subscription.created":
     case "customer.subscription.updated":

@@ -70,6 +70,32 @@ describe("What is read of a completed checkout", () => {
       assert.strictEqual(soldOf(session({ ...plan, payment_status, metadata })), "pro")
   })
 
+  it("is the credits of a delayed payment once the payment has succeeded, under the names of the checkout", () => {
+    const bought = { mode: "payment", payment_intent: "pi_1", metadata: { kind: "credits", credits: "5" } }
+    assert.isTrue(Option.isNone(session({ ...bought, payment_status: "unpaid" }).credits))
+    const succeeded = read("checkout.session.async_payment_succeeded", {
+      id: "cs_1",
+      ...bought,
+      payment_status: "paid"
+    })
+    assert.deepStrictEqual(succeeded.credits, session({ ...bought, payment_status: "paid" }).credits)
+  })
+
+  it("is the end of the attempt when the delayed payment failed, and no purchase", () => {
+    const metadata = { kind: "plan", plan: "pro", attempt: "req_1" }
+    const failed = read("checkout.session.async_payment_failed", {
+      ...plan,
+      id: "cs_1",
+      payment_status: "unpaid",
+      metadata
+    })
+    assert.deepStrictEqual(failed.failedAttempt, Option.some("req_1"))
+    assert.isTrue(Option.isNone(failed.subscription) && Option.isNone(failed.credits) && !failed.isUnclear)
+    // The type of the event decides, also where the session claims to be paid.
+    assert.isTrue(Option.isNone(read("checkout.session.async_payment_failed", { id: "cs_1", ...plan }).subscription))
+    assert.isTrue(Option.isNone(session({ ...plan, metadata }).failedAttempt))
+  })
+
   it("is credits, under every name of the purchase, the payment's first", () => {
     const paid = { mode: "payment", payment_status: "paid", amount_total: 1500, currency: "usd" }
     const named = session({
