@@ -14,6 +14,7 @@ import { PurchaseAttempts } from "@berth/domain/billing/PurchaseAttempts"
 import { currencyOf, type Purchase, purchaseOfPack } from "@berth/domain/billing/Purchase"
 import { StorageEntitlements } from "@berth/domain/billing/StorageEntitlements"
 import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
+import { creditsOfUnits } from "@berth/domain/billing/UnitSplit"
 import { MatchCardEvents, ReconfigureInstance, SendMail } from "@berth/domain/jobs/Job"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
@@ -120,8 +121,8 @@ describe("Events of the card processor, by several workers at once,", () => {
       }
       for (const { arrived } of FastCheck.sample(arrival, { numRuns: 8, seed: 1_234 })) {
         yield* sql`truncate card_events, card_payers, card_subscriptions, card_purchases, subscriptions, purchases,
-            storage_entitlements`
-        yield* sql`update users set credit_units = 0, plan = 'free'`
+            purchase_reversals, storage_entitlements`
+        yield* sql`update users set credit_units = 0, reversed_units = 0, plan = 'free'`
         const books = makeBooks()
         for (const one of arrived) books.apply(one)
         const expected = books.state()
@@ -129,12 +130,9 @@ describe("Events of the card processor, by several workers at once,", () => {
         yield* tell(...arrived)
 
         for (const [index, id] of usersOfBooks.entries()) {
-          const { counting, credits, storage } = expected.users[index] ?? assert.fail("a user without a state")
+          const { counting, storage, units } = expected.users[index] ?? assert.fail("a user without a state")
           const found = yield* user(id)
-          assert.strictEqual(
-            found.credits,
-            credits.reduce((sum, one) => sum + one, 0)
-          )
+          assert.strictEqual(found.credits, creditsOfUnits(units.reduce((sum, one) => sum + one, 0)))
           assert.strictEqual(found.plan, counting?.status === "active" ? counting.plan : "free")
           assert.strictEqual(yield* tier(id), storage ? "upgraded" : "included")
           const rows = yield* sql`
@@ -256,6 +254,52 @@ describe("Events of the card processor, by several workers at once,", () => {
       assert.strictEqual(yield* tier(id), "included")
       yield* tell(told("async_payment_succeeded", "disk", storage), told("completed", "disk", storage))
       assert.strictEqual(yield* tier(id), "upgraded")
+    })
+  )
+
+  test(
+    "reverse the credits of refunded and disputed payments in proportion, before or after they are booked",
+    Effect.gen(function* () {
+      const { inside, tell, user } = yield* scene({ workers: 3 })
+      const { id } = yield* inside(storedUser())
+      const paid = { customer: "cus_1", currency: "usd", metadata: { kind: "credits", credits: "15", userId: id } }
+      const invoice = event("invoice.payment_succeeded", 10, { ...paid, id: "in_1", amount_paid: 1500 })
+      const session = event("checkout.session.completed", 10, {
+        ...paid,
+        id: "cs_1",
+        mode: "payment",
+        payment_status: "paid",
+        amount_total: 1500,
+        payment_intent: "pi_1",
+        invoice: "in_1"
+      })
+      const refunded = (amount_refunded: number) =>
+        event("charge.refunded", 20, { id: "ch_1", payment_intent: "pi_1", amount: 1500, amount_refunded })
+      const disputed = (what: "created" | "closed", status: string) =>
+        event(`charge.dispute.${what}`, 30, {
+          id: "dp_1",
+          charge: "ch_1",
+          payment_intent: { id: "pi_1" },
+          amount: 1000,
+          status
+        })
+      const credits = Effect.map(user(id), (found) => found.credits)
+      const half = refunded(500)
+      // The invoice books under its own name, which the payment joins only by its checkout.
+      yield* tell(half, invoice)
+      assert.strictEqual(yield* credits, 15)
+      yield* tell(session, half)
+      assert.strictEqual(yield* credits, 10)
+      const sql = yield* inside(SqlClient)
+      yield* sql`update users set credit_units = 0 where id = ${id}`
+      yield* tell(disputed("created", "needs_response"))
+      assert.strictEqual(yield* credits, -10)
+      yield* tell(disputed("closed", "won"), disputed("created", "needs_response"), refunded(500))
+      assert.strictEqual(yield* credits, 0)
+      yield* tell(refunded(1500))
+      assert.strictEqual(yield* credits, -10)
+      const kept = sql`select count(*)::int from card_events where type like 'charge.%' and payload is not null`
+      assert.deepStrictEqual(yield* kept, [{ count: 0 }])
     })
   )
 

@@ -115,8 +115,16 @@ const purchase = (index: number) =>
       null,
       "async_payment_succeeded",
       "async_payment_failed"
+    ),
+    refunds: FastCheck.array(FastCheck.integer({ min: 1, max: 500 }), { maxLength: 2 }),
+    dispute: FastCheck.option(
+      FastCheck.record({
+        amount: FastCheck.integer({ min: 1, max: 500 }),
+        status: FastCheck.constantFrom("needs_response", "warning_needs_response"),
+        outcome: FastCheck.constantFrom("won", "lost", "warning_closed", null)
+      })
     )
-  }).map(({ at, credits, delayed, invoiced, named, old, user }): ReadonlyArray<Draft> => {
+  }).map(({ at, credits, delayed, dispute, invoiced, named, old, refunds, user }): ReadonlyArray<Draft> => {
     const [intent, invoice, email] = [`pi_${index}`, `in_${index}`, `${user}@example.com`]
     const shared = { customer: `cus_of_${user}`, metadata: metadataOf("credits", { credits }, named ? user : null) }
     const session = (type: CardEventType, payment_status: string): Draft => ({
@@ -146,7 +154,23 @@ const purchase = (index: number) =>
       created: at,
       object: { ...shared, id: invoice, customer_email: email, amount_paid: 500, currency: "usd" }
     }
-    return invoiced && delayed !== "async_payment_failed" ? [...sessions, paid] : sessions
+    const refunded = refunds.map((amount_refunded): Draft => ({
+      type: "charge.refunded",
+      created: at,
+      object: { id: `ch_${index}`, payment_intent: intent, amount: 500, amount_refunded }
+    }))
+    const disputed = (type: CardEventType, status: string): Draft => ({
+      type,
+      created: at,
+      object: { id: `dp_${index}`, charge: `ch_${index}`, payment_intent: intent, amount: dispute?.amount, status }
+    })
+    return [
+      ...sessions,
+      ...(invoiced && delayed !== "async_payment_failed" ? [paid] : []),
+      ...refunded,
+      ...(dispute === null ? [] : [disputed("charge.dispute.created", dispute.status)]),
+      ...(dispute === null || dispute.outcome === null ? [] : [disputed("charge.dispute.closed", dispute.outcome)])
+    ]
   })
 
 /** Everything that is told, each with an id of its own. */

@@ -25,6 +25,7 @@ import turnKeys from "./migrations/0019_turn_keys.ts"
 import purchases from "./migrations/0020_purchases.ts"
 import cardEvents from "./migrations/0021_card_events.ts"
 import cardPurchases from "./migrations/0022_card_purchases.ts"
+import reversals from "./migrations/0023_reversals.ts"
 import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
 
 /** Every file of `migrations/`, by its name. Numbers are dense: one below the last that ran would be skipped in silence. */
@@ -50,7 +51,8 @@ export const migrations = {
   "0019_turn_keys": turnKeys,
   "0020_purchases": purchases,
   "0021_card_events": cardEvents,
-  "0022_card_purchases": cardPurchases
+  "0022_card_purchases": cardPurchases,
+  "0023_reversals": reversals
 }
 
 const run = make({})({ loader: fromRecord(migrations) })

@@ -1,7 +1,7 @@
 import { Array, Data, Either, Option, ParseResult, Schema } from "effect"
 import { parseEmail } from "../../accounts/Email.ts"
 import { UserId } from "../../accounts/User.ts"
-import type { CardEvent } from "./CardEvent.ts"
+import type { PurchaseEvent } from "./CardEvent.ts"
 import type { CardFact, CreditPurchase, PaidAmount } from "./CardFact.ts"
 import { AttemptId } from "../PurchaseAttempts.ts"
 import * as Objects from "./ProcessorObjects.ts"
@@ -17,7 +17,7 @@ type Prices = ReadonlyMap<string, Bought>
  * Of what was said in one second: a beginning is before all that follows it, and of a payment the outcome before what the
  * processor makes of it. That a first payment is awaited never takes back that it came.
  */
-const weights: Record<CardEvent["type"], number> = {
+const weights: Record<PurchaseEvent["type"], number> = {
   "customer.subscription.created": 1,
   "invoice.payment_failed": 2,
   "invoice.payment_succeeded": 3,
@@ -28,13 +28,13 @@ const weights: Record<CardEvent["type"], number> = {
   "customer.subscription.deleted": 6
 }
 const stateWeights: Record<PaymentState, number> = { incomplete: 0, past_due: 1, active: 2 }
-const weightOf = (event: CardEvent, state: PaymentState | undefined) =>
+const weightOf = (event: PurchaseEvent, state: PaymentState | undefined) =>
   state === "incomplete" ? 0 : weights[event.type] * 10 + (state === undefined ? 0 : stateWeights[state])
 
 const itself = 2
 const guessed = 1
 
-const momentOf = (event: CardEvent, strength: number, state?: PaymentState): Moment => ({
+const momentOf = (event: PurchaseEvent, strength: number, state?: PaymentState): Moment => ({
   strength,
   created: event.created,
   weight: weightOf(event, state),
@@ -94,7 +94,7 @@ const saidAt = <A>(value: Option.Option<A>, moment: Moment): Said<A> | null =>
   Option.match(value, { onNone: () => null, onSome: (known) => ({ value: known, moment }) })
 
 const factsOf = (
-  event: CardEvent,
+  event: PurchaseEvent,
   known: {
     readonly sold: Option.Option<Sold>
     readonly soldStrength: number
@@ -116,7 +116,7 @@ const factsOf = (
 
 const emailOf = (texts: ReadonlyArray<Option.Option<string>>) => Option.flatMap(Option.firstSomeOf(texts), parseEmail)
 
-const isPaid = (type: CardEvent["type"], { payment_status }: Objects.CheckoutSession) =>
+const isPaid = (type: PurchaseEvent["type"], { payment_status }: Objects.CheckoutSession) =>
   type !== "checkout.session.async_payment_failed" &&
   Option.match(payment_status, {
     onNone: () => true,
@@ -146,7 +146,7 @@ const creditsOf = (
     : Option.none()
 }
 
-const ofSession = (event: CardEvent, session: Objects.CheckoutSession, known: Prices): CardFact => {
+const ofSession = (event: PurchaseEvent, session: Objects.CheckoutSession, known: Prices): CardFact => {
   const recurs = Option.match(session.mode, {
     onNone: () => Option.isSome(session.subscription),
     onSome: (mode) => mode === "subscription"
@@ -203,7 +203,7 @@ const ofSession = (event: CardEvent, session: Objects.CheckoutSession, known: Pr
   }
 }
 
-const ofSubscription = (event: CardEvent, object: Objects.Subscription, known: Prices): CardFact => {
+const ofSubscription = (event: PurchaseEvent, object: Objects.Subscription, known: Prices): CardFact => {
   const purchase = recognise({ metadata: object.metadata, prices: pricesOf(object.items), recurs: true }, known)
   const state = stateOf(object.status)
   const ends = Option.match(object.items, {
@@ -236,7 +236,7 @@ const ofSubscription = (event: CardEvent, object: Objects.Subscription, known: P
   }
 }
 
-const ofInvoice = (event: CardEvent, invoice: Objects.Invoice, known: Prices): CardFact => {
+const ofInvoice = (event: PurchaseEvent, invoice: Objects.Invoice, known: Prices): CardFact => {
   const paid = event.type === "invoice.payment_succeeded"
   const details = Option.orElse(
     Option.flatMap(invoice.parent, ({ subscription_details }) => subscription_details),
@@ -292,7 +292,8 @@ const ofInvoice = (event: CardEvent, invoice: Objects.Invoice, known: Prices): C
   }
 }
 
-const reading =
+/** Decodes the object of an event. */
+export const reading =
   <A, I>(schema: Schema.Schema<A, I>) =>
   (object: object) =>
     Either.mapLeft(
@@ -309,7 +310,7 @@ const readSubscription = reading(Objects.Subscription)
 const readInvoice = reading(Objects.Invoice)
 
 /** Reads what an event says of a purchase, whichever version of the card processor's API wrote it. */
-export const readCardEvent = (event: CardEvent, known: Prices): Either.Either<CardFact, CardEventIsUnreadable> => {
+export const readCardEvent = (event: PurchaseEvent, known: Prices): Either.Either<CardFact, CardEventIsUnreadable> => {
   const { object } = event.data
   switch (event.type) {
     case "checkout.session.completed":

@@ -1,5 +1,5 @@
 import { Bought } from "@berth/domain/billing/events/Bought"
-import type { CardEvent, CardEventType } from "@berth/domain/billing/events/CardEvent"
+import type { PurchaseEvent, PurchaseEventType } from "@berth/domain/billing/events/CardEvent"
 import { countingSubscription } from "@berth/domain/billing/events/CountingSubscription"
 import { readCardEvent } from "@berth/domain/billing/events/ReadCardEvent"
 import type { PaymentState } from "@berth/domain/billing/events/SubscriptionFacts"
@@ -13,14 +13,14 @@ const prices = new Map<string, Bought>([
   ["price_20", Bought.Credits({ credits: 20 })]
 ])
 
-const event = (type: CardEventType, object: object, created = 1_000): CardEvent => ({
+const event = (type: PurchaseEventType, object: object, created = 1_000): PurchaseEvent => ({
   id: "evt_1",
   type,
   created,
   data: { object }
 })
 
-const read = (type: CardEventType, object: object) => Either.getOrThrow(readCardEvent(event(type, object), prices))
+const read = (type: PurchaseEventType, object: object) => Either.getOrThrow(readCardEvent(event(type, object), prices))
 
 const session = (object: object) => read("checkout.session.completed", { id: "cs_1", ...object })
 const updated = (object: object) =>
@@ -209,7 +209,7 @@ describe("An event whose object is not what its type says", () => {
   it("is read or refused, whatever it is", () => {
     FastCheck.assert(
       FastCheck.property(
-        FastCheck.constantFrom<CardEventType>(
+        FastCheck.constantFrom<PurchaseEventType>(
           "checkout.session.completed",
           "customer.subscription.updated",
           "invoice.payment_succeeded"
