@@ -5,7 +5,7 @@ import { Charging } from "@berth/domain/billing/Charging"
 import { CreditPurchases } from "@berth/domain/billing/CreditPurchases"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Option, TestClock, TestContext } from "effect"
-import { Books } from "../support/Books.ts"
+import { Books, refundOf } from "../support/Books.ts"
 import { storedUser, unique } from "../support/Samples.ts"
 
 layer(Books, { excludeTestServices: true })("BillingHistory", (it) => {
@@ -26,7 +26,7 @@ layer(Books, { excludeTestServices: true })("BillingHistory", (it) => {
         Effect.flatMap(reserve(user, 1, "msg_2"), (id) => release(Option.getOrThrow(id))),
         Effect.flatMap(reserve(user, 1, "msg_3"), (id) => settle(Option.getOrThrow(id), 0)),
         reserve(user, 1, "msg_4"),
-        reverse({ cause: yield* unique("cs") }),
+        reverse(refundOf(yield* unique("cs"))),
         book({
           ...paid,
           credits: 0,
@@ -36,7 +36,7 @@ layer(Books, { excludeTestServices: true })("BillingHistory", (it) => {
           kind: "subscription",
           description: "50 GB of storage, a month"
         }),
-        reverse({ cause: pack }),
+        reverse(refundOf(pack)),
         users.addCredits(other.id, 1)
       ]
       for (const step of steps) yield* Effect.zipRight(TestClock.adjust("1 second"), step)

@@ -63,6 +63,11 @@ const stripe: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* 
             : []
         )
       })),
+    decideDebits: (outcome) =>
+      Effect.sync(() => {
+        for (const { id, status } of intents.values())
+          if (status === "processing") standIn.books.decideDebit(id, outcome)
+      }),
     setUp: (isUp) => Effect.sync(() => standIn.trouble(isUp ? null : "fails"))
   }
 })
@@ -151,7 +156,7 @@ for (const [name, subject] of [
         assert.deepEqual((yield* given.bought(customerId)).charges, [purchase.price])
         const found = yield* given.cards.findCharge({ customerId, idempotencyKey: "one" })
         assert.deepEqual(
-          Option.map(found, ({ paymentId }) => paymentId),
+          Option.map(found, (charge) => (charge._tag === "Paid" ? charge.paymentId : charge._tag)),
           Option.fromNullable([...ids][0])
         )
         assert.isTrue(Option.isNone(yield* given.cards.findCharge({ customerId, idempotencyKey: "other" })))
@@ -175,6 +180,25 @@ for (const [name, subject] of [
         assert.equal((yield* careful)._tag, "NeedsCheckout")
         assert.isTrue(Option.isNone(yield* given.cards.findCharge({ customerId, idempotencyKey: "one" })))
         assert.deepEqual((yield* given.bought(customerId)).charges, [])
+      }))
+
+    test("keeps a saved bank debit under way until the processor decides it", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        yield* given.saveCard(customerId, { isBankDebit: true })
+        for (const outcome of ["succeeds", "fails"] as const) {
+          const idempotencyKey = `debit-${outcome}`
+          const find = Effect.map(
+            given.cards.findCharge({ customerId, idempotencyKey }),
+            Option.map(({ _tag }) => _tag)
+          )
+          const charged = yield* given.cards.chargeSaved({ purchase, userId, customerId, idempotencyKey })
+          assert.equal(charged._tag, "UnderWay")
+          assert.deepEqual(yield* find, Option.some("UnderWay" as const))
+          yield* given.decideDebits(outcome)
+          assert.deepEqual(yield* find, outcome === "succeeds" ? Option.some("Paid" as const) : Option.none())
+        }
+        assert.deepEqual((yield* given.bought(customerId)).charges, [purchase.price])
       }))
 
     test("changes a plan within its currency, and ends it", (given) =>
@@ -273,18 +297,18 @@ describe("CardProcessor over HTTP", () => {
         currency: "GBP",
         idempotencyKey: "a"
       })
-      const sell = (sold: Purchase) =>
+      const sell = (sold: Purchase, idempotencyKey = key()) =>
         cards.createCheckout({
           purchase: sold,
           userId,
           customerId,
           successUrl: site,
           cancelUrl: site,
-          idempotencyKey: key()
+          idempotencyKey
         })
-      const page = yield* sell({ kind: "plan", plan: "solo" })
+      const page = yield* sell({ kind: "plan", plan: "solo" }, "req_plan")
       const session = standIn.sessionAt(page)
-      assert.deepEqual(session.metadata, { kind: "plan", plan: "solo", userId })
+      assert.deepEqual(session.metadata, { kind: "plan", plan: "solo", userId, attempt: "req_plan" })
       assert.equal(session.client_reference_id, userId)
       standIn.complete(page)
       const [subscription] = standIn.books.subscriptions.values()
@@ -292,12 +316,14 @@ describe("CardProcessor over HTTP", () => {
       assert.deepEqual(subscription?.metadata, { kind: "plan", plan: "solo", userId })
       for (const { credits, pack: name } of creditPacks) {
         const bought = purchaseOfPack(Option.getOrThrow(findCreditPack(name)))
-        const credit = yield* sell(bought)
+        const attempt = `req_${name}`
+        const credit = yield* sell(bought, attempt)
         standIn.complete(credit)
         const { amount_total, metadata, payment_intent } = standIn.sessionAt(credit)
         assert.equal(amount_total, bought.price.amount)
-        assert.deepEqual(metadata, { kind: "credits", credits: String(credits), userId })
-        assert.deepEqual(standIn.books.intents.get(payment_intent ?? "")?.metadata, metadata)
+        const what = { kind: "credits", credits: String(credits), userId }
+        assert.deepEqual(metadata, { ...what, attempt })
+        assert.deepEqual(standIn.books.intents.get(payment_intent ?? "")?.metadata, what)
       }
     })
   )

@@ -6,7 +6,7 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { balanceOf, Books, ledgerOf } from "../support/Books.ts"
+import { balanceOf, Books, ledgerOf, refundOf } from "../support/Books.ts"
 import { storedUser, unique } from "../support/Samples.ts"
 
 const packOf = (userId: UserId, cause: string, changes: Partial<Booking> = {}): Booking => ({
@@ -57,7 +57,7 @@ layer(Books, { excludeTestServices: true })("CreditPurchases", (it) => {
       const spent = Option.getOrThrow(yield* reserve(user, 250, "spent"))
       yield* settle(spent, 250)
       const held = Option.getOrThrow(yield* reserve(user, 100, "held"))
-      const outcomes = yield* Effect.replicateEffect(reverse({ cause }), 10, { concurrency: "unbounded" })
+      const outcomes = yield* Effect.replicateEffect(reverse(refundOf(cause)), 10, { concurrency: "unbounded" })
       assert.strictEqual(outcomes.filter((outcome) => outcome === "reversed").length, 1)
       assert.deepInclude(yield* balanceOf(user), { credits: -3 })
 
@@ -73,6 +73,38 @@ layer(Books, { excludeTestServices: true })("CreditPurchases", (it) => {
     })
   )
 
+  it.effect("takes back in proportion to what was refunded by now, and gives back what a won dispute held", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const user = yield* storedUser()
+      const cause = yield* unique("pi")
+      const credits = Effect.map(balanceOf(user), (balance) => balance.credits)
+      const dispute = (amount: number, version: number) =>
+        reverse({ payment: cause, source: `dp of ${cause}`, amount, version })
+      // 1000 units for 900 cents.
+      yield* book(packOf(user.id, cause, { credits: 10, amount: 900 }))
+      assert.strictEqual(yield* reverse(refundOf(cause, 100)), "reversed")
+      assert.strictEqual(yield* credits, 8.89)
+      assert.strictEqual(yield* reverse(refundOf(cause, 100)), "reversed-before")
+      yield* reverse(refundOf(cause, 300))
+      assert.strictEqual(yield* reverse(refundOf(cause, 200)), "reversed-before")
+      assert.strictEqual(yield* credits, 6.67)
+      // Refunded and disputed together are no more than was paid.
+      yield* dispute(900, 1)
+      assert.strictEqual(yield* credits, 0)
+      yield* dispute(0, 2)
+      assert.strictEqual(yield* dispute(900, 1), "reversed-before")
+      assert.strictEqual(yield* credits, 6.67)
+      yield* reverse(refundOf(cause, 900))
+      assert.strictEqual(yield* credits, 0)
+      assert.deepInclude(yield* ledgerOf(user), { purchases: 0, credits: 0 })
+      const sql = yield* SqlClient
+      assert.deepStrictEqual(yield* sql`select reversed_units::int from users where id = ${user.id}`, [
+        { reversedUnits: 1000 }
+      ])
+    })
+  )
+
   it.effect("goes on paying from the day's units when credits are owed", () =>
     Effect.gen(function* () {
       const { book, reverse } = yield* CreditPurchases
@@ -82,7 +114,7 @@ layer(Books, { excludeTestServices: true })("CreditPurchases", (it) => {
       yield* book(packOf(user.id, cause))
       const plenty = Option.getOrThrow(yield* reserve(user, 60, "plenty"))
       yield* settle(plenty, 60)
-      yield* reverse({ cause })
+      yield* reverse(refundOf(cause))
       assert.deepInclude(yield* balanceOf(user), { credits: -0.1 })
       const { usage } = yield* Charging
       // Of a larger plan something is left of the day.
@@ -99,15 +131,15 @@ layer(Books, { excludeTestServices: true })("CreditPurchases", (it) => {
       const { book, reverse } = yield* CreditPurchases
       const user = yield* storedUser()
       const cause = yield* unique("cs")
-      assert.strictEqual(yield* reverse({ cause }), "kept")
-      assert.strictEqual(yield* reverse({ cause }), "kept")
+      assert.strictEqual(yield* reverse(refundOf(cause)), "kept")
+      assert.strictEqual(yield* reverse(refundOf(cause)), "kept")
       assert.strictEqual(yield* book(packOf(user.id, cause)), "booked")
       assert.strictEqual(yield* book(packOf(user.id, cause)), "booked-before")
-      assert.strictEqual(yield* reverse({ cause }), "reversed-before")
+      assert.strictEqual(yield* reverse(refundOf(cause)), "reversed-before")
       assert.deepInclude(yield* balanceOf(user), { credits: 0 })
       const causes = yield* Effect.replicateEffect(unique("cs"), 20)
       yield* Effect.forEach(
-        causes.flatMap((each) => [reverse({ cause: each }), book(packOf(user.id, each)), reverse({ cause: each })]),
+        causes.flatMap((each) => [reverse(refundOf(each)), book(packOf(user.id, each)), reverse(refundOf(each))]),
         (act) => act,
         { concurrency: "unbounded" }
       )
@@ -151,7 +183,7 @@ layer(Books, { excludeTestServices: true })("CreditPurchases", (it) => {
       yield* book(packOf(user.id, cause))
       yield* run(users.remove(user.id, `fmr of ${cause}`))
       assert.strictEqual(yield* book(packOf(again.id, cause)), "booked-before")
-      assert.strictEqual(yield* reverse({ cause }), "reversed")
+      assert.strictEqual(yield* reverse(refundOf(cause)), "reversed")
       assert.deepStrictEqual(
         yield* sql`
           select account, sum(units)::int as units, count(*)::int as entries from ledger_entries

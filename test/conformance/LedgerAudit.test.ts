@@ -4,7 +4,7 @@ import { LedgerAudit } from "@berth/domain/billing/LedgerAudit"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { Books } from "../support/Books.ts"
+import { Books, refundOf } from "../support/Books.ts"
 import { storedUser, unique } from "../support/Samples.ts"
 
 /** A user with credits, a settled call and one that still runs. */
@@ -25,7 +25,7 @@ layer(Books, { excludeTestServices: true })("LedgerAudit", (it) => {
       const audit = yield* LedgerAudit
       const { reverse } = yield* CreditPurchases
       const { cause } = yield* customer
-      yield* reverse({ cause })
+      yield* reverse(refundOf(cause))
       const sql = yield* SqlClient
       yield* sql`
         insert into users (id, email, name, notifications, referral_code, created_at)

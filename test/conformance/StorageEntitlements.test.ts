@@ -5,7 +5,7 @@ import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Books } from "../support/Books.ts"
+import { Books, refundOf } from "../support/Books.ts"
 import { storedUser, unique } from "../support/Samples.ts"
 
 layer(Books, { excludeTestServices: true })("StorageEntitlements", (it) => {
@@ -34,7 +34,7 @@ layer(Books, { excludeTestServices: true })("StorageEntitlements", (it) => {
       yield* storage.set(user.id, "upgraded")
       yield* subscriptions.save({ userId: user.id, plan: "pro", status: "active" })
       yield* book({ userId: user.id, credits: 5, cause, amount: 500, currency: "USD", kind: "purchase" })
-      yield* reverse({ cause })
+      yield* reverse(refundOf(cause))
       yield* subscriptions.save({ userId: user.id, plan: "pro", status: "canceled" })
       assert.strictEqual(yield* storage.of(user.id), "upgraded")
     })

@@ -20,6 +20,7 @@ const Live = Layer.merge(PostgresUserRepository.layer, PostgresTransaction.layer
 const kept: Readonly<Record<string, string>> = {
   ledger_entries: "money that moved, under a name drawn by lot",
   purchases: "what was paid for, under a name drawn by lot and the processor's own",
+  purchase_reversals: "money that went back, under the processor's own names",
   model_usage: "what models cost, under a name drawn by lot",
   former_subscriptions: "what was paid for, under a name drawn by lot",
   deleted_users: "the bare id, so that what lies about under it can be deleted",
@@ -91,6 +92,8 @@ const wellKnownUser = Effect.gen(function* () {
   yield* sql`
     insert into purchases (id, cause, user_id, kind, description, units, amount, currency, booked_at)
     values (${`pur_${tag}`}, ${`cs_${tag}`}, ${user.id}, 'purchase', '5 credits', 500, 500, 'USD', now())`
+  yield* sql`
+    insert into purchase_reversals (payment, source, amount, version) values (${`cs_${tag}`}, ${`ch_${tag}`}, 100, 100)`
   yield* sql`
     insert into card_customers (user_id, currency, customer_id, created_at) values (${user.id}, 'USD', 'cus_of_wanda', now())`
   yield* sql`
@@ -221,7 +224,8 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
       const after = yield* everything
       for (const [table, text] of after) {
         // What money moved for is the id of a message that is not there any more, or one that the card processor gave.
-        const parts = table === "ledger_entries" || table === "purchases" ? [user.id, user.email] : mine
+        const isMoney = ["ledger_entries", "purchases", "purchase_reversals"].includes(table)
+        const parts = isMoney ? [user.id, user.email] : mine
         if (table !== "deleted_users") for (const part of parts) assert.notInclude(text, part, table)
       }
       assert.deepStrictEqual(yield* users.find(user.id), Option.none())

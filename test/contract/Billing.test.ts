@@ -95,6 +95,16 @@ const buyerWithCard = Effect.gen(function* () {
   return { ...one, customerId }
 })
 
+/** Looks up the charges that have no outcome yet. */
+const settleOpen = (standIn: StripeStandIn) => {
+  const cards = adapter(standIn)
+  const purchases = Layer.provide(Purchases.Default, Layer.merge(Layer.provide(CardCustomers.Default, cards), cards))
+  return Effect.provide(
+    Effect.flatMap(Purchases, (service) => service.settleOpen),
+    Layer.fresh(purchases)
+  )
+}
+
 layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("is told to who shows an access token, and to nobody else", () =>
     Effect.gen(function* () {
@@ -187,7 +197,9 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const session = standIn.sessionAt(url)
       assert.strictEqual(session.success_url, "http://localhost:3000/onboarding?checkout=done")
       assert.strictEqual(session.cancel_url, "http://localhost:3000/pricing?error=canceled")
-      assert.deepStrictEqual(session.metadata, { kind: "plan", plan: "starter", userId: one.user.id })
+      const { attempt, ...what } = session.metadata
+      assert.deepStrictEqual(what, { kind: "plan", plan: "starter", userId: one.user.id })
+      assert.match(attempt ?? "", /^req_/)
     })
   )
 
@@ -304,15 +316,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         sql`update purchase_attempts set created_at = created_at - interval '1 hour' where state = 'open'`
       )
       assert.strictEqual((yield* buy(heard)).status, 200)
-      const cards = adapter(standIn)
-      const purchases = Layer.provide(
-        Purchases.Default,
-        Layer.merge(Layer.provide(CardCustomers.Default, cards), cards)
-      )
-      const settle = Effect.provide(
-        Effect.flatMap(Purchases, ({ settleOpen }) => settleOpen),
-        Layer.fresh(purchases)
-      )
+      const settle = settleOpen(standIn)
       // Begun long ago and tried just now, it may be being charged at this moment: nobody gives it up.
       assert.strictEqual(yield* settle, 0)
       yield* Effect.orDie(
@@ -350,6 +354,46 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
+  it.effect("gives a saved bank debit up only once the processor has decided it", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const sql = yield* SqlClient
+      const settle = settleOpen(standIn)
+      const [succeeds, fails] = [yield* buyerWithCard, yield* buyerWithCard]
+      const buy = ({ token }: { readonly token: string }) =>
+        web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "debit" }))
+      for (const one of [succeeds, fails]) {
+        standIn.saveCard(one.customerId, { isBankDebit: true })
+        assertError(yield* buy(one), { status: 503, code: "card_processor_unavailable" })
+      }
+      const attempts = (one: App.SignedIn) =>
+        sql`select state from purchase_attempts where user_id = ${one.user.id} and customer_id is not null`
+      const passDays = sql`
+        update purchase_attempts set tried_at = tried_at - interval '3 days', created_at = created_at - interval '3 days'
+        where state = 'open'`
+      yield* passDays
+      assert.strictEqual(yield* settle, 0)
+      for (const one of [succeeds, fails]) assert.deepStrictEqual(yield* attempts(one), [{ state: "open" }])
+      const intentOf = (one: App.SignedIn) =>
+        [...standIn.books.intents.values()].find(({ metadata }) => metadata["userId"] === one.user.id)?.id ?? ""
+      // The processor has forgotten the key by now, and its repetition debits nothing again.
+      standIn.forgetKeys()
+      assertError(yield* buy(succeeds), { status: 503, code: "card_processor_unavailable" })
+      standIn.books.decideDebit(intentOf(succeeds), "succeeds")
+      standIn.books.decideDebit(intentOf(fails), "fails")
+      yield* passDays
+      assert.strictEqual(yield* settle, 2)
+      assert.deepStrictEqual(yield* attempts(succeeds), [{ state: "paid" }])
+      assert.deepStrictEqual(yield* attempts(fails), [{ state: "refused" }])
+      assert.deepStrictEqual([yield* creditsOf(succeeds), yield* creditsOf(fails)], [5, 0])
+      assert.deepStrictEqual([chargesOf(standIn, succeeds.user.id), chargesOf(standIn, fails.user.id)], [[500], []])
+      standIn.saveCard(fails.customerId)
+      assert.strictEqual((yield* buy(fails)).status, 200)
+      assert.deepStrictEqual([yield* creditsOf(fails), chargesOf(standIn, fails.user.id)], [5, [500]])
+    }).pipe(Effect.orDie)
+  )
+
   it.effect("leads to checkouts from links, and back with what is wrong", () =>
     Effect.gen(function* () {
       const { web } = yield* App.WebApp
@@ -373,7 +417,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       assert.strictEqual(plan.amount_total, 49_900)
       assert.strictEqual(plan.currency, "gbp")
       const credits = standIn.sessionAt(yield* get(`credits?price=${creditPrice}`, one))
-      assert.deepStrictEqual(credits.metadata, { kind: "credits", credits: "10", userId: one.user.id })
+      assert.deepInclude(credits.metadata, { kind: "credits", credits: "10", userId: one.user.id })
       standIn.trouble("fails")
       assert.strictEqual(yield* get("checkout?plan=label", one), "/pricing?error=unavailable")
       standIn.trouble(null)

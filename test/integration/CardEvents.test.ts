@@ -2,19 +2,30 @@ import { Email } from "@berth/domain/accounts/Email"
 import { UserId } from "@berth/domain/accounts/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import type { CardEvent, CardEventType } from "@berth/domain/billing/events/CardEvent"
+import { CardProcessor } from "@berth/domain/billing/CardProcessor"
+import {
+  type CardEvent,
+  type CardEventEnvelope,
+  type CardEventType,
+  isCardEvent
+} from "@berth/domain/billing/events/CardEvent"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { PurchaseAttempts } from "@berth/domain/billing/PurchaseAttempts"
+import { currencyOf, type Purchase, purchaseOfPack } from "@berth/domain/billing/Purchase"
 import { StorageEntitlements } from "@berth/domain/billing/StorageEntitlements"
 import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
+import { creditsOfUnits } from "@berth/domain/billing/UnitSplit"
 import { MatchCardEvents, ReconfigureInstance, SendMail } from "@berth/domain/jobs/Job"
 import { Outbox } from "@berth/domain/jobs/Outbox"
+import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, DateTime, Effect, FastCheck, Option, type Scope } from "effect"
+import { Context, DateTime, Duration, Effect, FastCheck, Layer, Option, Redacted, type Scope } from "effect"
 import { makeBooks, usersOfBooks } from "../support/billing/CardBooks.ts"
 import { arrival } from "../support/billing/CardHistories.ts"
 import { type CardWorker, cardWorker, storeEvents, workOffCards } from "../support/billing/CardWorkers.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import { stripeStandIn } from "../support/stripe/StripeStandIn.ts"
 import { storedAgent, storedUser, unique } from "../support/Samples.ts"
 
 let made = 0
@@ -22,6 +33,8 @@ const event = (type: CardEventType, created: number, object: object): CardEvent 
   made += 1
   return { id: `evt_${process.pid}_${made}`, type, created, data: { object } }
 }
+
+const handled = (events: ReadonlyArray<CardEventEnvelope>) => events.filter(isCardEvent)
 
 /** A subscription of one customer, as events tell of it. */
 const subscribed = (id: string, userId: string | null, customer = `cus_of_${id}`) => {
@@ -108,8 +121,8 @@ describe("Events of the card processor, by several workers at once,", () => {
       }
       for (const { arrived } of FastCheck.sample(arrival, { numRuns: 8, seed: 1_234 })) {
         yield* sql`truncate card_events, card_payers, card_subscriptions, card_purchases, subscriptions, purchases,
-            storage_entitlements`
-        yield* sql`update users set credit_units = 0, plan = 'free'`
+            purchase_reversals, storage_entitlements`
+        yield* sql`update users set credit_units = 0, reversed_units = 0, plan = 'free'`
         const books = makeBooks()
         for (const one of arrived) books.apply(one)
         const expected = books.state()
@@ -117,12 +130,9 @@ describe("Events of the card processor, by several workers at once,", () => {
         yield* tell(...arrived)
 
         for (const [index, id] of usersOfBooks.entries()) {
-          const { counting, credits, storage } = expected.users[index] ?? assert.fail("a user without a state")
+          const { counting, storage, units } = expected.users[index] ?? assert.fail("a user without a state")
           const found = yield* user(id)
-          assert.strictEqual(
-            found.credits,
-            credits.reduce((sum, one) => sum + one, 0)
-          )
+          assert.strictEqual(found.credits, creditsOfUnits(units.reduce((sum, one) => sum + one, 0)))
           assert.strictEqual(found.plan, counting?.status === "active" ? counting.plan : "free")
           assert.strictEqual(yield* tier(id), storage ? "upgraded" : "included")
           const rows = yield* sql`
@@ -172,6 +182,176 @@ describe("Events of the card processor, by several workers at once,", () => {
         first
       )
       assert.deepStrictEqual(bookings, { count: 1 })
+    })
+  )
+
+  test(
+    "book credits of a delayed payment once it has succeeded, in any order, and end the attempt of one that failed",
+    Effect.gen(function* () {
+      const { inside, tell, user } = yield* scene({ workers: 3 })
+      const { id } = yield* inside(storedUser())
+      const { begin } = yield* inside(PurchaseAttempts)
+      const attempt = yield* begin({
+        userId: id,
+        what: "checkout:credits",
+        charge: Option.none(),
+        reference: Option.some("order-1"),
+        doubleClick: Duration.zero
+      })
+      const told = (what: "completed" | "async_payment_succeeded" | "async_payment_failed", name: string) =>
+        event(`checkout.session.${what}`, 10, {
+          id: `cs_${name}`,
+          mode: "payment",
+          payment_status: what === "async_payment_succeeded" ? "paid" : "unpaid",
+          payment_intent: `pi_${name}`,
+          customer: "cus_1",
+          amount_total: 1500,
+          currency: "usd",
+          metadata: { kind: "credits", credits: "15", userId: id, attempt: attempt.id }
+        })
+      yield* tell(told("completed", "failed"), told("async_payment_failed", "failed"))
+      const sql = yield* inside(SqlClient)
+      assert.deepStrictEqual(yield* sql`select state from purchase_attempts where id = ${attempt.id}`, [
+        { state: "refused" }
+      ])
+      yield* tell(told("completed", "early"))
+      assert.strictEqual((yield* user(id)).credits, 0)
+      const succeeded = told("async_payment_succeeded", "early")
+      yield* tell(succeeded, succeeded, told("async_payment_succeeded", "early"), told("completed", "early"))
+      assert.strictEqual((yield* user(id)).credits, 15)
+      yield* tell(told("async_payment_succeeded", "late"), told("completed", "late"))
+      assert.strictEqual((yield* user(id)).credits, 30)
+    })
+  )
+
+  test(
+    "grant a plan and storage whose delayed payment is followed by the subscription and its invoice",
+    Effect.gen(function* () {
+      const { inside, subscription, tell, tier } = yield* scene()
+      const { id } = yield* inside(storedUser())
+      const told = (
+        what: "completed" | "async_payment_succeeded" | "async_payment_failed",
+        name: string,
+        sold: object
+      ) =>
+        event(`checkout.session.${what}`, 10, {
+          id: `cs_${name}`,
+          mode: "subscription",
+          payment_status: what === "async_payment_succeeded" ? "paid" : "unpaid",
+          subscription: `sub_${name}`,
+          customer: "cus_1",
+          metadata: { ...sold, userId: id }
+        })
+      const { charged, is } = subscribed("sub_plan", id, "cus_1")
+      yield* tell(told("completed", "plan", { kind: "plan", plan: "pro" }), is(10, "incomplete", "pro", "created"))
+      assert.strictEqual(yield* subscription(id), "none")
+      yield* tell(told("async_payment_succeeded", "plan", { kind: "plan", plan: "pro" }))
+      assert.strictEqual(yield* subscription(id), "pro active")
+      yield* tell(charged(20, "failed"), told("async_payment_failed", "plan", { kind: "plan", plan: "pro" }))
+      assert.strictEqual(yield* subscription(id), "pro past_due")
+      const storage = { kind: "storage" }
+      yield* tell(told("completed", "storage", storage), told("async_payment_failed", "storage", storage))
+      assert.strictEqual(yield* tier(id), "included")
+      yield* tell(told("async_payment_succeeded", "disk", storage), told("completed", "disk", storage))
+      assert.strictEqual(yield* tier(id), "upgraded")
+    })
+  )
+
+  test(
+    "reverse the credits of refunded and disputed payments in proportion, before or after they are booked",
+    Effect.gen(function* () {
+      const { inside, tell, user } = yield* scene({ workers: 3 })
+      const { id } = yield* inside(storedUser())
+      const paid = { customer: "cus_1", currency: "usd", metadata: { kind: "credits", credits: "15", userId: id } }
+      const invoice = event("invoice.payment_succeeded", 10, { ...paid, id: "in_1", amount_paid: 1500 })
+      const session = event("checkout.session.completed", 10, {
+        ...paid,
+        id: "cs_1",
+        mode: "payment",
+        payment_status: "paid",
+        amount_total: 1500,
+        payment_intent: "pi_1",
+        invoice: "in_1"
+      })
+      const refunded = (amount_refunded: number) =>
+        event("charge.refunded", 20, { id: "ch_1", payment_intent: "pi_1", amount: 1500, amount_refunded })
+      const disputed = (what: "created" | "closed", status: string) =>
+        event(`charge.dispute.${what}`, 30, {
+          id: "dp_1",
+          charge: "ch_1",
+          payment_intent: { id: "pi_1" },
+          amount: 1000,
+          status
+        })
+      const credits = Effect.map(user(id), (found) => found.credits)
+      const half = refunded(500)
+      // The invoice books under its own name, which the payment joins only by its checkout.
+      yield* tell(half, invoice)
+      assert.strictEqual(yield* credits, 15)
+      yield* tell(session, half)
+      assert.strictEqual(yield* credits, 10)
+      const sql = yield* inside(SqlClient)
+      yield* sql`update users set credit_units = 0 where id = ${id}`
+      yield* tell(disputed("created", "needs_response"))
+      assert.strictEqual(yield* credits, -10)
+      yield* tell(disputed("closed", "won"), disputed("created", "needs_response"), refunded(500))
+      assert.strictEqual(yield* credits, 0)
+      yield* tell(refunded(1500))
+      assert.strictEqual(yield* credits, -10)
+      const kept = sql`select count(*)::int from card_events where type like 'charge.%' and payload is not null`
+      assert.deepStrictEqual(yield* kept, [{ count: 0 }])
+    })
+  )
+
+  test(
+    "follow delayed payments of checkouts as the processor decides them",
+    Effect.gen(function* () {
+      const { inside, subscription, tell, user } = yield* scene()
+      const { id } = yield* inside(storedUser())
+      const fake = yield* stripeStandIn
+      const adapter = StripeCardProcessor.layer({
+        secretKey: Redacted.make(fake.secretKey),
+        apiUrl: fake.url,
+        prices: { plans: {} }
+      })
+      const cards = Context.get(yield* Layer.build(adapter), CardProcessor)
+      const site = new URL("https://berth.example/")
+      const checkoutOf = (purchase: Purchase) =>
+        Effect.gen(function* () {
+          const idempotencyKey = yield* inside(unique("req"))
+          const currency = currencyOf(purchase)
+          const customerId = yield* cards.createCustomer({
+            userId: id,
+            email: "a@example.com",
+            currency,
+            idempotencyKey
+          })
+          const url = yield* cards.createCheckout({
+            purchase,
+            userId: id,
+            customerId,
+            successUrl: site,
+            cancelUrl: site,
+            idempotencyKey: `${idempotencyKey}-page`
+          })
+          const told = handled(fake.complete(url, { paysLater: true }))
+          const decide = (outcome: "succeeds" | "fails") =>
+            handled(fake.books.decideCheckout(fake.sessionAt(url).id, outcome))
+          return { told, decide }
+        })
+      const bought = purchaseOfPack({ pack: "200", credits: 15, price: 15 })
+      const [paid, failed] = [yield* checkoutOf(bought), yield* checkoutOf(bought)]
+      yield* tell(...paid.told, ...failed.told, ...failed.decide("fails"))
+      assert.strictEqual((yield* user(id)).credits, 0)
+      const succeeded = paid.decide("succeeds")
+      yield* tell(...succeeded, ...paid.told, ...succeeded)
+      assert.strictEqual((yield* user(id)).credits, 15)
+      const plan = yield* checkoutOf({ kind: "plan", plan: "solo" })
+      yield* tell(...plan.told)
+      assert.strictEqual(yield* subscription(id), "solo active")
+      fake.passTime(60)
+      yield* tell(...plan.decide("fails"))
+      assert.strictEqual(yield* subscription(id), "solo past_due")
     })
   )
 

@@ -2,6 +2,7 @@ import { Admins } from "@berth/domain/accounts/Admins"
 import type { User } from "@berth/domain/accounts/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { balancesOf, unbalancedOf } from "@berth/domain/billing/Ledger"
+import type { Reversal } from "@berth/domain/billing/Reversal"
 import * as BillingHistory from "@berth/infra/postgres/BillingHistory"
 import * as Charging from "@berth/infra/postgres/Charging"
 import * as CreditPurchases from "@berth/infra/postgres/CreditPurchases"
@@ -35,6 +36,14 @@ export const Books = Layer.mergeAll(
     )
   )
 )
+
+/** The refunds of a charge of a payment, by default of all its money. */
+export const refundOf = (payment: string, amount = 1_000_000): Reversal => ({
+  payment,
+  source: `ch of ${payment}`,
+  amount,
+  version: amount
+})
 
 const UsedRow = Schema.Struct({ used: Schema.NumberFromString })
 

@@ -1,4 +1,5 @@
 import { type LedgerEntry } from "@berth/domain/billing/Ledger"
+import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
 import { settleUnits, takeUnits, type UnitSplit, usageOf } from "@berth/domain/billing/UnitSplit"
 import { Either, FastCheck } from "effect"
 
@@ -7,8 +8,14 @@ export type Happening =
   | { readonly is: "reserve"; readonly cause: string; readonly units: number }
   | { readonly is: "settle"; readonly cause: string; readonly units: number }
   | { readonly is: "release"; readonly cause: string }
-  | { readonly is: "book"; readonly cause: string; readonly units: number; readonly kind: "purchase" | "grant" }
-  | { readonly is: "reverse"; readonly cause: string }
+  | {
+      readonly is: "book"
+      readonly cause: string
+      readonly units: number
+      readonly amount: number
+      readonly kind: "purchase" | "grant"
+    }
+  | { readonly is: "reverse"; readonly cause: string; readonly reversal: Omit<Reversal, "payment"> }
   | { readonly is: "midnight" }
 
 const call = FastCheck.constantFrom("call 1", "call 2", "call 3", "call 4")
@@ -17,19 +24,43 @@ const units = FastCheck.nat(90)
 /** What a cause was booked with is the same whoever tells of it. */
 const soldOf = (cause: string) => ({
   units: cause === "sale 1" ? 40 : cause === "sale 2" ? 75 : 120,
+  amount: cause === "sale 1" ? 33 : cause === "sale 2" ? 75 : 0,
   kind: cause === "sale 3" ? ("grant" as const) : ("purchase" as const)
 })
+
+/** Refunds of one charge add up; a dispute holds its money, and is closed with one outcome. */
+const reversals: ReadonlyArray<Omit<Reversal, "payment">> = [
+  ...[0, 10, 20, 100].map((amount) => ({ source: "charge", amount, version: amount })),
+  { source: "dispute 1", amount: 30, version: 1 },
+  { source: "dispute 1", amount: 0, version: 2 },
+  { source: "dispute 2", amount: 5, version: 1 },
+  { source: "dispute 2", amount: 5, version: 2 }
+]
+export const reversalOf = (cause: string) =>
+  FastCheck.constantFrom(...reversals).map((reversal) => ({ is: "reverse" as const, cause, reversal }))
 
 const happening: FastCheck.Arbitrary<Happening> = FastCheck.oneof(
   { arbitrary: FastCheck.record({ is: FastCheck.constant("reserve" as const), cause: call, units }), weight: 4 },
   { arbitrary: FastCheck.record({ is: FastCheck.constant("settle" as const), cause: call, units }), weight: 3 },
   { arbitrary: FastCheck.record({ is: FastCheck.constant("release" as const), cause: call }), weight: 2 },
   { arbitrary: sale.map((cause) => ({ is: "book" as const, cause, ...soldOf(cause) })), weight: 3 },
-  { arbitrary: FastCheck.record({ is: FastCheck.constant("reverse" as const), cause: sale }), weight: 2 },
+  { arbitrary: sale.chain(reversalOf), weight: 3 },
   { arbitrary: FastCheck.constant({ is: "midnight" as const }), weight: 1 }
 )
 
 export const happenings = (maxLength: number) => FastCheck.array(happening, { minLength: 1, maxLength })
+
+interface Sale {
+  readonly booked: boolean
+  readonly reversals: ReadonlyArray<Omit<Reversal, "payment">>
+}
+
+/** The money that is back by the latest report of each source. */
+export const returnedOf = (reversals: Sale["reversals"]): number => {
+  const latest = new Map<string, Omit<Reversal, "payment">>()
+  for (const one of reversals) if ((latest.get(one.source)?.version ?? -1) < one.version) latest.set(one.source, one)
+  return [...latest.values()].reduce((sum, { amount }) => sum + amount, 0)
+}
 
 interface Reservation {
   readonly taken: UnitSplit
@@ -45,7 +76,7 @@ export class LedgerModel {
   credits = 0
   readonly entries: Array<LedgerEntry> = []
   readonly #reservations = new Map<string, Reservation>()
-  readonly #sales = new Map<string, { booked: boolean; reversed: boolean }>()
+  readonly #sales = new Map<string, Sale>()
 
   #move(transactionId: string, from: LedgerEntry["account"], to: LedgerEntry["account"], moved: number) {
     this.entries.push({ transactionId, account: from, units: -moved }, { transactionId, account: to, units: moved })
@@ -91,11 +122,15 @@ export class LedgerModel {
         return true
       case "book":
       case "reverse": {
-        const { kind, units: sold } = soldOf(what.cause)
-        const before = this.#sales.get(what.cause) ?? { booked: false, reversed: false }
-        const after = { ...before, [what.is === "book" ? "booked" : "reversed"]: true }
+        const { amount, kind, units: sold } = soldOf(what.cause)
+        const before = this.#sales.get(what.cause) ?? { booked: false, reversals: [] }
+        const after =
+          what.is === "book"
+            ? { ...before, booked: true }
+            : { ...before, reversals: [...before.reversals, what.reversal] }
         this.#sales.set(what.cause, after)
-        const worth = (state: typeof before) => (state.booked && !state.reversed ? sold : 0)
+        const worth = ({ booked, reversals: known }: Sale) =>
+          booked ? sold - reversedUnits({ units: sold, amount }, returnedOf(known)) : 0
         const change = worth(after) - worth(before)
         this.credits += change
         this.#move(what.cause, kind === "grant" ? "grants" : "purchases", "credits", change)

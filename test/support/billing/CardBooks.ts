@@ -7,11 +7,15 @@ import {
   type Signs,
   type ToldSubscription
 } from "@berth/domain/billing/events/ApplyFact"
-import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
+import { type CardEvent, isReversalEvent } from "@berth/domain/billing/events/CardEvent"
 import type { CardFact } from "@berth/domain/billing/events/CardFact"
 import { countingSubscription, hasStorage } from "@berth/domain/billing/events/CountingSubscription"
 import { readCardEvent } from "@berth/domain/billing/events/ReadCardEvent"
+import { readReversal } from "@berth/domain/billing/events/ReadReversal"
+import { type PurchasedUnits, type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
+import { unitsOfCredits } from "@berth/domain/billing/UnitSplit"
 import { Either, Option } from "effect"
+import { returnedOf } from "../LedgerModel.ts"
 
 /** Who has an account: `usr_x` with the address `x@example.com`. */
 export const usersOfBooks = ["a", "b"].map((name) => UserId.make(`usr_${name}`))
@@ -29,20 +33,26 @@ export const makeBooks = () => {
   const payers = new Map<string, Payer>()
   const subscriptions = new Map<string, ToldSubscription>()
   const names = new Map<string, string>()
-  const booked = new Map<string, { readonly userId: UserId; readonly credits: number }>()
+  const booked = new Map<string, PurchasedUnits & { readonly userId: UserId }>()
+  const reversals: Array<Reversal> = []
   const parked = new Map<string, { readonly event: CardEvent; readonly payer: string }>()
 
   const write = (applied: Applied) => {
     if (Option.isSome(applied.payer)) payers.set(applied.payer.value.id, applied.payer.value)
     for (const one of applied.subscriptions) subscriptions.set(one.id, one)
     if (Option.isNone(applied.booking)) return
-    const { cause, credits, names: all, userId } = applied.booking.value
+    const { cause, credits, names: all, paid, userId } = applied.booking.value
     for (const name of all) if (!names.has(name)) names.set(name, cause)
-    if (!booked.has(cause)) booked.set(cause, { userId, credits })
+    if (!booked.has(cause)) booked.set(cause, { userId, units: unitsOfCredits(credits), amount: paid.amount })
   }
 
   const apply = (event: CardEvent): void => {
     if (done.has(event.id)) return
+    if (isReversalEvent(event)) {
+      done.add(event.id)
+      reversals.push(Either.getOrThrow(readReversal(event)))
+      return
+    }
     const fact = Either.getOrThrow(readCardEvent(event, new Map()))
     const told = Option.getOrUndefined(Option.map(fact.subscription, ({ id }) => id))
     const known = Option.match(fact.credits, { onNone: () => [], onSome: (credits) => credits.names })
@@ -69,9 +79,12 @@ export const makeBooks = () => {
       return {
         counting: Option.getOrNull(countingSubscription(mine)),
         storage: hasStorage(mine),
-        credits: [...booked.values()]
-          .filter((one) => one.userId === userId)
-          .map(({ credits }) => credits)
+        units: [...booked]
+          .filter(([, one]) => one.userId === userId)
+          .map(([cause, one]) => {
+            const mine = reversals.filter(({ payment }) => payment === cause || names.get(payment) === cause)
+            return one.units - reversedUnits(one, returnedOf(mine))
+          })
           .toSorted((one, other) => one - other)
       }
     }),

@@ -109,31 +109,68 @@ const purchase = (index: number) =>
     named: FastCheck.boolean(),
     at: created,
     invoiced: FastCheck.boolean(),
-    old: FastCheck.boolean()
-  }).map(({ at, credits, invoiced, named, old, user }): ReadonlyArray<Draft> => {
+    old: FastCheck.boolean(),
+    /** How a delayed payment ended; null for one that was paid on the page. */
+    delayed: FastCheck.constantFrom<"async_payment_succeeded" | "async_payment_failed" | null>(
+      null,
+      "async_payment_succeeded",
+      "async_payment_failed"
+    ),
+    refunds: FastCheck.array(FastCheck.integer({ min: 1, max: 500 }), { maxLength: 2 }),
+    dispute: FastCheck.option(
+      FastCheck.record({
+        amount: FastCheck.integer({ min: 1, max: 500 }),
+        status: FastCheck.constantFrom("needs_response", "warning_needs_response"),
+        outcome: FastCheck.constantFrom("won", "lost", "warning_closed", null)
+      })
+    )
+  }).map(({ at, credits, delayed, dispute, invoiced, named, old, refunds, user }): ReadonlyArray<Draft> => {
     const [intent, invoice, email] = [`pi_${index}`, `in_${index}`, `${user}@example.com`]
     const shared = { customer: `cus_of_${user}`, metadata: metadataOf("credits", { credits }, named ? user : null) }
-    const session: Draft = {
-      type: "checkout.session.completed",
+    const session = (type: CardEventType, payment_status: string): Draft => ({
+      type,
       created: at,
       object: {
         ...shared,
         id: `cs_${index}`,
         mode: "payment",
-        payment_status: "paid",
+        payment_status,
         payment_intent: old ? { id: intent } : intent,
         invoice: invoiced ? invoice : null,
         customer_details: { email },
         amount_total: 500,
         currency: "usd"
       }
-    }
+    })
+    const sessions =
+      delayed === null
+        ? [session("checkout.session.completed", "paid")]
+        : [
+            session("checkout.session.completed", "unpaid"),
+            session(`checkout.session.${delayed}`, delayed === "async_payment_failed" ? "unpaid" : "paid")
+          ]
     const paid: Draft = {
       type: "invoice.payment_succeeded",
       created: at,
       object: { ...shared, id: invoice, customer_email: email, amount_paid: 500, currency: "usd" }
     }
-    return invoiced ? [session, paid] : [session]
+    const refunded = refunds.map((amount_refunded): Draft => ({
+      type: "charge.refunded",
+      created: at,
+      object: { id: `ch_${index}`, payment_intent: intent, amount: 500, amount_refunded }
+    }))
+    const disputed = (type: CardEventType, status: string): Draft => ({
+      type,
+      created: at,
+      object: { id: `dp_${index}`, charge: `ch_${index}`, payment_intent: intent, amount: dispute?.amount, status }
+    })
+    return [
+      ...sessions,
+      ...(invoiced && delayed !== "async_payment_failed" ? [paid] : []),
+      ...refunded,
+      ...(dispute === null ? [] : [disputed("charge.dispute.created", dispute.status)]),
+      ...(dispute === null || dispute.outcome === null ? [] : [disputed("charge.dispute.closed", dispute.outcome)])
+    ]
   })
 
 /** Everything that is told, each with an id of its own. */

@@ -31,6 +31,8 @@ export interface RememberedCards {
   /** Somebody pays at the address that a checkout led to; fails where nothing can be paid. */
   readonly pay: (url: URL) => Effect.Effect<void, Error>
   readonly bought: (customerId: CustomerId) => Effect.Effect<Bought>
+  /** The outcome of every bank debit under way. */
+  readonly decideDebits: (outcome: "succeeds" | "fails") => Effect.Effect<void>
   readonly setUp: (isUp: boolean) => Effect.Effect<void>
 }
 
@@ -41,6 +43,7 @@ export const make: Effect.Effect<RememberedCards> = Effect.sync(() => {
   const pages = new Map<string, { readonly purchase: Purchase; readonly customerId: CustomerId; isPaid: boolean }>()
   const subscriptions = new Map<CardSubscriptionId, Running>()
   const paid = new Map<string, { readonly paymentId: string; readonly customerId: CustomerId }>()
+  const debits = new Map<string, { readonly price: Money; readonly customerId: CustomerId }>()
   const name = (prefix: string) => `${prefix}_${randomBytes(8).toString("hex")}`
 
   const up = Effect.suspend(() => (state.isUp ? Effect.void : new CardProcessorIsUnavailable({ reason: "it is down" })))
@@ -73,6 +76,10 @@ export const make: Effect.Effect<RememberedCards> = Effect.sync(() => {
       return Effect.succeed(Charged.NeedsCheckout())
     if (card.declines !== undefined)
       return new PurchaseIsRefused({ reason: "Your card was declined.", declineCode: card.declines })
+    if (card.isBankDebit === true) {
+      debits.set(key, { price, customerId })
+      return Effect.succeed(Charged.UnderWay())
+    }
     const paymentId = name("pay")
     paid.set(key, { paymentId, customerId })
     customer.charges.push(price)
@@ -112,9 +119,12 @@ export const make: Effect.Effect<RememberedCards> = Effect.sync(() => {
       ),
     findCharge: ({ customerId, idempotencyKey }) =>
       Effect.map(up, () =>
-        Option.fromNullable(paid.get(idempotencyKey)).pipe(
-          Option.filter((one) => one.customerId === customerId),
-          Option.map(({ paymentId }) => Charged.Paid({ paymentId }))
+        Option.orElse(
+          Option.fromNullable(paid.get(idempotencyKey)).pipe(
+            Option.filter((one) => one.customerId === customerId),
+            Option.map(({ paymentId }) => Charged.Paid({ paymentId }))
+          ),
+          () => (debits.has(idempotencyKey) ? Option.some(Charged.UnderWay()) : Option.none())
         )
       ),
     portalLink: (customerId, returnUrl) =>
@@ -190,6 +200,15 @@ export const make: Effect.Effect<RememberedCards> = Effect.sync(() => {
           one.customerId === customerId && !one.hasEnded ? [{ kind: one.kind, plan: one.plan }] : []
         )
       })),
+    decideDebits: (outcome) =>
+      Effect.sync(() => {
+        for (const [key, { customerId, price }] of debits)
+          if (outcome === "succeeds") {
+            paid.set(key, { paymentId: name("pay"), customerId })
+            customers.get(customerId)?.charges.push(price)
+          }
+        debits.clear()
+      }),
     setUp: (isUp) =>
       Effect.sync(() => {
         state.isUp = isUp

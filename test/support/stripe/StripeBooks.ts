@@ -304,7 +304,11 @@ export const stripeBooks = (given: { readonly origin: () => string; readonly now
         "You cannot confirm this PaymentIntent because it's missing a payment method.",
         "payment_method"
       )
-    const { declines, wantsAuthentication = false } = method.behaviour
+    const { declines, isBankDebit = false, wantsAuthentication = false } = method.behaviour
+    if (isBankDebit) {
+      intent.status = "processing"
+      return intent
+    }
     if (declines === undefined && !wantsAuthentication) return succeed(intent)
     intent.status = "requires_payment_method"
     intent.payment_method = null
@@ -440,10 +444,11 @@ export const stripeBooks = (given: { readonly origin: () => string; readonly now
     if (object.mode === "subscription" && payer !== null && method !== null) {
       const started = startSubscription(payer.id, price, subscriptionMetadata, method.id)
       object.subscription = started.id
-      const invoice = newInvoice(started, "subscription_create", true)
+      const invoice = newInvoice(started, "subscription_create", how.paysLater !== true)
       object.invoice = invoice.id
+      // A delayed first payment leaves the subscription active until it fails.
       emit("customer.subscription.created", started)
-      emit("invoice.payment_succeeded", invoice)
+      if (how.paysLater !== true) emit("invoice.payment_succeeded", invoice)
     } else {
       const intent = newIntent({
         amount: object.amount_total,
@@ -454,9 +459,40 @@ export const stripeBooks = (given: { readonly origin: () => string; readonly now
         payment_method: method?.id ?? null
       })
       object.payment_intent = intent.id
-      if (how.paysLater !== true) succeed(intent)
+      if (how.paysLater === true) intent.status = "processing"
+      else succeed(intent)
     }
     emit("checkout.session.completed", object)
+    return events.slice(before)
+  }
+
+  /** The outcome of a bank debit that was processing. */
+  const decideDebit = (intentId: string, outcome: "succeeds" | "fails"): PaymentIntent => {
+    const intent = intents.get(intentId)
+    if (intent?.status !== "processing") throw invalidParameter("This PaymentIntent is not processing.")
+    if (outcome === "succeeds") return succeed(intent)
+    intent.status = "requires_payment_method"
+    return intent
+  }
+
+  /** The outcome of a delayed payment at a checkout, and its events. */
+  const decideCheckout = (id: string, outcome: "succeeds" | "fails"): ReadonlyArray<StripeEvent> => {
+    const { object } = session(id)
+    if (object.status !== "complete" || object.payment_status !== "unpaid")
+      throw invalidParameter("This Checkout Session awaits no payment.")
+    const before = events.length
+    if (object.payment_intent !== null) decideDebit(object.payment_intent, outcome)
+    if (object.subscription !== null) {
+      const started = subscription(object.subscription)
+      const invoice = newInvoice(started, "subscription_create", outcome === "succeeds")
+      emit(outcome === "succeeds" ? "invoice.payment_succeeded" : "invoice.payment_failed", invoice)
+      if (outcome === "fails") {
+        started.status = "past_due"
+        emit("customer.subscription.updated", started)
+      }
+    }
+    if (outcome === "succeeds") object.payment_status = "paid"
+    emit(`checkout.session.async_payment_${outcome === "succeeds" ? "succeeded" : "failed"}`, object)
     return events.slice(before)
   }
 
@@ -547,6 +583,8 @@ export const stripeBooks = (given: { readonly origin: () => string; readonly now
     expireSession,
     createIntent,
     complete,
+    decideDebit,
+    decideCheckout,
     updateSubscription,
     cancelSubscription,
     renew

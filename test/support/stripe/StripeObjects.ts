@@ -103,7 +103,7 @@ export interface PaymentIntent {
   amount_received: number
   payment_method: string | null
   latest_charge: string | null
-  status: "requires_payment_method" | "requires_confirmation" | "succeeded" | "canceled"
+  status: "requires_payment_method" | "requires_confirmation" | "processing" | "succeeded" | "canceled"
 }
 
 export interface SubscriptionItem {
@@ -185,6 +185,8 @@ export interface StripeEvent {
 
 /** How a card behaves. */
 export interface CardBehaviour {
+  /** Charges stay in processing until their outcome is decided. */
+  readonly isBankDebit?: boolean
   /** A decline code, for a card that is declined: insufficient_funds. */
   readonly declines?: string
   /** Wants its owner to prove himself, which he cannot do where nobody shows him a page. */

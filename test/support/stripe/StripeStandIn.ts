@@ -59,6 +59,8 @@ export interface StripeStandIn {
   ) => Effect.Effect<ReadonlyArray<number | null>>
   /** How long each call takes from now on, in milliseconds; who repeats one meanwhile is told that it is in work. */
   readonly takeTime: (milliseconds: number) => void
+  /** Forgets all idempotency keys, as the processor does after a day. */
+  readonly forgetKeys: () => void
   /** Lets its clock go ahead. */
   readonly passTime: (seconds: number) => void
   /** Its clock, in epoch seconds. */
@@ -243,6 +245,7 @@ export const stripeStandIn: Effect.Effect<StripeStandIn, never, Scope.Scope> = E
     takeTime: (milliseconds) => {
       state.takes = milliseconds
     },
+    forgetKeys: () => kept.clear(),
     passTime: (seconds) => {
       state.ahead += seconds
     },

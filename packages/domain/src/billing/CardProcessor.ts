@@ -51,10 +51,15 @@ export interface Once {
 
 export type Charged = Data.TaggedEnum<{
   readonly Paid: { readonly paymentId: string }
+  /** A bank debit that the processor has not decided yet. */
+  readonly UnderWay: object
   /** There is no saved card, or it wants its owner in front of it. Nothing was charged. */
   readonly NeedsCheckout: object
 }>
 export const Charged = Data.taggedEnum<Charged>()
+
+/** A charge that was paid, or that may still be. */
+export type FoundCharge = Exclude<Charged, { readonly _tag: "NeedsCheckout" }>
 
 /** A subscription that has not ended. */
 export interface CardSubscription {
@@ -93,10 +98,10 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
     readonly chargeSaved: (
       charge: { readonly purchase: PricedCredits; readonly userId: UserId; readonly customerId: CustomerId } & Once
     ) => Effect.Effect<Charged, CardProcessorTrouble | PurchaseIsRefused>
-    /** What `chargeSaved` did with this key, when nobody heard of it; none when it has charged nothing. */
+    /** The charge that `chargeSaved` made under this key; none when it has charged nothing. */
     readonly findCharge: (
       charge: { readonly customerId: CustomerId } & Once
-    ) => Effect.Effect<Option.Option<Data.TaggedEnum.Value<Charged, "Paid">>, CardProcessorTrouble>
+    ) => Effect.Effect<Option.Option<FoundCharge>, CardProcessorTrouble>
     /** A page on which the customer sees invoices, changes his card and cancels. */
     readonly portalLink: (customerId: CustomerId, returnUrl: URL) => Effect.Effect<URL, CardProcessorTrouble>
     /** Those that have not ended, newest first. */

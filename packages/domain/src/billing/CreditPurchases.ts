@@ -1,6 +1,7 @@
 import { Context, type Effect, Option } from "effect"
 import type { UserId } from "../accounts/User.ts"
 import type { Currency } from "./Money.ts"
+import type { Reversal } from "./Reversal.ts"
 
 /**
  * `purchase`: credits for money. `grant`: credits for nothing. `subscription`: a month of a plan or of storage, which
@@ -24,7 +25,7 @@ export interface Booking {
 
 /** `unknown-user`: nobody has this id (any more), and nothing was written. */
 export type BookingOutcome = "booked" | "booked-before" | "unknown-user"
-/** `kept`: nothing of this cause is booked yet; when it will be, it is reversed with it. */
+/** `kept`: no purchase of this payment is booked yet; the reversal applies when it is. */
 export type ReversalOutcome = "reversed" | "reversed-before" | "kept"
 
 /**
@@ -38,8 +39,8 @@ export class CreditPurchases extends Context.Tag("@berth/CreditPurchases")<
   CreditPurchases,
   {
     readonly book: (booking: Booking) => Effect.Effect<BookingOutcome>
-    /** The money went back, wholly. */
-    readonly reverse: (reversal: { readonly cause: string }) => Effect.Effect<ReversalOutcome>
+    /** Takes credits back in proportion to the money that went back, or gives them back once a dispute is won. Idempotent. */
+    readonly reverse: (reversal: Reversal) => Effect.Effect<ReversalOutcome>
   }
 >() {}
 

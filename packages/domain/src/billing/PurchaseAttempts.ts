@@ -19,6 +19,8 @@ export interface SavedCharge {
 export interface Attempt {
   readonly id: AttemptId
   readonly state: AttemptState
+  /** Whether this request began it. */
+  readonly isNew: boolean
   /** Where a saved card is charged; as it was when the attempt began. */
   readonly charge: Option.Option<SavedCharge>
 }
@@ -52,6 +54,8 @@ export class PurchaseAttempts extends Context.Tag("@berth/PurchaseAttempts")<
     readonly begin: (attempt: NewAttempt) => Effect.Effect<Attempt>
     /** Joins the running transaction. What was paid stays paid. */
     readonly settle: (id: AttemptId, state: Exclude<AttemptState, "open">) => Effect.Effect<void>
+    /** Postpones the next look-up of an open charge by marking it as tried now. */
+    readonly touch: (id: AttemptId) => Effect.Effect<void>
     /** Charges whose end is not known, and that nobody has tried since then; the longest ago first. */
     readonly openBefore: (before: DateTime.Utc, limit: number) => Effect.Effect<ReadonlyArray<OpenCharge>>
     /** Deletes attempts that nobody can take up any more; answers how many. */

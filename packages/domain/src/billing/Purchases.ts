@@ -4,11 +4,18 @@ import type { User } from "../accounts/User.ts"
 import { RequestClaim } from "../limits/OncePerKey.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { CardCustomers } from "./CardCustomers.ts"
-import { CardProcessor, type Charged, type CustomerId, type PurchaseIsRefused } from "./CardProcessor.ts"
+import {
+  CardProcessor,
+  CardProcessorIsUnavailable,
+  type Charged,
+  type CustomerId,
+  type FoundCharge,
+  type PurchaseIsRefused
+} from "./CardProcessor.ts"
 import { CreditPurchases } from "./CreditPurchases.ts"
 import { decidePurchase, OtherPlanRuns } from "./DecidePurchase.ts"
 import { type CreditPack, currencyOf, nameOfPurchase, type Purchase, purchaseOfPack } from "./Purchase.ts"
-import { type AttemptId, PurchaseAttempts, type SavedCharge } from "./PurchaseAttempts.ts"
+import { type Attempt, type AttemptId, PurchaseAttempts, type SavedCharge } from "./PurchaseAttempts.ts"
 
 /** Where the card processor leads a buyer back to. */
 export interface WayBack {
@@ -136,6 +143,16 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
         return Option.none<CustomerId>()
       })
 
+    /** The processor forgets keys after a day, so an attempt that was taken up is looked up before it is charged. */
+    const chargeOnce = (user: User, { id, isNew }: Attempt, charge: SavedCharge) =>
+      Effect.gen(function* () {
+        const found = isNew
+          ? Option.none<FoundCharge>()
+          : yield* processor.findCharge({ customerId: charge.customerId, idempotencyKey: id })
+        if (Option.isSome(found)) return found.value
+        return yield* processor.chargeSaved({ ...charge, userId: user.id, idempotencyKey: id })
+      })
+
     /** Fails with a checkout where no saved card can be charged. Done once the credits are the user's. */
     const buyCredits = Effect.fn("Purchases.buyCredits")(function* (user: User, pack: CreditPack, way: WayBack) {
       const purchase = purchaseOfPack(pack)
@@ -150,9 +167,7 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
       const attempt = yield* begin(user, `saved:${nameOfPurchase(purchase)}`, Option.some(asked))
       if (attempt.state === "paid") return
       const charge = Option.getOrElse(attempt.charge, () => asked)
-      const charged = yield* Effect.either(
-        processor.chargeSaved({ ...charge, userId: user.id, idempotencyKey: attempt.id })
-      )
+      const charged = yield* Effect.either(chargeOnce(user, attempt, charge))
       if (charged._tag === "Left") {
         if (charged.left._tag !== "PurchaseIsRefused") return yield* charged.left
         yield* attempts.settle(attempt.id, "refused")
@@ -162,6 +177,8 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
         yield* attempts.settle(attempt.id, "refused")
         return yield* needsCard(Option.none())
       }
+      if (charged.right._tag === "UnderWay")
+        return yield* new CardProcessorIsUnavailable({ reason: "the charge is still under way" })
       yield* book(attempt.id, user.id, charge, charged.right)
     })
 
@@ -184,6 +201,7 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
         Effect.gen(function* () {
           const found = yield* processor.findCharge({ customerId: charge.customerId, idempotencyKey: id })
           if (Option.isSome(found)) {
+            if (found.value._tag === "UnderWay") return yield* Effect.as(attempts.touch(id), 0)
             yield* book(id, userId, charge, found.value)
             return 1
           }

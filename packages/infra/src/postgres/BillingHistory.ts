@@ -53,8 +53,8 @@ const make = Effect.map(SqlClient, (sql) => {
           ${bookings(userId)}
           order by booked_at desc, id desc limit ${depth}
         ) union all (
-          select 'rfd_' || substr(id, 5), 'refund', description, 0, -units, nullif(-amount, 0),
-            case when amount > 0 then currency end, reversed_at
+          select 'rfd_' || substr(id, 5), 'refund', description, 0, -reversed_units,
+            nullif(-reversed_amount, 0), case when reversed_amount > 0 then currency end, reversed_at
           ${reversals(userId)}
           order by reversed_at desc, id desc limit ${depth}
         ) union all (

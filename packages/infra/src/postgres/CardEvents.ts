@@ -121,11 +121,12 @@ const make = Effect.map(SqlClient, (sql) => {
     }),
     markApplied: Effect.fn("CardEvents.markApplied")(function* (
       id: string,
-      userId: UserId,
+      userId: UserId | null,
       state: "applied" | "unclear"
     ) {
       yield* sql`
-        update card_events set status = ${state}, user_id = ${userId}, payer_id = null, email = null
+        update card_events set status = ${state}, user_id = ${userId}, payer_id = null, email = null,
+          payload = case when ${userId}::text is not null then payload end
         where id = ${storableText(id)}`.pipe(Effect.orDie)
     }),
     markParked: Effect.fn("CardEvents.markParked")(function* (id, { email, payer }) {

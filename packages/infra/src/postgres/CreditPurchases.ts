@@ -7,25 +7,30 @@ import {
   type ReversalOutcome
 } from "@berth/domain/billing/CreditPurchases"
 import type { LedgerAccount } from "@berth/domain/billing/Ledger"
+import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
 import { unitsOfCredits } from "@berth/domain/billing/UnitSplit"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Data, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeLedger } from "./Ledger.ts"
-import { affected, first } from "./Rows.ts"
+import { affected, first, single } from "./Rows.ts"
 import { storableText } from "./Storable.ts"
 
-const Moment = Schema.NullOr(Schema.DateFromSelf)
-const Booked = Schema.Struct({ id: Schema.String, reversedAt: Moment })
-const Known = Schema.Struct({ userId: Schema.NullOr(UserId), bookedAt: Moment })
-const Reversed = Schema.Struct({
+const Booked = Schema.Struct({ id: Schema.String })
+const OwnerRow = Schema.Struct({ userId: Schema.NullOr(UserId) })
+const CauseRow = Schema.Struct({ bookedAs: Schema.String })
+const BookedPurchase = Schema.Struct({
   id: Schema.String,
   userId: Schema.NullOr(UserId),
   formerUser: Schema.NullOr(Schema.String),
   kind: Schema.Literal("purchase", "grant", "subscription"),
-  units: Schema.NumberFromString
+  units: Schema.NumberFromString,
+  amount: Schema.NumberFromString,
+  reversedUnits: Schema.NumberFromString,
+  reversedAmount: Schema.NumberFromString
 })
+const Returned = Schema.Struct({ returned: Schema.NumberFromString })
 
 /** Neither credits nor money are less than nothing, and cents are whole. */
 export class BookingIsImpossible extends Data.TaggedError("BookingIsImpossible")<{
@@ -66,59 +71,91 @@ const make = Effect.gen(function* () {
         on conflict (cause) do update
           set user_id = excluded.user_id, kind = excluded.kind, description = excluded.description,
             units = excluded.units, amount = excluded.amount, currency = excluded.currency,
-            booked_at = excluded.booked_at
+            booked_at = excluded.booked_at, reversed_at = null
           where purchases.booked_at is null
-        returning id, reversed_at`.pipe(first(Booked))
+        returning id`.pipe(first(Booked))
     })
 
-  /** Moves the credits of a purchase, and the books with them; below zero for its reversal. */
-  const move = (purchase: Omit<typeof Reversed.Type, "id">, cause: string, transaction: string) =>
-    Effect.gen(function* () {
-      const { formerUser, kind, units, userId } = purchase
-      if (userId !== null && units !== 0)
-        yield* sql`
-          update users
-          set credit_units = credit_units + ${units}, reversed_units = reversed_units + ${Math.max(0, -units)}
+  const moveCredits = (userId: UserId | null, units: number, reversed: number) =>
+    userId === null
+      ? Effect.void
+      : sql`
+          update users set credit_units = credit_units + ${units}, reversed_units = reversed_units + ${reversed}
           where id = ${userId}`
-      yield* ledger.move({ userId, formerUser, from: sourceOf(kind), to: "credits", units, cause, transaction })
-    })
 
-  const reversalOf = (id: string) => id.replace(/^pur_/, "rfd_")
+  /** Brings what is reversed of a booked purchase to what its reversals say by now. */
+  const settle = (cause: string): Effect.Effect<ReversalOutcome, SqlError> =>
+    Effect.gen(function* () {
+      const owner = yield* sql`
+        select user_id from purchases where cause = ${cause} and booked_at is not null`.pipe(first(OwnerRow))
+      if (Option.isNone(owner)) return "kept"
+      if (owner.value.userId !== null) yield* hold(owner.value.userId)
+      const purchase = yield* sql`
+        select id, user_id, former_user, kind, units, amount, reversed_units, reversed_amount
+        from purchases where cause = ${cause} for no key update`.pipe(single(BookedPurchase))
+      // A statement of its own: it sees the reversals that were committed while this one waited for the row.
+      const { returned } = yield* sql`
+        select coalesce(sum(amount), 0)::text as returned from purchase_reversals
+        where payment = ${cause} or payment in (select name from card_purchases where booked_as = ${cause})`.pipe(
+        single(Returned)
+      )
+      const reversed = reversedUnits(purchase, returned)
+      const reversedAmount = Math.min(purchase.amount, returned)
+      if (reversed === purchase.reversedUnits && reversedAmount === purchase.reversedAmount) return "reversed-before"
+      const reversedAt = returned > 0 ? DateTime.toDate(yield* DateTime.now) : null
+      yield* sql`
+        update purchases
+        set reversed_units = ${reversed}, reversed_amount = ${reversedAmount}, reversed_at = ${reversedAt}
+        where id = ${purchase.id}`
+      const { formerUser, id, kind, userId } = purchase
+      const more = reversed - purchase.reversedUnits
+      yield* moveCredits(userId, -more, more)
+      const transaction = id.replace(/^pur_/, "rfd_")
+      yield* ledger.move({
+        userId,
+        formerUser,
+        cause,
+        transaction,
+        from: sourceOf(kind),
+        to: "credits",
+        units: -more
+      })
+      return "reversed"
+    })
 
   const book = (booking: Booking, units: number): Effect.Effect<BookingOutcome, SqlError> =>
     Effect.gen(function* () {
-      if (!(yield* hold(booking.userId))) return "unknown-user"
+      const { kind, userId } = booking
+      if (!(yield* hold(userId))) return "unknown-user"
       const booked = yield* insert(booking, units)
-      if (Option.isNone(booked)) return "booked-before"
-      const { id, reversedAt } = booked.value
-      const purchase = { userId: booking.userId, formerUser: null, kind: booking.kind }
       const cause = storableText(booking.cause)
-      yield* move({ ...purchase, units }, cause, id)
-      // Its money went back before it was told of.
-      if (reversedAt !== null) yield* move({ ...purchase, units: -units }, cause, reversalOf(id))
-      return "booked"
+      if (Option.isSome(booked)) {
+        yield* moveCredits(userId, units, 0)
+        const transaction = booked.value.id
+        yield* ledger.move({ userId, from: sourceOf(kind), to: "credits", units, cause, transaction })
+      }
+      // Also of a purchase that was booked before: this booking may have told another of its names.
+      yield* settle(cause)
+      return Option.isSome(booked) ? "booked" : "booked-before"
     })
 
-  const reverse = (cause: string): Effect.Effect<ReversalOutcome, SqlError> =>
+  const reverse = ({ amount, source, version, ...reversal }: Reversal): Effect.Effect<ReversalOutcome, SqlError> =>
     Effect.gen(function* () {
+      const payment = storableText(reversal.payment)
+      // The lock of card events on this name: none of them joins it to a purchase meanwhile.
+      yield* sql`select pg_advisory_xact_lock(hashtextextended(${`card ${payment}`}, 0))`
+      yield* sql`
+        insert into purchase_reversals as known ${sql.insert({ payment, source: storableText(source), amount, version })}
+        on conflict (payment, source) do update set amount = excluded.amount, version = excluded.version
+          where known.version < excluded.version`
+      const known = yield* sql`select booked_as from card_purchases where name = ${payment}`.pipe(first(CauseRow))
+      const cause = Option.match(known, { onNone: () => payment, onSome: ({ bookedAs }) => bookedAs })
       const reversedAt = DateTime.toDate(yield* DateTime.now)
-      const known = yield* sql`select user_id, booked_at from purchases where cause = ${cause}`.pipe(first(Known))
-      if (Option.isNone(known)) {
-        const kept = yield* affected(sql`
-          insert into purchases (id, cause, reversed_at) values (${yield* ids.next("pur")}, ${cause}, ${reversedAt})
-          on conflict (cause) do nothing`)
-        // It was booked between the two looks.
-        return kept === 1 ? "kept" : yield* reverse(cause)
-      }
-      if (known.value.bookedAt === null) return "kept"
-      if (known.value.userId !== null) yield* hold(known.value.userId)
-      const reversed = yield* sql`
-        update purchases set reversed_at = ${reversedAt} where cause = ${cause} and reversed_at is null
-        returning id, user_id, former_user, kind, units`.pipe(first(Reversed))
-      if (Option.isNone(reversed)) return "reversed-before"
-      const { id, units, ...purchase } = reversed.value
-      yield* move({ ...purchase, units: -units }, cause, reversalOf(id))
-      return "reversed"
+      // Waits for a booking of the same cause that has not committed, and makes a later one wait for this transaction.
+      yield* sql`
+        insert into purchases (id, cause, reversed_at) values (${yield* ids.next("pur")}, ${cause}, ${reversedAt})
+        on conflict (cause) do nothing`
+      return yield* settle(cause)
     })
 
   return CreditPurchases.of({
@@ -129,8 +166,8 @@ const make = Effect.gen(function* () {
       if (!isPossible) return yield* Effect.die(new BookingIsImpossible({ credits, amount }))
       return yield* sql.withTransaction(book(booking, units)).pipe(Effect.orDie)
     }),
-    reverse: Effect.fn("CreditPurchases.reverse")(({ cause }: { readonly cause: string }) =>
-      sql.withTransaction(reverse(storableText(cause))).pipe(Effect.orDie)
+    reverse: Effect.fn("CreditPurchases.reverse")((reversal: Reversal) =>
+      sql.withTransaction(reverse(reversal)).pipe(Effect.orDie)
     )
   })
 })

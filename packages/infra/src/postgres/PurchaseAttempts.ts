@@ -67,6 +67,12 @@ const make = Effect.gen(function* () {
     }).pipe(first(AttemptRow))
   }
 
+  const touch = (id: AttemptId) =>
+    Effect.flatMap(
+      DateTime.now,
+      (now) => sql`update purchase_attempts set tried_at = ${DateTime.toDate(now)} where id = ${id}`
+    )
+
   const begin = (attempt: NewAttempt) =>
     sql.withTransaction(
       Effect.gen(function* () {
@@ -77,9 +83,8 @@ const make = Effect.gen(function* () {
         const found = yield* find(attempt, now)
         if (Option.isSome(found)) {
           const { id, state, ...rest } = found.value
-          if (state === "open")
-            yield* sql`update purchase_attempts set tried_at = ${DateTime.toDate(now)} where id = ${id}`
-          return { id, state, charge: chargeOf(rest) }
+          if (state === "open") yield* touch(id)
+          return { id, state, isNew: false, charge: chargeOf(rest) }
         }
         const id = AttemptId.make(yield* ids.next("req"))
         yield* sql`insert into purchase_attempts ${sql.insert({
@@ -92,7 +97,7 @@ const make = Effect.gen(function* () {
           triedAt: DateTime.toDate(now),
           ...columnsOf(charge)
         })}`
-        return { id, state: "open" as const, charge }
+        return { id, state: "open" as const, isNew: true, charge }
       })
     )
 
@@ -103,6 +108,7 @@ const make = Effect.gen(function* () {
         sql`update purchase_attempts set state = ${state} where id = ${id} and (state = 'open' or ${state} = 'paid')`
       )
     }),
+    touch: Effect.fn("PurchaseAttempts.touch")((id: AttemptId) => Effect.asVoid(touch(id)), Effect.orDie),
     openBefore: Effect.fn("PurchaseAttempts.openBefore")(function* (before: DateTime.Utc, limit: number) {
       const rows = yield* sql`
         select id, user_id, tried_at, customer_id, credits, amount, currency from purchase_attempts

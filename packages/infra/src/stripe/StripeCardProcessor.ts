@@ -4,7 +4,8 @@ import {
   CardProcessorIsUnavailable,
   CardSubscriptionId,
   Charged,
-  CustomerId
+  CustomerId,
+  type FoundCharge
 } from "@berth/domain/billing/CardProcessor"
 import {
   BillingPlanId,
@@ -13,7 +14,7 @@ import {
   type Purchase,
   type SoldPlanId
 } from "@berth/domain/billing/Purchase"
-import { type Context, Effect, Layer, Option, Schema } from "effect"
+import { Array, type Context, Effect, Layer, Option, Schema } from "effect"
 import type Stripe from "stripe"
 import {
   isAnotherRequest,
@@ -54,22 +55,19 @@ const subscriptionOf = ({ id, metadata, status }: Stripe.Subscription) => {
 
 const ignoreMissing = (failed: StripeFailed) => (isMissing(failed.error) ? Effect.void : unavailable(failed))
 
-/** Where a charge that we made says which of our attempts it is. */
+/** Metadata of a charge or checkout: the id of its purchase attempt. */
 const attemptKey = "attempt"
 
 const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardProcessor> => {
   const call = makeStripe(access)
 
-  /** Charges of a customer's that came about, by what they say of the attempt they were. */
+  /** The charge of an attempt that was paid or is processing. */
   const findCharge = (customerId: CustomerId, attempt: string) =>
     Effect.map(
       call((stripe) => stripe.paymentIntents.list({ customer: customerId, limit: 100 })),
       ({ data }) =>
-        Option.map(
-          Option.fromNullable(
-            data.find(({ metadata, status }) => metadata[attemptKey] === attempt && status === "succeeded")
-          ),
-          paidOf
+        Array.findFirst(data, (intent) =>
+          intent.metadata[attemptKey] === attempt ? foundCharge(intent) : Option.none<FoundCharge>()
         )
     )
 
@@ -121,7 +119,8 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
               customer: customerId,
               client_reference_id: userId,
               line_items: [lineItemOf(prices, purchase)],
-              metadata,
+              // An event that ends this attempt names it; what comes of the checkout later does not.
+              metadata: { ...metadata, [attemptKey]: idempotencyKey },
               success_url: successUrl.href,
               cancel_url: cancelUrl.href,
               ...(purchase.kind === "credits"
@@ -151,7 +150,7 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
         if (Option.isNone(method))
           return Option.getOrElse(yield* findCharge(customerId, idempotencyKey), () => Charged.NeedsCheckout())
         const { amount, currency } = purchase.price
-        const charged = yield* call((stripe) =>
+        return yield* call((stripe) =>
           stripe.paymentIntents.create(
             {
               amount,
@@ -166,10 +165,7 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
             { idempotencyKey }
           )
         ).pipe(
-          Effect.map((intent) => {
-            if (intent.status === "processing") return null
-            return intent.status === "succeeded" ? paidOf(intent) : Charged.NeedsCheckout()
-          }),
+          Effect.map((intent) => Option.getOrElse(foundCharge(intent), () => Charged.NeedsCheckout())),
           // The card was another one the first time, so that the request reads otherwise: what came of that time counts.
           Effect.catchIf(
             ({ error }) => isAnotherRequest(error),
@@ -180,10 +176,8 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
               )
           )
         )
-        // Nobody is to pay again while this may still come about.
-        return charged ?? (yield* new CardProcessorIsUnavailable({ reason: "the charge is still under way" }))
       },
-      Effect.mapError((error) => (error._tag === "StripeFailed" ? refusedOrUnavailable(error) : error)),
+      Effect.mapError(refusedOrUnavailable),
       Effect.catchIf(
         (error) => error._tag === "PurchaseIsRefused" && error.declineCode === "authentication_required",
         () => Effect.succeed(Charged.NeedsCheckout())
@@ -241,7 +235,10 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
   })
 }
 
-const paidOf = ({ id }: Stripe.PaymentIntent) => Charged.Paid({ paymentId: id })
+const foundCharge = ({ id, status }: Stripe.PaymentIntent): Option.Option<FoundCharge> => {
+  if (status === "succeeded") return Option.some(Charged.Paid({ paymentId: id }))
+  return status === "processing" ? Option.some(Charged.UnderWay()) : Option.none()
+}
 
 export const layer = (options: StripeOptions): Layer.Layer<CardProcessor> =>
   Layer.sync(CardProcessor, () => make(options))

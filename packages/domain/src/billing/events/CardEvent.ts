@@ -1,14 +1,24 @@
 import { Schema } from "effect"
 
-/** The events of the card processor that say something to us. It is told to send these; any other is acknowledged and forgotten. */
-export const CardEventType = Schema.Literal(
+/** Events of purchases, subscriptions and their invoices. */
+export const PurchaseEventType = Schema.Literal(
   "checkout.session.completed",
+  "checkout.session.async_payment_succeeded",
+  "checkout.session.async_payment_failed",
   "customer.subscription.created",
   "customer.subscription.updated",
   "customer.subscription.deleted",
   "invoice.payment_succeeded",
   "invoice.payment_failed"
 )
+export type PurchaseEventType = typeof PurchaseEventType.Type
+
+/** Events of money that went back. */
+export const ReversalEventType = Schema.Literal("charge.refunded", "charge.dispute.created", "charge.dispute.closed")
+export type ReversalEventType = typeof ReversalEventType.Type
+
+/** The events that are applied; any other is acknowledged and ignored. */
+export const CardEventType = Schema.Union(PurchaseEventType, ReversalEventType)
 export type CardEventType = typeof CardEventType.Type
 
 /** What every event of the card processor has, whatever it tells of. */
@@ -22,11 +32,17 @@ export const CardEventEnvelope = Schema.Struct({
 })
 export type CardEventEnvelope = typeof CardEventEnvelope.Type
 
-/** One that we act on. */
-export interface CardEvent extends CardEventEnvelope {
-  readonly type: CardEventType
+export interface PurchaseEvent extends CardEventEnvelope {
+  readonly type: PurchaseEventType
 }
+export interface ReversalEvent extends CardEventEnvelope {
+  readonly type: ReversalEventType
+}
+/** An event that is applied. */
+export type CardEvent = PurchaseEvent | ReversalEvent
 
-const isOurs = Schema.is(CardEventType)
+const isApplied = Schema.is(CardEventType)
+const isReversal = Schema.is(ReversalEventType)
 
-export const isCardEvent = (event: CardEventEnvelope): event is CardEvent => isOurs(event.type)
+export const isCardEvent = (event: CardEventEnvelope): event is CardEvent => isApplied(event.type)
+export const isReversalEvent = (event: CardEvent): event is ReversalEvent => isReversal(event.type)

@@ -6,13 +6,17 @@ import { ApplyCardEvent } from "../../jobs/Job.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { CreditPurchases } from "../CreditPurchases.ts"
+import { PurchaseAttempts } from "../PurchaseAttempts.ts"
+import type { Reversal } from "../Reversal.ts"
 import { applyFact, type Booking, type Signs } from "./ApplyFact.ts"
+import { isReversalEvent } from "./CardEvent.ts"
 import type { CardFact } from "./CardFact.ts"
 import { CardEvents } from "./CardEvents.ts"
 import { PlanChanges } from "./PlanChanges.ts"
 import { creditsBooking, monthBooking } from "./Bookings.ts"
 import { CardPrices } from "./Bought.ts"
 import { readCardEvent } from "./ReadCardEvent.ts"
+import { readReversal } from "./ReadReversal.ts"
 
 /** How long events are kept: longer than the card processor sends one again, and long enough for a customer to appear. */
 export const eventLifetime = Duration.days(90)
@@ -30,6 +34,7 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
     const users = yield* Users
     const changes = yield* PlanChanges
     const purchases = yield* CreditPurchases
+    const attempts = yield* PurchaseAttempts
     const outbox = yield* Outbox
     const transaction = yield* Transaction
     const rules = yield* AccountRules
@@ -98,10 +103,19 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
         yield* events.write(applied.value)
         if (Option.isSome(booking)) yield* book(booking.value)
         yield* bookMonth(fact, userId)
+        if (Option.isSome(fact.failedAttempt)) yield* attempts.settle(fact.failedAttempt.value, "refused")
         if (applied.value.subscriptions.length > 0) yield* Effect.forEach(held, changes.follow, { discard: true })
         if (fact.isUnclear) yield* Effect.logError("Something was paid by card, and nothing says what it is for")
         yield* events.markApplied(id, userId, fact.isUnclear ? "unclear" : "applied")
         yield* Effect.flatMap(events.parkedUnder(applied.value.nowKnown), retry)
+      })
+
+    /** Needs no user: a reversal belongs to the purchase of its payment, also one that is booked later. */
+    const reverse = (id: string, reversal: Reversal) =>
+      Effect.gen(function* () {
+        const outcome = yield* purchases.reverse(reversal)
+        yield* Effect.logInfo("Card payment reversed").pipe(Effect.annotateLogs({ outcome }))
+        yield* events.markApplied(id, null, "applied")
       })
 
     /** Lets an event have its effects, unless it has had them. Doing it again changes nothing. */
@@ -114,6 +128,7 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
             if (Option.isNone(held)) return yield* Effect.logWarning("An event of the card processor is not on record")
             const { event, state } = held.value
             if (state === "applied" || state === "dropped") return
+            if (isReversalEvent(event)) return yield* reverse(id, yield* readReversal(event))
             yield* carryOut(id, yield* readCardEvent(event, prices))
           })
         )

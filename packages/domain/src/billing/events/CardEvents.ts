@@ -32,7 +32,8 @@ export class CardEvents extends Context.Tag("@berth/CardEvents")<
     readonly holdBooks: (fact: CardFact) => Effect.Effect<Books>
     readonly write: (applied: Applied) => Effect.Effect<void>
     readonly subscriptionsOf: (userId: UserId) => Effect.Effect<ReadonlyArray<ToldSubscription>>
-    readonly markApplied: (id: string, userId: UserId, state: "applied" | "unclear") => Effect.Effect<void>
+    /** Without a user the payload is deleted. */
+    readonly markApplied: (id: string, userId: UserId | null, state: "applied" | "unclear") => Effect.Effect<void>
     readonly markParked: (id: string, awaited: Awaited) => Effect.Effect<void>
     /** Forgets what it said: its customer's account was deleted. */
     readonly markDropped: (id: string) => Effect.Effect<void>

@@ -1,6 +1,7 @@
 import type { Option } from "effect"
 import type { Email } from "../../accounts/Email.ts"
 import type { UserId } from "../../accounts/User.ts"
+import type { AttemptId } from "../PurchaseAttempts.ts"
 import type { Moment, Sold, SubscriptionFacts } from "./SubscriptionFacts.ts"
 
 /** Credits that were paid for. */
@@ -30,6 +31,8 @@ export interface CardFact {
   readonly credits: Option.Option<CreditPurchase>
   /** The invoice of a subscription that was paid. */
   readonly invoice: Option.Option<PaidAmount & { readonly id: string; readonly sold: Sold | null }>
+  /** The attempt to buy whose delayed payment failed. */
+  readonly failedAttempt: Option.Option<AttemptId>
   /** Something was paid for, and nothing says what. */
   readonly isUnclear: boolean
 }

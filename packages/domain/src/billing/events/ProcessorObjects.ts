@@ -63,6 +63,24 @@ export const Subscription = Schema.Struct({
 })
 export type Subscription = typeof Subscription.Type
 
+export const Charge = Schema.Struct({
+  id: Schema.String,
+  payment_intent: maybe(reference),
+  invoice: maybe(reference),
+  /** The sum of all its refunds. */
+  amount_refunded: Schema.NonNegativeInt
+})
+export type Charge = typeof Charge.Type
+
+export const Dispute = Schema.Struct({
+  id: Schema.String,
+  charge: reference,
+  payment_intent: maybe(reference),
+  amount: Schema.NonNegativeInt,
+  status: Schema.String
+})
+export type Dispute = typeof Dispute.Type
+
 const detailsOfSubscription = Schema.Struct({ subscription: maybe(reference), metadata })
 
 export const Invoice = Schema.Struct({

@@ -1,8 +1,9 @@
 import { Array, Data, Either, Option, ParseResult, Schema } from "effect"
 import { parseEmail } from "../../accounts/Email.ts"
 import { UserId } from "../../accounts/User.ts"
-import type { CardEvent } from "./CardEvent.ts"
+import type { PurchaseEvent } from "./CardEvent.ts"
 import type { CardFact, CreditPurchase, PaidAmount } from "./CardFact.ts"
+import { AttemptId } from "../PurchaseAttempts.ts"
 import * as Objects from "./ProcessorObjects.ts"
 import { type Bought, recognise, type ShownPrice } from "./Bought.ts"
 import type { Moment, PaymentState, Said, Sold, SubscriptionFacts } from "./SubscriptionFacts.ts"
@@ -16,22 +17,24 @@ type Prices = ReadonlyMap<string, Bought>
  * Of what was said in one second: a beginning is before all that follows it, and of a payment the outcome before what the
  * processor makes of it. That a first payment is awaited never takes back that it came.
  */
-const weights: Record<CardEvent["type"], number> = {
+const weights: Record<PurchaseEvent["type"], number> = {
   "customer.subscription.created": 1,
   "invoice.payment_failed": 2,
   "invoice.payment_succeeded": 3,
   "checkout.session.completed": 4,
+  "checkout.session.async_payment_succeeded": 4,
+  "checkout.session.async_payment_failed": 4,
   "customer.subscription.updated": 5,
   "customer.subscription.deleted": 6
 }
 const stateWeights: Record<PaymentState, number> = { incomplete: 0, past_due: 1, active: 2 }
-const weightOf = (event: CardEvent, state: PaymentState | undefined) =>
+const weightOf = (event: PurchaseEvent, state: PaymentState | undefined) =>
   state === "incomplete" ? 0 : weights[event.type] * 10 + (state === undefined ? 0 : stateWeights[state])
 
 const itself = 2
 const guessed = 1
 
-const momentOf = (event: CardEvent, strength: number, state?: PaymentState): Moment => ({
+const momentOf = (event: PurchaseEvent, strength: number, state?: PaymentState): Moment => ({
   strength,
   created: event.created,
   weight: weightOf(event, state),
@@ -91,7 +94,7 @@ const saidAt = <A>(value: Option.Option<A>, moment: Moment): Said<A> | null =>
   Option.match(value, { onNone: () => null, onSome: (known) => ({ value: known, moment }) })
 
 const factsOf = (
-  event: CardEvent,
+  event: PurchaseEvent,
   known: {
     readonly sold: Option.Option<Sold>
     readonly soldStrength: number
@@ -113,7 +116,8 @@ const factsOf = (
 
 const emailOf = (texts: ReadonlyArray<Option.Option<string>>) => Option.flatMap(Option.firstSomeOf(texts), parseEmail)
 
-const isPaid = ({ payment_status }: Objects.CheckoutSession) =>
+const isPaid = (type: PurchaseEvent["type"], { payment_status }: Objects.CheckoutSession) =>
+  type !== "checkout.session.async_payment_failed" &&
   Option.match(payment_status, {
     onNone: () => true,
     onSome: (status) => status === "paid" || status === "no_payment_required"
@@ -142,12 +146,12 @@ const creditsOf = (
     : Option.none()
 }
 
-const ofSession = (event: CardEvent, session: Objects.CheckoutSession, known: Prices): CardFact => {
+const ofSession = (event: PurchaseEvent, session: Objects.CheckoutSession, known: Prices): CardFact => {
   const recurs = Option.match(session.mode, {
     onNone: () => Option.isSome(session.subscription),
     onSome: (mode) => mode === "subscription"
   })
-  const paid = isPaid(session)
+  const paid = isPaid(event.type, session)
   const purchase = recognise(
     {
       metadata: session.metadata,
@@ -189,13 +193,17 @@ const ofSession = (event: CardEvent, session: Objects.CheckoutSession, known: Pr
         )
       : Option.none(),
     invoice: Option.none(),
+    failedAttempt:
+      event.type === "checkout.session.async_payment_failed"
+        ? Option.map(Option.fromNullable(session.metadata["attempt"]), (id) => AttemptId.make(id))
+        : Option.none(),
     // Of a subscription its own events say what it is for; who only leaves a card has bought nothing.
     isUnclear:
       paid && Option.isNone(purchase) && Option.isNone(session.subscription) && !Option.contains(session.mode, "setup")
   }
 }
 
-const ofSubscription = (event: CardEvent, object: Objects.Subscription, known: Prices): CardFact => {
+const ofSubscription = (event: PurchaseEvent, object: Objects.Subscription, known: Prices): CardFact => {
   const purchase = recognise({ metadata: object.metadata, prices: pricesOf(object.items), recurs: true }, known)
   const state = stateOf(object.status)
   const ends = Option.match(object.items, {
@@ -223,11 +231,12 @@ const ofSubscription = (event: CardEvent, object: Objects.Subscription, known: P
     }),
     credits: Option.none(),
     invoice: Option.none(),
+    failedAttempt: Option.none(),
     isUnclear: Option.isNone(soldOf(purchase)) && event.type !== "customer.subscription.deleted"
   }
 }
 
-const ofInvoice = (event: CardEvent, invoice: Objects.Invoice, known: Prices): CardFact => {
+const ofInvoice = (event: PurchaseEvent, invoice: Objects.Invoice, known: Prices): CardFact => {
   const paid = event.type === "invoice.payment_succeeded"
   const details = Option.orElse(
     Option.flatMap(invoice.parent, ({ subscription_details }) => subscription_details),
@@ -278,11 +287,13 @@ const ofInvoice = (event: CardEvent, invoice: Objects.Invoice, known: Prices): C
       })),
       ({ amount }) => paid && recurs && amount > 0
     ),
+    failedAttempt: Option.none(),
     isUnclear: false
   }
 }
 
-const reading =
+/** Decodes the object of an event. */
+export const reading =
   <A, I>(schema: Schema.Schema<A, I>) =>
   (object: object) =>
     Either.mapLeft(
@@ -299,10 +310,12 @@ const readSubscription = reading(Objects.Subscription)
 const readInvoice = reading(Objects.Invoice)
 
 /** Reads what an event says of a purchase, whichever version of the card processor's API wrote it. */
-export const readCardEvent = (event: CardEvent, known: Prices): Either.Either<CardFact, CardEventIsUnreadable> => {
+export const readCardEvent = (event: PurchaseEvent, known: Prices): Either.Either<CardFact, CardEventIsUnreadable> => {
   const { object } = event.data
   switch (event.type) {
     case "checkout.session.completed":
+    case "checkout.session.async_payment_succeeded":
+    case "checkout.session.async_payment_failed":
       return Either.map(readSession(object), (session) => ofSession(event, session, known))
     case "customer.subscription.created":
     case "customer.subscription.updated":

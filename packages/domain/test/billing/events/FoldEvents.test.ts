@@ -1,5 +1,5 @@
 import { byMoment, mergeFacts, type SubscriptionFacts } from "@berth/domain/billing/events/SubscriptionFacts"
-import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
+import { type CardEvent, isReversalEvent } from "@berth/domain/billing/events/CardEvent"
 import { readCardEvent } from "@berth/domain/billing/events/ReadCardEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
@@ -14,10 +14,12 @@ const stateAfter = (events: ReadonlyArray<CardEvent>) => {
 
 const factsOf = (events: ReadonlyArray<CardEvent>): ReadonlyArray<SubscriptionFacts> =>
   events.flatMap((event) =>
-    Option.match(Either.getOrThrow(readCardEvent(event, new Map())).subscription, {
-      onNone: () => [],
-      onSome: ({ facts }) => [facts]
-    })
+    isReversalEvent(event)
+      ? []
+      : Option.match(Either.getOrThrow(readCardEvent(event, new Map())).subscription, {
+          onNone: () => [],
+          onSome: ({ facts }) => [facts]
+        })
   )
 
 describe("What events of the card processor come to", () => {

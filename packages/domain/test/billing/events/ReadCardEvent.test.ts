@@ -1,5 +1,5 @@
 import { Bought } from "@berth/domain/billing/events/Bought"
-import type { CardEvent, CardEventType } from "@berth/domain/billing/events/CardEvent"
+import type { PurchaseEvent, PurchaseEventType } from "@berth/domain/billing/events/CardEvent"
 import { countingSubscription } from "@berth/domain/billing/events/CountingSubscription"
 import { readCardEvent } from "@berth/domain/billing/events/ReadCardEvent"
 import type { PaymentState } from "@berth/domain/billing/events/SubscriptionFacts"
@@ -13,14 +13,14 @@ const prices = new Map<string, Bought>([
   ["price_20", Bought.Credits({ credits: 20 })]
 ])
 
-const event = (type: CardEventType, object: object, created = 1_000): CardEvent => ({
+const event = (type: PurchaseEventType, object: object, created = 1_000): PurchaseEvent => ({
   id: "evt_1",
   type,
   created,
   data: { object }
 })
 
-const read = (type: CardEventType, object: object) => Either.getOrThrow(readCardEvent(event(type, object), prices))
+const read = (type: PurchaseEventType, object: object) => Either.getOrThrow(readCardEvent(event(type, object), prices))
 
 const session = (object: object) => read("checkout.session.completed", { id: "cs_1", ...object })
 const updated = (object: object) =>
@@ -68,6 +68,32 @@ describe("What is read of a completed checkout", () => {
     }
     for (const payment_status of ["paid", "no_payment_required", null, undefined])
       assert.strictEqual(soldOf(session({ ...plan, payment_status, metadata })), "pro")
+  })
+
+  it("is the credits of a delayed payment once the payment has succeeded, under the names of the checkout", () => {
+    const bought = { mode: "payment", payment_intent: "pi_1", metadata: { kind: "credits", credits: "5" } }
+    assert.isTrue(Option.isNone(session({ ...bought, payment_status: "unpaid" }).credits))
+    const succeeded = read("checkout.session.async_payment_succeeded", {
+      id: "cs_1",
+      ...bought,
+      payment_status: "paid"
+    })
+    assert.deepStrictEqual(succeeded.credits, session({ ...bought, payment_status: "paid" }).credits)
+  })
+
+  it("is the end of the attempt when the delayed payment failed, and no purchase", () => {
+    const metadata = { kind: "plan", plan: "pro", attempt: "req_1" }
+    const failed = read("checkout.session.async_payment_failed", {
+      ...plan,
+      id: "cs_1",
+      payment_status: "unpaid",
+      metadata
+    })
+    assert.deepStrictEqual(failed.failedAttempt, Option.some("req_1"))
+    assert.isTrue(Option.isNone(failed.subscription) && Option.isNone(failed.credits) && !failed.isUnclear)
+    // The type of the event decides, also where the session claims to be paid.
+    assert.isTrue(Option.isNone(read("checkout.session.async_payment_failed", { id: "cs_1", ...plan }).subscription))
+    assert.isTrue(Option.isNone(session({ ...plan, metadata }).failedAttempt))
   })
 
   it("is credits, under every name of the purchase, the payment's first", () => {
@@ -183,7 +209,7 @@ describe("An event whose object is not what its type says", () => {
   it("is read or refused, whatever it is", () => {
     FastCheck.assert(
       FastCheck.property(
-        FastCheck.constantFrom<CardEventType>(
+        FastCheck.constantFrom<PurchaseEventType>(
           "checkout.session.completed",
           "customer.subscription.updated",
           "invoice.payment_succeeded"

@@ -191,6 +191,9 @@ create table purchases (
   currency text,
   booked_at timestamptz,
   reversed_at timestamptz,
+  -- Part of units and amount that refunds and disputes took back.
+  reversed_units bigint not null default 0 check (reversed_units >= 0),
+  reversed_amount bigint not null default 0 check (reversed_amount >= 0),
   check (booked_at is not null or reversed_at is not null),
   check ((booked_at is null) = (kind is null or units is null or amount is null or currency is null or description is null))
 );
@@ -275,6 +278,16 @@ create table card_purchases (
   user_id text not null references users on delete cascade
 );
 create index card_purchases_of_user on card_purchases (user_id);
+create index card_purchases_booked_as on card_purchases (booked_as);
+
+-- Refunded or disputed amounts, by charge or dispute; kept also for purchases not booked yet.
+create table purchase_reversals (
+  payment text not null,
+  source text not null,
+  amount bigint not null check (amount >= 0),
+  version bigint not null,
+  primary key (payment, source)
+);
 
 -- agents
 create table agents (
