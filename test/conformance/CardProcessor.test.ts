@@ -232,6 +232,20 @@ for (const [name, subject] of [
         assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(open))))
       }))
 
+    test("fails with CardCustomerMissing where a purchase names a customer that is gone", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        yield* given.saveCard(customerId)
+        yield* given.cards.removeCustomer(customerId)
+        for (const gone of [customerId, CustomerId.make("cus_unknown")]) {
+          assert.equal((yield* Effect.flip(checkout(given, gone, purchase)))._tag, "CardCustomerMissing")
+          assert.isFalse(yield* given.cards.hasSavedCard(gone))
+          assert.deepEqual(yield* given.cards.subscriptionsOf(gone), [])
+          const charge = given.cards.chargeSaved({ purchase, userId, customerId: gone, idempotencyKey: key() })
+          assert.equal((yield* charge)._tag, "NeedsCheckout")
+        }
+      }))
+
     test("is unavailable while it is down", (given) =>
       Effect.gen(function* () {
         const customerId = yield* customerOf(given)

@@ -248,7 +248,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
-  it.effect("charges a double click once, over two servers, with a key and without", () =>
+  it.effect("charges a double click once by its key, over two servers, and every purchase without a key", () =>
     Effect.gen(function* () {
       const { web } = yield* App.WebApp
       const second = yield* Second
@@ -257,21 +257,22 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const there = yield* tokenAt(second, one)
       const json = { action: "buy-credits", pack: "50" }
       standIn.takeTime(50)
-      const twenty = (headers: Readonly<Record<string, string>>) =>
+      const clicks = (length: number, headers: Readonly<Record<string, string>>) =>
         Effect.all(
-          Array.from({ length: 20 }, (_, index) =>
+          Array.from({ length }, (_, index) =>
             index % 2 === 0 ? web(act(one.token, json, headers)) : second.web(act(there, json, headers))
           ),
           { concurrency: "unbounded" }
         )
-      const clicks = yield* twenty({})
-      assert.deepStrictEqual([...new Set(clicks.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
-      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500])
-      const named = yield* twenty({ "idempotency-key": "order-1" })
+      const unnamed = yield* clicks(3, {})
+      assert.deepStrictEqual([...new Set(unnamed.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
+      assert.strictEqual((yield* web(act(one.token, json))).status, 200)
+      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500, 500, 500, 500])
+      const named = yield* clicks(20, { "idempotency-key": "order-1" })
       assert.deepStrictEqual([...new Set(named.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
       standIn.takeTime(0)
-      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500, 500])
-      assert.strictEqual(yield* creditsOf(one), 10)
+      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500, 500, 500, 500, 500])
+      assert.strictEqual(yield* creditsOf(one), 25)
       const reused = yield* web(
         act(one.token, { action: "buy-credits", pack: "500" }, { "idempotency-key": "order-1" })
       )
@@ -302,7 +303,8 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const standIn = yield* Processor
       const sql = yield* SqlClient
       const [heard, unheard, refused] = [yield* buyerWithCard, yield* buyerWithCard, yield* buyerWithCard]
-      const buy = ({ token }: { readonly token: string }) => web(act(token, { action: "buy-credits", pack: "50" }))
+      const buy = ({ token }: { readonly token: string }) =>
+        web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "unheard" }))
       standIn.trouble("does it and is cut", { path: "/v1/payment_intents" })
       for (const one of [heard, unheard])
         assertError(yield* buy(one), { status: 503, code: "card_processor_unavailable" })
@@ -311,7 +313,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       standIn.trouble("is cut", { path: "/v1/payment_intents" })
       assertError(yield* buy(refused), { status: 503, code: "card_processor_unavailable" })
       standIn.trouble(null)
-      // Who asks again takes the attempt up, however late.
+      // A repetition with the key takes the attempt up, however late.
       yield* Effect.orDie(
         sql`update purchase_attempts set created_at = created_at - interval '1 hour' where state = 'open'`
       )
@@ -392,6 +394,34 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       assert.strictEqual((yield* buy(fails)).status, 200)
       assert.deepStrictEqual([yield* creditsOf(fails), chargesOf(standIn, fails.user.id)], [5, [500]])
     }).pipe(Effect.orDie)
+  )
+
+  it.effect("makes a new customer for a buyer whose customer is gone at the processor", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.WebApp
+      const standIn = yield* Processor
+      const one = yield* buyer
+      const customerAt = (answer: { readonly body: Readonly<Record<string, unknown>> }, name: "url" | "checkoutUrl") =>
+        standIn.sessionAt(String(answer.body[name])).customer ?? ""
+      const checkout = web(act(one.token, { action: "create-checkout", plan: "pro" }))
+      const first = customerAt(yield* checkout, "url")
+      standIn.books.deleteCustomer(first)
+      const sql = yield* SqlClient
+      yield* Effect.orDie(
+        sql`update purchase_attempts set created_at = created_at - interval '1 minute' where user_id = ${one.user.id}`
+      )
+      const answers = yield* Effect.all([checkout, checkout, checkout], { concurrency: "unbounded" })
+      const replaced = new Set(answers.map((answer) => customerAt(answer, "url")))
+      assert.strictEqual(replaced.size, 1, answers.map(({ text }) => text).join("\n"))
+      assert.notInclude([...replaced], first)
+      // As with another account at the processor: it has never known the customer.
+      const [second = ""] = replaced
+      standIn.books.customers.delete(second)
+      assertError(yield* web(act(one.token, { action: "portal" })), { status: 400, code: "nothing_bought" })
+      const needed = yield* web(act(one.token, { action: "buy-credits", pack: "50" }))
+      assertError(needed, { status: 402, code: "payment_required" })
+      assert.notInclude([first, second], customerAt(needed, "checkoutUrl"))
+    })
   )
 
   it.effect("leads to checkouts from links, and back with what is wrong", () =>

@@ -1,4 +1,5 @@
 import {
+  CardCustomerMissing,
   CardProcessor,
   CardProcessorIsUnavailable,
   type CardSubscription,
@@ -50,10 +51,14 @@ export const make: Effect.Effect<RememberedCards> = Effect.sync(() => {
   const known = (id: CustomerId) =>
     Effect.suspend(() => {
       const found = customers.get(id)
-      return found === undefined || found.isGone
-        ? new CardProcessorIsUnavailable({ reason: "there is no such customer" })
-        : Effect.succeed(found)
+      return found === undefined || found.isGone ? new CardCustomerMissing({ customerId: id }) : Effect.succeed(found)
     })
+
+  const cardOf = (id: CustomerId) =>
+    known(id).pipe(
+      Effect.map(({ card }) => card),
+      Effect.catchTag("CardCustomerMissing", () => Effect.succeed(null))
+    )
 
   const keys = <A>() => {
     const kept = new Map<string, A>()
@@ -107,11 +112,11 @@ export const make: Effect.Effect<RememberedCards> = Effect.sync(() => {
           })
         )
       ),
-    hasSavedCard: (customerId) => Effect.map(Effect.zipRight(up, known(customerId)), ({ card }) => card !== null),
+    hasSavedCard: (customerId) => Effect.map(Effect.zipRight(up, cardOf(customerId)), (card) => card !== null),
     chargeSaved: ({ customerId, idempotencyKey, purchase }) =>
       up.pipe(
-        Effect.zipRight(known(customerId)),
-        Effect.flatMap(({ card }) =>
+        Effect.zipRight(cardOf(customerId)),
+        Effect.flatMap((card) =>
           card === null
             ? Effect.succeed(Charged.NeedsCheckout())
             : chargeOnce(idempotencyKey, () => charge(customerId, purchase.price, idempotencyKey))

@@ -91,7 +91,7 @@ const act = HttpApiEndpoint.post("act", "/api/billing")
     OpenApi.annotations({
       summary: "Buy, and bring your own key",
       description:
-        "create-checkout gives the address of a checkout; while another plan of the same currency runs it is changed at once, and the address is that of the onboarding. buy-credits charges the saved card and answers once the credits are there. portal gives the address at which cards, invoices and subscriptions are managed."
+        "create-checkout gives the address of a checkout; while another plan of the same currency runs it is changed at once, and the address is that of the onboarding. buy-credits charges the saved card and answers once the credits are there; only requests with the same Idempotency-Key are one purchase. portal gives the address at which cards, invoices and subscriptions are managed."
     })
   )
 

@@ -18,5 +18,7 @@ export class CardCustomerRepository extends Context.Tag("@berth/CardCustomerRepo
     readonly payingFor: (userId: UserId) => Effect.Effect<ReadonlyArray<CustomerId>>
     /** Keeps a new customer, unless there is one already; answers the one that counts. */
     readonly add: (userId: UserId, customer: CardCustomer) => Effect.Effect<CustomerId>
+    /** Puts a new customer in the place of `gone`, unless that is replaced already; returns the current one. */
+    readonly replace: (userId: UserId, gone: CustomerId, customer: CardCustomer) => Effect.Effect<CustomerId>
   }
 >() {}

@@ -42,6 +42,9 @@ export class PurchaseIsRefused extends Data.TaggedError("PurchaseIsRefused")<{
   }
 }
 
+/** The customer was deleted at the card processor, or never was one of this account. */
+export class CardCustomerMissing extends Data.TaggedError("CardCustomerMissing")<{ readonly customerId: CustomerId }> {}
+
 export type CardProcessorTrouble = CardProcessorIsNotConfigured | CardProcessorIsUnavailable
 
 /** A write that may be asked for again with the same key, for at least a day, and comes about once. */
@@ -91,7 +94,7 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
         readonly successUrl: URL
         readonly cancelUrl: URL
       } & Once
-    ) => Effect.Effect<URL, CardProcessorTrouble>
+    ) => Effect.Effect<URL, CardProcessorTrouble | CardCustomerMissing>
     /** Whether there is a card to charge without its owner. */
     readonly hasSavedCard: (customerId: CustomerId) => Effect.Effect<boolean, CardProcessorTrouble>
     /** Charges the customer's default card, else the one that was saved last. */
@@ -103,7 +106,10 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
       charge: { readonly customerId: CustomerId } & Once
     ) => Effect.Effect<Option.Option<FoundCharge>, CardProcessorTrouble>
     /** A page on which the customer sees invoices, changes his card and cancels. */
-    readonly portalLink: (customerId: CustomerId, returnUrl: URL) => Effect.Effect<URL, CardProcessorTrouble>
+    readonly portalLink: (
+      customerId: CustomerId,
+      returnUrl: URL
+    ) => Effect.Effect<URL, CardProcessorTrouble | CardCustomerMissing>
     /** Those that have not ended, newest first. */
     readonly subscriptionsOf: (
       customerId: CustomerId

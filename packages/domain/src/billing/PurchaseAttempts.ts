@@ -47,10 +47,7 @@ export interface OpenCharge extends SavedCharge {
 export class PurchaseAttempts extends Context.Tag("@berth/PurchaseAttempts")<
   PurchaseAttempts,
   {
-    /**
-     * The attempt that a request belongs to, or a new one. A charge whose end is not known is taken up by whoever asks for the
-     * same without a name, as long as the card processor remembers its key.
-     */
+    /** The attempt that a request belongs to, or a new one. */
     readonly begin: (attempt: NewAttempt) => Effect.Effect<Attempt>
     /** Joins the running transaction. What was paid stays paid. */
     readonly settle: (id: AttemptId, state: Exclude<AttemptState, "open">) => Effect.Effect<void>

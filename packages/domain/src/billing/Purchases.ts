@@ -37,7 +37,9 @@ export class NothingWasBought extends Data.TaggedError("NothingWasBought")<objec
   }
 }
 
-/** Two clicks within so long are one purchase. */
+const customerIsGone = () => new CardProcessorIsUnavailable({ reason: "the customer is gone" })
+
+/** Two clicks within so long lead to one checkout of a plan or of storage. */
 const doubleClick = Duration.seconds(10)
 /** Nobody is at a charge any more after so long: whether it came about is asked for then. */
 const chargeTakes = Duration.minutes(2)
@@ -55,19 +57,40 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
     const admins = yield* Admins
     const transaction = yield* Transaction
 
-    const begin = (user: User, what: string, charge: Option.Option<SavedCharge> = Option.none()) =>
+    /** Requests without a key that come within `window` are one attempt; purchases of credits have none. */
+    const begin = (
+      user: User,
+      what: string,
+      window: Duration.Duration,
+      charge: Option.Option<SavedCharge> = Option.none()
+    ) =>
       Effect.gen(function* () {
         const claim = yield* RequestClaim
         // The key's own words: the claim changes hands when a process dies, and the purchase stays the same.
         const reference = Option.map(claim, ({ key }) => `${key.route} ${key.key}`)
-        return yield* attempts.begin({ userId: user.id, what, charge, reference, doubleClick })
+        return yield* attempts.begin({ userId: user.id, what, charge, reference, doubleClick: window })
       })
 
-    const sell = (user: User, customerId: CustomerId, purchase: Purchase, way: WayBack) =>
+    const sellTo = (customerId: CustomerId, user: User, purchase: Purchase, way: WayBack) =>
       Effect.gen(function* () {
-        const { id } = yield* begin(user, `checkout:${nameOfPurchase(purchase)}`)
-        return yield* processor.createCheckout({ purchase, userId: user.id, customerId, ...way, idempotencyKey: id })
+        const window = purchase.kind === "credits" ? Duration.zero : doubleClick
+        // The customer is part of the attempt: one key never names two customers at the processor.
+        const { id } = yield* begin(user, `checkout:${customerId}:${nameOfPurchase(purchase)}`, window)
+        return yield* processor
+          .createCheckout({ purchase, userId: user.id, customerId, ...way, idempotencyKey: id })
+          .pipe(Effect.tapErrorTag("CardCustomerMissing", () => attempts.settle(id, "refused")))
       })
+
+    /** A checkout for the customer, or for a new one where that is gone. */
+    const sell = (user: User, customerId: CustomerId, purchase: Purchase, way: WayBack) =>
+      sellTo(customerId, user, purchase, way).pipe(
+        Effect.catchTag("CardCustomerMissing", () =>
+          Effect.flatMap(customers.replace(user, currencyOf(purchase), customerId), (replaced) =>
+            sellTo(replaced, user, purchase, way)
+          )
+        ),
+        Effect.catchTag("CardCustomerMissing", customerIsGone)
+      )
 
     /** What runs for the user, whatever currency it is paid in. */
     const runningOf = (user: User) =>
@@ -78,6 +101,9 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
         )
         return running.flat()
       })
+
+    const manage = (customerId: CustomerId, { cancelUrl }: WayBack) =>
+      Effect.catchTag(processor.portalLink(customerId, cancelUrl), "CardCustomerMissing", customerIsGone)
 
     /**
      * An address to send the buyer to: a checkout, or the page on which he manages what he has already. A plan in place of
@@ -100,11 +126,11 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
         case "EndOtherFirst":
           return yield* new OtherPlanRuns({ plan: decision.plan })
         case "Manage":
-          return yield* processor.portalLink(decision.customerId, way.cancelUrl)
+          return yield* manage(decision.customerId, way)
         case "Change": {
-          if (!changes) return yield* processor.portalLink(decision.customerId, way.cancelUrl)
+          if (!changes) return yield* manage(decision.customerId, way)
           const { id, plan } = decision
-          const attempt = yield* begin(user, `change:${id}:${plan}`)
+          const attempt = yield* begin(user, `change:${id}:${plan}`, doubleClick)
           yield* processor.updateSubscription({ id, plan, idempotencyKey: attempt.id })
           yield* Effect.logInfo("A plan was changed").pipe(Effect.annotateLogs({ userId: user.id, plan }))
           return way.successUrl
@@ -164,7 +190,7 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
       const payer = yield* withSavedCard(user)
       if (Option.isNone(payer)) return yield* needsCard(Option.none())
       const asked: SavedCharge = { customerId: payer.value, purchase }
-      const attempt = yield* begin(user, `saved:${nameOfPurchase(purchase)}`, Option.some(asked))
+      const attempt = yield* begin(user, `saved:${nameOfPurchase(purchase)}`, Duration.zero, Option.some(asked))
       if (attempt.state === "paid") return
       const charge = Option.getOrElse(attempt.charge, () => asked)
       const charged = yield* Effect.either(chargeOnce(user, attempt, charge))
@@ -187,7 +213,11 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
       const [first] = yield* customers.of(user.id)
       if (first === undefined) return yield* new NothingWasBought()
       const [running] = yield* runningOf(user)
-      return yield* processor.portalLink(running?.customerId ?? first.customerId, returnUrl)
+      return yield* Effect.catchTag(
+        processor.portalLink(running?.customerId ?? first.customerId, returnUrl),
+        "CardCustomerMissing",
+        () => new NothingWasBought()
+      )
     })
 
     /**

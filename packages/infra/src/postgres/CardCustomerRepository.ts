@@ -33,6 +33,14 @@ export const layer: Layer.Layer<CardCustomerRepository, never, SqlClient> = Laye
           on conflict (user_id, currency) do update set customer_id = kept.customer_id
           returning customer_id`.pipe(single(KeptRow), Effect.orDie)
         return kept.customerId
+      }),
+      replace: Effect.fn("CardCustomerRepository.replace")(function* (userId, gone, { currency, customerId }) {
+        const current = yield* sql`
+          update card_customers
+          set customer_id = case when customer_id = ${gone} then ${customerId} else customer_id end
+          where user_id = ${userId} and currency = ${currency}
+          returning customer_id`.pipe(single(KeptRow), Effect.orDie)
+        return current.customerId
       })
     })
   )

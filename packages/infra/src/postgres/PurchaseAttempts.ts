@@ -12,8 +12,6 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { affected, all, first } from "./Rows.ts"
 
-/** The card processor remembers keys for a day at least; an hour of it is left for whoever is late. */
-const remembered = Duration.hours(23)
 /** Nobody takes up an attempt of this age. */
 const lifetime = Duration.days(30)
 
@@ -51,7 +49,6 @@ const make = Effect.gen(function* () {
   const columns = sql`id, state, customer_id, credits, amount, currency`
 
   const find = ({ doubleClick, reference, userId, what }: NewAttempt, now: DateTime.Utc) => {
-    const since = (age: Duration.Duration) => DateTime.toDate(DateTime.subtractDuration(now, age))
     return Option.match(reference, {
       onSome: (name) => sql`
         select ${columns} from purchase_attempts
@@ -59,10 +56,7 @@ const make = Effect.gen(function* () {
       onNone: () => sql`
         select ${columns} from purchase_attempts
         where user_id = ${userId} and operation = ${what} and reference is null and state <> 'refused'
-          and (
-            created_at > ${since(doubleClick)}
-            or (state = 'open' and customer_id is not null and created_at > ${since(remembered)})
-          )
+          and created_at > ${DateTime.toDate(DateTime.subtractDuration(now, doubleClick))}
         order by created_at desc, id desc limit 1`
     }).pipe(first(AttemptRow))
   }

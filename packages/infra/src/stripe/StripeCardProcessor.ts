@@ -1,4 +1,5 @@
 import {
+  CardCustomerMissing,
   CardProcessor,
   CardProcessorIsNotConfigured,
   CardProcessorIsUnavailable,
@@ -18,6 +19,7 @@ import { Array, type Context, Effect, Layer, Option, Schema } from "effect"
 import type Stripe from "stripe"
 import {
   isAnotherRequest,
+  isCustomerMissing,
   isMissing,
   makeStripe,
   refusedOrUnavailable,
@@ -53,6 +55,22 @@ const subscriptionOf = ({ id, metadata, status }: Stripe.Subscription) => {
   }
 }
 
+const missingOrUnavailable = (
+  customerId: CustomerId,
+  failed: StripeFailed
+): Effect.Effect<never, CardCustomerMissing | CardProcessorIsUnavailable> =>
+  isCustomerMissing(failed.error) ? new CardCustomerMissing({ customerId }) : unavailable(failed)
+
+/** What there is of a customer that is gone. */
+const orWhereMissing =
+  <A>(nothing: A) =>
+  <B>(found: Effect.Effect<B, StripeFailed>): Effect.Effect<A | B, StripeFailed> =>
+    Effect.catchIf(
+      found,
+      ({ error }) => isMissing(error),
+      () => Effect.succeed(nothing)
+    )
+
 const ignoreMissing = (failed: StripeFailed) => (isMissing(failed.error) ? Effect.void : unavailable(failed))
 
 /** Metadata of a charge or checkout: the id of its purchase attempt. */
@@ -69,18 +87,19 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
         Array.findFirst(data, (intent) =>
           intent.metadata[attemptKey] === attempt ? foundCharge(intent) : Option.none<FoundCharge>()
         )
-    )
+    ).pipe(orWhereMissing(Option.none<FoundCharge>()))
 
   const savedMethod = (customerId: CustomerId) =>
     Effect.gen(function* () {
       const customer = yield* call((stripe) => stripe.customers.retrieve(customerId))
-      const chosen = customer.deleted === true ? null : idOf(customer.invoice_settings.default_payment_method)
+      if (customer.deleted === true) return Option.none<string>()
+      const chosen = idOf(customer.invoice_settings.default_payment_method)
       if (chosen !== null) return Option.some(chosen)
       const { data } = yield* call((stripe) =>
         stripe.customers.listPaymentMethods(customerId, { type: "card", limit: 1 })
       )
       return Option.map(Option.fromNullable(data[0]), ({ id }) => id)
-    })
+    }).pipe(orWhereMissing(Option.none<string>()))
 
   const priceOf = (plan: SoldPlanId, idempotencyKey: string) => {
     const id = prices.plans[plan]
@@ -135,7 +154,8 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
           ? yield* new CardProcessorIsUnavailable({ reason: "the checkout has no address" })
           : new URL(url)
       },
-      Effect.catchTag("StripeFailed", unavailable)
+      (made, { customerId }) =>
+        Effect.catchTag(made, "StripeFailed", (failed) => missingOrUnavailable(customerId, failed))
     ),
 
     hasSavedCard: Effect.fn("CardProcessor.hasSavedCard")(
@@ -189,15 +209,20 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
       Effect.mapError(unavailable)
     ),
 
-    portalLink: Effect.fn("CardProcessor.portalLink")(function* (customerId, returnUrl) {
-      const { url } = yield* call((stripe) =>
-        stripe.billingPortal.sessions.create({ customer: customerId, return_url: returnUrl.href })
-      )
-      return new URL(url)
-    }, Effect.mapError(unavailable)),
+    portalLink: Effect.fn("CardProcessor.portalLink")(
+      function* (customerId, returnUrl) {
+        const { url } = yield* call((stripe) =>
+          stripe.billingPortal.sessions.create({ customer: customerId, return_url: returnUrl.href })
+        )
+        return new URL(url)
+      },
+      (made, customerId) => Effect.catchAll(made, (failed) => missingOrUnavailable(customerId, failed))
+    ),
 
     subscriptionsOf: Effect.fn("CardProcessor.subscriptionsOf")(function* (customerId) {
-      const { data } = yield* call((stripe) => stripe.subscriptions.list({ customer: customerId, limit: 100 }))
+      const { data } = yield* call((stripe) => stripe.subscriptions.list({ customer: customerId, limit: 100 })).pipe(
+        orWhereMissing<{ readonly data: ReadonlyArray<Stripe.Subscription> }>({ data: [] })
+      )
       return data.filter(({ status }) => status !== "incomplete_expired" && status !== "canceled").map(subscriptionOf)
     }, Effect.mapError(unavailable)),
 

@@ -31,6 +31,10 @@ const isInUse = (error: unknown): boolean =>
 export const isMissing = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeError && error.code === "resource_missing"
 
+/** A parameter names a customer that is not there. */
+export const isCustomerMissing = (error: unknown): boolean =>
+  isMissing(error) && error instanceof Stripe.errors.StripeError && error.param === "customer"
+
 /** A key was used before for a request that said something else. */
 export const isAnotherRequest = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeIdempotencyError && !isInUse(error)
