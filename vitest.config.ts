@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config"
 
-const shared = { setupFiles: ["test/support/endWithRun.ts"], pool: "forks" as const }
+const shared = { setupFiles: ["test/support/exitWithRunner.ts"], pool: "forks" as const }
 
 /** Longer than all that a test waits for together: who waits says what did not come, and a limit of the whole does not. */
 const minutes = (count: number) => ({ testTimeout: count * 60_000, hookTimeout: count * 60_000 })
@@ -27,7 +27,7 @@ export default defineConfig({
           ...shared,
           ...minutes(4),
           name: "programs",
-          setupFiles: [...shared.setupFiles, "test/e2e/showLastWords.ts"],
+          setupFiles: [...shared.setupFiles, "test/e2e/showRecentLogs.ts"],
           include: ["test/e2e/**/*.test.ts"],
           // Behind everything else: each test of these is many processes, which need the cores for themselves.
           sequence: { groupOrder: 1 }

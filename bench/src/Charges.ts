@@ -1,14 +1,14 @@
 import { Array, Effect } from "effect"
 import { type HostedBerth, hostBerth } from "./berth/HostedBerth.ts"
-import { newOwners, type Owner, post } from "./berth/Owners.ts"
-import { modelsFrom, restoreUnits } from "./Chats.ts"
-import type { Call } from "./measure/Exchange.ts"
+import { createOwners, type Owner, ownerPost } from "./berth/Owners.ts"
+import { upstreamEnvironment, restoreUnits } from "./Chats.ts"
+import type { HttpRequest } from "./measure/TimedRequest.ts"
 import type { Load } from "./measure/Load.ts"
-import { inTurns } from "./measure/Rounds.ts"
+import { measureInTurns } from "./measure/Rounds.ts"
 import * as Comparison from "./report/Comparison.ts"
-import { figure } from "./report/Figure.ts"
+import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
-import { startServer } from "./servers/StartServer.ts"
+import { startServer } from "./servers/ServerProcess.ts"
 
 const path = "/api/v1/gateway"
 const asked = {
@@ -29,7 +29,7 @@ const makeAdmins = ({ database }: HostedBerth, owners: ReadonlyArray<Owner>) =>
     [owners.map(({ userId }) => userId), admins]
   )
 
-const unpaid: Call = {
+const unpaid: HttpRequest = {
   method: "POST",
   path,
   headers: { "content-type": "application/json", "x-payment-method": "mpp" },
@@ -42,34 +42,34 @@ export const charges: Scenario = (amounts) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("InstantUpstream")
     const hosted = yield* hostBerth({
-      ...modelsFrom(upstream.origin),
+      ...upstreamEnvironment(upstream.origin),
       LIMIT_GATEWAY: "1000000/1m",
       ADMIN_EMAILS: admins.join(",")
     })
     const { server: pid } = yield* hosted.berth.pids
     const origin = hosted.berth.webUrl
-    const owners = yield* newOwners(hosted, people)
-    const free = yield* newOwners(hosted, people)
+    const owners = yield* createOwners(hosted, people)
+    const free = yield* createOwners(hosted, people)
     yield* makeAdmins(hosted, free)
     const load = (callers: Array.NonEmptyReadonlyArray<Owner>, connections: number): Load => {
-      const calls = Array.map(callers, (caller) => post(caller, path, asked))
+      const calls = Array.map(callers, (caller) => ownerPost(caller, path, asked))
       return { origin, connections, callOf: (index) => calls[index % calls.length] ?? calls[0] }
     }
     const levels = yield* Effect.forEach(amounts.connections, (connections) =>
       Effect.gen(function* () {
         yield* restoreUnits(hosted)
-        const standings = yield* inTurns(
+        const standings = yield* measureInTurns(
           [
             { name: "reserved and settled", pid, load: load(owners, connections) },
             { name: "not charged", pid, load: load(free, connections) }
           ],
           amounts
         )
-        const [challenge] = yield* inTurns(
+        const [challenge] = yield* measureInTurns(
           [{ name: "402 challenge", pid, load: { origin, connections, callOf: () => unpaid } }],
           amounts
         )
-        return { pairs: Comparison.pairsOf(standings), challenges: Array.fromNullable(challenge) }
+        return { pairs: Comparison.pairResults(standings), challenges: Array.fromNullable(challenge) }
       })
     )
     const pairs = levels.flatMap((level) => level.pairs)
@@ -77,13 +77,13 @@ export const charges: Scenario = (amounts) =>
     return {
       figures: { unit: "ms", aim: { challenges: aim }, pairs, challenges },
       tables: [
-        Comparison.table(`POST ${path} through an instant upstream`, pairs, "not charged"),
+        Comparison.comparisonTable(`POST ${path} through an instant upstream`, pairs, "not charged"),
         {
           title: "What charging adds to a call",
           columns: ["connections", "reservations per second", "added p50 ms", "added p99 ms", "added cpu ms"],
           rows: pairs.map(({ baseline, berth }) => [
             String(berth.connections),
-            ...[berth.rate, berth.p50 - baseline.p50, berth.p99 - baseline.p99, berth.cpu - baseline.cpu].map(figure)
+            ...[berth.rate, berth.p50 - baseline.p50, berth.p99 - baseline.p99, berth.cpu - baseline.cpu].map(formatFigure)
           ])
         },
         {
@@ -91,10 +91,10 @@ export const charges: Scenario = (amounts) =>
           columns: ["connections", "per second", "p50 ms", "p99 ms", "cpu ms", "aim per second"],
           rows: challenges.map(({ connections, cpu, p50, p99, rate }) => [
             String(connections),
-            ...[rate, p50, p99, cpu, aim].map(figure)
+            ...[rate, p50, p99, cpu, aim].map(formatFigure)
           ])
         }
       ],
-      panels: Comparison.panels("Charged calls", pairs)
+      panels: Comparison.comparisonPanels("Charged calls", pairs)
     }
   })

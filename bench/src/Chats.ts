@@ -1,21 +1,21 @@
 import { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { Array, Effect, Schema } from "effect"
 import { type HostedBerth, hostBerth } from "./berth/HostedBerth.ts"
-import { newOwners, type Owner, post } from "./berth/Owners.ts"
-import { ask, type Call, connection } from "./measure/Exchange.ts"
-import { latenciesOf, medianLatencies } from "./measure/Latencies.ts"
+import { createOwners, type Owner, ownerPost } from "./berth/Owners.ts"
+import { requestOnce, type HttpRequest, openConnection } from "./measure/TimedRequest.ts"
+import { summarizeLatencies, medianLatencies } from "./measure/Latencies.ts"
 import type { Load } from "./measure/Load.ts"
-import { inTurns } from "./measure/Rounds.ts"
+import { measureInTurns } from "./measure/Rounds.ts"
 import * as Comparison from "./report/Comparison.ts"
-import { figure } from "./report/Figure.ts"
+import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
-import { startServer } from "./servers/StartServer.ts"
+import { startServer } from "./servers/ServerProcess.ts"
 
 const model = "openai/gpt-4o-mini"
 const message = "Ahoy! What is the weather like at sea?"
 
 /** What makes Berth take its models from an upstream of the bench's own. */
-export const modelsFrom = (upstream: string) => ({
+export const upstreamEnvironment = (upstream: string) => ({
   OPENAI_API_KEY: "bench",
   OPENAI_BASE_URL: `${upstream}/v1`,
   SANDBOX_MODEL: "off"
@@ -32,8 +32,8 @@ export interface Conversation {
 const openSession = (hosted: HostedBerth, owner: Owner) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const client = yield* connection(hosted.berth.webUrl)
-      const answer = yield* ask(client, post(owner, "/api/agent", { action: "create-session" }))
+      const client = yield* openConnection(hosted.berth.webUrl)
+      const answer = yield* requestOnce(client, ownerPost(owner, "/api/agent", { action: "create-session" }))
       return { owner, sessionId: (yield* Effect.orDie(Schema.decode(Opened)(answer.text()))).sessionId }
     })
   )
@@ -41,7 +41,7 @@ const openSession = (hosted: HostedBerth, owner: Owner) =>
 /** Conversations of several owners, each with a running agent. */
 export const openConversations = (hosted: HostedBerth, ownerCount: number, count: number) =>
   Effect.gen(function* () {
-    const owners = yield* newOwners(hosted, ownerCount)
+    const owners = yield* createOwners(hosted, ownerCount)
     yield* Effect.forEach(
       owners,
       ({ visitor }) =>
@@ -55,14 +55,14 @@ export const openConversations = (hosted: HostedBerth, ownerCount: number, count
     )
   })
 
-const chatCall = ({ owner, sessionId }: Conversation): Call => post(owner, "/api/agent", { message, sessionId })
+const chatCall = ({ owner, sessionId }: Conversation): HttpRequest => ownerPost(owner, "/api/agent", { message, sessionId })
 
-export const streamedCall = (conversation: Conversation): Call => {
+export const makeStreamedCall = (conversation: Conversation): HttpRequest => {
   const call = chatCall(conversation)
   return { ...call, headers: { ...call.headers, accept: "text/event-stream" }, awaits: "event: delta" }
 }
 
-export const bareCall: Call = {
+export const bareCall: HttpRequest = {
   method: "POST",
   path: "/v1/chat/completions",
   headers: { authorization: "Bearer bench", "content-type": "application/json" },
@@ -72,7 +72,7 @@ export const bareCall: Call = {
 }
 
 /** One conversation for each connection, used by as many connections as are asked for. */
-export const chatLoad = (
+export const makeChatLoad = (
   { berth }: HostedBerth,
   conversations: Array.NonEmptyReadonlyArray<Conversation>,
   connections: number
@@ -85,11 +85,11 @@ export const chatLoad = (
 export const restoreUnits = ({ database }: HostedBerth) => database.execute("update unit_days set used = 0")
 
 /** Milliseconds to the first piece, one stream after the other. */
-const firstPieces = (origin: string, call: Call, count: number) =>
+const firstPieces = (origin: string, call: HttpRequest, count: number) =>
   Effect.scoped(
-    Effect.flatMap(connection(origin), (client) =>
-      Effect.map(Effect.replicateEffect(ask(client, call), count), (answers) =>
-        latenciesOf(answers.map(({ awaited }) => awaited))
+    Effect.flatMap(openConnection(origin), (client) =>
+      Effect.map(Effect.replicateEffect(requestOnce(client, call), count), (answers) =>
+        summarizeLatencies(answers.map(({ awaited }) => awaited))
       )
     )
   )
@@ -98,7 +98,7 @@ const firstPieces = (origin: string, call: Call, count: number) =>
 export const chats: Scenario = (amounts) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("Upstream")
-    const hosted = yield* hostBerth(modelsFrom(upstream.origin))
+    const hosted = yield* hostBerth(upstreamEnvironment(upstream.origin))
     const { server } = yield* hosted.berth.pids
     const most = Math.max(...amounts.connections)
     const conversations = yield* openConversations(hosted, Math.min(10, most), most)
@@ -107,9 +107,9 @@ export const chats: Scenario = (amounts) =>
       Effect.zipRight(
         restoreUnits(hosted),
         Effect.map(
-          inTurns(
+          measureInTurns(
             [
-              { name: "POST /api/agent", pid: server, load: chatLoad(hosted, conversations, connections) },
+              { name: "POST /api/agent", pid: server, load: makeChatLoad(hosted, conversations, connections) },
               {
                 name: "bare upstream",
                 pid: upstream.pid,
@@ -118,14 +118,14 @@ export const chats: Scenario = (amounts) =>
             ],
             amounts
           ),
-          Comparison.pairsOf
+          Comparison.pairResults
         )
       )
     )
     yield* restoreUnits(hosted)
     const streams = yield* Effect.replicateEffect(
       Effect.all({
-        berth: firstPieces(hosted.berth.webUrl, streamedCall(conversations[0]), amounts.streams),
+        berth: firstPieces(hosted.berth.webUrl, makeStreamedCall(conversations[0]), amounts.streams),
         upstream: firstPieces(upstream.origin, bareCall, amounts.streams)
       }),
       amounts.rounds
@@ -138,18 +138,18 @@ export const chats: Scenario = (amounts) =>
     return {
       figures: { unit: "ms", pairs: all, firstDelta: { ...first, rounds: streams } },
       tables: [
-        Comparison.table("Chat through an instant upstream", all),
+        Comparison.comparisonTable("Chat through an instant upstream", all),
         {
           title: "First piece of a streamed answer, 1 connection (ms)",
           columns: ["stream", "p50", "p95", "p99"],
           rows: [
-            ["POST /api/agent, first delta", ...[first.berth.p50, first.berth.p95, first.berth.p99].map(figure)],
-            ["bare upstream, first chunk", ...[first.upstream.p50, first.upstream.p95, first.upstream.p99].map(figure)]
+            ["POST /api/agent, first delta", ...[first.berth.p50, first.berth.p95, first.berth.p99].map(formatFigure)],
+            ["bare upstream, first chunk", ...[first.upstream.p50, first.upstream.p95, first.upstream.p99].map(formatFigure)]
           ]
         }
       ],
       panels: [
-        ...Comparison.panels("Chat", all),
+        ...Comparison.comparisonPanels("Chat", all),
         {
           title: "First piece of a streamed answer, p50",
           unit: "ms",

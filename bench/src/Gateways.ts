@@ -1,17 +1,17 @@
 import { Effect } from "effect"
 import { hostBerth } from "./berth/HostedBerth.ts"
-import { residentOf } from "./berth/Processes.ts"
-import { modelsFrom } from "./Chats.ts"
-import type { Call } from "./measure/Exchange.ts"
-import { inTurns, rateRatio, type Standing } from "./measure/Rounds.ts"
-import { figure } from "./report/Figure.ts"
+import { readResidentMemory } from "./berth/Processes.ts"
+import { upstreamEnvironment } from "./Chats.ts"
+import type { HttpRequest } from "./measure/TimedRequest.ts"
+import { measureInTurns, rateRatio, type ContestantResult } from "./measure/Rounds.ts"
+import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
-import { installPortkey } from "./servers/Rivals.ts"
-import { startServer } from "./servers/StartServer.ts"
+import { installPortkey } from "./servers/Competitors.ts"
+import { startServer } from "./servers/ServerProcess.ts"
 
 const messages = [{ role: "user", content: "Ahoy! What is the weather like at sea?" }]
 
-const post = (path: string, model: string, stream: boolean, headers: Readonly<Record<string, string>> = {}): Call => ({
+const post = (path: string, model: string, stream: boolean, headers: Readonly<Record<string, string>> = {}): HttpRequest => ({
   method: "POST",
   path,
   headers: { authorization: "Bearer bench", "content-type": "application/json", ...headers },
@@ -28,7 +28,7 @@ export const gateways: Scenario = (amounts) =>
   Effect.gen(function* () {
     yield* installPortkey
     const upstream = yield* startServer("InstantUpstream")
-    const hosted = yield* hostBerth(modelsFrom(upstream.origin))
+    const hosted = yield* hostBerth(upstreamEnvironment(upstream.origin))
     const { server: berth } = yield* hosted.berth.pids
     const portkey = yield* startServer("portkey/server", { NODE_ENV: "production" })
     const proxy = yield* startServer("BareProxy", { UPSTREAM: upstream.origin })
@@ -62,7 +62,7 @@ export const gateways: Scenario = (amounts) =>
     const measured = yield* Effect.forEach([false, true], (stream) =>
       Effect.forEach(amounts.connections, (connections) =>
         Effect.map(
-          inTurns(
+          measureInTurns(
             contestants(stream).map(({ call, name, origin, pid }) => ({
               name,
               pid,
@@ -81,19 +81,19 @@ export const gateways: Scenario = (amounts) =>
         { name: "Portkey", pid: portkey.pid },
         { name: "bare proxy", pid: proxy.pid }
       ],
-      ({ name, pid }) => Effect.map(residentOf([pid]), ({ rss }) => ({ name, rss }))
+      ({ name, pid }) => Effect.map(readResidentMemory([pid]), ({ rss }) => ({ name, rss }))
     )
-    const row = (stream: boolean, one: Standing, others: ReadonlyArray<Standing>) => {
+    const row = (stream: boolean, one: ContestantResult, others: ReadonlyArray<ContestantResult>) => {
       const to = (name: string) => {
         const other = others.find((standing) => standing.name === name)
-        return other === undefined || other === one ? "" : figure(rateRatio(one, other))
+        return other === undefined || other === one ? "" : formatFigure(rateRatio(one, other))
       }
       const direct = others.find(({ name }) => name === "upstream itself")
       return [
         one.name,
         stream ? "streamed" : "plain",
         String(one.connections),
-        ...[one.rate, one.p50, one.p99, one.p50 - (direct?.p50 ?? Number.NaN), one.cpu].map(figure),
+        ...[one.rate, one.p50, one.p99, one.p50 - (direct?.p50 ?? Number.NaN), one.cpu].map(formatFigure),
         to("Portkey"),
         to("bare proxy")
       ]
@@ -121,7 +121,7 @@ export const gateways: Scenario = (amounts) =>
         {
           title: "Resident memory after that",
           columns: ["process", "MiB"],
-          rows: memory.map(({ name, rss }) => [name, figure(rss)])
+          rows: memory.map(({ name, rss }) => [name, formatFigure(rss)])
         }
       ],
       panels: [

@@ -1,32 +1,32 @@
 import { Effect, Option } from "effect"
 import { type HostedBerth, hostBerth } from "./berth/HostedBerth.ts"
-import { get } from "./berth/Owners.ts"
-import { childrenOf, type Resident, residentOf } from "./berth/Processes.ts"
-import { chatLoad, modelsFrom, openConversations, restoreUnits } from "./Chats.ts"
+import { ownerGet } from "./berth/Owners.ts"
+import { listChildren, type ResidentMemory, readResidentMemory } from "./berth/Processes.ts"
+import { makeChatLoad, upstreamEnvironment, openConversations, restoreUnits } from "./Chats.ts"
 import * as Load from "./measure/Load.ts"
-import { figure } from "./report/Figure.ts"
+import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
-import { startServer } from "./servers/StartServer.ts"
+import { startServer } from "./servers/ServerProcess.ts"
 
-const cellAim = 80
+const runtimeMemoryAim = 80
 const connections = 10
 
 const parts = ["launcher", "supervisor", "server", "worker", "PostgreSQL", "cell"] as const
 type Part = (typeof parts)[number]
-type Reading = Readonly<Record<Part, Resident>>
+type Reading = Readonly<Record<Part, ResidentMemory>>
 
 /** The processes of each part. A database of somebody else's is none of them. */
 const pidsOf = ({ berth }: HostedBerth) =>
   Effect.gen(function* () {
     const { postgres, server, supervisor, worker } = yield* berth.pids
     const database = Option.toArray(postgres)
-    const cells = yield* childrenOf(server)
+    const cells = yield* listChildren(server)
     return {
       launcher: [berth.pid],
       supervisor: [supervisor],
       server: [server],
       worker: [worker],
-      PostgreSQL: [...database, ...(yield* Effect.forEach(database, childrenOf)).flat()],
+      PostgreSQL: [...database, ...(yield* Effect.forEach(database, listChildren)).flat()],
       cell: cells.slice(0, 1)
     } satisfies Record<Part, ReadonlyArray<number>>
   })
@@ -34,12 +34,12 @@ const pidsOf = ({ berth }: HostedBerth) =>
 const read = (hosted: HostedBerth): Effect.Effect<Reading> =>
   Effect.flatMap(pidsOf(hosted), (pids) =>
     Effect.all({
-      launcher: residentOf(pids.launcher),
-      supervisor: residentOf(pids.supervisor),
-      server: residentOf(pids.server),
-      worker: residentOf(pids.worker),
-      PostgreSQL: residentOf(pids.PostgreSQL),
-      cell: residentOf(pids.cell)
+      launcher: readResidentMemory(pids.launcher),
+      supervisor: readResidentMemory(pids.supervisor),
+      server: readResidentMemory(pids.server),
+      worker: readResidentMemory(pids.worker),
+      PostgreSQL: readResidentMemory(pids.PostgreSQL),
+      cell: readResidentMemory(pids.cell)
     })
   )
 
@@ -47,36 +47,36 @@ const read = (hosted: HostedBerth): Effect.Effect<Reading> =>
 export const memory: Scenario = ({ roundRequests, roundSeconds, rounds, settleSeconds }) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("Upstream")
-    const hosted = yield* hostBerth(modelsFrom(upstream.origin))
+    const hosted = yield* hostBerth(upstreamEnvironment(upstream.origin))
     const conversations = yield* openConversations(hosted, 1, connections)
     const settle = Effect.sleep(`${settleSeconds} seconds`)
-    const settings = get(conversations[0].owner, "/api/settings")
+    const settings = ownerGet(conversations[0].owner, "/api/settings")
     const bounds = { seconds: roundSeconds * rounds, requests: roundRequests }
 
     yield* settle
     const idle = yield* read(hosted)
-    yield* Load.run({ origin: hosted.berth.webUrl, connections, callOf: () => settings }, bounds)
+    yield* Load.runLoad({ origin: hosted.berth.webUrl, connections, callOf: () => settings }, bounds)
     yield* restoreUnits(hosted)
-    yield* Load.run(chatLoad(hosted, conversations, connections), { ...bounds, requests: 5000 })
+    yield* Load.runLoad(makeChatLoad(hosted, conversations, connections), { ...bounds, requests: 5000 })
     const afterLoad = yield* read(hosted)
     yield* settle
     const settled = yield* read(hosted)
 
     const measured = parts.filter((part) => idle[part].rss > 0)
     const cells = (part: Part) =>
-      [idle, afterLoad, settled].flatMap((reading) => [figure(reading[part].rss), figure(reading[part].pss)])
+      [idle, afterLoad, settled].flatMap((reading) => [formatFigure(reading[part].rss), formatFigure(reading[part].pss)])
     const sum = (reading: Reading) => parts.reduce((total, part) => total + reading[part].pss, 0)
     return {
-      figures: { unit: "MiB", cellAim, idle, afterLoad, settled },
+      figures: { unit: "MiB", cellAim: runtimeMemoryAim, idle, afterLoad, settled },
       tables: [
         {
           title: "Memory (MiB)",
           columns: ["process", "idle rss", "pss", "after load rss", "pss", `${settleSeconds} s later rss`, "pss"],
           rows: [
             ...measured.map((part) => [part, ...cells(part)]),
-            ["all", ...[idle, afterLoad, settled].flatMap((reading) => ["", figure(sum(reading))])]
+            ["all", ...[idle, afterLoad, settled].flatMap((reading) => ["", formatFigure(sum(reading))])]
           ],
-          note: `One owner with one cell (aim: under ${cellAim}). pss counts what processes share once.`
+          note: `One owner with one cell (aim: under ${runtimeMemoryAim}). pss counts what processes share once.`
         }
       ],
       panels: [
@@ -86,7 +86,7 @@ export const memory: Scenario = ({ roundRequests, roundSeconds, rounds, settleSe
           bars: measured.map((part) => ({
             label: part,
             value: part === "PostgreSQL" ? afterLoad[part].pss : afterLoad[part].rss,
-            ...(part === "cell" ? { aim: cellAim } : {})
+            ...(part === "cell" ? { aim: runtimeMemoryAim } : {})
           }))
         }
       ]

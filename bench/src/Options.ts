@@ -25,7 +25,7 @@ export interface Options {
   readonly only: ReadonlyArray<ScenarioName>
 }
 
-export class OptionsAreInvalid extends Data.TaggedError("OptionsAreInvalid")<{ readonly reason: string }> {
+export class OptionsInvalid extends Data.TaggedError("OptionsInvalid")<{ readonly reason: string }> {
   override get message() {
     return `${this.reason}\nnpm run bench -- [--quick] [--redis] [--only ${scenarioNames.join("|")}]...`
   }
@@ -33,7 +33,7 @@ export class OptionsAreInvalid extends Data.TaggedError("OptionsAreInvalid")<{ r
 
 const isScenarioName = (name: string): name is ScenarioName => scenarioNames.some((known) => known === name)
 
-export const parseOptions = (args: ReadonlyArray<string>): Either.Either<Options, OptionsAreInvalid> =>
+export const parseOptions = (args: ReadonlyArray<string>): Either.Either<Options, OptionsInvalid> =>
   Either.try({
     try: () =>
       parseArgs({
@@ -44,12 +44,12 @@ export const parseOptions = (args: ReadonlyArray<string>): Either.Either<Options
           only: { type: "string", multiple: true, default: [] }
         }
       }).values,
-    catch: (cause) => new OptionsAreInvalid({ reason: cause instanceof Error ? cause.message : String(cause) })
+    catch: (cause) => new OptionsInvalid({ reason: cause instanceof Error ? cause.message : String(cause) })
   }).pipe(
     Either.flatMap(({ only, quick, redis }) => {
       const unknown = only.filter((name) => !isScenarioName(name))
       return unknown.length > 0
-        ? Either.left(new OptionsAreInvalid({ reason: `There is no scenario ${unknown.join(", ")}.` }))
+        ? Either.left(new OptionsInvalid({ reason: `There is no scenario ${unknown.join(", ")}.` }))
         : Either.right({ quick, redis, only: only.length === 0 ? scenarioNames : only.filter(isScenarioName) })
     })
   )

@@ -1,13 +1,13 @@
-import { UserId } from "@berth/domain/accounts/User"
+import { UserId } from "@berth/domain/shared/User"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { Clock, Data, Effect, Schema } from "effect"
 import type { Client } from "undici"
 import type { Database } from "./berth/Database.ts"
 import { type HostedBerth, hostBerth } from "./berth/HostedBerth.ts"
-import { newOwners, type Owner, post } from "./berth/Owners.ts"
-import { ask, connection } from "./measure/Exchange.ts"
-import { type Latencies, latenciesOf, median } from "./measure/Latencies.ts"
-import { figure } from "./report/Figure.ts"
+import { createOwners, type Owner, ownerPost } from "./berth/Owners.ts"
+import { requestOnce, openConnection } from "./measure/TimedRequest.ts"
+import { type Latencies, summarizeLatencies, median } from "./measure/Latencies.ts"
+import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
 
 const acceptedAim = 25
@@ -55,7 +55,7 @@ const provision = ({ database }: HostedBerth, clients: ReadonlyArray<readonly [O
     const began = yield* Clock.currentTimeNanos
     const requests = Effect.forEach(
       clients,
-      ([owner, client]) => ask(client, post(owner, "/api/agents/provision", { name: "First mate" }, 201)),
+      ([owner, client]) => requestOnce(client, ownerPost(owner, "/api/agents/provision", { name: "First mate" }, 201)),
       { concurrency: "unbounded" }
     )
     const waiting = runningAt(
@@ -77,8 +77,8 @@ const provisionFor = (hosted: HostedBerth, owners: ReadonlyArray<Owner>) =>
         owners,
         (owner) =>
           Effect.gen(function* () {
-            const client = yield* connection(hosted.berth.webUrl)
-            yield* ask(client, { method: "GET", path: "/health/live", headers: {}, expected: 200 })
+            const client = yield* openConnection(hosted.berth.webUrl)
+            yield* requestOnce(client, { method: "GET", path: "/health/live", headers: {}, expected: 200 })
             return [owner, client] as const
           }),
         { concurrency: "unbounded" }
@@ -86,7 +86,7 @@ const provisionFor = (hosted: HostedBerth, owners: ReadonlyArray<Owner>) =>
       const times = yield* provision(hosted, clients)
       yield* Effect.forEach(
         clients,
-        ([owner, client]) => ask(client, post(owner, `/api/instance/${owner.userId}/stop`, {})),
+        ([owner, client]) => requestOnce(client, ownerPost(owner, `/api/instance/${owner.userId}/stop`, {})),
         { concurrency: 4 }
       )
       return times
@@ -95,7 +95,7 @@ const provisionFor = (hosted: HostedBerth, owners: ReadonlyArray<Owner>) =>
 
 const row = (name: string, times: Latencies, aim: string) => [
   name,
-  ...[times.p50, times.p95, times.p99, times.max].map(figure),
+  ...[times.p50, times.p95, times.p99, times.max].map(formatFigure),
   aim
 ]
 
@@ -103,18 +103,18 @@ const row = (name: string, times: Latencies, aim: string) => [
 export const provisioning: Scenario = ({ owners, ownersAtOnce, timesAtOnce, warmUpOwners }) =>
   Effect.gen(function* () {
     const hosted = yield* hostBerth()
-    const inLine = yield* newOwners(hosted, warmUpOwners + owners)
+    const inLine = yield* createOwners(hosted, warmUpOwners + owners)
     const all = yield* Effect.forEach(inLine, (owner) => provisionFor(hosted, [owner]))
     const counted = all.slice(warmUpOwners)
-    const accepted = latenciesOf(counted.flatMap((times) => times.accepted))
-    const running = latenciesOf(counted.flatMap((times) => times.running))
+    const accepted = summarizeLatencies(counted.flatMap((times) => times.accepted))
+    const running = summarizeLatencies(counted.flatMap((times) => times.running))
 
     const crowds = yield* Effect.replicateEffect(
-      Effect.flatMap(newOwners(hosted, ownersAtOnce), (crowd) => provisionFor(hosted, crowd)),
+      Effect.flatMap(createOwners(hosted, ownersAtOnce), (crowd) => provisionFor(hosted, crowd)),
       timesAtOnce
     )
-    const crowdAccepted = latenciesOf(crowds.flatMap((times) => times.accepted))
-    const crowdRunning = latenciesOf(crowds.flatMap((times) => times.running))
+    const crowdAccepted = summarizeLatencies(crowds.flatMap((times) => times.accepted))
+    const crowdRunning = summarizeLatencies(crowds.flatMap((times) => times.running))
     const allRunning = median(crowds.map((times) => Math.max(...times.running)))
 
     return {
@@ -133,12 +133,12 @@ export const provisioning: Scenario = ({ owners, ownersAtOnce, timesAtOnce, warm
           title: "Provisioning (ms)",
           columns: ["from POST /api/agents/provision to", "p50", "p95", "p99", "max", "aim of p50"],
           rows: [
-            row("the answer", accepted, figure(acceptedAim)),
-            row("status running", running, figure(runningAim)),
+            row("the answer", accepted, formatFigure(acceptedAim)),
+            row("status running", running, formatFigure(runningAim)),
             row(`the answer, ${ownersAtOnce} at once`, crowdAccepted, ""),
             row(`status running, ${ownersAtOnce} at once`, crowdRunning, "")
           ],
-          note: `${owners} owners one by one. ${ownersAtOnce} at once, ${timesAtOnce} times: all run after ${figure(allRunning)} ms (median).`
+          note: `${owners} owners one by one. ${ownersAtOnce} at once, ${timesAtOnce} times: all run after ${formatFigure(allRunning)} ms (median).`
         }
       ],
       panels: [

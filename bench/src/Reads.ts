@@ -1,11 +1,11 @@
 import { Array, Effect, Redacted } from "effect"
 import { hostBerth } from "./berth/HostedBerth.ts"
-import { get, newOwners } from "./berth/Owners.ts"
+import { ownerGet, createOwners } from "./berth/Owners.ts"
 import type { Load } from "./measure/Load.ts"
-import { inTurns } from "./measure/Rounds.ts"
+import { measureInTurns } from "./measure/Rounds.ts"
 import * as Comparison from "./report/Comparison.ts"
 import type { Scenario } from "./Scenario.ts"
-import { startServer } from "./servers/StartServer.ts"
+import { startServer } from "./servers/ServerProcess.ts"
 
 const paths = ["/api/settings", "/api/agents"] as const
 
@@ -15,27 +15,27 @@ export const reads: Scenario = (amounts) =>
     const hosted = yield* hostBerth()
     const bare = yield* startServer("BareServer", { DATABASE_URL: Redacted.value(hosted.database.url) })
     const { server } = yield* hosted.berth.pids
-    const owners = yield* newOwners(hosted, Math.min(10, Math.max(...amounts.connections)))
+    const owners = yield* createOwners(hosted, Math.min(10, Math.max(...amounts.connections)))
     const loadOn = (origin: string, path: string, connections: number): Load => {
-      const calls = Array.map(owners, (owner) => get(owner, path))
+      const calls = Array.map(owners, (owner) => ownerGet(owner, path))
       return { origin, connections, callOf: (connection) => calls[connection % calls.length] ?? calls[0] }
     }
     const pairs = yield* Effect.forEach(amounts.connections, (connections) =>
       Effect.map(
-        inTurns(
+        measureInTurns(
           paths.flatMap((path) => [
             { name: `GET ${path}`, pid: server, load: loadOn(hosted.berth.webUrl, path, connections) },
             { name: `bare GET ${path}`, pid: bare.pid, load: loadOn(bare.origin, path, connections) }
           ]),
           amounts
         ),
-        Comparison.pairsOf
+        Comparison.pairResults
       )
     )
     const all = pairs.flat()
     return {
       figures: { unit: "ms", pairs: all },
-      tables: [Comparison.table("Signed-in reads", all)],
-      panels: Comparison.panels("Signed-in reads", all)
+      tables: [Comparison.comparisonTable("Signed-in reads", all)],
+      panels: Comparison.comparisonPanels("Signed-in reads", all)
     }
   })

@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import { hostBerth } from "./berth/HostedBerth.ts"
-import { get, newOwners } from "./berth/Owners.ts"
-import type { Call } from "./measure/Exchange.ts"
+import { ownerGet, createOwners } from "./berth/Owners.ts"
+import type { HttpRequest } from "./measure/TimedRequest.ts"
 import { median } from "./measure/Latencies.ts"
 import * as Load from "./measure/Load.ts"
-import { figure } from "./report/Figure.ts"
+import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
 
 /** Registrations in flight at any time of a storm. */
@@ -13,7 +13,7 @@ const storm = 10
 const aim = 3
 const readers = [1, 10] as const
 
-const registration = (connection: number, sequence: number, round: string): Call => ({
+const registration = (connection: number, sequence: number, round: string): HttpRequest => ({
   method: "POST",
   path: "/api/register",
   headers: { "content-type": "application/json" },
@@ -29,18 +29,18 @@ export const registrations: Scenario = (amounts) =>
   Effect.gen(function* () {
     const hosted = yield* hostBerth()
     const origin = hosted.berth.webUrl
-    const [owner] = yield* newOwners(hosted, 1)
-    const call = get(owner, "/api/settings")
+    const [owner] = yield* createOwners(hosted, 1)
+    const call = ownerGet(owner, "/api/settings")
     const bounds = { seconds: amounts.roundSeconds, requests: amounts.roundRequests }
-    const read = (connections: number) => Load.run({ origin, connections, callOf: () => call }, bounds)
+    const read = (connections: number) => Load.runLoad({ origin, connections, callOf: () => call }, bounds)
     const register = (round: string) =>
-      Load.run(
+      Load.runLoad(
         { origin, connections: storm, callOf: (connection, sequence) => registration(connection, sequence, round) },
         bounds
       )
 
     yield* Effect.forEach(readers, (connections) =>
-      Load.run({ origin, connections, callOf: () => call }, { ...bounds, seconds: amounts.warmUpSeconds })
+      Load.runLoad({ origin, connections, callOf: () => call }, { ...bounds, seconds: amounts.warmUpSeconds })
     )
     yield* register("warm-up")
     const levels = yield* Effect.forEach(readers, (connections) =>
@@ -87,11 +87,11 @@ export const registrations: Scenario = (amounts) =>
             [
               "while others register",
               String(connections),
-              ...[busy.rate, busy.p50, busy.p99, ratio.p50, ratio.p99, aim].map(figure)
+              ...[busy.rate, busy.p50, busy.p99, ratio.p50, ratio.p99, aim].map(formatFigure)
             ],
-            ["while nobody does", String(connections), ...[idle.rate, idle.p50, idle.p99].map(figure), "", "", ""]
+            ["while nobody does", String(connections), ...[idle.rate, idle.p50, idle.p99].map(formatFigure), "", "", ""]
           ]),
-          note: `Registrations per second meanwhile: ${levels.map(({ connections, registered }) => `${figure(registered)} beside ${connections} reading`).join(", ")}.`
+          note: `Registrations per second meanwhile: ${levels.map(({ connections, registered }) => `${formatFigure(registered)} beside ${connections} reading`).join(", ")}.`
         }
       ],
       panels: [

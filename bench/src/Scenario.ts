@@ -1,14 +1,14 @@
 import type { Effect, Scope } from "effect"
-import type { Amounts } from "./Amounts.ts"
+import type { RunSize } from "./RunSize.ts"
 import type { Storage } from "./berth/Storage.ts"
-import type { Panel } from "./report/Chart.ts"
-import type { Table } from "./report/Markdown.ts"
+import type { ChartPanel } from "./report/Chart.ts"
+import type { MarkdownTable } from "./report/Markdown.ts"
 
 /** What a scenario has measured: for machines, and as people read it. */
-export interface Findings {
+export interface ScenarioResult {
   readonly figures: unknown
-  readonly tables: ReadonlyArray<Table>
-  readonly panels: ReadonlyArray<Panel>
+  readonly tables: ReadonlyArray<MarkdownTable>
+  readonly panels: ReadonlyArray<ChartPanel>
 }
 
-export type Scenario = (amounts: Amounts) => Effect.Effect<Findings, Error, Storage | Scope.Scope>
+export type Scenario = (amounts: RunSize) => Effect.Effect<ScenarioResult, Error, Storage | Scope.Scope>

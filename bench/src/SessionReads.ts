@@ -1,15 +1,15 @@
 import { Array, Data, Effect, Redacted } from "effect"
 import { hostBerth } from "./berth/HostedBerth.ts"
-import { get, newOwners } from "./berth/Owners.ts"
-import { ask, type Call, connection } from "./measure/Exchange.ts"
+import { ownerGet, createOwners } from "./berth/Owners.ts"
+import { requestOnce, type HttpRequest, openConnection } from "./measure/TimedRequest.ts"
 import type { Load } from "./measure/Load.ts"
-import { inTurns } from "./measure/Rounds.ts"
+import { measureInTurns } from "./measure/Rounds.ts"
 import * as Comparison from "./report/Comparison.ts"
 import type { Scenario } from "./Scenario.ts"
-import { installBetterAuth } from "./servers/Rivals.ts"
-import { type StartedServer, startServer } from "./servers/StartServer.ts"
+import { installBetterAuth } from "./servers/Competitors.ts"
+import { type StartedServer, startServer } from "./servers/ServerProcess.ts"
 
-class NobodyIsSignedIn extends Data.TaggedError("NobodyIsSignedIn")<{ readonly said: string }> {
+class SignInFailed extends Data.TaggedError("SignInFailed")<{ readonly said: string }> {
   override get message() {
     return `A session is not read as one: ${this.said}`
   }
@@ -31,11 +31,11 @@ const signUp = (origin: string, index: number) =>
   })
 
 /** Both answer 200 to a stranger, too: a rate of such answers would mean nothing. */
-const assertSignedIn = (origin: string, call: Call) =>
+const assertSignedIn = (origin: string, call: HttpRequest) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const said = (yield* ask(yield* connection(origin), call)).text()
-      if (!said.includes('"email"')) yield* new NobodyIsSignedIn({ said })
+      const said = (yield* requestOnce(yield* openConnection(origin), call)).text()
+      if (!said.includes('"email"')) yield* new SignInFailed({ said })
     })
   )
 
@@ -46,8 +46,8 @@ export const sessionReads: Scenario = (amounts) =>
     const hosted = yield* hostBerth()
     const { server } = yield* hosted.berth.pids
     const people = Math.min(10, Math.max(...amounts.connections))
-    const owners = yield* newOwners(hosted, people)
-    const ours = Array.map(owners, (owner) => get(owner, "/api/auth/session"))
+    const owners = yield* createOwners(hosted, people)
+    const ours = Array.map(owners, (owner) => ownerGet(owner, "/api/auth/session"))
     yield* assertSignedIn(hosted.berth.webUrl, ours[0])
 
     const environment = { DATABASE_URL: Redacted.value(hosted.database.url), NODE_ENV: "production" }
@@ -56,7 +56,7 @@ export const sessionReads: Scenario = (amounts) =>
     const sessionsAt = ({ origin }: StartedServer, first: number) =>
       Effect.gen(function* () {
         const calls = yield* Effect.forEach(Array.range(first, first + people - 1), (index) =>
-          Effect.map(signUp(origin, index), (cookie): Call => ({
+          Effect.map(signUp(origin, index), (cookie): HttpRequest => ({
             method: "GET",
             path: "/api/auth/get-session",
             headers: { cookie },
@@ -69,7 +69,7 @@ export const sessionReads: Scenario = (amounts) =>
     const plainCalls = yield* sessionsAt(plain, 0)
     const joiningCalls = yield* sessionsAt(joining, people)
 
-    const load = (origin: string, calls: Array.NonEmptyReadonlyArray<Call>, connections: number): Load => ({
+    const load = (origin: string, calls: Array.NonEmptyReadonlyArray<HttpRequest>, connections: number): Load => ({
       origin,
       connections,
       callOf: (index) => calls[index % calls.length] ?? calls[0]
@@ -81,7 +81,7 @@ export const sessionReads: Scenario = (amounts) =>
         load: load(hosted.berth.webUrl, ours, connections)
       }
       return Effect.map(
-        inTurns(
+        measureInTurns(
           [
             berth,
             { name: "better-auth", pid: plain.pid, load: load(plain.origin, plainCalls, connections) },
@@ -90,13 +90,13 @@ export const sessionReads: Scenario = (amounts) =>
           ],
           amounts
         ),
-        Comparison.pairsOf
+        Comparison.pairResults
       )
     })
     const all = pairs.flat()
     return {
       figures: { unit: "ms", aim: { ratio: 1.5 }, pairs: all },
-      tables: [Comparison.table("Reading a session, beside better-auth", all, "better-auth")],
-      panels: Comparison.panels("Reading a session", all)
+      tables: [Comparison.comparisonTable("Reading a session, beside better-auth", all, "better-auth")],
+      panels: Comparison.comparisonPanels("Reading a session", all)
     }
   })

@@ -2,11 +2,11 @@ import { verify } from "@node-rs/argon2"
 import { Array, Effect, Schema } from "effect"
 import { availableParallelism } from "node:os"
 import { hostBerth } from "./berth/HostedBerth.ts"
-import { ask, type Call, connection } from "./measure/Exchange.ts"
+import { requestOnce, type HttpRequest, openConnection } from "./measure/TimedRequest.ts"
 import { median } from "./measure/Latencies.ts"
 import type { Load } from "./measure/Load.ts"
-import { inTurns } from "./measure/Rounds.ts"
-import { figure } from "./report/Figure.ts"
+import { measureInTurns } from "./measure/Rounds.ts"
+import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
 
 const password = "correct horse battery"
@@ -15,7 +15,7 @@ const Stored = Schema.Struct({ password_hash: Schema.String })
 /** As many as the most connections, so that none waits for another's account. */
 const people = 10
 
-const post = (path: string, email: string, expected: number): Call => ({
+const post = (path: string, email: string, expected: number): HttpRequest => ({
   method: "POST",
   path,
   headers: { "content-type": "application/json" },
@@ -46,8 +46,8 @@ export const signIns: Scenario = (amounts) =>
     const { server } = yield* hosted.berth.pids
     const emails = Array.makeBy(people, (index) => `sailor-${index}@example.com`)
     yield* Effect.scoped(
-      Effect.flatMap(connection(hosted.berth.webUrl), (client) =>
-        Effect.forEach(emails, (email) => ask(client, post("/api/register", email, 200)))
+      Effect.flatMap(openConnection(hosted.berth.webUrl), (client) =>
+        Effect.forEach(emails, (email) => requestOnce(client, post("/api/register", email, 200)))
       )
     )
     const [{ password_hash: hash }] = yield* Effect.filterOrDieMessage(
@@ -72,7 +72,7 @@ export const signIns: Scenario = (amounts) =>
     )
     const standings = yield* Effect.map(
       Effect.forEach([1, 2, people], (connections) =>
-        inTurns([{ name: "POST /api/auth/callback/credentials", pid: server, load: loadOf(connections) }], amounts)
+        measureInTurns([{ name: "POST /api/auth/callback/credentials", pid: server, load: loadOf(connections) }], amounts)
       ),
       Array.flatten
     )
@@ -87,17 +87,17 @@ export const signIns: Scenario = (amounts) =>
             ...standings.map(({ connections, cpu, name, p50, p95, p99, rate }) => [
               name,
               String(connections),
-              ...[rate, p50, p95, p99, cpu, rate / most].map(figure)
+              ...[rate, p50, p95, p99, cpu, rate / most].map(formatFigure)
             ]),
             ...raw.map(({ atOnce, rate }) => [
               "argon2id alone",
               String(atOnce),
-              figure(rate),
+              formatFigure(rate),
               "",
               "",
               "",
               "",
-              figure(rate / most)
+              formatFigure(rate / most)
             ])
           ],
           note: `The parameters are those of the stored hash: ${hash.split("$").slice(1, 4).join(" ")}.`

@@ -1,12 +1,12 @@
-import { BerthDidNotStart, type BerthPlace, launchBerth } from "@berth/test/e2e/Programs"
+import { BerthDidNotStart, type BerthLocation, launchBerth } from "@berth/test/e2e/BerthProcess"
 import { freePort } from "@berth/test/support/FreePort"
-import { temporaryDirectory } from "@berth/test/support/Workplace"
+import { temporaryDirectory } from "@berth/test/support/TemporaryDirectories"
 import { Duration, Effect, Option, Schedule } from "effect"
 import { join } from "node:path"
-import { environment } from "./berth/HostedBerth.ts"
+import { benchEnvironment } from "./berth/HostedBerth.ts"
 import { type FreshStorage, Storage } from "./berth/Storage.ts"
 import { median } from "./measure/Latencies.ts"
-import { figure } from "./report/Figure.ts"
+import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
 
 const aim = 3000
@@ -18,14 +18,14 @@ const isReady = (url: string) =>
   )
 
 /** Milliseconds from `npm start` to the first good answer. Everything has ended again when this returns. */
-const timeToReady = (place: BerthPlace, storage: FreshStorage) =>
+const timeToReady = (place: BerthLocation, storage: FreshStorage) =>
   Effect.scoped(
     Effect.gen(function* () {
       const launched = Effect.gen(function* () {
         const berth = yield* launchBerth({
-          through: "npm",
+          launcher: "npm",
           place,
-          environment: { ...environment, ...storage.environment },
+          environment: { ...benchEnvironment, ...storage.environment },
           ...Option.match(storage.databaseUrl, { onNone: () => ({}), onSome: (databaseUrl) => ({ databaseUrl }) })
         })
         yield* Effect.repeat(isReady(berth.webUrl), {
@@ -46,7 +46,7 @@ const timeToReady = (place: BerthPlace, storage: FreshStorage) =>
 const emptyThenExisting = Effect.scoped(
   Effect.gen(function* () {
     const storage = yield* (yield* Storage).fresh
-    const place: BerthPlace = {
+    const place: BerthLocation = {
       dataDirectory: join(yield* temporaryDirectory, "data"),
       port: yield* freePort,
       backendPort: yield* freePort
@@ -71,9 +71,9 @@ export const startup: Scenario = ({ startups }) =>
           columns: ["data directory", "median", "shortest", "longest", "runs", "aim"],
           rows: cases.map((it) => [
             it.name,
-            ...[it.median, it.shortest, it.longest].map((ms) => figure(ms / 1000)),
+            ...[it.median, it.shortest, it.longest].map((ms) => formatFigure(ms / 1000)),
             String(it.times.length),
-            figure(aim / 1000)
+            formatFigure(aim / 1000)
           ])
         }
       ],

@@ -1,19 +1,19 @@
 import { Array, Effect } from "effect"
 import { hostBerth } from "./berth/HostedBerth.ts"
-import { cpuSecondsOf } from "./berth/Processes.ts"
-import { bareCall, modelsFrom, openConversations, restoreUnits, streamedCall } from "./Chats.ts"
-import { arrivalsOf } from "./measure/Arrivals.ts"
-import { type Call, connection } from "./measure/Exchange.ts"
-import { type Latencies, latenciesOf, median, medianLatencies } from "./measure/Latencies.ts"
-import { figure } from "./report/Figure.ts"
+import { readCpuSeconds } from "./berth/Processes.ts"
+import { bareCall, upstreamEnvironment, openConversations, restoreUnits, makeStreamedCall } from "./Chats.ts"
+import { measureArrivalTimes } from "./measure/ArrivalTimes.ts"
+import { type HttpRequest, openConnection } from "./measure/TimedRequest.ts"
+import { type Latencies, summarizeLatencies, median, medianLatencies } from "./measure/Latencies.ts"
+import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
 import { pace, tokenMark } from "./servers/Pace.ts"
-import { startServer } from "./servers/StartServer.ts"
+import { startServer } from "./servers/ServerProcess.ts"
 
 interface Contestant {
   readonly name: string
   readonly origin: string
-  readonly callOf: (connection: number) => Call
+  readonly callOf: (connection: number) => HttpRequest
   /** The process that answers. */
   readonly pid: number
 }
@@ -33,14 +33,14 @@ interface Round {
 const round = ({ callOf, origin, pid }: Contestant, connections: number, streams: number) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const clients = yield* Effect.all(Array.makeBy(connections, () => connection(origin)))
-      const before = yield* cpuSecondsOf(pid)
+      const clients = yield* Effect.all(Array.makeBy(connections, () => openConnection(origin)))
+      const before = yield* readCpuSeconds(pid)
       const answers = yield* Effect.forEach(
         clients,
-        (client, index) => Effect.replicateEffect(arrivalsOf(client, callOf(index), tokenMark, pace.tokens), streams),
+        (client, index) => Effect.replicateEffect(measureArrivalTimes(client, callOf(index), tokenMark, pace.tokens), streams),
         { concurrency: "unbounded" }
       )
-      const used = (yield* cpuSecondsOf(pid)) - before
+      const used = (yield* readCpuSeconds(pid)) - before
       const all = answers.flat()
       const firsts = all.map((arrivals) => arrivals[0] ?? Number.NaN)
       const gaps = all.flatMap((arrivals) => arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? at)))
@@ -48,8 +48,8 @@ const round = ({ callOf, origin, pid }: Contestant, connections: number, streams
         (arrivals) => ((arrivals.at(-1) ?? Number.NaN) - (arrivals[0] ?? 0)) / (arrivals.length - 1)
       )
       return {
-        first: latenciesOf(firsts),
-        gap: latenciesOf(gaps),
+        first: summarizeLatencies(firsts),
+        gap: summarizeLatencies(gaps),
         perToken: median(perToken),
         cpu: (used * 1000) / (all.length * pace.tokens)
       } satisfies Round
@@ -70,11 +70,11 @@ const ratio = (one: ReadonlyArray<Round>, other: ReadonlyArray<Round>, of: (roun
 export const streams: Scenario = ({ pacedConnections: levels, pacedStreams, rounds }) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("PacedUpstream")
-    const hosted = yield* hostBerth(modelsFrom(upstream.origin))
+    const hosted = yield* hostBerth(upstreamEnvironment(upstream.origin))
     const { server } = yield* hosted.berth.pids
     const most = Math.max(...levels)
     const conversations = yield* openConversations(hosted, Math.min(10, most), most)
-    const calls = Array.map(conversations, streamedCall)
+    const calls = Array.map(conversations, makeStreamedCall)
     const berth: Contestant = {
       name: "POST /api/agent",
       origin: hosted.berth.webUrl,
@@ -110,7 +110,7 @@ export const streams: Scenario = ({ pacedConnections: levels, pacedStreams, roun
     const row = (name: string, connections: number, it: Round, ratios: ReadonlyArray<string>) => [
       name,
       String(connections),
-      ...[it.first.p50, it.first.p95, it.perToken, it.gap.p95, it.gap.p99, it.cpu].map(figure),
+      ...[it.first.p50, it.first.p95, it.perToken, it.gap.p95, it.gap.p99, it.cpu].map(formatFigure),
       ...ratios
     ]
     return {
@@ -131,7 +131,7 @@ export const streams: Scenario = ({ pacedConnections: levels, pacedStreams, roun
             "per token to bare"
           ],
           rows: measured.flatMap(({ connections, direct, firstRatio, perTokenRatio, through }) => [
-            row(berth.name, connections, through, [figure(firstRatio), figure(perTokenRatio)]),
+            row(berth.name, connections, through, [formatFigure(firstRatio), formatFigure(perTokenRatio)]),
             row(bare.name, connections, direct, ["", ""])
           ]),
           note: `The model thinks for ${pace.firstAfterMs} ms, then says ${pace.tokens} tokens, one every ${pace.everyMs} ms. cpu: of the answering process alone, a token.`

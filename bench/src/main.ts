@@ -1,19 +1,19 @@
-import { sweep } from "@berth/test/support/Workplace"
+import { removeStaleDirectories } from "@berth/test/support/TemporaryDirectories"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Data, DateTime, Duration, Effect, Exit, Logger } from "effect"
-import * as Amounts from "./Amounts.ts"
+import * as Amounts from "./RunSize.ts"
 import * as Storage from "./berth/Storage.ts"
 import { charges } from "./Charges.ts"
 import { chats } from "./Chats.ts"
-import { crowd } from "./Crowd.ts"
+import { manyOwners } from "./ManyOwners.ts"
 import { memory } from "./Memory.ts"
 import { gateways } from "./Gateways.ts"
 import { parseOptions, type ScenarioName } from "./Options.ts"
 import { provisioning } from "./Provisioning.ts"
 import { reads } from "./Reads.ts"
 import { registrations } from "./Registrations.ts"
-import { machine } from "./report/Machine.ts"
-import { asMarkdown, type Outcome, type Report, write } from "./report/Report.ts"
+import { describeMachine } from "./report/Machine.ts"
+import { renderReport, type Outcome, type Report, writeReport } from "./report/Report.ts"
 import type { Scenario } from "./Scenario.ts"
 import { sessionReads } from "./SessionReads.ts"
 import { signIns } from "./SignIns.ts"
@@ -32,13 +32,13 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   charge: charges,
   stream: streams,
   memory,
-  crowd
+  crowd: manyOwners
 }
 
 /** No scenario takes longer, whatever happens to it. */
-const patience = Duration.minutes(15)
+const scenarioTimeout = Duration.minutes(15)
 
-class NotEverythingWasMeasured extends Data.TaggedError("NotEverythingWasMeasured")<{
+class MeasurementsIncomplete extends Data.TaggedError("MeasurementsIncomplete")<{
   readonly failed: ReadonlyArray<ScenarioName>
 }> {
   override get message() {
@@ -47,12 +47,12 @@ class NotEverythingWasMeasured extends Data.TaggedError("NotEverythingWasMeasure
 }
 
 /** A scenario that fails does not take away what the others found. */
-const outcomeOf = (name: ScenarioName, amounts: Amounts.Amounts) =>
+const runScenario = (name: ScenarioName, amounts: Amounts.RunSize) =>
   Effect.gen(function* () {
     yield* Effect.logInfo(`Measuring: ${name}`)
     const [time, exit] = yield* scenarios[name](amounts).pipe(
       Effect.scoped,
-      Effect.timeout(patience),
+      Effect.timeout(scenarioTimeout),
       Effect.exit,
       Effect.timed
     )
@@ -64,25 +64,25 @@ const outcomeOf = (name: ScenarioName, amounts: Amounts.Amounts) =>
 
 const program = Effect.gen(function* () {
   const options = yield* parseOptions(process.argv.slice(2))
-  const amounts = options.quick ? Amounts.quick : Amounts.full
-  yield* sweep
+  const amounts = options.quick ? Amounts.quickRun : Amounts.fullRun
+  yield* removeStaleDirectories
   const measured = Effect.gen(function* () {
     const { name: storage } = yield* Storage.Storage
     const report: Report = {
       startedAt: yield* DateTime.now,
       options,
       storage,
-      machine: yield* machine,
+      machine: yield* describeMachine,
       outcomes: []
     }
-    const outcomes: ReadonlyArray<Outcome> = yield* Effect.forEach(options.only, (name) => outcomeOf(name, amounts))
+    const outcomes: ReadonlyArray<Outcome> = yield* Effect.forEach(options.only, (name) => runScenario(name, amounts))
     return { ...report, outcomes }
   })
-  const report = yield* Effect.provide(measured, options.redis ? Storage.given : Storage.embedded)
-  const files = yield* write(report)
-  yield* Effect.sync(() => process.stdout.write(`${asMarkdown(report)}\n${files.join("\n")}\n`))
+  const report = yield* Effect.provide(measured, options.redis ? Storage.configuredStorage : Storage.embeddedStorage)
+  const files = yield* writeReport(report)
+  yield* Effect.sync(() => process.stdout.write(`${renderReport(report)}\n${files.join("\n")}\n`))
   const failed = report.outcomes.filter((outcome) => "failure" in outcome).map(({ name }) => name)
-  if (failed.length > 0) return yield* new NotEverythingWasMeasured({ failed })
+  if (failed.length > 0) return yield* new MeasurementsIncomplete({ failed })
 })
 
 program.pipe(

@@ -3,43 +3,43 @@ import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 import { findBrowser } from "../support/BrowserBinary.ts"
-import type { Tool } from "../support/Tools.ts"
+import type { RequiredTool } from "../support/RequiredTools.ts"
 
 const binary = await Effect.runPromise(findBrowser)
 
-export const browserTool: Tool = {
+export const browserTool: RequiredTool = {
   name: "a Chromium",
   present: Option.isSome(binary),
-  missing: "that starts is neither among the packages nor on the PATH"
+  missingReason: "that starts is neither among the packages nor on the PATH"
 }
 
 /** No step waits longer for what it needs. */
-const patience = 60_000
+const stepTimeoutMs = 60_000
 
 /** What a page complained of: errors of its own, and what its security policy stopped. */
-export type Complaints = ReadonlyArray<string>
+export type PageErrors = ReadonlyArray<string>
 
-export interface Visit {
+export interface PageVisit {
   readonly page: Page
   readonly context: BrowserContext
   /** Everything so far. An API answer that refuses something is shown by the page and is no complaint. */
-  readonly complaints: () => Complaints
+  readonly complaints: () => PageErrors
 }
 
 export class Browser extends Context.Tag("@berth/test/Browser")<
   Browser,
   {
     /** A browser profile of its own with one page; it ends with `work`. */
-    readonly visit: <A>(options: BrowserContextOptions, work: (visit: Visit) => Promise<A>) => Effect.Effect<A>
+    readonly visit: <A>(options: BrowserContextOptions, work: (visit: PageVisit) => Promise<A>) => Effect.Effect<A>
   }
 >() {}
 
 const isRefusedCall = (text: string, url: string) =>
   text.startsWith("Failed to load resource") && URL.canParse(url) && new URL(url).pathname.startsWith("/api/")
 
-const open = async (context: BrowserContext): Promise<Visit> => {
-  context.setDefaultTimeout(patience)
-  context.setDefaultNavigationTimeout(patience)
+const open = async (context: BrowserContext): Promise<PageVisit> => {
+  context.setDefaultTimeout(stepTimeoutMs)
+  context.setDefaultNavigationTimeout(stepTimeoutMs)
   const complaints: Array<string> = []
   context.on("console", (message) => {
     if (message.type() === "error" && !isRefusedCall(message.text(), message.location().url))
@@ -64,7 +64,7 @@ export const layer = Layer.scoped(
           executablePath: Option.getOrElse(binary, () => "chromium"),
           // It shows nothing but pages of this run's own service, and tests may run as root.
           args: ["--no-sandbox"],
-          timeout: patience
+          timeout: stepTimeoutMs
         })
       ),
       (browser) => Effect.promise(() => browser.close())
@@ -83,7 +83,7 @@ export const layer = Layer.scoped(
 const axeSource = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
 /** What axe finds wrong with a page, a line each (WCAG 2.2 A and AA, and its best practices). */
-export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<string>> => {
+export const findAccessibilityViolations = async (page: Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(await axeSource)
   const found: unknown = await page.evaluate(
     "axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))"

@@ -1,13 +1,13 @@
 import type { Page } from "playwright-core"
 import { fileURLToPath } from "node:url"
 import { hexToString, isHex } from "viem"
-import { newKey } from "../support/chain/TestChain.ts"
+import { makePrivateKey } from "../support/chain/TestChain.ts"
 
 const script = fileURLToPath(new URL("InjectedWallet.page.mjs", import.meta.url))
 
 /** A wallet as an extension puts it into every page: it announces itself (EIP-6963), or stands at `window.ethereum` alone. */
 export const injectWallet = async (page: Page, how: "announced" | "window.ethereum") => {
-  const key = newKey()
+  const key = makePrivateKey()
   await page.exposeFunction("signByTest", (message: unknown) =>
     isHex(message) ? key.signMessage({ message: hexToString(message) }) : Promise.reject(new Error("no hex"))
   )

@@ -3,10 +3,10 @@ import { Context, Effect, Layer } from "effect"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
 import { freshDatabase } from "../support/Databases.ts"
-import { describeWith } from "../support/Tools.ts"
-import { startBerth } from "../e2e/Programs.ts"
-import { type Account, newAccount } from "../e2e/Visitor.ts"
-import { accessibilityFaults, Browser, browserTool, type Visit } from "./Browser.ts"
+import { describeWithTool } from "../support/RequiredTools.ts"
+import { startBerth } from "../e2e/BerthProcess.ts"
+import { type TestAccount, makeAccount } from "../e2e/WebClient.ts"
+import { findAccessibilityViolations, Browser, browserTool, type PageVisit } from "./Browser.ts"
 import * as BrowserLayer from "./Browser.ts"
 import { injectWallet } from "./InjectedWallet.ts"
 
@@ -34,9 +34,9 @@ const site = Layer.scoped(
 vi.setConfig({ testTimeout: 180_000 })
 
 /** Administrators, who need no plan. */
-const [owner, other] = [newAccount("owner"), newAccount("other")]
+const [owner, other] = [makeAccount("owner"), makeAccount("other")]
 
-const register = async (page: Page, { email, password }: Account) => {
+const register = async (page: Page, { email, password }: TestAccount) => {
   await page.locator("#register > summary").click()
   const form = page.locator("#register-form")
   await form.getByLabel("E-mail").fill(email)
@@ -44,7 +44,7 @@ const register = async (page: Page, { email, password }: Account) => {
   await form.getByRole("button").click()
 }
 
-const signIn = async (page: Page, { email, password }: Account) => {
+const signIn = async (page: Page, { email, password }: TestAccount) => {
   const form = page.locator("#sign-in")
   await form.getByLabel("E-mail").fill(email)
   await form.getByLabel("Password").fill(password)
@@ -67,7 +67,7 @@ const atPath = (page: Page, path: string) => page.waitForURL((url) => url.pathna
 /** A visit that ends without a complaint of the browser. */
 const visiting = (
   options: Parameters<Context.Tag.Service<Browser>["visit"]>[0],
-  work: (visit: Visit & { url: string }) => Promise<void>
+  work: (visit: PageVisit & { url: string }) => Promise<void>
 ) =>
   Effect.gen(function* () {
     const { url } = yield* Site
@@ -81,7 +81,7 @@ const visiting = (
 /** Counts the pieces of text that come into the conversation from now on, in the page. */
 const countPieces = readFileSync(new URL("CountPieces.page.mjs", import.meta.url), "utf8")
 
-describeWith(browserTool, "the pages, in a browser", () => {
+describeWithTool(browserTool, "the pages, in a browser", () => {
   layer(Layer.merge(site, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {
     it.effect("lead from an account over the first agent to a conversation, and out", () =>
       visiting({}, async ({ page }) => {
@@ -113,7 +113,7 @@ describeWith(browserTool, "the pages, in a browser", () => {
         await page.getByLabel("Message").fill("And again")
         await page.getByRole("button", { name: "Send" }).click()
         await page.locator(".bubble.agent:not([aria-busy])", { hasText: "And again" }).waitFor()
-        expect(await accessibilityFaults(page)).toEqual([])
+        expect(await findAccessibilityViolations(page)).toEqual([])
 
         await page.getByRole("button", { name: "Sign out" }).click()
         await atPath(page, "/login")
@@ -126,7 +126,7 @@ describeWith(browserTool, "the pages, in a browser", () => {
 
     it.effect("sign in and out, and say what is wrong, without a script", () =>
       Effect.gen(function* () {
-        const account = newAccount("plain")
+        const account = makeAccount("plain")
         yield* visiting({}, async ({ page }) => {
           await page.goto("/login")
           await register(page, account)
@@ -164,7 +164,7 @@ describeWith(browserTool, "the pages, in a browser", () => {
       visiting({}, async ({ page }) => {
         const { address } = await injectWallet(page, "announced")
         await page.goto("/login")
-        await register(page, newAccount("linking"))
+        await register(page, makeAccount("linking"))
         await atPath(page, "/dashboard")
         await page.getByRole("button", { name: "Link Test wallet" }).click()
         await page.getByRole("button", { name: `Unlink ${address}` }).click()
@@ -174,7 +174,7 @@ describeWith(browserTool, "the pages, in a browser", () => {
 
     it.effect("change an account, and show any text as text", () =>
       visiting({}, async ({ page }) => {
-        const account = newAccount("change")
+        const account = makeAccount("change")
         const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>&amp;'`
         await page.goto("/login")
         await register(page, account)
@@ -213,7 +213,7 @@ describeWith(browserTool, "the pages, in a browser", () => {
         await page.goto(`/login?error=${encodeURIComponent("<script>alert(1)</script>")}&callbackUrl=//evil.example/`)
         expect(await page.getByRole("alert").textContent()).toBe("That did not work. Try again.")
         expect(await page.locator("[name=callbackUrl]").inputValue()).toBe("/dashboard")
-        const account = newAccount("twice")
+        const account = makeAccount("twice")
         await register(page, account)
         await atPath(page, "/dashboard")
         await page.getByRole("button", { name: "Sign out" }).click()
@@ -266,7 +266,7 @@ describeWith(browserTool, "the pages, in a browser", () => {
           return route.fulfill({ json: { success: route.request().method() === "DELETE" } })
         })
         await page.goto("/login")
-        await register(page, newAccount("sessions"))
+        await register(page, makeAccount("sessions"))
         await atPath(page, "/dashboard")
         const rows = page.locator("#sessions > li")
         await rows.filter({ hasText: "<img src=x onerror=alert(1)>" }).getByRole("button").click()
@@ -299,14 +299,14 @@ describeWith(browserTool, "the pages, in a browser", () => {
             await page.goto(path)
             expect(pathOf(page)).toBe(path)
             await page.evaluate("document.querySelectorAll('details').forEach((folded) => (folded.open = true))")
-            expect(await accessibilityFaults(page), path).toEqual([])
+            expect(await findAccessibilityViolations(page), path).toEqual([])
             expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), path).toBeLessThanOrEqual(
               0
             )
           }
           for (const path of ["/login", "/login?error=access_denied", "/pricing"]) await check(path)
           await page.goto("/login")
-          await register(page, newAccount(`look-${look.colorScheme}`))
+          await register(page, makeAccount(`look-${look.colorScheme}`))
           await atPath(page, "/dashboard")
           for (const path of ["/dashboard", "/dashboard/files", "/onboarding", "/pricing"]) await check(path)
         })

@@ -20,7 +20,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Redacted, Schema } from "effect"
 import { createLocalJWKSet, jwtVerify } from "jose"
-import * as App from "../support/WebApp.ts"
+import * as App from "../support/TestApp.ts"
 
 /** An API of one endpoint, which says who comes with an access token. */
 class Probe extends HttpApi.make("probe").add(
@@ -53,7 +53,7 @@ const probe = HttpLayerRouter.serve(
 const Issued = Schema.Struct({ token: Schema.String, expiresAt: Schema.DateTimeUtc })
 const tokenOf = (as: App.SignedIn) =>
   Effect.gen(function* () {
-    const { web } = yield* App.WebApp
+    const { web } = yield* App.TestApp
     const answer = yield* web({ method: "POST", path: "/api/auth/token", as })
     assert.strictEqual(answer.status, 200, answer.text)
     return { ...(yield* Schema.decodeUnknown(Issued)(answer.body)), answer }
@@ -74,8 +74,8 @@ const statusOf = (token: string) => Effect.map(ask(`Bearer ${token}`), ({ status
 layer(probe, { excludeTestServices: true })("An access token", (it) => {
   it.effect("is had for a session, kept by no cache, and checks against the published keys", () =>
     Effect.gen(function* () {
-      const { appUrl, logged, web } = yield* App.WebApp
-      const me = yield* App.newcomer()
+      const { appUrl, logLines, web } = yield* App.TestApp
+      const me = yield* App.signInNewUser()
       const { answer, expiresAt, token } = yield* tokenOf(me)
       assert.strictEqual(answer.headers["cache-control"], "no-store")
       const left = DateTime.distance(yield* DateTime.now, expiresAt)
@@ -100,13 +100,13 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
       )
       assert.strictEqual(payload.sub, me.user.id)
       assert.isTrue(String(payload["sid"]).startsWith("ses_"))
-      assert.notInclude((yield* logged).join("\n"), token)
+      assert.notInclude((yield* logLines).join("\n"), token)
     })
   )
 
   it.effect("says whose it is, in any case of the scheme, and only by this scheme", () =>
     Effect.gen(function* () {
-      const me = yield* App.newcomer()
+      const me = yield* App.signInNewUser()
       const { token } = yield* tokenOf(me)
       for (const scheme of ["Bearer", "bearer", "BEARER"]) {
         const { body, status } = yield* ask(`${scheme} ${token}`)
@@ -137,10 +137,10 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
 
   it.effect("ends with its session, at once; the tokens of other sessions go on", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
-      const me = yield* App.newcomer()
-      const elsewhere = yield* App.signIn(me.user)
+      const me = yield* App.signInNewUser()
+      const elsewhere = yield* App.openSession(me.user)
       const [here, there] = [(yield* tokenOf(me)).token, (yield* tokenOf(elsewhere)).token]
       assert.deepStrictEqual([yield* statusOf(here), yield* statusOf(there)], [200, 200])
       yield* web({ method: "POST", path: "/api/auth/signout", as: me })
@@ -155,7 +155,7 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
       const sql = yield* SqlClient
       const { issue } = yield* AccessTokens
       const sessions = yield* Sessions
-      const [me, other] = [yield* App.newcomer(), yield* App.newcomer()]
+      const [me, other] = [yield* App.signInNewUser(), yield* App.signInNewUser()]
       const { token } = yield* tokenOf(me)
       const { session } = yield* sessions.open(other.user.id)
       for (const sessionId of [session.id, SessionId.make("ses_none"), SessionId.make("ses_\u0000")]) {

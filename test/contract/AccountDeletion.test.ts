@@ -1,43 +1,43 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
-import { RemoveAccount } from "@berth/domain/jobs/Job"
+import { RemoveAccountJob } from "@berth/domain/jobs/JobKind"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Stream } from "effect"
-import { eventually } from "../conformance/Eventually.ts"
-import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import { unique } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { ownerWithAgent } from "./Scene.ts"
+import { eventually } from "../support/Eventually.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const password = "correct horse battery"
 const path = "/api/settings"
 
 /** Somebody who came by e-mail and password, and is signed in. */
 const member = Effect.gen(function* () {
-  const { web } = yield* App.WebApp
-  const json = { email: `${yield* unique("member")}@example.com`, password }
+  const { web } = yield* App.TestApp
+  const json = { email: `${yield* uniqueName("member")}@example.com`, password }
   const { body } = yield* web({ method: "POST", path: "/api/register", json })
   return { id: String(body["id"]), email: json.email, cookie: yield* signIn(json.email) }
 })
 
 const signIn = (email: string) =>
   Effect.gen(function* () {
-    const { web } = yield* App.WebApp
+    const { web } = yield* App.TestApp
     const answer = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password } })
     assert.strictEqual(answer.status, 200, answer.text)
     return String(answer.headers["set-cookie"]).split(";")[0] ?? ""
   })
 
 const remove = (cookie: string, json?: unknown) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "DELETE", path, headers: { cookie }, ...(json === undefined ? {} : { json }) })
   )
 
 const statusOf = (cookie: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(web({ method: "GET", path, headers: { cookie } }), ({ status }) => status)
   )
 
@@ -51,7 +51,7 @@ const signedInBefore = (id: string, interval: string) =>
 const jobsFor = (id: string) =>
   Effect.flatMap(
     SqlClient,
-    (sql) => sql`select queue, name from outbox where name = ${RemoveAccount.name} and payload ->> 'userId' = ${id}`
+    (sql) => sql`select queue, name from outbox where name = ${RemoveAccountJob.name} and payload ->> 'userId' = ${id}`
   )
 
 /** Until so many statements wait for what another one holds. */
@@ -71,7 +71,7 @@ const required = { status: 401, code: "reauthentication_required" }
 layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) => {
   it.effect("by its password, however long ago the sign-in was", () =>
     Effect.gen(function* () {
-      const { cookieName } = yield* App.WebApp
+      const { cookieName } = yield* App.TestApp
       const { cookie, email, id } = yield* member
       const elsewhere = yield* signIn(email)
       yield* signedInBefore(id, "20 days")
@@ -116,15 +116,15 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
       const { cookie } = yield* member
       yield* Effect.replicateEffect(remove(cookie, { password: "wrong" }), 10)
       const answer = yield* remove(cookie, { password: "wrong" })
-      assertError(answer, { status: 429, code: "too_many_requests" })
+      assertError(answer, { status: 429, code: "rate_limit_exceeded" })
       assert.match(String(answer.headers["retry-after"]), /^\d+$/)
-      assertError(yield* remove(cookie, { password }), { status: 429, code: "too_many_requests" })
+      assertError(yield* remove(cookie, { password }), { status: 429, code: "rate_limit_exceeded" })
     })
   )
 
   it.effect("for nobody else: neither a stranger nor a page of another origin", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const { cookie } = yield* member
       assertError(yield* remove(""), { status: 401, code: "unauthorized" })
       const headers = { cookie, origin: "https://evil.example" }
@@ -138,7 +138,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
 
   it.effect("and its e-mail is free at once, for an account that has nothing of the old one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const { cookie, email, id } = yield* member
       assert.strictEqual((yield* remove(cookie)).status, 200)
       const json = { email, password }
@@ -179,10 +179,10 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
 
   it.effect("and a request that finds nothing left under its hands is nobody's", () =>
     Effect.gen(function* () {
-      const { logged, web } = yield* App.WebApp
+      const { logLines, web } = yield* App.TestApp
       const sql = yield* SqlClient
       const { run } = yield* Transaction
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const asking = yield* run(
         Effect.gen(function* () {
           yield* sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${owner.user.id}`}, 0))`
@@ -195,23 +195,23 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
         })
       )
       assertError(yield* Fiber.join(asking), { status: 401, code: "unauthorized" })
-      assert.notInclude((yield* logged).join("\n"), "A request failed unexpectedly")
+      assert.notInclude((yield* logLines).join("\n"), "A request failed unexpectedly")
     })
   )
 
   it.effect("with the answer in work, which is stored nowhere, and ends for who listens", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
-      const owner = yield* ownerWithAgent()
-      const { during } = yield* ScriptedAgentManager
+      const owner = yield* createOwnerWithAgent()
+      const { withBehavior } = yield* FakeAgentManager
       const [begun, gone] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const chat = (_userId: string, turn: Turn): Stream.Stream<TurnEvent> =>
         Stream.make<[TurnEvent]>({ type: "delta", text: "Once " }).pipe(
           Stream.concat(Stream.execute(Effect.zipRight(Deferred.succeed(begun, undefined), Deferred.await(gone)))),
           Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: `Once ${turn.message}`, model: "test" }))
         )
-      yield* during({ chat })(
+      yield* withBehavior({ chat })(
         Effect.gen(function* () {
           const asking = yield* Effect.forkDaemon(
             web({
@@ -241,10 +241,10 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
 
   it.effect("under the hands of requests, which end with it and leave nothing", () =>
     Effect.gen(function* () {
-      const { logged, web } = yield* App.WebApp
+      const { logLines, web } = yield* App.TestApp
       const sql = yield* SqlClient
       for (let round = 0; round < 4; round++) {
-        const owner = yield* ownerWithAgent()
+        const owner = yield* createOwnerWithAgent()
         const calls: ReadonlyArray<Partial<App.AppCall>> = [
           { method: "POST", path: "/api/agents/provision", json: { name: "Another" } },
           { method: "POST", path: "/api/chat", json: { message: "hello" } },
@@ -302,7 +302,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
           )
         assert.deepStrictEqual(yield* (yield* UserRepository).find(owner.user.id), Option.none())
       }
-      assert.notInclude((yield* logged).join("\n"), "A request failed unexpectedly")
+      assert.notInclude((yield* logLines).join("\n"), "A request failed unexpectedly")
     }).pipe(Effect.scoped)
   )
 })

@@ -1,21 +1,21 @@
-import { CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Outbox } from "@berth/domain/jobs/Outbox"
-import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
+import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
-import { handlerOf } from "@berth/worker/jobs/JobHandlers"
+import { findHandler } from "@berth/worker/jobs/JobHandlers"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
-import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import * as App from "../support/WebApp.ts"
-import { ownerWithAgent, type OwnerWithAgent } from "./Scene.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import * as App from "../support/TestApp.ts"
+import { createOwnerWithAgent, type OwnerWithAgent } from "./OwnerFixtures.ts"
 
 layer(App.layer(), { excludeTestServices: true })("The configuration of an agent", (it) => {
   const put = (owner: OwnerWithAgent, json: unknown) =>
-    Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.flatMap(App.TestApp, ({ web }) =>
       web({ method: "PUT", path: `/api/agents/${owner.agent.id}/config`, as: owner, json })
     )
   const read = (owner: OwnerWithAgent) =>
-    Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.flatMap(App.TestApp, ({ web }) =>
       web({ method: "GET", path: `/api/agents/${owner.agent.id}/config`, as: owner })
     )
 
@@ -27,7 +27,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
         JSON.stringify(entry.payload) !== JSON.stringify({ userId: owner.user.id })
           ? Effect.void
           : Effect.zipRight(
-              Effect.provide(handlerOf(entry.queue)({ ...entry, attempt: 1, attempts: 5 }), [
+              Effect.provide(findHandler(entry.queue)({ ...entry, attempt: 1, attempts: 5 }), [
                 AccountRemoval.Default,
                 Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
               ]),
@@ -39,7 +39,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
 
   it.effect("keeps what is changed at once, each member by another request", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const changes = {
         temperature: 0.5,
         systemPrompt: "Be brief.",
@@ -61,10 +61,10 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
 
   it.effect("is told to the agent later when it cannot be told now", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { calls, during } = yield* ScriptedAgentManager
-      const hangs = new CellIsUnavailable({ reason: "it hangs" })
-      const answer = yield* during({ reconfigure: () => hangs })(put(owner, { temperature: 0.25 }))
+      const owner = yield* createOwnerWithAgent()
+      const { calls, withBehavior } = yield* FakeAgentManager
+      const hangs = new InstanceUnavailable({ reason: "it hangs" })
+      const answer = yield* withBehavior({ reconfigure: () => hangs })(put(owner, { temperature: 0.25 }))
       assert.deepStrictEqual([answer.status, answer.body["code"]], [500, "configuration_not_applied"])
       assert.deepInclude((yield* read(owner)).body["config"], { temperature: 0.25 })
 
@@ -77,10 +77,10 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
 
   it.effect("of an agent that is removed goes from its cell, now or later", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
-      const { during } = yield* ScriptedAgentManager
-      const gone = yield* during({ reconfigure: () => new CellIsUnavailable({ reason: "it hangs" }) })(
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const { withBehavior } = yield* FakeAgentManager
+      const gone = yield* withBehavior({ reconfigure: () => new InstanceUnavailable({ reason: "it hangs" }) })(
         web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
       )
       assert.strictEqual(gone.status, 502)

@@ -1,36 +1,36 @@
-import { BackendIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
-import type { CellLogQuery } from "@berth/domain/instances/CellLog"
+import type { RuntimeLogQuery } from "@berth/domain/instances/RuntimeLog"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Option, Stream } from "effect"
-import { logEntry, ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import * as App from "../support/WebApp.ts"
-import { ownerWithAgent } from "./Scene.ts"
-import * as s from "./Shapes.ts"
+import { fakeLogEntry, FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import * as App from "../support/TestApp.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+import * as s from "./ResponseShapes.ts"
 
-const gone = new BackendIsUnavailable({ reason: "it does not answer" })
-const percent = s.matching(/^\d+\.\d\d%$/)
+const gone = new BackendUnavailable({ reason: "it does not answer" })
+const percent = s.matchingPattern(/^\d+\.\d\d%$/)
 
-const observations = (options: App.WebAppOptions, name: string) =>
+const observations = (options: App.TestAppOptions, name: string) =>
   layer(App.layer(options), { excludeTestServices: true })(name, (it) => {
     const scripted = <A, E, R>(
-      script: Parameters<ScriptedAgentManager["Type"]["during"]>[0],
+      script: Parameters<FakeAgentManager["Type"]["withBehavior"]>[0],
       effect: Effect.Effect<A, E, R>
-    ) => Effect.flatMap(ScriptedAgentManager, ({ during }) => during(script)(effect))
+    ) => Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior(script)(effect))
 
     const statsOf = (owner: App.SignedIn & { readonly agent: { readonly id: string } }) =>
-      Effect.flatMap(App.WebApp, ({ web }) =>
+      Effect.flatMap(App.TestApp, ({ web }) =>
         web({ method: "GET", path: `/api/agents/${owner.agent.id}/stats`, as: owner })
       )
     const say = (owner: App.SignedIn & { readonly agent: { readonly id: string } }) =>
-      Effect.flatMap(App.WebApp, ({ web }) =>
+      Effect.flatMap(App.TestApp, ({ web }) =>
         web({ method: "POST", path: "/api/agent", as: owner, json: { message: "hello", agentId: owner.agent.id } })
       )
 
     it.effect("without the backend, figures are those of the stored messages, and say that they are", () =>
       Effect.gen(function* () {
-        const owner = yield* ownerWithAgent()
+        const owner = yield* createOwnerWithAgent()
         const startedAt = DateTime.subtract(yield* DateTime.now, { minutes: 5 })
         yield* (yield* InstanceRepository).update(owner.user.id, { status: "active", startedAt })
         yield* say(owner)
@@ -41,35 +41,35 @@ const observations = (options: App.WebAppOptions, name: string) =>
         assert.strictEqual(status, 200)
         s.assertShape(body, {
           stats: {
-            agentId: s.is(owner.agent.id),
-            messagesProcessed: s.is(4),
-            messagesPerHour: s.is(4),
-            averageResponseTime: s.amount,
+            agentId: s.equalTo(owner.agent.id),
+            messagesProcessed: s.equalTo(4),
+            messagesPerHour: s.equalTo(4),
+            averageResponseTime: s.finiteNumber,
             uptime: (value) => Number.isInteger(value) && Number(value) >= 300_000 && Number(value) < 400_000,
-            successRate: s.is("75.00%"),
-            errorRate: s.is("25.00%"),
-            timestamp: s.timestamp
+            successRate: s.equalTo("75.00%"),
+            errorRate: s.equalTo("25.00%"),
+            timestamp: s.recentTimestamp
           },
-          status: s.is("mock")
+          status: s.equalTo("mock")
         })
       })
     )
 
     it.effect("nothing is made up of an agent that nobody has talked to and whose cell is down", () =>
       Effect.gen(function* () {
-        const owner = yield* ownerWithAgent("pro", "stopped")
+        const owner = yield* createOwnerWithAgent("pro", "stopped")
         const { body } = yield* scripted({ stats: () => Effect.succeedNone }, statsOf(owner))
-        const unknown = s.is("N/A")
+        const unknown = s.equalTo("N/A")
         s.assertShape(body, {
           stats: {
-            agentId: s.is(owner.agent.id),
+            agentId: s.equalTo(owner.agent.id),
             cpu: unknown,
             memory: unknown,
             memoryPercent: unknown,
             network: unknown,
-            uptime: s.is(0),
-            uptimeFormatted: s.is("0s"),
-            status: s.is("stopped"),
+            uptime: s.equalTo(0),
+            uptimeFormatted: s.equalTo("0s"),
+            status: s.equalTo("stopped"),
             pids: unknown,
             messagesProcessed: unknown,
             messagesPerHour: unknown,
@@ -77,7 +77,7 @@ const observations = (options: App.WebAppOptions, name: string) =>
             successRate: unknown,
             errorRate: unknown
           },
-          status: s.is("ok")
+          status: s.equalTo("ok")
         })
         const mock = yield* scripted({ stats: () => gone }, statsOf(owner))
         assert.deepInclude(mock.body["stats"], { messagesProcessed: 0, averageResponseTime: 0, uptime: 0 })
@@ -87,7 +87,7 @@ const observations = (options: App.WebAppOptions, name: string) =>
 
     it.effect("one agent's messages do not count for another's", () =>
       Effect.gen(function* () {
-        const [talked, silent] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+        const [talked, silent] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
         yield* say(talked)
         const { body } = yield* statsOf(talked)
         assert.deepInclude(body["stats"], { messagesProcessed: "1", messagesPerHour: "1", successRate: "100.00%" })
@@ -98,8 +98,8 @@ const observations = (options: App.WebAppOptions, name: string) =>
 
     it.effect("an instance whose cell is down has no figures", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.WebApp
-        const owner = yield* ownerWithAgent()
+        const { web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
         const asked = web({ method: "GET", path: `/api/instance/${owner.user.id}/stats`, as: owner })
         const { body, status } = yield* scripted({ stats: () => Effect.succeed(Option.none()) }, asked)
         assert.strictEqual(status, 200)
@@ -109,15 +109,15 @@ const observations = (options: App.WebAppOptions, name: string) =>
 
     it.effect("logs are asked for as the query says, of the agent's owner and the agent", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.WebApp
-        const owner = yield* ownerWithAgent()
-        const asked: Array<readonly [string, CellLogQuery]> = []
+        const { web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
+        const asked: Array<readonly [string, RuntimeLogQuery]> = []
         const answer = yield* scripted(
           {
             logs: (userId, query) =>
               Effect.sync(() => {
                 asked.push([userId, query])
-                return { entries: [logEntry, { ...logEntry, id: "log_2", agentId: owner.agent.id }], total: 7 }
+                return { entries: [fakeLogEntry, { ...fakeLogEntry, id: "log_2", agentId: owner.agent.id }], total: 7 }
               })
           },
           web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs?limit=2&level=error`, as: owner })
@@ -125,9 +125,9 @@ const observations = (options: App.WebAppOptions, name: string) =>
         assert.deepStrictEqual(asked, [[owner.user.id, { agentId: owner.agent.id, level: "error", limit: 2 }]])
         assert.deepInclude(answer.body, { total: 7, limit: 2 })
         const entry = {
-          timestamp: DateTime.formatIso(logEntry.timestamp),
+          timestamp: DateTime.formatIso(fakeLogEntry.timestamp),
           level: "info",
-          message: logEntry.message,
+          message: fakeLogEntry.message,
           source: "instance",
           agentId: owner.agent.id
         }
@@ -140,12 +140,12 @@ const observations = (options: App.WebAppOptions, name: string) =>
   })
 
 observations({}, "What is told of an agent")
-observations({ managerIs: "remote" }, "What is told of an agent whose cell is another process's")
+observations({ agentManagerTransport: "remote" }, "What is told of an agent whose cell is another process's")
 
-layer(App.layer({ managerIs: "remote" }), { excludeTestServices: true })("Over the private listener", (it) => {
+layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })("Over the private listener", (it) => {
   it.effect("a limit that is none is refused, and so is a call without the key", () =>
     Effect.gen(function* () {
-      const { backend, internalKey } = yield* App.WebApp
+      const { backend, internalKey } = yield* App.TestApp
       const path = "/internal/instances/usr_1/logs?limit=many"
       const headers = { authorization: `Bearer ${internalKey}` }
       assert.strictEqual((yield* backend({ method: "GET", path, headers })).status, 400)

@@ -1,7 +1,7 @@
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
-import { ConversationRepository } from "@berth/domain/interaction/ConversationRepository"
+import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { SocketLimits } from "@berth/server/interaction/SocketLimits"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it as test, layer } from "@effect/vitest"
@@ -20,30 +20,30 @@ import {
   Tracer
 } from "effect"
 import { connect as netConnect } from "node:net"
-import { eventually } from "../conformance/Eventually.ts"
-import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import { connect, type Frame, refusalOf, type SocketCall, type SocketClient } from "../support/SocketClient.ts"
-import { storedAgent } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { type OwnerWithAgent, ownerWithAgent, useUpUnits } from "./Scene.ts"
-import * as s from "./Shapes.ts"
+import { eventually } from "../support/Eventually.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { connectSocket, type SocketFrame, readSocketRefusal, type SocketCall, type SocketClient } from "../support/SocketClient.ts"
+import { insertAgent } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { type OwnerWithAgent, createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
+import * as s from "./ResponseShapes.ts"
 
-const addressOf = Effect.map(App.WebApp, ({ appUrl }) => `127.0.0.1:${appUrl.port}`)
+const addressOf = Effect.map(App.TestApp, ({ appUrl }) => `127.0.0.1:${appUrl.port}`)
 
 const callTo = (owner: OwnerWithAgent, more: Partial<SocketCall> = {}) =>
   Effect.map(addressOf, (host): SocketCall => ({ host, path: `/agents/${owner.agent.id}/ws`, ...more }))
 
 const byCookie = (who: App.SignedIn) => ({ headers: { cookie: who.cookie } })
 
-const socketOf = (owner: OwnerWithAgent) => Effect.flatMap(callTo(owner, byCookie(owner)), connect)
+const socketOf = (owner: OwnerWithAgent) => Effect.flatMap(callTo(owner, byCookie(owner)), connectSocket)
 
 const tokenOf = ({ user }: OwnerWithAgent) =>
-  Effect.flatMap(InstanceRepository, ({ gatewayToken }) => Effect.map(gatewayToken(user.id), Redacted.value))
+  Effect.flatMap(InstanceRepository, ({ ensureGatewayToken }) => Effect.map(ensureGatewayToken(user.id), Redacted.value))
 
-const ofType = (type: string) => (frame: Frame) => frame["type"] === type
-const accepted = (id: string) => (frame: Frame) => frame["type"] === "accepted" && frame["id"] === id
-const of = (messageId: unknown) => (frame: Frame) => String(frame["id"]).startsWith(`${String(messageId)}:`)
+const ofType = (type: string) => (frame: SocketFrame) => frame["type"] === type
+const accepted = (id: string) => (frame: SocketFrame) => frame["type"] === "accepted" && frame["id"] === id
+const of = (messageId: unknown) => (frame: SocketFrame) => String(frame["id"]).startsWith(`${String(messageId)}:`)
 
 /** Says something and waits for the end of the answer; the frames of it. */
 const chat = (client: SocketClient, message: string, more: object = {}) =>
@@ -56,7 +56,7 @@ const chat = (client: SocketClient, message: string, more: object = {}) =>
   })
 
 /** Agents whose answers stop behind their first piece until they may go on. */
-const held = Effect.gen(function* () {
+const holdAnswers = Effect.gen(function* () {
   const go = yield* Deferred.make<void>()
   const chat = (_userId: string, turn: Turn): Stream.Stream<TurnEvent> =>
     Stream.make<[TurnEvent]>({ type: "delta", text: "Once " }).pipe(
@@ -68,8 +68,8 @@ const held = Effect.gen(function* () {
         )
       )
     )
-  const { during } = yield* ScriptedAgentManager
-  return { during: during({ chat }), go: Deferred.succeed(go, undefined) }
+  const { withBehavior } = yield* FakeAgentManager
+  return { during: withBehavior({ chat }), go: Deferred.succeed(go, undefined) }
 })
 
 /** What every span was given, by whatever made it. */
@@ -103,16 +103,16 @@ const recordingTracer = Layer.setTracer(
 layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) => {
   it.scoped("says the status, takes a message, and tells the answer in pieces and whole", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const client = yield* socketOf(owner)
       assert.deepStrictEqual(yield* client.until(() => true), { type: "status", status: "running" })
       client.send({ type: "chat", id: "one", message: "hello" })
       const first = yield* client.until(ofType("accepted"))
       s.assertShape(first, {
-        type: s.is("accepted"),
-        id: s.is("one"),
-        messageId: s.id("msg"),
-        sessionId: s.is(owner.conversation)
+        type: s.equalTo("accepted"),
+        id: s.equalTo("one"),
+        messageId: s.prefixedId("msg"),
+        sessionId: s.equalTo(owner.conversation)
       })
       const done = yield* client.until(ofType("done"))
       const id = String(first["messageId"])
@@ -121,11 +121,11 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
         { type: "delta", id: `${id}:2`, text: "hello" }
       ])
       s.assertShape(done, {
-        type: s.is("done"),
-        id: s.is(`${id}:3`),
-        sessionId: s.is(owner.conversation),
-        reply: s.is("Echo: hello"),
-        timestamp: s.epochMillis
+        type: s.equalTo("done"),
+        id: s.equalTo(`${id}:3`),
+        sessionId: s.equalTo(owner.conversation),
+        reply: s.equalTo("Echo: hello"),
+        timestamp: s.recentEpochMillis
       })
       client.send({ type: "ping" })
       assert.deepStrictEqual(yield* client.until(ofType("pong")), { type: "pong" })
@@ -134,7 +134,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.scoped("answers the messages of a conversation in order, and counts each as any other", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const client = yield* socketOf(owner)
       const messages = Array.makeBy(6, (n) => `message ${n}`)
       for (const message of messages) client.send({ type: "chat", message, sessionId: owner.conversation })
@@ -155,8 +155,8 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.scoped("resumes behind any event, on another socket and across routes", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
       const { frames, messageId } = yield* chat(yield* socketOf(owner), "hello")
       for (let after = 0; after <= frames.length; after++) {
         const client = yield* socketOf(owner)
@@ -173,8 +173,8 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.scoped("tells an answer in work to every socket that follows it, also when its own is gone", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { during, go } = yield* held
+      const owner = yield* createOwnerWithAgent()
+      const { during, go } = yield* holdAnswers
       yield* during(
         Effect.gen(function* () {
           const [first, second] = [yield* socketOf(owner), yield* socketOf(owner)]
@@ -209,12 +209,12 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
   for (const [what, frame, code] of wrong)
     it.scoped(`says what is wrong with a frame, and stays open: ${what}`, () =>
       Effect.gen(function* () {
-        const owner = yield* ownerWithAgent()
+        const owner = yield* createOwnerWithAgent()
         const client = yield* socketOf(owner)
         client.send(frame)
         const error = yield* client.until(ofType("error"))
         assert.strictEqual(error["code"], code, JSON.stringify(error))
-        for (const member of ["error", "message"]) assert.isTrue(s.text(error[member]))
+        for (const member of ["error", "message"]) assert.isTrue(s.nonEmptyText(error[member]))
         assert.includeMembers(["code", "error", "id", "message", "type"], Object.keys(error))
         yield* chat(client, "still there?")
       })
@@ -222,8 +222,8 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.scoped("says what the routes say when a message cannot be answered", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const stranger = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
+      const stranger = yield* createOwnerWithAgent()
       const client = yield* socketOf(owner)
       const codeOf = (id: string, more: object = {}) =>
         Effect.gen(function* () {
@@ -234,7 +234,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
       const { messageId } = yield* chat(yield* socketOf(stranger), "mine")
       client.send({ type: "resume", lastEventId: `${messageId}:0` })
       yield* client.until((frame) => frame["code"] === "message_not_found")
-      yield* useUpUnits(owner)
+      yield* exhaustUnits(owner)
       assert.strictEqual(yield* codeOf("spent"), "units_exhausted")
       const { changeStatus } = yield* AgentRepository
       yield* changeStatus(owner.agent.id, "running", "stopped")
@@ -244,8 +244,8 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.scoped("is its agent's alone: another agent's answers are not there, though the owner is the same", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const sibling = { ...owner, agent: yield* storedAgent(owner.user.id) }
+      const owner = yield* createOwnerWithAgent()
+      const sibling = { ...owner, agent: yield* insertAgent(owner.user.id) }
       const [client, other] = [yield* socketOf(owner), yield* socketOf(sibling)]
       const { frames, messageId } = yield* chat(other, "to the other one")
       client.send({ type: "resume", lastEventId: `${messageId}:1` })
@@ -257,7 +257,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.scoped("says every change of the agent's status, whoever made it", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const clients = yield* Effect.replicateEffect(socketOf(owner), 3)
       const { changeStatus } = yield* AgentRepository
       yield* changeStatus(owner.agent.id, "running", "stopped")
@@ -274,9 +274,9 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.scoped("closes when the session has ended, and when the agent is gone", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const [leaving, staying, deleting] = [yield* ownerWithAgent(), yield* ownerWithAgent(), yield* ownerWithAgent()]
-      const again = yield* App.signIn(leaving.user)
+      const { web } = yield* App.TestApp
+      const [leaving, staying, deleting] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const again = yield* App.openSession(leaving.user)
       const [first, second] = [yield* socketOf(leaving), yield* socketOf({ ...leaving, ...again })]
       const other = yield* socketOf(staying)
       const third = yield* socketOf(deleting)
@@ -292,7 +292,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.scoped("closes for binary frames, and for frames that are too large", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const binary = yield* socketOf(owner)
       binary.send(new TextEncoder().encode('{"type":"ping"}'))
       assert.deepInclude(yield* binary.closed, { code: 1003 })
@@ -328,15 +328,15 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
   for (const [when, status, code, more] of refusals)
     it.effect(`is refused before the handshake, as JSON, when ${when}: ${status}`, () =>
       Effect.gen(function* () {
-        const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
-        assertError(yield* refusalOf(yield* callTo(owner, more(owner, stranger))), { status, code })
+        const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+        assertError(yield* readSocketRefusal(yield* callTo(owner, more(owner, stranger))), { status, code })
       })
     )
 
   it.effect("is 426 to a request that is no handshake, for whom it would be open", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
       const path = `/agents/${owner.agent.id}/ws`
       assertError(yield* web({ method: "GET", path, as: owner }), { status: 426, code: "upgrade_required" })
       assertError(yield* web({ method: "POST", path, as: owner }), { status: 405, code: "method_not_allowed" })
@@ -347,7 +347,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.effect("leaves requests that ask to become something else to their routes", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const headers = { connection: "upgrade, http2-settings", upgrade: "h2c", "http2-settings": "" }
       assert.strictEqual((yield* web({ method: "GET", path: "/health/live", headers })).status, 200)
     })
@@ -355,7 +355,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
 
   it.scoped("survives a client that is gone in the middle of its handshake", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const { host, path } = yield* callTo(owner)
       const [hostname = "", port = "0"] = host.split(":")
       yield* Effect.forEach(
@@ -391,14 +391,14 @@ layer(Layer.provide(App.layer(), recordingTracer), { excludeTestServices: true }
   for (const [how, more, protocol] of ways)
     it.scoped(`opens a socket ${how}, and stands in no log and no span`, () =>
       Effect.gen(function* () {
-        const { logged } = yield* App.WebApp
-        const owner = yield* ownerWithAgent()
+        const { logLines } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
         const token = yield* tokenOf(owner)
-        const client = yield* connect(yield* callTo(owner, more(token, `/agents/${owner.agent.id}/ws`)))
+        const client = yield* connectSocket(yield* callTo(owner, more(token, `/agents/${owner.agent.id}/ws`)))
         assert.strictEqual(client.ws.protocol, protocol)
         yield* chat(client, "hello")
-        yield* eventually(logged, (lines) => lines.some((line) => line.includes(`/agents/${owner.agent.id}/ws`)))
-        assert.notInclude((yield* logged).join("\n"), token)
+        yield* eventually(logLines, (lines) => lines.some((line) => line.includes(`/agents/${owner.agent.id}/ws`)))
+        assert.notInclude((yield* logLines).join("\n"), token)
         assert.isTrue(recordedSpans.some((line) => line.includes("url.path")))
         assert.notInclude(recordedSpans.join("\n"), token)
       })
@@ -406,23 +406,23 @@ layer(Layer.provide(App.layer(), recordingTracer), { excludeTestServices: true }
 
   it.scoped("opens a socket alone as the subprotocol, which the client hears again", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const protocols = [`berth.bearer.${yield* tokenOf(owner)}`]
-      const client = yield* connect(yield* callTo(owner, { protocols }))
+      const client = yield* connectSocket(yield* callTo(owner, { protocols }))
       assert.deepStrictEqual([client.ws.protocol], protocols)
     })
   )
 
   it.effect("opens nothing of another's instance, and stands in no log of a request that is no handshake", () =>
     Effect.gen(function* () {
-      const { logged, web } = yield* App.WebApp
-      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const { logLines, web } = yield* App.TestApp
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const token = yield* tokenOf(stranger)
       const headers = { authorization: `Bearer ${token}` }
-      assertError(yield* refusalOf(yield* callTo(owner, { headers })), { status: 401, code: "unauthorized" })
+      assertError(yield* readSocketRefusal(yield* callTo(owner, { headers })), { status: 401, code: "unauthorized" })
       const path = `/agents/${owner.agent.id}/ws?token=${token}`
       assert.strictEqual((yield* web({ method: "GET", path })).status, 401)
-      assert.notInclude((yield* logged).join("\n"), token)
+      assert.notInclude((yield* logLines).join("\n"), token)
       assert.notInclude(recordedSpans.join("\n"), token)
     })
   )
@@ -430,16 +430,16 @@ layer(Layer.provide(App.layer(), recordingTracer), { excludeTestServices: true }
   it.scoped("closes its sockets when it is another one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const headers = { authorization: `Bearer ${yield* tokenOf(owner)}` }
-      const client = yield* connect(yield* callTo(owner, { headers }))
+      const client = yield* connectSocket(yield* callTo(owner, { headers }))
       const session = yield* socketOf(owner)
       yield* client.until(ofType("status"))
       yield* sql`update instances set gateway_token_sealed = null where owner_id = ${owner.user.id}`
       assert.notStrictEqual(`Bearer ${yield* tokenOf(owner)}`, headers.authorization)
       assert.deepInclude(yield* client.closed, { code: 4401 })
       yield* chat(session, "still there?")
-      assertError(yield* refusalOf(yield* callTo(owner, { headers })), { status: 401, code: "unauthorized" })
+      assertError(yield* readSocketRefusal(yield* callTo(owner, { headers })), { status: 401, code: "unauthorized" })
     })
   )
 })
@@ -456,11 +456,11 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
 })("A socket with little to spend", (it) => {
   it.scoped("is one of so many of a user; another one is 429 until one is closed", () =>
     Effect.gen(function* () {
-      const [owner, other] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const [owner, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const first = yield* socketOf(owner)
       yield* socketOf(owner)
-      const refused = yield* refusalOf(yield* callTo(owner, byCookie(owner)))
-      assertError(refused, { status: 429, code: "too_many_sockets" })
+      const refused = yield* readSocketRefusal(yield* callTo(owner, byCookie(owner)))
+      assertError(refused, { status: 429, code: "socket_limit_reached" })
       assert.strictEqual(refused.headers["retry-after"], "5")
       yield* socketOf(other)
       first.ws.close()
@@ -471,15 +471,15 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
 
   it.scoped("follows so many answers at a time", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { during, go } = yield* held
+      const owner = yield* createOwnerWithAgent()
+      const { during, go } = yield* holdAnswers
       yield* during(
         Effect.gen(function* () {
           const client = yield* socketOf(owner)
           client.send({ type: "chat", message: "one" })
           yield* client.until(ofType("delta"))
           client.send({ type: "chat", id: "two", message: "two" })
-          assert.deepInclude(yield* client.until(ofType("error")), { id: "two", code: "too_many_answers" })
+          assert.deepInclude(yield* client.until(ofType("error")), { id: "two", code: "answer_limit_reached" })
           yield* go
           yield* client.until(ofType("done"))
           yield* chat(client, "three")
@@ -490,7 +490,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
 
   it.scoped("is closed when frames come faster than they are worked on", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const client = yield* socketOf(owner)
       for (let n = 0; n < 200; n++) client.send({ type: "chat", message: `message ${n}` })
       assert.deepInclude(yield* client.closed, { code: 1008 })
@@ -499,7 +499,7 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
 
   it.scoped("stays open for a client that answers pings, and not for one that is gone without a word", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const [alive, dead] = [yield* socketOf(owner), yield* socketOf(owner)]
       dead.ws.pause()
       const sql = yield* SqlClient
@@ -511,13 +511,13 @@ layer(strict({ perUser: 2, answers: 1, framesAhead: 3, heartbeat: Duration.secon
   )
 })
 
-layer(strict({ bufferedBytes: 64 * 1024, farewell: Duration.millis(300) }), { excludeTestServices: true })(
+layer(strict({ bufferedBytes: 64 * 1024, closeTimeout: Duration.millis(300) }), { excludeTestServices: true })(
   "A client that does not read",
   (it) => {
     it.scoped("is closed before its answers fill the memory, and can come back for the rest", () =>
       Effect.gen(function* () {
-        const owner = yield* ownerWithAgent()
-        const { during } = yield* ScriptedAgentManager
+        const owner = yield* createOwnerWithAgent()
+        const { withBehavior } = yield* FakeAgentManager
         const piece = "x".repeat(64 * 1024)
         const count = 200
         const chat = () =>
@@ -527,14 +527,14 @@ layer(strict({ bufferedBytes: 64 * 1024, farewell: Duration.millis(300) }), { ex
             Stream.tap(() => Effect.sleep("1 millis")),
             Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: "long", model: "test" }))
           )
-        yield* during({ chat })(
+        yield* withBehavior({ chat })(
           Effect.gen(function* () {
             const client = yield* socketOf(owner)
             client.send({ type: "chat", message: "hello" })
             const { messageId } = yield* client.until(ofType("accepted"))
             client.ws.pause()
-            const { countOfUser } = yield* ConversationRepository
-            yield* eventually(countOfUser(owner.user.id), (messages) => messages === 2)
+            const { countByUser } = yield* ConversationRepository
+            yield* eventually(countByUser(owner.user.id), (messages) => messages === 2)
             client.ws.resume()
             const { code } = yield* client.closed
             assert.include([1013, 1006], code)
@@ -560,10 +560,10 @@ describe("A service that stops", () => {
   test.scopedLive("tells the answers in work to their end, then closes its sockets", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const services = yield* Scope.extend(Layer.build(App.layer({ drain: Duration.seconds(20) })), scope)
+      const services = yield* Scope.extend(Layer.build(App.layer({ drainLimit: Duration.seconds(20) })), scope)
       yield* Effect.gen(function* () {
-        const owner = yield* ownerWithAgent()
-        const { during, go } = yield* held
+        const owner = yield* createOwnerWithAgent()
+        const { during, go } = yield* holdAnswers
         yield* during(
           Effect.gen(function* () {
             const [busy, idle] = [yield* socketOf(owner), yield* socketOf(owner)]

@@ -1,35 +1,35 @@
-import { cellModelPath } from "@berth/api/cell/CellContract"
+import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
-import { AgentModels } from "@berth/domain/agents/AgentModels"
-import type { ChatMessage } from "@berth/domain/ai/ModelChat"
-import { Charging } from "@berth/domain/billing/Charging"
-import { entitlementsOf } from "@berth/domain/billing/Plan"
-import { type AgentTask, AgentTasks } from "@berth/domain/gateway/AgentTasks"
-import * as AgentTasksLive from "@berth/domain/gateway/AgentTasksLive"
-import type { PluginEvent } from "@berth/domain/gateway/PluginRun"
+import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
+import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
+import { type AgentTask, AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
+import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
+import type { PluginEvent } from "@berth/domain/gateway/plugins/PluginRun"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
-import { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { Instances } from "@berth/domain/instances/Instances"
-import { Memories } from "@berth/domain/interaction/Memories"
-import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
+import { Memories } from "@berth/domain/interaction/memory/Memories"
+import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
 import { SqlClient } from "@effect/sql/SqlClient"
 import * as UseCases from "@berth/server/UseCases"
 import { assert, layer } from "@effect/vitest"
 import { Array, Chunk, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
-import { skillCatalogue, storedAgent } from "../support/Samples.ts"
-import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import { ScriptedModels } from "../support/ScriptedModels.ts"
-import * as App from "../support/WebApp.ts"
-import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+import { skillCatalogue, insertAgent } from "../support/Samples.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import * as App from "../support/TestApp.ts"
+import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const Live = AgentTasksLive.layer.pipe(
   Layer.provide(Layer.provide(Agents.Default, Instances.Default)),
   Layer.provide(UseCases.localAnswers),
-  Layer.provide(Layer.succeed(AgentModels, ["claude-opus-4-6"])),
-  Layer.provide(Layer.succeed(SkillCatalogue, skillCatalogue)),
+  Layer.provide(Layer.succeed(AllowedAgentModels, ["claude-opus-4-6"])),
+  Layer.provide(Layer.succeed(SkillCatalog, skillCatalogue)),
   Layer.provideMerge(App.layer())
 )
 
@@ -44,8 +44,8 @@ const by = (owner: App.SignedIn, task: Omit<Partial<AgentTask>, "caller"> = {}) 
   run({ caller: Option.some(owner.user), ...task })
 
 const usedBy = (owner: App.SignedIn) =>
-  Effect.flatMap(Charging, ({ usage }) =>
-    Effect.map(usage(owner.user.id, entitlementsOf(owner.user.plan).dailyUnits), ({ used }) => used)
+  Effect.flatMap(UnitLedger, ({ findUsage }) =>
+    Effect.map(findUsage(owner.user.id, findEntitlements(owner.user.plan).dailyUnits), ({ used }) => used)
   )
 
 const inWork = (owner: App.SignedIn) =>
@@ -61,14 +61,14 @@ const says = (...texts: ReadonlyArray<string>): Stream.Stream<TurnEvent> =>
 
 /** Runs an effect while cells do what is given, and tells what they were asked. */
 const during = <A, E, R>(
-  chat: (owner: string, turn: Turn) => Stream.Stream<TurnEvent, BackendIsUnavailable | CellIsUnavailable | TurnFailed>,
+  chat: (owner: string, turn: Turn) => Stream.Stream<TurnEvent, BackendUnavailable | InstanceUnavailable | TurnFailed>,
   effect: Effect.Effect<A, E, R>
 ) =>
   Effect.gen(function* () {
     const turns: Array<Turn & { readonly owner: string }> = []
-    const manager = yield* ScriptedAgentManager
+    const manager = yield* FakeAgentManager
     const result = yield* effect.pipe(
-      manager.during({
+      manager.withBehavior({
         chat: (owner, turn) => {
           turns.push({ ...turn, owner })
           return chat(owner, turn)
@@ -83,9 +83,9 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     "is done by the caller's agent, which is told what was said and what it remembers, and nothing is kept",
     () =>
       Effect.gen(function* () {
-        const owner = yield* ownerWithAgent()
-        const { note } = yield* Memories
-        yield* note({ agentId: owner.agent.id, userId: owner.user.id }, "The harbour is in Hamburg.")
+        const owner = yield* createOwnerWithAgent()
+        const { addNote } = yield* Memories
+        yield* addNote({ agentId: owner.agent.id, userId: owner.user.id }, "The harbour is in Hamburg.")
         const messages: ReadonlyArray<ChatMessage> = [
           { role: "system", content: "Be brief." },
           user("hi"),
@@ -121,8 +121,8 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
 
   it.effect("is done by the agent that is named, else by the oldest that is up, and tasks run side by side", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent("pro", "stopped")
-      const [older, younger] = [yield* storedAgent(owner.user.id), yield* storedAgent(owner.user.id)]
+      const owner = yield* createOwnerWithAgent("pro", "stopped")
+      const [older, younger] = [yield* insertAgent(owner.user.id), yield* insertAgent(owner.user.id)]
       const all = yield* Deferred.make<void>()
       let asked = 0
       const { turns } = yield* during(
@@ -148,15 +148,15 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
 
   it.effect("for an agent that is not the caller's finds none, whatever else is wrong", () =>
     Effect.gen(function* () {
-      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const { turns } = yield* during(
         () => says("no"),
         Effect.gen(function* () {
           for (const agentId of [stranger.agent.id, AgentId.make("agt_none"), AgentId.make("\u0000")])
             for (const messages of [[user("hello")], []]) {
-              assert.strictEqual((yield* Effect.flip(by(owner, { agentId, messages })))._tag, "AgentIsUnknown")
+              assert.strictEqual((yield* Effect.flip(by(owner, { agentId, messages })))._tag, "AgentNotFound")
               const nobodys = run({ caller: Option.none(), agentId, messages })
-              assert.strictEqual((yield* Effect.flip(nobodys))._tag, "AgentIsUnknown")
+              assert.strictEqual((yield* Effect.flip(nobodys))._tag, "AgentNotFound")
             }
         })
       )
@@ -166,17 +166,17 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
 
   it.effect("for an agent of the caller's that is not up says so, and so does one that is no task", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent("pro", "stopped")
+      const owner = yield* createOwnerWithAgent("pro", "stopped")
       const down = yield* Effect.flip(by(owner, { agentId: owner.agent.id }))
-      assert.deepInclude(down, { _tag: "PluginInputIsInvalid", field: "agentId" })
+      assert.deepInclude(down, { _tag: "PluginInputInvalid", field: "agentId" })
       const empty = yield* Effect.flip(by(owner, { messages: [] }))
-      assert.deepInclude(empty, { _tag: "PluginInputIsInvalid", field: "messages" })
+      assert.deepInclude(empty, { _tag: "PluginInputInvalid", field: "messages" })
     })
   )
 
   it.effect("of somebody without an agent that is up, or of nobody, is done by the orchestrator", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent("pro", "stopped")
+      const owner = yield* createOwnerWithAgent("pro", "stopped")
       const answer: ReadonlyArray<PluginEvent> = [
         { type: "delta", text: "Good " },
         { type: "delta", text: "day." },
@@ -185,8 +185,8 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       assert.deepStrictEqual(yield* by(owner), answer)
       assert.deepStrictEqual(yield* run({ caller: Option.none() }), answer)
       assert.strictEqual(yield* usedBy(owner), 0)
-      const models = yield* ScriptedModels
-      const own = models.during({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })
+      const models = yield* FakeModelProviders
+      const own = models.withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })
       assert.deepInclude(Array.last(yield* own(by(owner))).pipe(Option.getOrThrow), { type: "done", ownKey: true })
       const ofNobody = yield* own(run({ caller: Option.none() }))
       assert.deepInclude(Option.getOrThrow(Array.last(ofNobody)), { type: "done", ownKey: false })
@@ -195,11 +195,11 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
 
   it.effect("fails with a sentence when the cell dies, the backend is away, the model fails, or nothing is said", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const begun = Stream.make<[TurnEvent]>({ type: "delta", text: "half " })
       for (const [chat, reason] of [
-        [Stream.concat(begun, Stream.fail(new CellIsUnavailable({ reason: "it was killed" }))), "it was killed"],
-        [Stream.fail(new BackendIsUnavailable({ reason: "it cannot be reached" })), "it cannot be reached"],
+        [Stream.concat(begun, Stream.fail(new InstanceUnavailable({ reason: "it was killed" }))), "it was killed"],
+        [Stream.fail(new BackendUnavailable({ reason: "it cannot be reached" })), "it cannot be reached"],
         [Stream.concat(begun, Stream.fail(new TurnFailed({ reason: "the model is away" }))), "the model is away"],
         [begun, "stopped in the middle"],
         [says(" "), "nothing to say"]
@@ -215,7 +215,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
 
   it.effect("ends at the cell when its reader leaves", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const [first, left] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const { run: start } = yield* AgentTasks
       yield* during(
@@ -240,16 +240,16 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
 
   it.effect("is by the caller's own keys when the backend saw no call but by these, whatever the cell says", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.WebApp
-      const models = yield* ScriptedModels
+      const { backend } = yield* App.TestApp
+      const models = yield* FakeModelProviders
       const calls = (owner: OwnerWithAgent, ...said: ReadonlyArray<readonly [model: string, turnId?: string]>) =>
         Effect.gen(function* () {
-          const token = Redacted.value(yield* (yield* InstanceRepository).cellToken(owner.user.id))
+          const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
           const cell = (turn: Turn) =>
             Effect.forEach(said, ([model, turnId]) =>
               backend({
                 method: "POST",
-                path: cellModelPath,
+                path: runtimeModelPath,
                 headers: { authorization: `Bearer ${token}` },
                 json: {
                   agentId: turn.agentId,
@@ -269,7 +269,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
           const end = Option.getOrThrow(Array.last(result))
           return end.type === "done" && end.ownKey
         })
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const [own, platform] = ["openai/gpt-4", "anthropic/claude-opus-4-6"]
       yield* Effect.gen(function* () {
         assert.isTrue(yield* calls(owner, [own], [own]))
@@ -278,7 +278,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
         assert.isFalse(yield* calls(owner, [own], [platform]))
         assert.isFalse(yield* calls(owner, [own], [platform, "tsk_of_another"]))
         assert.isFalse(yield* calls(owner, [own, "tsk_of_another"]))
-      }).pipe(models.during({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) }))
+      }).pipe(models.withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) }))
     })
   )
 })

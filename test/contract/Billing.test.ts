@@ -1,41 +1,41 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { CardCustomers } from "@berth/domain/billing/CardCustomers"
-import { Purchases } from "@berth/domain/billing/Purchases"
-import { KeyCheck, KeyIsRefused } from "@berth/domain/secrets/KeyCheck"
+import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
+import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { ModelKeyVerifier, ModelKeyRejected } from "@berth/domain/secrets/ModelKeyVerifier"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import { type StripeStandIn, stripeStandIn } from "../support/stripe/StripeStandIn.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import * as s from "./Shapes.ts"
+import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import * as s from "./ResponseShapes.ts"
 
-class Processor extends Context.Tag("@berth/test/Processor")<Processor, StripeStandIn>() {}
+class Processor extends Context.Tag("@berth/test/Processor")<Processor, FakeStripe>() {}
 /** A second server over the same database. */
-class Second extends Context.Tag("@berth/test/Second")<Second, Context.Tag.Service<App.WebApp>>() {}
+class Second extends Context.Tag("@berth/test/Second")<Second, Context.Tag.Service<App.TestApp>>() {}
 
-const adapter = ({ secretKey, url }: StripeStandIn) =>
+const adapter = ({ secretKey, url }: FakeStripe) =>
   StripeCardProcessor.layer({ secretKey: Redacted.make(secretKey), apiUrl: url, timeout: 2_000, prices: { plans: {} } })
 
 const wrongKey = "sk-wrong-hunter2"
-const keyCheck = Layer.succeed(KeyCheck, {
-  check: (provider, key) => (Redacted.value(key) === wrongKey ? new KeyIsRefused({ provider }) : Effect.void)
+const keyCheck = Layer.succeed(ModelKeyVerifier, {
+  verify: (provider, key) => (Redacted.value(key) === wrongKey ? new ModelKeyRejected({ provider }) : Effect.void)
 })
 
 const creditPrice = "price_credits"
 
 const Live = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const standIn = yield* stripeStandIn
+    const standIn = yield* makeFakeStripe
     standIn.books.addPrice({ id: creditPrice, currency: "usd", unit_amount: 900 })
-    const options: App.WebAppOptions = {
+    const options: App.TestAppOptions = {
       databaseUrl: yield* migratedDatabase,
       secretsKey: randomBytes(32),
       appUrl: "http://localhost:3000",
-      cards: adapter(standIn),
+      cardProcessor: adapter(standIn),
       creditPrices: new Map([[creditPrice, 10]]),
       keyCheck
     }
@@ -43,22 +43,22 @@ const Live = Layer.unwrapScoped(
     return Layer.mergeAll(
       App.layer(options),
       Layer.succeed(Processor, standIn),
-      Layer.succeed(Second, Context.get(second, App.WebApp))
+      Layer.succeed(Second, Context.get(second, App.TestApp))
     )
   })
 )
 
-const tokenAt = ({ web }: Context.Tag.Service<App.WebApp>, as: App.SignedIn) =>
+const tokenAt = ({ web }: Context.Tag.Service<App.TestApp>, as: App.SignedIn) =>
   Effect.gen(function* () {
     const { body } = yield* web({ method: "POST", path: "/api/auth/token", as })
     return String(body["token"])
   })
 
-const tokenOf = (as: App.SignedIn) => Effect.flatMap(App.WebApp, (app) => tokenAt(app, as))
+const tokenOf = (as: App.SignedIn) => Effect.flatMap(App.TestApp, (app) => tokenAt(app, as))
 
 /** A newcomer with an access token. */
 const buyer = Effect.gen(function* () {
-  const signedIn = yield* App.newcomer()
+  const signedIn = yield* App.signInNewUser()
   return { ...signedIn, token: yield* tokenOf(signedIn) }
 })
 
@@ -76,17 +76,17 @@ const creditsOf = ({ user }: App.SignedIn) =>
   })
 
 /** What the processor has charged somebody, in cents and pence. */
-const chargesOf = ({ books }: StripeStandIn, userId: string) =>
+const chargesOf = ({ books }: FakeStripe, userId: string) =>
   [...books.intents.values()].flatMap(({ amount, metadata, status }) =>
     metadata["userId"] === userId && status === "succeeded" ? [amount] : []
   )
-const sessionsOf = ({ books }: StripeStandIn, userId: string) =>
+const sessionsOf = ({ books }: FakeStripe, userId: string) =>
   [...books.sessions.values()].flatMap(({ object }) => (object.client_reference_id === userId ? [object] : []))
 
 /** A buyer who has paid once, so that his card is saved. */
 const buyerWithCard = Effect.gen(function* () {
   const standIn = yield* Processor
-  const { web } = yield* App.WebApp
+  const { web } = yield* App.TestApp
   const one = yield* buyer
   const needed = yield* web(act(one.token, { action: "buy-credits", pack: "50" }))
   const session = standIn.sessionAt(String(needed.body["checkoutUrl"]))
@@ -96,11 +96,11 @@ const buyerWithCard = Effect.gen(function* () {
 })
 
 /** Looks up the charges that have no outcome yet. */
-const settleOpen = (standIn: StripeStandIn) => {
+const settleOpen = (standIn: FakeStripe) => {
   const cards = adapter(standIn)
   const purchases = Layer.provide(Purchases.Default, Layer.merge(Layer.provide(CardCustomers.Default, cards), cards))
   return Effect.provide(
-    Effect.flatMap(Purchases, (service) => service.settleOpen),
+    Effect.flatMap(Purchases, (service) => service.reconcileOpenCharges),
     Layer.fresh(purchases)
   )
 }
@@ -108,7 +108,7 @@ const settleOpen = (standIn: StripeStandIn) => {
 layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("is told to who shows an access token, and to nobody else", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const one = yield* buyer
       for (const path of ["/api/billing", "/api/billing/history"]) {
         assertError(yield* web({ method: "GET", path }), { status: 401, code: "access_token_required" })
@@ -123,22 +123,22 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         path: "/api/billing",
         headers: { authorization: `Bearer ${one.token}` }
       })
-      const plan = { name: s.text, price: s.amount, dailyUnits: s.count, features: [s.text] } as const
+      const plan = { name: s.nonEmptyText, price: s.finiteNumber, dailyUnits: s.naturalNumber, features: [s.nonEmptyText] } as const
       s.assertShape(answer.body, {
         plans: { starter: plan, pro: plan, scale: plan },
-        currentPlan: s.is("free"),
-        subscriptionStatus: s.is("none"),
-        byokEnabled: s.is(false),
-        usage: { dailyUnits: s.is(50), used: s.is(0), remaining: s.is(50) }
+        currentPlan: s.equalTo("free"),
+        subscriptionStatus: s.equalTo("none"),
+        byokEnabled: s.equalTo(false),
+        usage: { dailyUnits: s.equalTo(50), used: s.equalTo(0), remaining: s.equalTo(50) }
       })
       const usage = yield* web(act(one.token, { action: "get-usage" }))
-      s.assertShape(usage.body, { dailyUnits: s.is(50), used: s.is(0), remaining: s.is(50) })
+      s.assertShape(usage.body, { dailyUnits: s.equalTo(50), used: s.equalTo(0), remaining: s.equalTo(50) })
     })
   )
 
   it.effect("refuses what it does not know", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const { token } = yield* buyer
       for (const [json, code] of [
         [{}, "invalid_request"],
@@ -160,25 +160,25 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("keeps an own key that its provider takes, and forgets it", () =>
     Effect.gen(function* () {
-      const { logged, web } = yield* App.WebApp
+      const { logLines, web } = yield* App.TestApp
       const { token } = yield* buyer
       const isEnabled = Effect.map(
         web({ method: "GET", path: "/api/billing", headers: { authorization: `Bearer ${token}` } }),
         ({ body }) => body["byokEnabled"]
       )
       const enabled = yield* web(act(token, { action: "enable-byok", provider: "Gemini", apiKey: "key-hunter2" }))
-      s.assertShape(enabled.body, { success: s.is(true), message: s.text })
+      s.assertShape(enabled.body, { success: s.equalTo(true), message: s.nonEmptyText })
       assert.isTrue(yield* isEnabled)
       const disabled = yield* web(act(token, { action: "disable-byok" }))
-      s.assertShape(disabled.body, { success: s.is(true), message: s.text })
+      s.assertShape(disabled.body, { success: s.equalTo(true), message: s.nonEmptyText })
       assert.isFalse(yield* isEnabled)
-      assert.notInclude((yield* logged).join("\n"), "hunter2")
+      assert.notInclude((yield* logLines).join("\n"), "hunter2")
     })
   )
 
   it.effect("sells a plan at one checkout, however often it is asked for", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const second = yield* Second
       const standIn = yield* Processor
       const one = yield* buyer
@@ -205,11 +205,11 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("changes the plan that runs, and sells no second one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const standIn = yield* Processor
       const one = yield* buyer
       const checkout = (plan: string) => web(act(one.token, { action: "create-checkout", plan }))
-      standIn.complete(String((yield* checkout("starter")).body["url"]))
+      standIn.completeCheckout(String((yield* checkout("starter")).body["url"]))
       const same = yield* checkout("starter")
       assert.include(String(same.body["url"]), "/p/session/")
       const changed = yield* checkout("scale")
@@ -231,7 +231,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("asks for a card where none is saved, and takes the saved one the next time", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const standIn = yield* Processor
       const one = yield* buyer
       const buy = web(act(one.token, { action: "buy-credits", pack: "200" }))
@@ -239,10 +239,10 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       assertError(needed, { status: 402, code: "payment_required" })
       assert.strictEqual(needed.body["error"], "payment_required")
       assert.deepStrictEqual(chargesOf(standIn, one.user.id), [])
-      standIn.complete(String(needed.body["checkoutUrl"]))
+      standIn.completeCheckout(String(needed.body["checkoutUrl"]))
       assert.strictEqual(yield* creditsOf(one), 0)
       const bought = yield* buy
-      s.assertShape(bought.body, { success: s.is(true), credits: s.is(15), price: s.is(15) })
+      s.assertShape(bought.body, { success: s.equalTo(true), credits: s.equalTo(15), price: s.equalTo(15) })
       assert.strictEqual(yield* creditsOf(one), 15)
       assert.deepStrictEqual(chargesOf(standIn, one.user.id), [1_500, 1_500])
     })
@@ -250,13 +250,13 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("charges a double click once by its key, over two servers, and every purchase without a key", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const second = yield* Second
       const standIn = yield* Processor
       const one = yield* buyerWithCard
       const there = yield* tokenAt(second, one)
       const json = { action: "buy-credits", pack: "50" }
-      standIn.takeTime(50)
+      standIn.setResponseDelay(50)
       const clicks = (length: number, headers: Readonly<Record<string, string>>) =>
         Effect.all(
           Array.from({ length }, (_, index) =>
@@ -270,7 +270,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500, 500, 500, 500])
       const named = yield* clicks(20, { "idempotency-key": "order-1" })
       assert.deepStrictEqual([...new Set(named.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
-      standIn.takeTime(0)
+      standIn.setResponseDelay(0)
       assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500, 500, 500, 500, 500])
       assert.strictEqual(yield* creditsOf(one), 25)
       const reused = yield* web(
@@ -282,7 +282,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("says why a card was declined, and charges the next one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const standIn = yield* Processor
       const one = yield* buyerWithCard
       standIn.saveCard(one.customerId, { declines: "insufficient_funds" })
@@ -299,7 +299,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("books what was paid although nobody heard of it, once", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const standIn = yield* Processor
       const sql = yield* SqlClient
       const [heard, unheard, refused] = [yield* buyerWithCard, yield* buyerWithCard, yield* buyerWithCard]
@@ -339,26 +339,26 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       s.assertShape(body, {
         entries: [
           {
-            id: s.text,
-            kind: s.is("purchase"),
-            description: s.text,
-            units: s.is(0),
-            credits: s.is(5),
-            amount: s.is(5),
-            currency: s.is("USD"),
-            createdAt: s.timestamp
+            id: s.nonEmptyText,
+            kind: s.equalTo("purchase"),
+            description: s.nonEmptyText,
+            units: s.equalTo(0),
+            credits: s.equalTo(5),
+            amount: s.equalTo(5),
+            currency: s.equalTo("USD"),
+            createdAt: s.recentTimestamp
           }
         ],
-        total: s.is(1),
-        limit: s.is(1),
-        offset: s.is(0)
+        total: s.equalTo(1),
+        limit: s.equalTo(1),
+        offset: s.equalTo(0)
       })
     })
   )
 
   it.effect("gives a saved bank debit up only once the processor has decided it", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const standIn = yield* Processor
       const sql = yield* SqlClient
       const settle = settleOpen(standIn)
@@ -398,7 +398,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("makes a new customer for a buyer whose customer is gone at the processor", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const standIn = yield* Processor
       const one = yield* buyer
       const customerAt = (answer: { readonly body: Readonly<Record<string, unknown>> }, name: "url" | "checkoutUrl") =>
@@ -426,7 +426,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("leads to checkouts from links, and back with what is wrong", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const standIn = yield* Processor
       const one = yield* buyer
       const get = (path: string, as?: App.SignedIn) =>
@@ -456,12 +456,12 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("ends what a deleted account pays, by a job that names its customers", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const standIn = yield* Processor
       const one = yield* buyer
       const { body } = yield* web(act(one.token, { action: "create-checkout", plan: "pro" }))
       const session = standIn.sessionAt(String(body["url"]))
-      standIn.complete(String(body["url"]))
+      standIn.completeCheckout(String(body["url"]))
       const sql = yield* SqlClient
       // Who pays for him without having been made by us, as an event has told.
       const other = `cus_zz${session.customer}`
@@ -481,7 +481,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 
   it.effect("sells storage once", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const standIn = yield* Processor
       const one = yield* buyer
       const call = { method: "POST", path: "/api/cardProcessor/storage-upgrade" }
@@ -497,7 +497,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
           "http://localhost:3000/dashboard/files?error=canceled"
         ]
       )
-      standIn.complete(url)
+      standIn.completeCheckout(url)
       assert.include(String((yield* web({ ...call, as: one })).body["url"]), "/p/session/")
       standIn.trouble("fails")
       assertError(yield* web({ ...call, as: one }), { status: 500, code: "checkout_failed" })
@@ -509,7 +509,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
 layer(App.layer())("billing without a card processor", (it) => {
   it.effect("says that nothing can be bought", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const one = yield* buyer
       for (const json of [
         { action: "create-checkout", plan: "pro" },
@@ -527,11 +527,11 @@ layer(App.layer())("billing without a card processor", (it) => {
 
   it.effect("asks administrators for nothing", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const { user } = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const { user } = yield* App.signInNewUser()
       const sql = yield* SqlClient
-      yield* Effect.orDie(sql`update users set email = ${App.adminEmail} where id = ${user.id}`)
-      const admin = yield* App.signIn(user)
+      yield* Effect.orDie(sql`update users set email = ${App.testAdminEmail} where id = ${user.id}`)
+      const admin = yield* App.openSession(user)
       const link = yield* web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: admin })
       assert.strictEqual(link.headers["location"], "/onboarding")
       const token = yield* tokenOf(admin)

@@ -3,15 +3,15 @@ import * as TurnstileBotDetection from "@berth/infra/bots/TurnstileBotDetection"
 import { FetchHttpClient } from "@effect/platform"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
-import { browsers, programs } from "../support/Browsers.ts"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { unique } from "../support/Samples.ts"
-import { turnstileSecret, turnstileStandIn } from "../support/TurnstileStandIn.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
+import { browserHeaders, programHeaders } from "../support/BrowserHeaders.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { uniqueName } from "../support/Samples.ts"
+import { turnstileSecret, makeFakeTurnstile } from "../fakes/FakeTurnstile.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
 
 const password = "correct horse battery"
-const chrome = browsers["Chrome on Windows"]
+const chrome = browserHeaders["Chrome on Windows"]
 
 const guarded = [
   ["/api/register", (email: string) => ({ email, password })],
@@ -23,24 +23,24 @@ const send = (
   json: unknown,
   headers: Readonly<Record<string, string>>,
   more: Partial<App.AppCall> = {}
-) => Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json, headers, ...more }))
+) => Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json, headers, ...more }))
 
-const freshEmail = Effect.map(unique("visitor"), (local) => `${local}@example.com`)
+const freshEmail = Effect.map(uniqueName("visitor"), (local) => `${local}@example.com`)
 
-const assertBlocked = (answer: HttpAnswer) => assertError(answer, { status: 403, code: "bot_blocked" })
+const assertBlocked = (answer: HttpCallResponse) => assertError(answer, { status: 403, code: "bot_blocked" })
 
 const window = Duration.minutes(30)
 const limits = { register: { count: 2, window }, "forgot-password": { count: 2, window } }
 
-layer(App.layer({ bots: HeuristicBotDetection.layer, limits }), { excludeTestServices: true })(
+layer(App.layer({ botDetection: HeuristicBotDetection.layer, limits }), { excludeTestServices: true })(
   "Where requests are looked at",
   (it) => {
     for (const [path, body] of guarded) {
       it.effect(`${path} lets browsers in and keeps programs out`, () =>
         Effect.gen(function* () {
-          for (const headers of Object.values(browsers))
+          for (const headers of Object.values(browserHeaders))
             assert.strictEqual((yield* send(path, body(yield* freshEmail), headers)).status, 200)
-          for (const headers of Object.values(programs))
+          for (const headers of Object.values(programHeaders))
             assertBlocked(yield* send(path, body(yield* freshEmail), headers))
         })
       )
@@ -51,14 +51,14 @@ layer(App.layer({ bots: HeuristicBotDetection.layer, limits }), { excludeTestSer
           const ask = send(path, { email: 5 }, {}, { from })
           assertBlocked(yield* ask)
           assertBlocked(yield* ask)
-          assertError(yield* ask, { status: 429, code: "too_many_requests" })
+          assertError(yield* ask, { status: 429, code: "rate_limit_exceeded" })
         })
       )
     }
 
     it.effect("and everything else is for programs too", () =>
       Effect.gen(function* () {
-        const { web } = yield* App.WebApp
+        const { web } = yield* App.TestApp
         const email = yield* freshEmail
         yield* send("/api/register", { email, password }, chrome)
         const signIn = yield* send(
@@ -77,13 +77,13 @@ layer(App.layer({ bots: HeuristicBotDetection.layer, limits }), { excludeTestSer
 
 class Turnstile extends Context.Tag("@berth/test/Turnstile")<
   Turnstile,
-  Effect.Effect.Success<typeof turnstileStandIn>
+  Effect.Effect.Success<typeof makeFakeTurnstile>
 >() {}
 
 const challenged = Layer.unwrapScoped(
-  Effect.map(turnstileStandIn, (turnstile) =>
+  Effect.map(makeFakeTurnstile, (turnstile) =>
     App.layer({
-      bots: TurnstileBotDetection.layer({ url: turnstile.url, secret: Redacted.make(turnstileSecret) }).pipe(
+      botDetection: TurnstileBotDetection.layer({ url: turnstile.url, secret: Redacted.make(turnstileSecret) }).pipe(
         Layer.provide(FetchHttpClient.layer)
       )
     }).pipe(Layer.merge(Layer.succeed(Turnstile, turnstile)))
@@ -94,7 +94,7 @@ layer(challenged, { excludeTestServices: true })("Where a challenge is asked for
   for (const [path, body] of guarded)
     it.effect(`${path} takes its token in the body or in a header, once`, () =>
       Effect.gen(function* () {
-        const [inBody, inHeader] = [yield* unique("passed"), yield* unique("passed")]
+        const [inBody, inHeader] = [yield* uniqueName("passed"), yield* uniqueName("passed")]
         const asked = (token: string) =>
           Effect.flatMap(freshEmail, (email) => send(path, { ...body(email), turnstileToken: token }, {}))
         const askedByHeader = (token: string) =>
@@ -110,7 +110,7 @@ layer(challenged, { excludeTestServices: true })("Where a challenge is asked for
 
   it.effect("a body that is none holds no token", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       for (const body of ["{", "[]", "null", '"passed-x"', '{"turnstileToken":["passed-x"]}'])
         assertBlocked(
           yield* web({
@@ -125,15 +125,15 @@ layer(challenged, { excludeTestServices: true })("Where a challenge is asked for
 
   it.effect("nobody comes in while nobody answers for it, and no token is told on", () =>
     Effect.gen(function* () {
-      const { logged } = yield* App.WebApp
+      const { logLines } = yield* App.TestApp
       const turnstile = yield* Turnstile
-      yield* turnstile.answerWith({ status: 503, body: "down" })
-      const token = yield* unique("passed")
+      yield* turnstile.respondWith({ status: 503, body: "down" })
+      const token = yield* uniqueName("passed")
       const [path, body] = guarded[0]
       assertBlocked(yield* send(path, { ...body(yield* freshEmail), turnstileToken: token }, chrome))
-      yield* turnstile.answerWith(null)
+      yield* turnstile.respondWith(null)
       assert.strictEqual((yield* send(path, { ...body(yield* freshEmail), turnstileToken: token }, chrome)).status, 200)
-      const lines = (yield* logged).join()
+      const lines = (yield* logLines).join()
       assert.notInclude(lines, token)
       assert.notInclude(lines, turnstileSecret)
     })

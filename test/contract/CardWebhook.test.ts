@@ -1,20 +1,20 @@
-import { ApplyCardEvent } from "@berth/domain/jobs/Job"
+import { ApplyCardEventJob } from "@berth/domain/jobs/JobKind"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import Stripe from "stripe"
-import { cardEventSecret, delivered, eventOf, signed } from "../support/CardEvents.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
+import { testCardEventSecret, cardEventRequest, makeCardEvent, signCardEvent } from "../support/billing/CardEventRequests.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
 
-const failed = () => eventOf("invoice.payment_failed", { id: "in_1", subscription: "sub_1", customer: "cus_1" })
+const failed = () => makeCardEvent("invoice.payment_failed", { id: "in_1", subscription: "sub_1", customer: "cus_1" })
 
 /** What is on record of an event, and how many jobs are there for it. */
 const recordOf = (id: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const events = yield* sql`select type, status, payload from card_events where id = ${id}`
-    const jobs = yield* sql`select id from outbox where name = ${ApplyCardEvent.name} and payload->>'eventId' = ${id}`
+    const jobs = yield* sql`select id from outbox where name = ${ApplyCardEventJob.name} and payload->>'eventId' = ${id}`
     return { events, jobs: jobs.length }
   })
 
@@ -22,9 +22,9 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
   for (const header of ["cardProcessor-signature", "stripe-signature"])
     it.effect(`stores what is signed in ${header}, with the job that applies it`, () =>
       Effect.gen(function* () {
-        const { web } = yield* App.WebApp
+        const { web } = yield* App.TestApp
         const event = failed()
-        const answer = yield* web(delivered(event, header))
+        const answer = yield* web(cardEventRequest(event, header))
         assert.strictEqual(answer.status, 200, answer.text)
         assert.deepStrictEqual(answer.body, { received: true })
         assert.deepStrictEqual(yield* recordOf(event.id), {
@@ -39,12 +39,12 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 
   it.effect("takes what the official library signs", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const stripe = new Stripe("sk_test_none")
       const event = failed()
       const payload = JSON.stringify(event, null, 2)
       const header = yield* Effect.promise(() =>
-        stripe.webhooks.generateTestHeaderStringAsync({ payload, secret: cardEventSecret })
+        stripe.webhooks.generateTestHeaderStringAsync({ payload, secret: testCardEventSecret })
       )
       const call = { method: "POST", path: "/api/webhooks/cardProcessor", body: payload }
       const answer = yield* web({ ...call, headers: { "stripe-signature": header } })
@@ -55,9 +55,9 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 
   it.effect("answers a repeated event in the same way, and does nothing more: twenty at once are one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const event = failed()
-      const answers = yield* Effect.replicateEffect(web(delivered(event)), 20, { concurrency: "unbounded" })
+      const answers = yield* Effect.replicateEffect(web(cardEventRequest(event)), 20, { concurrency: "unbounded" })
       assert.deepStrictEqual(
         answers.map(({ body, status }) => [status, body]),
         answers.map(() => [200, { received: true }])
@@ -69,10 +69,10 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 
   it.effect("acknowledges what it was not told to act on, and keeps nothing of it", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       for (const type of ["charge.captured", "customer.created", "checkout.session.expired", "a"]) {
-        const event = eventOf(type, { id: "x" })
-        assert.deepStrictEqual((yield* web(delivered(event))).body, { received: true })
+        const event = makeCardEvent(type, { id: "x" })
+        assert.deepStrictEqual((yield* web(cardEventRequest(event))).body, { received: true })
         assert.deepStrictEqual(yield* recordOf(event.id), { events: [], jobs: 0 })
       }
     })
@@ -80,11 +80,11 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 
   it.effect("reads the bytes as they come, whatever they are called and whoever brings them", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const someone = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const someone = yield* App.signInNewUser()
       const body = `\n ${JSON.stringify({ ...failed(), name: "ä 😀 \\u0000" }, null, 3)} `
       const call = { method: "POST", path: "/api/webhooks/cardProcessor", body }
-      const signature = { "cardProcessor-signature": signed(body) }
+      const signature = { "cardProcessor-signature": signCardEvent(body) }
       for (const headers of [{}, { "content-type": "text/plain" }, { "content-type": "application/octet-stream" }])
         assert.strictEqual((yield* web({ ...call, headers: { ...headers, ...signature } })).status, 200)
       assert.strictEqual((yield* web({ ...call, as: someone, headers: signature })).status, 200)
@@ -96,31 +96,31 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 
   it.effect("keeps what no column could hold, and takes a large event", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const strange = eventOf("invoice.payment_failed", { id: "in_1", metadata: { note: "a\u0000b\ud800" } })
-      assert.strictEqual((yield* web(delivered(strange))).status, 200)
+      const { web } = yield* App.TestApp
+      const strange = makeCardEvent("invoice.payment_failed", { id: "in_1", metadata: { note: "a\u0000b\ud800" } })
+      assert.strictEqual((yield* web(cardEventRequest(strange))).status, 200)
       assert.strictEqual((yield* recordOf(strange.id)).jobs, 1)
-      const many = eventOf("invoice.payment_failed", { id: "in_1", list: Array.from({ length: 50_000 }, () => 1) })
-      assert.strictEqual((yield* web(delivered(many))).status, 200)
-      const large = eventOf("invoice.payment_failed", { id: "in_1", text: "x".repeat(1024 * 1024) })
-      assertError(yield* web(delivered(large)), { status: 413, code: "body_too_large" })
+      const many = makeCardEvent("invoice.payment_failed", { id: "in_1", list: Array.from({ length: 50_000 }, () => 1) })
+      assert.strictEqual((yield* web(cardEventRequest(many))).status, 200)
+      const large = makeCardEvent("invoice.payment_failed", { id: "in_1", text: "x".repeat(1024 * 1024) })
+      assertError(yield* web(cardEventRequest(large)), { status: 413, code: "body_too_large" })
     })
   )
 
   it.effect("logs nothing of the event and nothing of the signature", () =>
     Effect.gen(function* () {
-      const { logged, web } = yield* App.WebApp
+      const { logLines, web } = yield* App.TestApp
       const body = JSON.stringify(
-        eventOf("invoice.payment_failed", { id: "in_1", customer_email: "hunter2@example.com" })
+        makeCardEvent("invoice.payment_failed", { id: "in_1", customer_email: "hunter2@example.com" })
       )
-      const signature = signed(body, 1)
+      const signature = signCardEvent(body, 1)
       yield* web({
         method: "POST",
         path: "/api/webhooks/cardProcessor",
         body,
         headers: { "cardProcessor-signature": signature }
       })
-      const lines = (yield* logged).join("\n")
+      const lines = (yield* logLines).join("\n")
       assert.include(lines, "An event of the card processor was refused")
       assert.notInclude(lines, "hunter2")
       assert.notInclude(lines, signature.slice(-64))
@@ -131,8 +131,8 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
 layer(App.layer({ cardEventSecret: null }), { excludeTestServices: true })("Without a secret", (it) => {
   it.effect("every event is 500, with the name of the setting that is missing", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const answer = yield* web(delivered(failed()))
+      const { web } = yield* App.TestApp
+      const answer = yield* web(cardEventRequest(failed()))
       assertError(answer, { status: 500, code: "card_events_not_configured" })
       assert.include(String(answer.body["message"]), "STRIPE_WEBHOOK_SECRET")
     })

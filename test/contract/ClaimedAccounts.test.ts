@@ -1,46 +1,46 @@
-import { Email } from "@berth/domain/accounts/Email"
-import type { UserId } from "@berth/domain/accounts/User"
+import { Email } from "@berth/domain/shared/Email"
+import type { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
-import { subdomainFor } from "@berth/domain/instances/Subdomain"
+import { makeSubdomain } from "@berth/domain/instances/Subdomain"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
-import type { ExternalIdentity } from "@berth/domain/signin/LinkedIdentity"
-import { LinkedIdentities } from "@berth/domain/signin/LinkedIdentities"
-import { LinkedIdentityRepository } from "@berth/domain/signin/LinkedIdentityRepository"
-import { SocialSessions } from "@berth/domain/signin/SocialSessions"
+import type { ExternalIdentity } from "@berth/domain/signin/identities/LinkedIdentity"
+import { LinkedIdentities } from "@berth/domain/signin/identities/LinkedIdentities"
+import { LinkedIdentityRepository } from "@berth/domain/signin/identities/LinkedIdentityRepository"
+import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Option, Redacted } from "effect"
-import { eventually } from "../conformance/Eventually.ts"
-import { newKey } from "../support/chain/TestChain.ts"
-import { proofOf, type Signer } from "../support/chain/WalletMessages.ts"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { cookiesOf, sessionOf, whoIs } from "../support/identity/Browser.ts"
-import { app, leadsTo, right, saying, signInBy } from "../support/identity/IssuedSignIn.ts"
-import { resetToken } from "../support/Mailbox.ts"
-import { unique } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
+import { eventually } from "../support/Eventually.ts"
+import { makePrivateKey } from "../support/chain/TestChain.ts"
+import { signSignInMessage, type MessageSigner } from "../support/chain/SignInMessages.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { parseSetCookies, sessionCookieOf, findSessionUser } from "../support/identity/OAuthBrowser.ts"
+import { issuerAppLayer, describeRedirect, validToken, tokenWithClaims, signInWithToken } from "../support/identity/IssuedTokenSignIn.ts"
+import { findResetToken } from "../fakes/FakeMailer.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
 
 const password = "correct horse battery"
 const nextPassword = "another horse battery"
 
-const newSigner = (): Signer => {
-  const key = newKey()
+const newSigner = (): MessageSigner => {
+  const key = makePrivateKey()
   return { address: key.address, sign: (message) => key.signMessage({ message }) }
 }
-const proof = (signer: Signer) => Effect.flatMap(App.WebApp, ({ appUrl }) => proofOf(appUrl, signer))
+const proof = (signer: MessageSigner) => Effect.flatMap(App.TestApp, ({ appUrl }) => signSignInMessage(appUrl, signer))
 
 const post = (path: string, json: unknown, cookie = "") =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json, headers: { cookie } }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json, headers: { cookie } }))
 
 const byPassword = (email: string, given = password) =>
   post("/api/auth/callback/credentials", { email, password: given })
-const byWallet = (signer: Signer) => Effect.flatMap(proof(signer), (json) => post("/api/auth/callback/wallet", json))
-const linkWallet = (signer: Signer, cookie: string) =>
+const byWallet = (signer: MessageSigner) => Effect.flatMap(proof(signer), (json) => post("/api/auth/callback/wallet", json))
+const linkWallet = (signer: MessageSigner, cookie: string) =>
   Effect.flatMap(proof(signer), (json) => post("/api/settings/wallets", json, cookie))
 
 const byToken = (token: Redacted.Redacted) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(
       web({ method: "GET", path: "/api/settings", headers: { authorization: `Bearer ${Redacted.value(token)}` } }),
       ({ status }) => status
@@ -54,27 +54,27 @@ const linkIdentity = (userId: UserId, identity: ExternalIdentity) =>
   Effect.flatMap(LinkedIdentities, ({ link }) => link(userId, identity)).pipe(Effect.provide(LinkedIdentities.Default))
 
 /** The session that an answer sets, if it does. */
-const cookiesIn = (answer: HttpAnswer) =>
-  [...cookiesOf(answer)].flatMap(([name, value]) =>
+const cookiesIn = (answer: HttpCallResponse) =>
+  [...parseSetCookies(answer)].flatMap(([name, value]) =>
     name.startsWith("berth_session") && value !== "" ? [`${name}=${value}`] : []
   )
 
 /** Who has the e-mail signs in at the provider. */
-const owner = (email: string) => signInBy(saying(() => ({ email, email_verified: true })))
+const owner = (email: string) => signInWithToken(tokenWithClaims(() => ({ email, email_verified: true })))
 
 /** Somebody who has registered an address, and has every way into the account that there is. */
-const squatter = Effect.gen(function* () {
-  const email = `${yield* unique("victim")}@example.com`
+const accountByUnverifiedEmail = Effect.gen(function* () {
+  const email = `${yield* uniqueName("victim")}@example.com`
   yield* post("/api/register", { email, password })
-  const cookie = yield* sessionOf(yield* byPassword(email))
+  const cookie = yield* sessionCookieOf(yield* byPassword(email))
   const { user } = yield* Effect.flatten((yield* UserRepository).findByEmail(Email.make(email)))
   const signer = newSigner()
   assert.strictEqual((yield* linkWallet(signer, cookie)).status, 200)
-  const byWalletToo = yield* sessionOf(yield* byWallet(signer))
+  const byWalletToo = yield* sessionCookieOf(yield* byWallet(signer))
   const socialToken = yield* openSocial(user.id)
   const instances = yield* InstanceRepository
-  yield* instances.ensure(user.id, subdomainFor(user.id))
-  const gatewayToken = Redacted.value(yield* instances.gatewayToken(user.id))
+  yield* instances.ensure(user.id, makeSubdomain(user.id))
+  const gatewayToken = Redacted.value(yield* instances.ensureGatewayToken(user.id))
   const identity = { provider: "oauthB" as const, issuer: "https://github.example", subject: email }
   yield* linkIdentity(user.id, identity)
   const credentials = yield* CredentialRepository
@@ -83,34 +83,34 @@ const squatter = Effect.gen(function* () {
   return { email, user, cookies: [cookie, byWalletToo], signer, socialToken, gatewayToken, identity }
 })
 
-layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has proved", (it) => {
+layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail nobody has proved", (it) => {
   it.effect("goes to who has the e-mail, and every other way into it is shut", () =>
     Effect.gen(function* () {
-      const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* squatter
-      const bystander = yield* squatter
+      const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* accountByUnverifiedEmail
+      const bystander = yield* accountByUnverifiedEmail
       assert.strictEqual(yield* byToken(socialToken), 200)
 
       const answer = yield* owner(email.toUpperCase())
-      assert.strictEqual(leadsTo(answer), "302 /dashboard")
-      assert.strictEqual((yield* whoIs(yield* sessionOf(answer)))?.id, user.id)
+      assert.strictEqual(describeRedirect(answer), "302 /dashboard")
+      assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(answer)))?.id, user.id)
 
-      for (const cookie of cookies) assert.isNull(yield* whoIs(cookie))
+      for (const cookie of cookies) assert.isNull(yield* findSessionUser(cookie))
       assert.strictEqual(yield* byToken(socialToken), 401)
       assert.strictEqual((yield* byPassword(email)).status, 401)
-      const elsewhere = yield* whoIs(yield* sessionOf(yield* byWallet(signer)))
+      const elsewhere = yield* findSessionUser(yield* sessionCookieOf(yield* byWallet(signer)))
       assert.notStrictEqual(elsewhere?.id, user.id)
       const instances = yield* InstanceRepository
-      assert.notStrictEqual(Redacted.value(yield* instances.gatewayToken(user.id)), gatewayToken)
+      assert.notStrictEqual(Redacted.value(yield* instances.ensureGatewayToken(user.id)), gatewayToken)
       assert.isTrue(Option.isNone(yield* (yield* LinkedIdentityRepository).find(identity)))
       // By them he would hear what the owner says.
-      const { keysOf } = yield* CredentialRepository
-      assert.deepStrictEqual(yield* keysOf(user.id), [])
-      assert.deepStrictEqual(yield* keysOf(bystander.user.id), ["openai", "telegram"])
+      const { listKeys } = yield* CredentialRepository
+      assert.deepStrictEqual(yield* listKeys(user.id), [])
+      assert.deepStrictEqual(yield* listKeys(bystander.user.id), ["openai", "telegram"])
       const kept = yield* Effect.flatten((yield* UserRepository).find(user.id))
       assert.isNotNull(kept.emailVerifiedAt)
 
       // Nobody else has lost anything.
-      for (const cookie of bystander.cookies) assert.strictEqual((yield* whoIs(cookie))?.id, bystander.user.id)
+      for (const cookie of bystander.cookies) assert.strictEqual((yield* findSessionUser(cookie))?.id, bystander.user.id)
       assert.strictEqual((yield* byPassword(bystander.email)).status, 200)
       assert.strictEqual(yield* byToken(bystander.socialToken), 200)
     })
@@ -118,18 +118,18 @@ layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has 
 
   it.effect("goes to who has the e-mail by a link for a new password too", () =>
     Effect.gen(function* () {
-      const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* squatter
+      const { cookies, email, gatewayToken, identity, signer, socialToken, user } = yield* accountByUnverifiedEmail
       yield* post("/api/auth/forgot-password", { email })
-      const token = yield* resetToken(email)
+      const token = yield* findResetToken(email)
       assert.strictEqual((yield* post("/api/auth/reset-password", { token, password: nextPassword })).status, 200)
 
-      assert.strictEqual((yield* whoIs(yield* sessionOf(yield* byPassword(email, nextPassword))))?.id, user.id)
-      for (const cookie of cookies) assert.isNull(yield* whoIs(cookie))
+      assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(yield* byPassword(email, nextPassword))))?.id, user.id)
+      for (const cookie of cookies) assert.isNull(yield* findSessionUser(cookie))
       assert.strictEqual(yield* byToken(socialToken), 401)
       assert.strictEqual((yield* byPassword(email)).status, 401)
-      assert.notStrictEqual((yield* whoIs(yield* sessionOf(yield* byWallet(signer))))?.id, user.id)
+      assert.notStrictEqual((yield* findSessionUser(yield* sessionCookieOf(yield* byWallet(signer))))?.id, user.id)
       const instances = yield* InstanceRepository
-      assert.notStrictEqual(Redacted.value(yield* instances.gatewayToken(user.id)), gatewayToken)
+      assert.notStrictEqual(Redacted.value(yield* instances.ensureGatewayToken(user.id)), gatewayToken)
       assert.isTrue(Option.isNone(yield* (yield* LinkedIdentityRepository).find(identity)))
       const kept = yield* Effect.flatten((yield* UserRepository).find(user.id))
       assert.isNotNull(kept.emailVerifiedAt)
@@ -138,43 +138,43 @@ layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has 
 
   it.effect("keeps what its owner has added, when he forgets the password again", () =>
     Effect.gen(function* () {
-      const { email, user } = yield* squatter
+      const { email, user } = yield* accountByUnverifiedEmail
       yield* owner(email)
       const signer = newSigner()
-      assert.strictEqual((yield* linkWallet(signer, yield* sessionOf(yield* owner(email)))).status, 200)
+      assert.strictEqual((yield* linkWallet(signer, yield* sessionCookieOf(yield* owner(email)))).status, 200)
       yield* post("/api/auth/forgot-password", { email })
-      const token = yield* resetToken(email)
+      const token = yield* findResetToken(email)
       assert.strictEqual((yield* post("/api/auth/reset-password", { token, password: nextPassword })).status, 200)
-      assert.strictEqual((yield* whoIs(yield* sessionOf(yield* byWallet(signer))))?.id, user.id)
+      assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(yield* byWallet(signer))))?.id, user.id)
     })
   )
 
   it.effect("is found by the link from then on, and is not shut again", () =>
     Effect.gen(function* () {
-      const { email, user } = yield* squatter
-      const subject = yield* unique("subject")
+      const { email, user } = yield* accountByUnverifiedEmail
+      const subject = yield* uniqueName("subject")
       const again = () =>
-        signInBy(
-          saying(() => ({ email, email_verified: true })),
+        signInWithToken(
+          tokenWithClaims(() => ({ email, email_verified: true })),
           { subject }
         )
-      const cookie = yield* sessionOf(yield* again())
+      const cookie = yield* sessionCookieOf(yield* again())
       yield* again()
-      assert.strictEqual((yield* whoIs(cookie))?.id, user.id)
+      assert.strictEqual((yield* findSessionUser(cookie))?.id, user.id)
     })
   )
 
   it.effect("is not touched by an e-mail that the provider has not verified", () =>
     Effect.gen(function* () {
-      const { cookies, email, user } = yield* squatter
-      yield* signInBy(saying(() => ({ email, email_verified: false })))
-      for (const cookie of cookies) assert.strictEqual((yield* whoIs(cookie))?.id, user.id)
+      const { cookies, email, user } = yield* accountByUnverifiedEmail
+      yield* signInWithToken(tokenWithClaims(() => ({ email, email_verified: false })))
+      for (const cookie of cookies) assert.strictEqual((yield* findSessionUser(cookie))?.id, user.id)
     })
   )
 
   it.effect("is handed over whole or not at all", () =>
     Effect.gen(function* () {
-      const { cookies, email, user } = yield* squatter
+      const { cookies, email, user } = yield* accountByUnverifiedEmail
       const sql = yield* SqlClient
       yield* Effect.acquireUseRelease(
         Effect.orDie(sql`
@@ -183,9 +183,9 @@ layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has 
         () => Effect.map(owner(email), ({ status }) => assert.strictEqual(status, 500)),
         () => Effect.orDie(sql`drop function refuse cascade`)
       )
-      for (const cookie of cookies) assert.strictEqual((yield* whoIs(cookie))?.id, user.id)
+      for (const cookie of cookies) assert.strictEqual((yield* findSessionUser(cookie))?.id, user.id)
       assert.strictEqual((yield* byPassword(email)).status, 200)
-      assert.strictEqual(leadsTo(yield* owner(email)), "302 /dashboard")
+      assert.strictEqual(describeRedirect(yield* owner(email)), "302 /dashboard")
       assert.strictEqual((yield* byPassword(email)).status, 401)
     })
   )
@@ -193,11 +193,11 @@ layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has 
   it.effect("leaves no way in to who is coming in, or adding one, at that very moment", () =>
     Effect.gen(function* () {
       for (let round = 0; round < 5; round++) {
-        const { cookies, email, signer, socialToken, user } = yield* squatter
+        const { cookies, email, signer, socialToken, user } = yield* accountByUnverifiedEmail
         const [cookie = ""] = cookies
         const added = newSigner()
         const change = { currentPassword: password, newPassword: nextPassword }
-        const { web } = yield* App.WebApp
+        const { web } = yield* App.TestApp
         const refresh = web({
           method: "POST",
           path: "/api/auth/socialIdentity/refresh",
@@ -218,13 +218,13 @@ layer(app(), { excludeTestServices: true })("An account whose e-mail nobody has 
           { concurrency: "unbounded" }
         )
         // The address may have been another one before its owner came; then he has an account of his own, and this is not his.
-        const claimed = yield* whoIs(yield* sessionOf(answers[6]))
+        const claimed = yield* findSessionUser(yield* sessionCookieOf(answers[6]))
         if (claimed?.id !== user.id) continue
         for (const held of [...cookies, ...answers.flatMap((answer, n) => (n === 6 ? [] : cookiesIn(answer)))])
-          assert.notStrictEqual((yield* whoIs(held))?.id, user.id)
+          assert.notStrictEqual((yield* findSessionUser(held))?.id, user.id)
         for (const given of [password, nextPassword]) assert.strictEqual((yield* byPassword(email, given)).status, 401)
         for (const wallet of [signer, added])
-          assert.notStrictEqual((yield* whoIs(yield* sessionOf(yield* byWallet(wallet))))?.id, user.id)
+          assert.notStrictEqual((yield* findSessionUser(yield* sessionCookieOf(yield* byWallet(wallet))))?.id, user.id)
         const next = answers[5].body["sessionToken"]
         for (const token of [Redacted.value(socialToken), ...(typeof next === "string" ? [next] : [])])
           assert.strictEqual(yield* byToken(Redacted.make(token)), 401)
@@ -246,10 +246,10 @@ const waiting = Effect.gen(function* () {
 })
 
 /** Lets two requests run into a lock, one behind the other, and then takes the lock away. */
-const inThisOrder = <E, R1, R2>(
+const runInLockOrder = <E, R1, R2>(
   lock: Effect.Effect<unknown, E, SqlClient>,
-  first: Effect.Effect<HttpAnswer, never, R1>,
-  second: Effect.Effect<HttpAnswer, never, R2>
+  first: Effect.Effect<HttpCallResponse, never, R1>,
+  second: Effect.Effect<HttpCallResponse, never, R2>
 ) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -276,13 +276,13 @@ const adding = {
   "a wallet": (cookie: string) => linkWallet(newSigner(), cookie)
 }
 
-layer(app(), { excludeTestServices: true })("Who is adding a way into an account while its owner comes", (it) => {
+layer(issuerAppLayer(), { excludeTestServices: true })("Who is adding a way into an account while its owner comes", (it) => {
   for (const [what, add] of Object.entries(adding))
     it.effect(`adds no ${what.slice(what.indexOf(" ") + 1)}: his session has ended`, () =>
       Effect.gen(function* () {
-        const { cookies, email, user } = yield* squatter
-        const [came, added] = yield* inThisOrder(lockUser(user), owner(email), add(cookies[0] ?? ""))
-        assert.strictEqual(leadsTo(came), "302 /dashboard")
+        const { cookies, email, user } = yield* accountByUnverifiedEmail
+        const [came, added] = yield* runInLockOrder(lockUser(user), owner(email), add(cookies[0] ?? ""))
+        assert.strictEqual(describeRedirect(came), "302 /dashboard")
         assert.deepStrictEqual([added.status, added.body["code"]], [401, "unauthorized"])
         const sql = yield* SqlClient
         const [left] = yield* sql`
@@ -294,7 +294,7 @@ layer(app(), { excludeTestServices: true })("Who is adding a way into an account
 
   it.effect("and who is coming in by a wallet is out again", () =>
     Effect.gen(function* () {
-      const { email, signer, user } = yield* squatter
+      const { email, signer, user } = yield* accountByUnverifiedEmail
       const sql = yield* SqlClient
       const door = 4_242
       yield* sql`
@@ -302,37 +302,37 @@ layer(app(), { excludeTestServices: true })("Who is adding a way into an account
           'begin perform pg_advisory_xact_lock_shared(4242); return new; end';
         create trigger wait_at_the_door before insert on sessions for each row execute function wait_at_the_door();`
       // The wallet's holder is as far as his new session when the owner begins to shut the ways in.
-      const [byHim, came] = yield* inThisOrder(
+      const [byHim, came] = yield* runInLockOrder(
         sql`select pg_advisory_xact_lock(${door})`,
         byWallet(signer),
         owner(email)
       ).pipe(Effect.ensuring(Effect.orDie(sql`drop function wait_at_the_door cascade`)))
-      assert.strictEqual(leadsTo(byHim), "302 /dashboard")
-      assert.isNull(yield* whoIs(yield* sessionOf(byHim)))
-      assert.strictEqual((yield* whoIs(yield* sessionOf(came)))?.id, user.id)
+      assert.strictEqual(describeRedirect(byHim), "302 /dashboard")
+      assert.isNull(yield* findSessionUser(yield* sessionCookieOf(byHim)))
+      assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(came)))?.id, user.id)
     })
   )
 })
 
-layer(app(), { excludeTestServices: true })("An account whose e-mail is proved", (it) => {
+layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail is proved", (it) => {
   it.effect("is linked and loses nothing", () =>
     Effect.gen(function* () {
-      const { cookies, email, gatewayToken, socialToken, user } = yield* squatter
+      const { cookies, email, gatewayToken, socialToken, user } = yield* accountByUnverifiedEmail
       yield* (yield* UserRepository).markEmailVerified(user.id)
-      assert.strictEqual((yield* whoIs(yield* sessionOf(yield* owner(email))))?.id, user.id)
-      for (const cookie of cookies) assert.strictEqual((yield* whoIs(cookie))?.id, user.id)
+      assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(yield* owner(email))))?.id, user.id)
+      for (const cookie of cookies) assert.strictEqual((yield* findSessionUser(cookie))?.id, user.id)
       assert.strictEqual((yield* byPassword(email)).status, 200)
       assert.strictEqual(yield* byToken(socialToken), 200)
-      assert.strictEqual(Redacted.value(yield* (yield* InstanceRepository).gatewayToken(user.id)), gatewayToken)
+      assert.strictEqual(Redacted.value(yield* (yield* InstanceRepository).ensureGatewayToken(user.id)), gatewayToken)
     })
   )
 
   it.effect("that a provider leads into lets its last wallet go", () =>
     Effect.gen(function* () {
-      const cookie = yield* sessionOf(yield* signInBy(right))
+      const cookie = yield* sessionCookieOf(yield* signInWithToken(validToken))
       const signer = newSigner()
       assert.strictEqual((yield* linkWallet(signer, cookie)).status, 200)
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const path = `/api/settings/wallets?address=${signer.address}`
       assert.strictEqual((yield* web({ method: "DELETE", path, headers: { cookie } })).status, 200)
     })

@@ -3,25 +3,25 @@ import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { unique } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { ownerWithAgent } from "./Scene.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const none = Object.fromEntries(CredentialKey.literals.map((key) => [key, false]))
 
 const set = (as: App.SignedIn, key: string, value: unknown) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path: "/api/agent", as, json: { action: "set-credential", key, value } })
   )
 const mapOf = (as: App.SignedIn) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(web({ method: "GET", path: "/api/agent?action=credentials", as }), ({ body }) => body["credentials"])
   )
 
 layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
   it.effect("are known by whether they are there, to their owner alone, with an agent or without", () =>
     Effect.gen(function* () {
-      const [owner, stranger] = [yield* App.newcomer(), yield* ownerWithAgent()]
+      const [owner, stranger] = [yield* App.signInNewUser(), yield* createOwnerWithAgent()]
       assert.deepStrictEqual(yield* mapOf(owner), none)
       for (const [index, key] of CredentialKey.literals.entries()) {
         const answer = yield* set(owner, key, `value of ${key}`)
@@ -36,8 +36,8 @@ layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
   it.effect("stay as they are when a new value is refused, and are replaced by one that is taken", () =>
     Effect.gen(function* () {
       const credentials = yield* CredentialRepository
-      const owner = yield* App.newcomer()
-      const kept = Effect.map(credentials.open(owner.user.id, ["openai"]), ({ openai }) =>
+      const owner = yield* App.signInNewUser()
+      const kept = Effect.map(credentials.decrypt(owner.user.id, ["openai"]), ({ openai }) =>
         openai === undefined ? null : Redacted.value(openai)
       )
       assert.strictEqual((yield* set(owner, "openai", "\tsk-first \n")).status, 200)
@@ -52,10 +52,10 @@ layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
 
   it.effect("stand in no answer, no log and no row, whatever becomes of them", () =>
     Effect.gen(function* () {
-      const { logged } = yield* App.WebApp
+      const { logLines } = yield* App.TestApp
       const sql = yield* SqlClient
-      const owner = yield* ownerWithAgent()
-      const secret = `sk-${yield* unique("secret")}`
+      const owner = yield* createOwnerWithAgent()
+      const secret = `sk-${yield* uniqueName("secret")}`
       const answers = [
         yield* set(owner, "openai", secret),
         yield* set(owner, "openai", { key: secret }),
@@ -73,7 +73,7 @@ layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
       )
       const rows = yield* sql`select credentials::text as text from credentials where user_id = ${owner.user.id}`
       assert.lengthOf(rows, 1)
-      const lines = yield* logged
+      const lines = yield* logLines
       assert.isTrue(lines.some((line) => line.includes("A credential was set") && line.includes(owner.user.id)))
       const everything = [...answers.map(({ text }) => text), ...lines, JSON.stringify(rows)].join("\n")
       for (const hidden of [secret, Buffer.from(secret).toString("base64url")]) assert.notInclude(everything, hidden)

@@ -1,27 +1,27 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { UserId } from "@berth/domain/accounts/User"
+import { UserId } from "@berth/domain/shared/User"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
-import { mailsTo, verificationToken } from "../support/Mailbox.ts"
-import { unique } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
+import { readMailsTo, findVerificationToken } from "../fakes/FakeMailer.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
 
 const password = "correct horse battery"
-const freshEmail = Effect.map(unique("new"), (local) => `${local}@example.com`)
+const freshEmail = Effect.map(uniqueName("new"), (local) => `${local}@example.com`)
 
 const register = (email: string, more: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
-    const { web } = yield* App.WebApp
+    const { web } = yield* App.TestApp
     const answer = yield* web({ method: "POST", path: "/api/register", json: { email, password, ...more } })
     assert.strictEqual(answer.status, 200, answer.text)
     const user = yield* (yield* UserRepository).find(UserId.make(String(answer.body["id"])))
-    return yield* App.signIn(Option.getOrThrow(user))
+    return yield* App.openSession(Option.getOrThrow(user))
   })
 
 const open = (token: string, as?: App.SignedIn) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({
       method: "GET",
       path: `/api/auth/verify-email?token=${encodeURIComponent(token)}`,
@@ -30,7 +30,7 @@ const open = (token: string, as?: App.SignedIn) =>
   )
 
 const setEmail = (as: App.SignedIn, email: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/settings", as, json: { email } }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/settings", as, json: { email } }))
 
 const isVerified = (as: App.SignedIn) =>
   Effect.map(
@@ -39,24 +39,24 @@ const isVerified = (as: App.SignedIn) =>
   )
 
 const creditsOf = (as: App.SignedIn) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(web({ method: "GET", path: "/api/settings", as }), ({ body }) => body["credits"])
   )
 
 layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
   it.effect("is unconfirmed until the link that is mailed there is opened, and leads on by who opens it", () =>
     Effect.gen(function* () {
-      const { appUrl } = yield* App.WebApp
+      const { appUrl } = yield* App.TestApp
       const email = yield* freshEmail
       const me = yield* register(email, { name: "Click https://evil.example" })
-      const [mail, ...more] = yield* mailsTo(email)
+      const [mail, ...more] = yield* readMailsTo(email)
       assert.lengthOf(more, 0)
       assert.include(mail?.text ?? "", `${appUrl.origin}/api/auth/verify-email?token=`)
       assert.notInclude(mail?.text ?? "", "evil.example")
       assert.isFalse(yield* isVerified(me))
 
-      const token = yield* verificationToken(email)
-      const { web } = yield* App.WebApp
+      const token = yield* findVerificationToken(email)
+      const { web } = yield* App.TestApp
       yield* web({ method: "HEAD", path: `/api/auth/verify-email?token=${encodeURIComponent(token)}` })
       assert.isFalse(yield* isVerified(me))
       const answer = yield* open(token)
@@ -75,11 +75,11 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
 
   it.effect("is not confirmed by anything else", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
       const email = yield* freshEmail
       const me = yield* register(email)
-      const token = yield* verificationToken(email)
+      const token = yield* findVerificationToken(email)
       for (const wrong of ["", `${token}x`, token.toUpperCase(), "\u0001"])
         assert.strictEqual((yield* open(wrong)).headers.location, "/login?error=invalid_link")
       const bare = yield* web({ method: "GET", path: "/api/auth/verify-email" })
@@ -93,10 +93,10 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
 
   it.effect("is not confirmed by a token for a new password, nor a password set by one of these", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const email = yield* freshEmail
       yield* register(email)
-      const token = yield* verificationToken(email)
+      const token = yield* findVerificationToken(email)
       const answer = yield* web({
         method: "POST",
         path: "/api/auth/reset-password",
@@ -110,17 +110,17 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     Effect.gen(function* () {
       const [old, fresh] = [yield* freshEmail, yield* freshEmail]
       const me = yield* register(old)
-      const first = yield* verificationToken(old)
+      const first = yield* findVerificationToken(old)
       yield* open(first)
       assert.isTrue(yield* isVerified(me))
       const changed = yield* setEmail(me, fresh)
       assert.deepStrictEqual([changed.status, changed.body["email"]], [200, fresh])
       assert.isFalse(yield* isVerified(me))
       assert.strictEqual((yield* open(first)).headers.location, "/login?error=invalid_link")
-      const told = (yield* mailsTo(old)).at(-1)
+      const told = (yield* readMailsTo(old)).at(-1)
       assert.strictEqual(told?.subject, "Your e-mail address was changed")
       assert.notInclude(told?.text ?? "", fresh)
-      yield* open(yield* verificationToken(fresh))
+      yield* open(yield* findVerificationToken(fresh))
       assert.isTrue(yield* isVerified(me))
     })
   )
@@ -129,11 +129,11 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
     Effect.gen(function* () {
       const email = yield* freshEmail
       const me = yield* register(email)
-      yield* open(yield* verificationToken(email))
-      const before = (yield* mailsTo(email)).length
+      yield* open(yield* findVerificationToken(email))
+      const before = (yield* readMailsTo(email)).length
       assert.strictEqual((yield* setEmail(me, email.toUpperCase())).body["email"], email.toUpperCase())
       assert.isTrue(yield* isVerified(me))
-      assert.lengthOf(yield* mailsTo(email), before)
+      assert.lengthOf(yield* readMailsTo(email), before)
     })
   )
 
@@ -142,22 +142,22 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
       const [mine, theirs] = [yield* freshEmail, yield* freshEmail]
       const me = yield* register(mine)
       yield* register(theirs)
-      const token = yield* verificationToken(mine)
-      const before = (yield* mailsTo(theirs)).length
+      const token = yield* findVerificationToken(mine)
+      const before = (yield* readMailsTo(theirs)).length
       assertError(yield* setEmail(me, theirs.toUpperCase()), { status: 409, code: "email_taken" })
-      assert.lengthOf(yield* mailsTo(theirs), before)
+      assert.lengthOf(yield* readMailsTo(theirs), before)
       assert.strictEqual((yield* open(token)).headers.location, "/login?notice=email_verified")
     })
   )
 
   it.effect("is told the last of several changes at once, and its link is live", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const me = yield* register(yield* freshEmail)
       const addresses = yield* Effect.replicateEffect(freshEmail, 4)
       yield* Effect.forEach(addresses, (address) => setEmail(me, address), { concurrency: "unbounded" })
       const { body } = yield* web({ method: "GET", path: "/api/settings", as: me })
-      const token = yield* verificationToken(String(body["email"]))
+      const token = yield* findVerificationToken(String(body["email"]))
       assert.strictEqual((yield* open(token)).headers.location, "/login?notice=email_verified")
       assert.isTrue(yield* isVerified(me))
     })
@@ -165,34 +165,34 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
 
   it.effect("gets a new link when the user asks, the last of which counts; none once it is confirmed", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const email = yield* freshEmail
       const me = yield* register(email)
-      const first = yield* verificationToken(email)
+      const first = yield* findVerificationToken(email)
       const ask = web({ method: "POST", path: "/api/auth/verify-email", as: me })
       assert.deepStrictEqual(Object.keys((yield* ask).body), ["message"])
-      const second = yield* verificationToken(email)
+      const second = yield* findVerificationToken(email)
       assert.notStrictEqual(first, second)
       assert.strictEqual((yield* open(first)).headers.location, "/login?error=invalid_link")
       yield* open(second)
       assert.isTrue(yield* isVerified(me))
       assert.strictEqual((yield* ask).status, 200)
-      assert.lengthOf(yield* mailsTo(email), 2)
+      assert.lengthOf(yield* readMailsTo(email), 2)
     })
   )
 
   it.effect("that a wallet made up is mailed nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const { web } = yield* App.WebApp
-      const me = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const me = yield* App.signInNewUser()
       const made = `0x${me.user.id.slice(-32)}@wallet.localhost`
       yield* sql`update users set email = ${made} where id = ${me.user.id}`
       assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/verify-email", as: me })).status, 200)
       const fresh = yield* freshEmail
       assert.strictEqual((yield* setEmail(me, fresh)).status, 200)
-      assert.lengthOf(yield* mailsTo(made), 0)
-      assert.lengthOf(yield* mailsTo(fresh), 1)
+      assert.lengthOf(yield* readMailsTo(made), 0)
+      assert.lengthOf(yield* readMailsTo(fresh), 1)
     })
   )
 })
@@ -202,7 +202,7 @@ const limits = { "email-verification": { count: 2, window: Duration.minutes(30) 
 layer(App.layer({ limits }), { excludeTestServices: true })("Mails that a user causes", (it) => {
   it.effect("are limited for him, changes and new links together; what mails nothing is not", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const [email, one, two] = yield* Effect.all([freshEmail, freshEmail, freshEmail])
       const me = yield* register(email)
       assert.strictEqual((yield* setEmail(me, one)).status, 200)
@@ -211,11 +211,11 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Mails that a user c
         yield* setEmail(me, two),
         yield* web({ method: "POST", path: "/api/auth/verify-email", as: me })
       ]) {
-        assertError(answer, { status: 429, code: "too_many_requests" })
+        assertError(answer, { status: 429, code: "rate_limit_exceeded" })
         assert.strictEqual(answer.body["limit"], "email-verification")
         assert.isAtLeast(Number(answer.headers["retry-after"]), 1)
       }
-      assert.lengthOf(yield* mailsTo(two), 0)
+      assert.lengthOf(yield* readMailsTo(two), 0)
       const renamed = yield* web({ method: "POST", path: "/api/settings", as: me, json: { name: "Ada", email: one } })
       assert.strictEqual(renamed.status, 200)
       const other = yield* register(yield* freshEmail)
@@ -229,15 +229,15 @@ const inProduction = { verifiedEmailsOnly: true }
 layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed addresses count", (it) => {
   it.effect("credits of a referral come once the newcomer's is confirmed, once, to both", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const referrer = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const referrer = yield* App.signInNewUser()
       const email = yield* freshEmail
       const newcomer = yield* register(email, { referralCode: referrer.user.referralCode })
       const seen = (as: App.SignedIn) =>
         Effect.map(web({ method: "GET", path: "/api/settings/referral", as }), ({ body }) => body)
       assert.deepStrictEqual([yield* creditsOf(referrer), yield* creditsOf(newcomer)], [0, 0])
       assert.deepInclude(yield* seen(referrer), { referrals: 1, pending: 1, earnedCredits: 0, rewardsLeftToday: 9 })
-      const token = yield* verificationToken(email)
+      const token = yield* findVerificationToken(email)
       yield* Effect.replicateEffect(open(token, newcomer), 12, { concurrency: "unbounded" })
       const { referralCredits } = App
       assert.deepStrictEqual(
@@ -250,13 +250,13 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
 
   it.effect("and by whatever address is confirmed first", () =>
     Effect.gen(function* () {
-      const referrer = yield* App.newcomer()
+      const referrer = yield* App.signInNewUser()
       const [email, fresh] = [yield* freshEmail, yield* freshEmail]
       const newcomer = yield* register(email, { referralCode: referrer.user.referralCode })
       yield* setEmail(newcomer, fresh)
-      yield* open(yield* verificationToken(email), newcomer)
+      yield* open(yield* findVerificationToken(email), newcomer)
       assert.strictEqual(yield* creditsOf(newcomer), 0)
-      yield* open(yield* verificationToken(fresh), newcomer)
+      yield* open(yield* findVerificationToken(fresh), newcomer)
       assert.strictEqual(yield* creditsOf(newcomer), App.referralCredits)
       assert.strictEqual(yield* creditsOf(referrer), App.referralCredits)
     })
@@ -264,10 +264,10 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
 
   it.effect("a link confirms for who is signed in to its account, and leads others over the sign-in", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const email = yield* freshEmail
       const me = yield* register(email)
-      const token = yield* verificationToken(email)
+      const token = yield* findVerificationToken(email)
       const link = `/api/auth/verify-email?token=${encodeURIComponent(token)}`
       const anonymous = yield* open(token)
       const asked = new URL(anonymous.headers.location ?? "", "http://localhost")
@@ -276,7 +276,7 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
         notice: "sign_in_to_confirm",
         callbackUrl: link
       })
-      const other = yield* App.newcomer()
+      const other = yield* App.signInNewUser()
       assert.strictEqual((yield* open(token, other)).headers.location, "/dashboard?error=another_account")
       assert.strictEqual((yield* web({ method: "HEAD", path: link, as: me })).status, 302)
       assert.isFalse(yield* isVerified(me))
@@ -287,12 +287,12 @@ layer(App.layer(inProduction), { excludeTestServices: true })("Where confirmed a
 
   it.effect("nobody becomes an administrator by an address that he has not confirmed", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const me = yield* register(yield* freshEmail)
       const provision = web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Ada" } })
-      assert.strictEqual((yield* setEmail(me, App.adminEmail)).status, 200)
+      assert.strictEqual((yield* setEmail(me, App.testAdminEmail)).status, 200)
       assertError(yield* provision, { status: 402, code: "subscription_required" })
-      yield* open(yield* verificationToken(App.adminEmail), me)
+      yield* open(yield* findVerificationToken(App.testAdminEmail), me)
       assert.strictEqual((yield* provision).status, 201)
       assert.strictEqual((yield* setEmail(me, yield* freshEmail)).status, 200)
       assertError(yield* web({ method: "POST", path: "/api/agents/provision", as: me, json: { name: "Bob" } }), {

@@ -1,19 +1,19 @@
-import { Email } from "@berth/domain/accounts/Email"
-import { MailedTokenRepository } from "@berth/domain/accounts/MailedTokenRepository"
+import { Email } from "@berth/domain/shared/Email"
+import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Context, DateTime, Effect, Layer, Redacted } from "effect"
-import type { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import type { ScriptedPlugins } from "../support/ScriptedPlugins.ts"
-import type { ScriptedModels } from "../support/ScriptedModels.ts"
-import { unique } from "../support/Samples.ts"
-import { type AppCall, newcomer, type SignedIn, signIn, WebApp } from "../support/WebApp.ts"
-import { type OwnerWithAgent, ownerWithAgent, useUpUnits } from "./Scene.ts"
+import type { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import type { FakePlugins } from "../fakes/FakePlugins.ts"
+import type { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { uniqueName } from "../support/Samples.ts"
+import { type AppCall, signInNewUser, type SignedIn, openSession, TestApp } from "../support/TestApp.ts"
+import { type OwnerWithAgent, createOwnerWithAgent, exhaustUnits } from "./OwnerFixtures.ts"
 
 /** Who there is when the rows of the table are tried. No row changes anything. */
-export class Scene extends Context.Tag("@berth/test/Scene")<
-  Scene,
+export class ErrorRowFixtures extends Context.Tag("@berth/test/ErrorRowFixtures")<
+  ErrorRowFixtures,
   {
     /** On pro: one running agent of three. */
     readonly owner: OwnerWithAgent
@@ -36,11 +36,11 @@ export class Scene extends Context.Tag("@berth/test/Scene")<
 export const registeredPassword = "correct horse battery"
 
 const registered = Effect.gen(function* () {
-  const { web } = yield* WebApp
-  const email = `${yield* unique("registered")}@example.com`
+  const { web } = yield* TestApp
+  const email = `${yield* uniqueName("registered")}@example.com`
   yield* web({ method: "POST", path: "/api/register", json: { email, password: registeredPassword } })
   const found = yield* Effect.flatten((yield* UserRepository).findByEmail(Email.make(email)))
-  return yield* signIn(found.user)
+  return yield* openSession(found.user)
 })
 
 const resetTokenOf = ({ user }: SignedIn) =>
@@ -49,38 +49,38 @@ const resetTokenOf = ({ user }: SignedIn) =>
     const token = yield* tokens.make
     const expiresAt = DateTime.add(yield* DateTime.now, { hours: 1 })
     const { email, id: userId } = user
-    yield* (yield* MailedTokenRepository).put(
+    yield* (yield* MailedTokenRepository).replace(
       { userId, email, purpose: "password-reset", requestId: "job_1", tokenHash: tokens.hash(token) },
       expiresAt
     )
     return Redacted.value(token)
   })
 
-export const sceneLayer = Layer.effect(
-  Scene,
+export const errorRowFixturesLayer = Layer.effect(
+  ErrorRowFixtures,
   Effect.gen(function* () {
-    const spent = yield* ownerWithAgent("pro")
-    yield* useUpUnits(spent)
+    const spent = yield* createOwnerWithAgent("pro")
+    yield* exhaustUnits(spent)
     const forgetful = yield* registered
     return {
-      owner: yield* ownerWithAgent("pro"),
-      stranger: yield* ownerWithAgent("pro"),
-      full: yield* ownerWithAgent("starter"),
-      newcomer: yield* newcomer(),
+      owner: yield* createOwnerWithAgent("pro"),
+      stranger: yield* createOwnerWithAgent("pro"),
+      full: yield* createOwnerWithAgent("starter"),
+      newcomer: yield* signInNewUser(),
       spent,
       registered: forgetful,
       resetToken: yield* resetTokenOf(forgetful),
-      idle: yield* ownerWithAgent("pro", "stopped")
+      idle: yield* createOwnerWithAgent("pro", "stopped")
     }
   })
 )
 
-export type SceneOf = Context.Tag.Service<Scene>
+export type ErrorRowFixturesService = Context.Tag.Service<ErrorRowFixtures>
 
 /** Circumstances in which a call is made. */
-export type Circumstances = <A, E, R>(
+export type CallCondition = <A, E, R>(
   effect: Effect.Effect<A, E, R>
-) => Effect.Effect<A, E, R | ScriptedAgentManager | ScriptedModels | ScriptedPlugins | SqlClient>
+) => Effect.Effect<A, E, R | FakeAgentManager | FakeModelProviders | FakePlugins | SqlClient>
 
 /** One row of the table of errors: what a call is answered with. */
 export interface ErrorRow {
@@ -89,8 +89,8 @@ export interface ErrorRow {
   /** As the contract declares it. */
   readonly route: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} ${string}`
   /** What is not given is a call by nobody, of the path as it is declared, without a body. */
-  readonly call?: (scene: SceneOf) => Partial<AppCall>
-  readonly during?: Circumstances
+  readonly call?: (scene: ErrorRowFixturesService) => Partial<AppCall>
+  readonly during?: CallCondition
   readonly status: number
   readonly code: string
   /** Members that the body must have besides the usual ones. */
@@ -100,7 +100,7 @@ export interface ErrorRow {
 }
 
 /** The call of a row. */
-export const callOf = (row: ErrorRow, scene: SceneOf): AppCall => {
+export const makeRowCall = (row: ErrorRow, scene: ErrorRowFixturesService): AppCall => {
   const [method = "", path = ""] = row.route.split(" ")
   return { method, path, ...row.call?.(scene) }
 }

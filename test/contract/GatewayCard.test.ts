@@ -1,84 +1,84 @@
-import { Charging } from "@berth/domain/billing/Charging"
-import { ProviderFailed } from "@berth/domain/ai/ModelChat"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Fiber, Redacted, Stream } from "effect"
-import { eventually } from "../conformance/Eventually.ts"
-import { unique } from "../support/Samples.ts"
-import { ScriptedModels } from "../support/ScriptedModels.ts"
-import * as App from "../support/WebApp.ts"
-import { eventsOf } from "./Events.ts"
-import { answerOf, gateway, hello, saying, unitsOf, whileWaiting } from "./Paying.ts"
-import { useUpUnits } from "./Scene.ts"
-import * as s from "./Shapes.ts"
+import { eventually } from "../support/Eventually.ts"
+import { uniqueName } from "../support/Samples.ts"
+import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import * as App from "../support/TestApp.ts"
+import { parseEvents } from "./ServerSentEvents.ts"
+import { decodeGatewayAnswer, gatewayCall, helloRequest, textAnswer, readUsedUnits, withPendingAnswer } from "./GatewayPayments.ts"
+import { exhaustUnits } from "./OwnerFixtures.ts"
+import * as s from "./ResponseShapes.ts"
 
 const limits = { gateway: { count: 100_000, window: Duration.minutes(1) } }
-const long = { ...hello, max_tokens: 20_000 }
+const long = { ...helloRequest, max_tokens: 20_000 }
 const events = { accept: "text/event-stream" }
 const key = (name: string) => ({ "idempotency-key": name })
 
 layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid by card", (it) => {
   it.effect("costs a unit for every started 4,000 tokens that it took, at most what was expected", () =>
     Effect.gen(function* () {
-      const { during } = yield* ScriptedModels
+      const { withBehavior } = yield* FakeModelProviders
       const tries = [
-        [hello, 10, 1],
+        [helloRequest, 10, 1],
         [long, 10, 1],
         [long, 4_001, 2],
         [long, 12_000, 3],
-        [hello, 100_000, 1]
+        [helloRequest, 100_000, 1]
       ] as const
       for (const [json, tokens, units] of tries) {
-        const as = yield* App.newcomer("pro")
-        const answer = yield* during({ chat: () => saying("Hi", tokens) })(gateway({ as, json }))
+        const as = yield* App.signInNewUser("pro")
+        const answer = yield* withBehavior({ chat: () => textAnswer("Hi", tokens) })(gatewayCall({ as, json }))
         assert.strictEqual(answer.status, 200, answer.text)
-        assert.strictEqual(yield* unitsOf(as), units, `${tokens} tokens`)
+        assert.strictEqual(yield* readUsedUnits(as), units, `${tokens} tokens`)
       }
-      const as = yield* App.newcomer("pro")
-      yield* gateway({ as, json: { plugin: "tts", text: "Hello" } })
-      assert.strictEqual(yield* unitsOf(as), 3)
-      yield* gateway({ as, json: { plugin: "stt", audio: "SUQzBwcH" } })
-      assert.strictEqual(yield* unitsOf(as), 5)
-      yield* gateway({ as, json: { ...hello, plugin: "agent" } })
-      assert.strictEqual(yield* unitsOf(as), 10)
+      const as = yield* App.signInNewUser("pro")
+      yield* gatewayCall({ as, json: { plugin: "tts", text: "Hello" } })
+      assert.strictEqual(yield* readUsedUnits(as), 3)
+      yield* gatewayCall({ as, json: { plugin: "stt", audio: "SUQzBwcH" } })
+      assert.strictEqual(yield* readUsedUnits(as), 5)
+      yield* gatewayCall({ as, json: { ...helloRequest, plugin: "agent" } })
+      assert.strictEqual(yield* readUsedUnits(as), 10)
     })
   )
 
   it.effect("holds an answer without a limit of its own to what is charged for", () =>
     Effect.gen(function* () {
-      const { during } = yield* ScriptedModels
-      const as = yield* App.newcomer("pro")
+      const { withBehavior } = yield* FakeModelProviders
+      const as = yield* App.signInNewUser("pro")
       const asked: Array<number | undefined> = []
-      yield* during({
+      yield* withBehavior({
         chat: (_model, _messages, { maxTokens }) => {
           asked.push(maxTokens)
-          return saying("Hi")
+          return textAnswer("Hi")
         }
-      })(Effect.all([gateway({ as, json: { messages: hello.messages } }), gateway({ as })]))
+      })(Effect.all([gatewayCall({ as, json: { messages: helloRequest.messages } }), gatewayCall({ as })]))
       assert.deepStrictEqual(asked, [3_994, 100])
     })
   )
 
   it.effect("comes in pieces when they are asked for, in either way", () =>
     Effect.gen(function* () {
-      const as = yield* App.newcomer("pro")
+      const as = yield* App.signInNewUser("pro")
       const tries = [
-        { headers: events, json: hello },
-        { json: { ...hello, stream: true } },
-        { headers: events, json: { ...hello, plugin: "agent" } }
+        { headers: events, json: helloRequest },
+        { json: { ...helloRequest, stream: true } },
+        { headers: events, json: { ...helloRequest, plugin: "agent" } }
       ]
       for (const call of tries) {
-        const answer = yield* gateway({ as, ...call })
+        const answer = yield* gatewayCall({ as, ...call })
         assert.match(answer.headers["content-type"] ?? "", /^text\/event-stream/)
-        const told = eventsOf(answer)
+        const told = parseEvents(answer)
         assert.deepStrictEqual(
           told.map(({ event }) => event),
           ["delta", "delta", "done"]
         )
-        s.assertShape(told[0]?.data, { text: s.text })
+        s.assertShape(told[0]?.data, { text: s.nonEmptyText })
         s.assertShape(told[2]?.data, {
-          plugin: s.is("plugin" in call.json ? "agent" : "generate-text"),
-          timestamp: s.timestamp,
-          payment: { method: s.is("card"), receipt: s.is(null) }
+          plugin: s.equalTo("plugin" in call.json ? "agent" : "generate-text"),
+          timestamp: s.recentTimestamp,
+          payment: { method: s.equalTo("card"), receipt: s.equalTo(null) }
         })
         assert.strictEqual(answer.headers["x-plugin-id"], "plugin" in call.json ? "agent" : "generate-text")
       }
@@ -86,116 +86,116 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
         { plugin: "tts", text: "Hello" },
         { plugin: "stt", audio: "SUQzBwcH" }
       ]) {
-        const whole = yield* gateway({ as, headers: events, json })
+        const whole = yield* gatewayCall({ as, headers: events, json })
         assert.match(whole.headers["content-type"] ?? "", /^application\/json/)
       }
-      assert.strictEqual(yield* unitsOf(as), 1 + 1 + 5 + 3 + 2)
+      assert.strictEqual(yield* readUsedUnits(as), 1 + 1 + 5 + 3 + 2)
     })
   )
 
   it.effect("costs nothing when it fails, before its first piece or after it", () =>
     Effect.gen(function* () {
-      const { during } = yield* ScriptedModels
-      const as = yield* App.newcomer("pro")
+      const { withBehavior } = yield* FakeModelProviders
+      const as = yield* App.signInNewUser("pro")
       const half = Stream.make({ type: "text" as const, text: "Half " })
       const failures = [Stream.empty, half, Stream.concat(half, Stream.die(new Error("hunter2")))]
       for (const chat of failures)
         for (const headers of [{}, events]) {
-          const answer = yield* during({ chat: () => chat })(gateway({ as, headers, json: long }))
+          const answer = yield* withBehavior({ chat: () => chat })(gatewayCall({ as, headers, json: long }))
           assert.notInclude(answer.text, "hunter2")
           if (answer.status !== 500) {
-            const told = eventsOf(answer)
+            const told = parseEvents(answer)
             assert.deepStrictEqual(
               told.map(({ event }) => event),
               ["delta", "error"]
             )
-            s.assertShape(told[1]?.data, { error: s.is("internal"), message: s.text, code: s.is("plugin_failed") })
+            s.assertShape(told[1]?.data, { error: s.equalTo("internal"), message: s.nonEmptyText, code: s.equalTo("plugin_failed") })
           }
         }
-      yield* eventually(unitsOf(as), (used) => used === 0, { what: "everything to be given back" })
+      yield* eventually(readUsedUnits(as), (used) => used === 0, { description: "everything to be given back" })
     })
   )
 
   it.effect("costs who leaves what he was given, and the model is left with him", () =>
     Effect.gen(function* () {
-      const as = yield* App.newcomer("pro")
-      yield* whileWaiting((model) =>
+      const as = yield* App.signInNewUser("pro")
+      yield* withPendingAnswer((model) =>
         Effect.gen(function* () {
-          const call = yield* Effect.fork(gateway({ as, headers: events, json: long }))
+          const call = yield* Effect.fork(gatewayCall({ as, headers: events, json: long }))
           yield* model.begun
-          assert.strictEqual(yield* unitsOf(as), 6)
+          assert.strictEqual(yield* readUsedUnits(as), 6)
           yield* Fiber.interrupt(call)
           yield* model.left
         })
       )
-      yield* eventually(unitsOf(as), (used) => used === 1, { what: "what was used to be booked" })
+      yield* eventually(readUsedUnits(as), (used) => used === 1, { description: "what was used to be booked" })
 
-      yield* whileWaiting((model) =>
+      yield* withPendingAnswer((model) =>
         Effect.gen(function* () {
-          const call = yield* Effect.fork(gateway({ as, json: long }))
+          const call = yield* Effect.fork(gatewayCall({ as, json: long }))
           yield* model.begun
-          assert.strictEqual(yield* unitsOf(as), 7)
+          assert.strictEqual(yield* readUsedUnits(as), 7)
           yield* Fiber.interrupt(call)
           yield* model.left
         })
       )
-      yield* eventually(unitsOf(as), (used) => used === 1, { what: "nothing to be booked where nothing went out" })
+      yield* eventually(readUsedUnits(as), (used) => used === 1, { description: "nothing to be booked where nothing went out" })
     })
   )
 
   it.effect("is carried out for exactly as many as can be paid, however many there are at once", () =>
     Effect.gen(function* () {
-      const as = yield* App.newcomer("starter")
-      yield* (yield* Charging).reserve(as.user, 500, yield* unique("before"))
+      const as = yield* App.signInNewUser("starter")
+      yield* (yield* UnitLedger).reserve(as.user, 500, yield* uniqueName("before"))
       const answers = yield* Effect.all(
-        Array.makeBy(500, () => gateway({ as })),
+        Array.makeBy(500, () => gatewayCall({ as })),
         { concurrency: 100 }
       )
       const statuses = answers.map(({ status }) => status)
       assert.strictEqual(statuses.filter((status) => status === 200).length, 100)
       assert.strictEqual(statuses.filter((status) => status === 402).length, 400)
-      assert.strictEqual(yield* unitsOf(as), 600)
+      assert.strictEqual(yield* readUsedUnits(as), 600)
     })
   )
 
   it.effect("costs nothing by the caller's own keys, and needs nothing that is left", () =>
     Effect.gen(function* () {
-      const { during } = yield* ScriptedModels
-      const as = yield* App.newcomer("starter")
+      const { withBehavior } = yield* FakeModelProviders
+      const as = yield* App.signInNewUser("starter")
       const keys = () => Effect.succeed({ openai: Redacted.make("sk-mine") })
-      const [own, others] = ["openai/gpt-4", "anthropic/claude-opus-4-6"].map((model) => ({ ...hello, model }))
-      const withKeys = during({ keys })
-      assert.strictEqual((yield* withKeys(gateway({ as, json: own }))).status, 200)
-      assert.strictEqual(yield* unitsOf(as), 0)
-      assert.strictEqual((yield* withKeys(gateway({ as, json: others }))).status, 200)
-      assert.strictEqual(yield* unitsOf(as), 1)
+      const [own, others] = ["openai/gpt-4", "anthropic/claude-opus-4-6"].map((model) => ({ ...helloRequest, model }))
+      const withKeys = withBehavior({ keys })
+      assert.strictEqual((yield* withKeys(gatewayCall({ as, json: own }))).status, 200)
+      assert.strictEqual(yield* readUsedUnits(as), 0)
+      assert.strictEqual((yield* withKeys(gatewayCall({ as, json: others }))).status, 200)
+      assert.strictEqual(yield* readUsedUnits(as), 1)
 
-      yield* (yield* Charging).reserve(as.user, 599, yield* unique("the rest"))
+      yield* (yield* UnitLedger).reserve(as.user, 599, yield* uniqueName("the rest"))
       for (const headers of [{}, events]) {
-        assert.strictEqual((yield* withKeys(gateway({ as, headers, json: own }))).status, 200)
-        assert.strictEqual((yield* withKeys(gateway({ as, headers, json: others }))).status, 402)
-        assert.strictEqual((yield* gateway({ as, headers, json: own })).status, 402)
+        assert.strictEqual((yield* withKeys(gatewayCall({ as, headers, json: own }))).status, 200)
+        assert.strictEqual((yield* withKeys(gatewayCall({ as, headers, json: others }))).status, 402)
+        assert.strictEqual((yield* gatewayCall({ as, headers, json: own })).status, 402)
       }
       const refusal = new ProviderFailed({ provider: "openai", kind: "unauthorized", reason: "no such key" })
-      const refused = yield* during({ keys, chat: () => Stream.fail(refusal) })(gateway({ as, json: own }))
+      const refused = yield* withBehavior({ keys, chat: () => Stream.fail(refusal) })(gatewayCall({ as, json: own }))
       assert.deepInclude(refused.body, { error: "internal", code: "plugin_failed" })
       assert.include(refused.text, "your openai key was refused")
-      assert.strictEqual(yield* unitsOf(as), 600)
+      assert.strictEqual(yield* readUsedUnits(as), 600)
     })
   )
 
   it.effect("that nothing is left for can be paid for otherwise", () =>
     Effect.gen(function* () {
-      const as = yield* App.newcomer("starter")
-      yield* useUpUnits(as)
-      const cardProcessor = { checkoutUrl: s.matching(/\/pricing$/), amount: s.is(0.01), currency: s.is("usd") }
-      const general = { error: s.text, message: s.matching(/units are used up/), code: s.text, traceId: s.text }
-      const either = yield* gateway({ as })
+      const as = yield* App.signInNewUser("starter")
+      yield* exhaustUnits(as)
+      const cardProcessor = { checkoutUrl: s.matchingPattern(/\/pricing$/), amount: s.equalTo(0.01), currency: s.equalTo("usd") }
+      const general = { error: s.nonEmptyText, message: s.matchingPattern(/units are used up/), code: s.nonEmptyText, traceId: s.nonEmptyText }
+      const either = yield* gatewayCall({ as })
       assert.match(String(either.headers["www-authenticate"]), /^Payment /)
       assert.strictEqual(either.headers["cache-control"], "no-store")
       assert.isString(either.body["challengeId"])
       s.assertShape(either.body["cardProcessor"], cardProcessor)
-      const byCard = yield* gateway({ as, headers: { "x-payment-method": "cardProcessor" } })
+      const byCard = yield* gatewayCall({ as, headers: { "x-payment-method": "cardProcessor" } })
       assert.strictEqual(byCard.status, 402)
       assert.notProperty(byCard.headers, "www-authenticate")
       s.assertShape(byCard.body, { ...general, cardProcessor })
@@ -204,10 +204,10 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
 
   it.effect("is made once for a key, at once and later, whole or in pieces", () =>
     Effect.gen(function* () {
-      const as = yield* App.newcomer("pro")
+      const as = yield* App.signInNewUser("pro")
       const headers = key("only-once")
       const answers = yield* Effect.all(
-        Array.makeBy(10, () => gateway({ as, headers })),
+        Array.makeBy(10, () => gatewayCall({ as, headers })),
         { concurrency: "unbounded" }
       )
       assert.strictEqual(new Set(answers.map(({ text }) => text)).size, 1, JSON.stringify(answers[0]))
@@ -215,61 +215,61 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
         assert.strictEqual(answer.status, 200)
         assert.strictEqual(answer.headers["x-plugin-id"], "generate-text")
       }
-      const inPieces = yield* gateway({ as, headers: { ...headers, ...events } })
+      const inPieces = yield* gatewayCall({ as, headers: { ...headers, ...events } })
       assert.deepStrictEqual(
-        eventsOf(inPieces).map(({ event }) => event),
+        parseEvents(inPieces).map(({ event }) => event),
         ["delta", "done"]
       )
-      const first = yield* Effect.map(gateway({ as, headers }), answerOf)
+      const first = yield* Effect.map(gatewayCall({ as, headers }), decodeGatewayAnswer)
       assert.strictEqual((yield* first).message, "Good day.")
-      const other = yield* gateway({ as, headers, json: { ...hello, max_tokens: 5 } })
+      const other = yield* gatewayCall({ as, headers, json: { ...helloRequest, max_tokens: 5 } })
       assert.deepStrictEqual([other.status, other.body["code"]], [422, "idempotency_key_reused"])
-      const otherPlugin = yield* gateway({ as, headers: { ...headers, "x-plugin-id": "agent" } })
+      const otherPlugin = yield* gatewayCall({ as, headers: { ...headers, "x-plugin-id": "agent" } })
       assert.strictEqual(otherPlugin.status, 422)
-      assert.strictEqual(yield* unitsOf(as), 1)
-      const stranger = yield* App.newcomer("pro")
-      assert.notProperty((yield* gateway({ as: stranger, headers })).headers, "idempotent-replayed")
+      assert.strictEqual(yield* readUsedUnits(as), 1)
+      const stranger = yield* App.signInNewUser("pro")
+      assert.notProperty((yield* gatewayCall({ as: stranger, headers })).headers, "idempotent-replayed")
     })
   )
 
   it.effect("in pieces keeps its key while it runs, and its answer after that", () =>
     Effect.gen(function* () {
-      const as = yield* App.newcomer("pro")
+      const as = yield* App.signInNewUser("pro")
       const headers = { ...key("streamed"), ...events }
-      yield* whileWaiting((model) =>
+      yield* withPendingAnswer((model) =>
         Effect.gen(function* () {
-          const call = yield* Effect.fork(gateway({ as, headers }))
+          const call = yield* Effect.fork(gatewayCall({ as, headers }))
           yield* model.begun
-          const second = yield* Effect.fork(gateway({ as, headers: key("streamed") }))
+          const second = yield* Effect.fork(gatewayCall({ as, headers: key("streamed") }))
           yield* model.go
           const first = yield* Fiber.join(call)
-          assert.strictEqual(eventsOf(first).at(-1)?.event, "done")
-          const repeated = yield* answerOf(yield* Fiber.join(second))
+          assert.strictEqual(parseEvents(first).at(-1)?.event, "done")
+          const repeated = yield* decodeGatewayAnswer(yield* Fiber.join(second))
           assert.strictEqual(repeated.message, "Half done.")
           assert.strictEqual(yield* model.calls, 1)
         })
       )
-      assert.strictEqual(yield* unitsOf(as), 1)
+      assert.strictEqual(yield* readUsedUnits(as), 1)
     })
   )
 
   it.effect("that failed or was left leaves its key free", () =>
     Effect.gen(function* () {
-      const as = yield* App.newcomer("pro")
+      const as = yield* App.signInNewUser("pro")
       const headers = { ...key("again"), ...events }
-      yield* whileWaiting((model) =>
+      yield* withPendingAnswer((model) =>
         Effect.gen(function* () {
-          const call = yield* Effect.fork(gateway({ as, headers }))
+          const call = yield* Effect.fork(gatewayCall({ as, headers }))
           yield* model.begun
           yield* Fiber.interrupt(call)
           yield* model.left
         })
       )
-      const { during } = yield* ScriptedModels
-      const failed = yield* during({ chat: () => Stream.empty })(gateway({ as, headers }))
+      const { withBehavior } = yield* FakeModelProviders
+      const failed = yield* withBehavior({ chat: () => Stream.empty })(gatewayCall({ as, headers }))
       assert.strictEqual(failed.status, 500)
-      const answer = yield* gateway({ as, headers: key("again") })
-      assert.strictEqual((yield* answerOf(answer)).message, "Good day.")
+      const answer = yield* gatewayCall({ as, headers: key("again") })
+      assert.strictEqual((yield* decodeGatewayAnswer(answer)).message, "Good day.")
     })
   )
 })
@@ -277,10 +277,10 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
 layer(App.layer(), { excludeTestServices: true })("Calls of the gateway", (it) => {
   it.effect("are a hundred a minute for each payer, whatever becomes of them", () =>
     Effect.gen(function* () {
-      const as = yield* App.newcomer("pro")
+      const as = yield* App.signInNewUser("pro")
       const many = (call: Partial<App.AppCall>) =>
         Effect.all(
-          Array.makeBy(101, () => gateway({ json: { plugin: "nobody" }, ...call })),
+          Array.makeBy(101, () => gatewayCall({ json: { plugin: "nobody" }, ...call })),
           { concurrency: 20 }
         )
       for (const payer of [{ as }, { from: "203.0.113.9" }]) {
@@ -293,9 +293,9 @@ layer(App.layer(), { excludeTestServices: true })("Calls of the gateway", (it) =
         assert.strictEqual(refused?.headers["access-control-allow-origin"], "*")
       }
       // A user is one payer wherever he is, and an address is none of those behind it who have signed in.
-      assert.strictEqual((yield* gateway({ as, from: "203.0.113.10" })).status, 429)
-      const other = yield* App.newcomer("pro")
-      assert.strictEqual((yield* gateway({ as: other, from: "203.0.113.9" })).status, 200)
+      assert.strictEqual((yield* gatewayCall({ as, from: "203.0.113.10" })).status, 429)
+      const other = yield* App.signInNewUser("pro")
+      assert.strictEqual((yield* gatewayCall({ as: other, from: "203.0.113.9" })).status, 200)
     })
   )
 })

@@ -1,16 +1,16 @@
 import { gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { asMachine, gateway, hello, paidFor, unitsOf } from "./Paying.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { machinePaymentHeaders, gatewayCall, helloRequest, payForCall, readUsedUnits } from "./GatewayPayments.ts"
 
 const foreign = { origin: "https://shop.example" }
 
 layer(App.layer(), { excludeTestServices: true })("A page of another origin", (it) => {
   it.effect("is told beforehand what it may send to the gateway", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       for (const path of [gatewayPath, `${gatewayPath}/`])
         for (const origin of [foreign, {}]) {
           const asks = { "access-control-request-method": "POST", "access-control-request-headers": "x-plugin-id" }
@@ -32,13 +32,13 @@ layer(App.layer(), { excludeTestServices: true })("A page of another origin", (i
   it.effect("may call the gateway for itself, and read what it is answered", () =>
     Effect.gen(function* () {
       for (const headers of [foreign, { origin: "null" }]) {
-        const { authorization } = yield* paidFor({ headers })
+        const { authorization } = yield* payForCall({ headers })
         const answers = [
-          yield* gateway({ headers: { ...headers, authorization } }),
-          yield* gateway({ headers: { ...headers, ...asMachine } }),
-          yield* gateway({ headers }),
-          yield* gateway({ headers, json: { plugin: "nobody" } }),
-          yield* gateway({ headers: { ...headers, "content-type": "text/plain" }, body: "x" })
+          yield* gatewayCall({ headers: { ...headers, authorization } }),
+          yield* gatewayCall({ headers: { ...headers, ...machinePaymentHeaders } }),
+          yield* gatewayCall({ headers }),
+          yield* gatewayCall({ headers, json: { plugin: "nobody" } }),
+          yield* gatewayCall({ headers: { ...headers, "content-type": "text/plain" }, body: "x" })
         ]
         assert.deepStrictEqual(
           answers.map(({ status }) => status),
@@ -55,31 +55,31 @@ layer(App.layer(), { excludeTestServices: true })("A page of another origin", (i
 
   it.effect("does nothing with somebody's session, and charges him nothing", () =>
     Effect.gen(function* () {
-      const as = yield* App.newcomer("pro")
-      const { authorization } = yield* paidFor()
+      const as = yield* App.signInNewUser("pro")
+      const { authorization } = yield* payForCall()
       for (const headers of [
         foreign,
         { origin: "null" },
         { ...foreign, authorization },
-        { ...foreign, ...asMachine }
+        { ...foreign, ...machinePaymentHeaders }
       ]) {
-        const answer = yield* gateway({ as, headers })
+        const answer = yield* gatewayCall({ as, headers })
         assertError(answer, { status: 403, code: "foreign_origin" })
         assert.notProperty(answer.headers, "access-control-allow-origin")
       }
-      assert.strictEqual(yield* unitsOf(as), 0)
-      assert.strictEqual((yield* gateway({ headers: { authorization } })).status, 200)
+      assert.strictEqual(yield* readUsedUnits(as), 0)
+      assert.strictEqual((yield* gatewayCall({ headers: { authorization } })).status, 200)
     })
   )
 
   it.effect("may call nothing else", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const preflight = yield* web({ method: "OPTIONS", path: "/api/settings", headers: foreign })
       assert.strictEqual(preflight.status, 405)
-      const sent = yield* web({ method: "POST", path: "/api/register", headers: foreign, json: hello })
+      const sent = yield* web({ method: "POST", path: "/api/register", headers: foreign, json: helloRequest })
       assertError(sent, { status: 403, code: "foreign_origin" })
-      const other = yield* web({ method: "PUT", path: gatewayPath, headers: foreign, json: hello })
+      const other = yield* web({ method: "PUT", path: gatewayPath, headers: foreign, json: helloRequest })
       assert.deepStrictEqual([other.status, other.headers["allow"]], [405, "POST, OPTIONS"])
       for (const answer of [preflight, sent, other]) assert.notProperty(answer.headers, "access-control-allow-origin")
     })

@@ -2,18 +2,18 @@ import { PaymentReceipt } from "@berth/domain/gateway/payments/PaymentReceipt"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Encoding, Fiber, Schema, Stream } from "effect"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { plain } from "../support/payments/PaidCalls.ts"
-import { ScriptedModels } from "../support/ScriptedModels.ts"
-import { ScriptedPlugins } from "../support/ScriptedPlugins.ts"
-import * as App from "../support/WebApp.ts"
-import { eventsOf } from "./Events.ts"
-import { answerOf, asMachine, challengeFor, gateway, hello, paidFor, pay, unitsOf, whileWaiting } from "./Paying.ts"
-import * as s from "./Shapes.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { interfaceCredential } from "../support/payments/PaymentFixtures.ts"
+import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { FakePlugins } from "../fakes/FakePlugins.ts"
+import * as App from "../support/TestApp.ts"
+import { parseEvents } from "./ServerSentEvents.ts"
+import { decodeGatewayAnswer, machinePaymentHeaders, requestChallenge, gatewayCall, helloRequest, payForCall, payChallenge, readUsedUnits, withPendingAnswer } from "./GatewayPayments.ts"
+import * as s from "./ResponseShapes.ts"
 
 const limits = { gateway: { count: 100_000, window: Duration.minutes(1) } }
 const events = { accept: "text/event-stream" }
-const statusesOf = (answers: ReadonlyArray<HttpAnswer>) => answers.map(({ status }) => status)
+const statusesOf = (answers: ReadonlyArray<HttpCallResponse>) => answers.map(({ status }) => status)
 const decodeReceipt = (header: unknown) =>
   Effect.flatMap(Encoding.decodeBase64UrlString(String(header)), Schema.decode(Schema.parseJson(PaymentReceipt)))
 
@@ -26,7 +26,7 @@ const isHeld = (hash: string) =>
     )
   )
 
-const isChallenge = (answer: HttpAnswer, problem: string) => {
+const isChallenge = (answer: HttpCallResponse, problem: string) => {
   assert.strictEqual(answer.status, 402, answer.text)
   assert.strictEqual(answer.body["type"], `https://paymentauth.org/problems/${problem}`)
   assert.match(String(answer.headers["www-authenticate"]), /^Payment id="/)
@@ -37,37 +37,37 @@ const isChallenge = (answer: HttpAnswer, problem: string) => {
 layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machine pays for", (it) => {
   it.effect("is told what it costs, whole for every kind of client", () =>
     Effect.gen(function* () {
-      const { network } = yield* App.WebApp
+      const { paymentNetwork } = yield* App.TestApp
       const tries = [
-        [hello, "10000", 0.01],
-        [{ ...hello, max_tokens: 20_000 }, "60000", 0.06],
-        [{ ...hello, plugin: "agent" }, "50000", 0.05],
+        [helloRequest, "10000", 0.01],
+        [{ ...helloRequest, max_tokens: 20_000 }, "60000", 0.06],
+        [{ ...helloRequest, plugin: "agent" }, "50000", 0.05],
         [{ plugin: "tts", text: "Hello" }, "30000", 0.03],
         [{ plugin: "stt", audio: "SUQzBwcH" }, "20000", 0.02]
       ] as const
       for (const [json, amount, usd] of tries) {
-        const answer = yield* gateway({ json, headers: asMachine })
+        const answer = yield* gatewayCall({ json, headers: machinePaymentHeaders })
         isChallenge(answer, "payment-required")
         s.assertShape(answer.body, {
-          error: s.is("payment_required"),
-          message: s.text,
-          code: s.is("payment_required"),
-          traceId: s.text,
+          error: s.equalTo("payment_required"),
+          message: s.nonEmptyText,
+          code: s.equalTo("payment_required"),
+          traceId: s.nonEmptyText,
           mpp: {
-            scheme: s.is("Payment"),
-            amount: s.is(amount),
-            currency: s.is(network.token),
-            recipient: s.matching(/^0x[0-9a-f]{40}$/i),
-            description: s.text,
-            nonce: s.text,
-            expiresAt: s.epochMillis
+            scheme: s.equalTo("Payment"),
+            amount: s.equalTo(amount),
+            currency: s.equalTo(paymentNetwork.token),
+            recipient: s.matchingPattern(/^0x[0-9a-f]{40}$/i),
+            description: s.nonEmptyText,
+            nonce: s.nonEmptyText,
+            expiresAt: s.recentEpochMillis
           },
-          cardProcessor: { checkoutUrl: s.matching(/^http:.+\/pricing$/), amount: s.is(usd), currency: s.is("usd") },
-          type: s.text,
-          title: s.text,
-          status: s.is(402),
-          detail: s.text,
-          challengeId: s.text
+          cardProcessor: { checkoutUrl: s.matchingPattern(/^http:.+\/pricing$/), amount: s.equalTo(usd), currency: s.equalTo("usd") },
+          type: s.nonEmptyText,
+          title: s.nonEmptyText,
+          status: s.equalTo(402),
+          detail: s.nonEmptyText,
+          challengeId: s.nonEmptyText
         })
         assert.include(String(answer.headers["www-authenticate"]), `amount="${amount}"`)
       }
@@ -77,18 +77,18 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
   it.effect("is answered with a receipt, whatever the scheme's case, and whether the method is named or not", () =>
     Effect.gen(function* () {
       const schemes = ["Payment", "payment", "PAYMENT"]
-      for (const headers of [{}, asMachine])
+      for (const headers of [{}, machinePaymentHeaders])
         for (const scheme of schemes) {
-          const { authorization, hash } = yield* paidFor()
-          const answer = yield* gateway({
+          const { authorization, hash } = yield* payForCall()
+          const answer = yield* gatewayCall({
             headers: { ...headers, authorization: authorization.replace("Payment", scheme) }
           })
           assert.strictEqual(answer.status, 200, answer.text)
           s.assertShape(answer.body, {
-            plugin: s.is("generate-text"),
-            message: s.is("Good day."),
-            timestamp: s.timestamp,
-            payment: { method: s.is("mpp"), receipt: s.is(hash) }
+            plugin: s.equalTo("generate-text"),
+            message: s.equalTo("Good day."),
+            timestamp: s.recentTimestamp,
+            payment: { method: s.equalTo("mpp"), receipt: s.equalTo(hash) }
           })
           assert.deepInclude(yield* decodeReceipt(answer.headers["payment-receipt"]), {
             status: "success",
@@ -103,34 +103,34 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
 
   it.effect("is no session's to pay, and no payment is taken where a card is wanted", () =>
     Effect.gen(function* () {
-      const { network } = yield* App.WebApp
-      const as = yield* App.newcomer("pro")
-      const { authorization } = yield* paidFor()
-      const before = (yield* network.sent).length
-      const byCard = yield* gateway({ as, headers: { authorization, "x-payment-method": "card" } })
+      const { paymentNetwork } = yield* App.TestApp
+      const as = yield* App.signInNewUser("pro")
+      const { authorization } = yield* payForCall()
+      const before = (yield* paymentNetwork.broadcastTransactions).length
+      const byCard = yield* gatewayCall({ as, headers: { authorization, "x-payment-method": "card" } })
       assert.deepInclude(byCard.body["payment"], { method: "card" })
-      assert.strictEqual((yield* network.sent).length, before)
-      const byMachine = yield* gateway({ as, headers: { authorization } })
+      assert.strictEqual((yield* paymentNetwork.broadcastTransactions).length, before)
+      const byMachine = yield* gatewayCall({ as, headers: { authorization } })
       assert.deepInclude(byMachine.body["payment"], { method: "mpp" })
-      assert.strictEqual(yield* unitsOf(as), 1)
+      assert.strictEqual(yield* readUsedUnits(as), 1)
     })
   )
 
   it.effect("is answered once, however many show its payment at once", () =>
     Effect.gen(function* () {
-      const { network } = yield* App.WebApp
-      const { during } = yield* ScriptedPlugins
+      const { paymentNetwork } = yield* App.TestApp
+      const { withBehavior } = yield* FakePlugins
       let calls = 0
       const json = { plugin: "tts", text: "Hello" }
-      const { authorization, raw } = yield* paidFor({ json })
+      const { authorization, raw } = yield* payForCall({ json })
       const speak = () =>
         Effect.sync(() => {
           calls += 1
           return { audio: new Uint8Array([1, 2, 3]), contentType: "audio/wav", ownKey: false }
         })
-      const answers = yield* during({ speak })(
+      const answers = yield* withBehavior({ speak })(
         Effect.all(
-          Array.makeBy(50, () => gateway({ json, headers: { authorization } })),
+          Array.makeBy(50, () => gatewayCall({ json, headers: { authorization } })),
           { concurrency: "unbounded" }
         )
       )
@@ -138,34 +138,34 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
       assert.strictEqual(statuses.filter((status) => status === 200).length, 1)
       assert.includeMembers([402, 409], [...new Set(statuses.filter((status) => status !== 200))])
       assert.strictEqual(calls, 1)
-      assert.strictEqual((yield* network.sent).filter((sent) => sent === raw).length, 1)
-      isChallenge(yield* gateway({ json, headers: { authorization } }), "invalid-challenge")
+      assert.strictEqual((yield* paymentNetwork.broadcastTransactions).filter((sent) => sent === raw).length, 1)
+      isChallenge(yield* gatewayCall({ json, headers: { authorization } }), "invalid-challenge")
     })
   )
 
   it.effect("gives its answer again to who shows the same payment with the same key, and to nobody else", () =>
     Effect.gen(function* () {
       const headers = { "idempotency-key": "mine" }
-      const { authorization } = yield* paidFor()
+      const { authorization } = yield* payForCall()
       const paid = { ...headers, authorization }
       const answers = yield* Effect.all(
-        Array.makeBy(10, () => gateway({ headers: paid })),
+        Array.makeBy(10, () => gatewayCall({ headers: paid })),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual([...new Set(statusesOf(answers))], [200], JSON.stringify(statusesOf(answers)))
       assert.strictEqual(new Set(answers.map(({ text }) => text)).size, 1)
       assert.strictEqual(new Set(answers.map((answer) => answer.headers["payment-receipt"])).size, 1)
-      const later = yield* gateway({ headers: paid })
+      const later = yield* gatewayCall({ headers: paid })
       assert.strictEqual(later.headers["idempotent-replayed"], "true")
-      const inPieces = yield* gateway({ headers: { ...paid, ...events } })
+      const inPieces = yield* gatewayCall({ headers: { ...paid, ...events } })
       assert.strictEqual(inPieces.headers["payment-receipt"], later.headers["payment-receipt"])
-      assert.strictEqual(eventsOf(inPieces).at(-1)?.event, "done")
+      assert.strictEqual(parseEvents(inPieces).at(-1)?.event, "done")
 
-      isChallenge(yield* gateway({ headers: { authorization } }), "invalid-challenge")
-      isChallenge(yield* gateway({ headers: { ...asMachine, ...headers } }), "payment-required")
-      isChallenge(yield* gateway({ headers: { authorization, "idempotency-key": "other" } }), "invalid-challenge")
-      const { authorization: another } = yield* paidFor()
-      const paidAgain = yield* gateway({ headers: { ...headers, authorization: another } })
+      isChallenge(yield* gatewayCall({ headers: { authorization } }), "invalid-challenge")
+      isChallenge(yield* gatewayCall({ headers: { ...machinePaymentHeaders, ...headers } }), "payment-required")
+      isChallenge(yield* gatewayCall({ headers: { authorization, "idempotency-key": "other" } }), "invalid-challenge")
+      const { authorization: another } = yield* payForCall()
+      const paidAgain = yield* gatewayCall({ headers: { ...headers, authorization: another } })
       assert.strictEqual(paidAgain.status, 200)
       assert.notProperty(paidAgain.headers, "idempotent-replayed")
     })
@@ -173,93 +173,93 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
 
   it.effect("is for the plugin and the body that it was asked for", () =>
     Effect.gen(function* () {
-      const { network } = yield* App.WebApp
-      const { authorization } = yield* paidFor()
+      const { paymentNetwork } = yield* App.TestApp
+      const { authorization } = yield* payForCall()
       const others = [
-        { json: { ...hello, max_tokens: 101 } },
+        { json: { ...helloRequest, max_tokens: 101 } },
         { headers: { "x-plugin-id": "agent" } },
-        { json: { ...hello, plugin: "generate-text" } }
+        { json: { ...helloRequest, plugin: "generate-text" } }
       ]
-      const before = (yield* network.sent).length
+      const before = (yield* paymentNetwork.broadcastTransactions).length
       for (const { headers = {}, ...call } of others)
-        isChallenge(yield* gateway({ ...call, headers: { authorization, ...headers } }), "invalid-challenge")
-      const cheap = yield* challengeFor()
-      const dear = yield* challengeFor({ json: { ...hello, max_tokens: 90_000 } })
-      const underpaid = yield* pay({ ...dear, amount: cheap.amount })
+        isChallenge(yield* gatewayCall({ ...call, headers: { authorization, ...headers } }), "invalid-challenge")
+      const cheap = yield* requestChallenge()
+      const dear = yield* requestChallenge({ json: { ...helloRequest, max_tokens: 90_000 } })
+      const underpaid = yield* payChallenge({ ...dear, amount: cheap.amount })
       isChallenge(
-        yield* gateway({ json: { ...hello, max_tokens: 90_000 }, headers: { authorization: underpaid.authorization } }),
+        yield* gatewayCall({ json: { ...helloRequest, max_tokens: 90_000 }, headers: { authorization: underpaid.authorization } }),
         "payment-insufficient"
       )
-      assert.strictEqual((yield* network.sent).length, before)
-      assert.strictEqual((yield* gateway({ headers: { authorization } })).status, 200)
+      assert.strictEqual((yield* paymentNetwork.broadcastTransactions).length, before)
+      assert.strictEqual((yield* gatewayCall({ headers: { authorization } })).status, 200)
     })
   )
 
   it.effect("stays good when it fails, before its first piece or after it, until it is answered", () =>
     Effect.gen(function* () {
-      const { network } = yield* App.WebApp
-      const { during } = yield* ScriptedModels
-      const { authorization, hash, raw } = yield* paidFor()
+      const { paymentNetwork } = yield* App.TestApp
+      const { withBehavior } = yield* FakeModelProviders
+      const { authorization, hash, raw } = yield* payForCall()
       const half = Stream.make({ type: "text" as const, text: "Half " })
       for (const chat of [Stream.empty, half, Stream.die(new Error("hunter2"))])
         for (const accept of [{}, events]) {
-          const answer = yield* during({ chat: () => chat })(gateway({ headers: { authorization, ...accept } }))
-          if (answer.status === 200) assert.strictEqual(eventsOf(answer).at(-1)?.event, "error")
+          const answer = yield* withBehavior({ chat: () => chat })(gatewayCall({ headers: { authorization, ...accept } }))
+          if (answer.status === 200) assert.strictEqual(parseEvents(answer).at(-1)?.event, "error")
           else {
             assert.deepInclude(answer.body, { error: "internal", code: "plugin_failed" })
             assert.notProperty(answer.headers, "payment-receipt")
             assert.isFalse(yield* isHeld(hash), "the payment is still held")
           }
         }
-      const answer = yield* gateway({ headers: { authorization } })
+      const answer = yield* gatewayCall({ headers: { authorization } })
       assert.deepStrictEqual(answer.body["payment"], { method: "mpp", receipt: hash })
-      assert.strictEqual((yield* network.sent).filter((sent) => sent === raw).length, 1)
-      isChallenge(yield* gateway({ headers: { authorization } }), "invalid-challenge")
+      assert.strictEqual((yield* paymentNetwork.broadcastTransactions).filter((sent) => sent === raw).length, 1)
+      isChallenge(yield* gatewayCall({ headers: { authorization } }), "invalid-challenge")
     })
   )
 
   it.effect("in pieces is used up at its end, and good again for who left before that", () =>
     Effect.gen(function* () {
-      const { authorization, hash } = yield* paidFor()
+      const { authorization, hash } = yield* payForCall()
       const headers = { authorization, ...events }
-      yield* whileWaiting((model) =>
+      yield* withPendingAnswer((model) =>
         Effect.gen(function* () {
-          const call = yield* Effect.fork(gateway({ headers }))
+          const call = yield* Effect.fork(gatewayCall({ headers }))
           yield* model.begun
           yield* Fiber.interrupt(call)
           yield* model.left
         })
       )
-      const answer = yield* gateway({ headers })
+      const answer = yield* gatewayCall({ headers })
       assert.strictEqual(answer.status, 200, answer.text)
       assert.isString(answer.headers["payment-receipt"])
-      const told = eventsOf(answer)
+      const told = parseEvents(answer)
       assert.deepStrictEqual(
         told.map(({ event }) => event),
         ["delta", "delta", "done"]
       )
       s.assertShape(told[2]?.data, {
-        plugin: s.is("generate-text"),
-        timestamp: s.timestamp,
-        payment: { method: s.is("mpp"), receipt: s.is(hash) }
+        plugin: s.equalTo("generate-text"),
+        timestamp: s.recentTimestamp,
+        payment: { method: s.equalTo("mpp"), receipt: s.equalTo(hash) }
       })
-      isChallenge(yield* gateway({ headers }), "invalid-challenge")
+      isChallenge(yield* gatewayCall({ headers }), "invalid-challenge")
     })
   )
 
   it.effect("waits for the first one with its payment, which is not asked for twice", () =>
     Effect.gen(function* () {
-      const { authorization } = yield* paidFor()
+      const { authorization } = yield* payForCall()
       const headers = { authorization, "idempotency-key": "both" }
-      yield* whileWaiting((model) =>
+      yield* withPendingAnswer((model) =>
         Effect.gen(function* () {
-          const first = yield* Effect.fork(gateway({ headers: { ...headers, ...events } }))
+          const first = yield* Effect.fork(gatewayCall({ headers: { ...headers, ...events } }))
           yield* model.begun
-          const second = yield* Effect.fork(gateway({ headers }))
+          const second = yield* Effect.fork(gatewayCall({ headers }))
           yield* model.go
-          assert.strictEqual(eventsOf(yield* Fiber.join(first)).at(-1)?.event, "done")
+          assert.strictEqual(parseEvents(yield* Fiber.join(first)).at(-1)?.event, "done")
           const repeated = yield* Fiber.join(second)
-          assert.strictEqual((yield* answerOf(repeated)).message, "Half done.")
+          assert.strictEqual((yield* decodeGatewayAnswer(repeated)).message, "Half done.")
           assert.strictEqual(yield* model.calls, 1)
         })
       )
@@ -268,31 +268,31 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
 
   it.effect("is judged by nobody while the chain cannot be reached", () =>
     Effect.gen(function* () {
-      const { network } = yield* App.WebApp
-      const { authorization } = yield* paidFor()
+      const { paymentNetwork } = yield* App.TestApp
+      const { authorization } = yield* payForCall()
       const away = yield* Effect.acquireUseRelease(
-        network.setUp(false),
-        () => gateway({ headers: { authorization } }),
-        () => network.setUp(true)
+        paymentNetwork.setAvailable(false),
+        () => gatewayCall({ headers: { authorization } }),
+        () => paymentNetwork.setAvailable(true)
       )
       assert.deepInclude(away.body, { error: "internal", code: "payments_unavailable" })
       assert.strictEqual(away.status, 503)
       assert.notProperty(away.headers, "www-authenticate")
       assert.isString(away.headers["retry-after"])
-      assert.strictEqual((yield* gateway({ headers: { authorization } })).status, 200)
+      assert.strictEqual((yield* gatewayCall({ headers: { authorization } })).status, 200)
     })
   )
 
   it.effect("is not bought by a stranger's transfer", () =>
     Effect.gen(function* () {
-      const { network } = yield* App.WebApp
-      const terms = yield* challengeFor()
-      const stranger = yield* pay(terms)
-      yield* network.chain.broadcast(stranger.raw)
-      const copied = yield* challengeFor()
+      const { paymentNetwork } = yield* App.TestApp
+      const terms = yield* requestChallenge()
+      const stranger = yield* payChallenge(terms)
+      yield* paymentNetwork.chain.broadcast(stranger.raw)
+      const copied = yield* requestChallenge()
       for (const shown of [stranger.hash, stranger.raw])
         isChallenge(
-          yield* gateway({ headers: { authorization: plain({ id: copied.nonce }, shown).join("") } }),
+          yield* gatewayCall({ headers: { authorization: interfaceCredential({ id: copied.nonce }, shown).join("") } }),
           "verification-failed"
         )
     })
@@ -300,10 +300,10 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
 
   it.effect("says nothing of its credential in a log", () =>
     Effect.gen(function* () {
-      const { logged } = yield* App.WebApp
-      const { authorization, raw } = yield* paidFor()
-      yield* gateway({ headers: { authorization } })
-      for (const line of yield* logged) {
+      const { logLines } = yield* App.TestApp
+      const { authorization, raw } = yield* payForCall()
+      yield* gatewayCall({ headers: { authorization } })
+      for (const line of yield* logLines) {
         assert.notInclude(line, authorization)
         assert.notInclude(line, raw)
       }

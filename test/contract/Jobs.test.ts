@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Ref } from "effect"
-import { ScriptedJobQueue } from "../support/ScriptedJobQueue.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
+import { FakeJobQueue } from "../fakes/FakeJobQueue.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
 
 const letter = (id: string) => ({
   id,
@@ -12,7 +12,7 @@ const letter = (id: string) => ({
 })
 
 const asOperator = (method: string, path: string) =>
-  Effect.flatMap(App.WebApp, ({ backend, internalKey }) =>
+  Effect.flatMap(App.TestApp, ({ backend, internalKey }) =>
     backend({ method, path, headers: { authorization: `Bearer ${internalKey}` } })
   )
 
@@ -21,8 +21,8 @@ const idsOf = (jobs: unknown) => (Array.isArray(jobs) ? jobs.map((job: { readonl
 layer(App.layer(), { excludeTestServices: true })("Jobs that failed for good", (it) => {
   it.effect("are listed by queue, and run again one by one when an operator says so", () =>
     Effect.gen(function* () {
-      const { dead } = yield* ScriptedJobQueue
-      yield* Ref.set(dead, { tasks: [letter("1")], provision: [letter("a:b/c"), letter("2")] })
+      const { deadLetters } = yield* FakeJobQueue
+      yield* Ref.set(deadLetters, { tasks: [letter("1")], provision: [letter("a:b/c"), letter("2")] })
       const list = (query = "") => asOperator("GET", `/internal/jobs/dead${query}`)
       const all = yield* list()
       assert.deepStrictEqual(all.body, {
@@ -46,12 +46,12 @@ layer(App.layer(), { excludeTestServices: true })("Jobs that failed for good", (
 
   it.effect("cannot be looked at while the queues do not answer", () =>
     Effect.gen(function* () {
-      const { whileDown } = yield* ScriptedJobQueue
+      const { withOutage } = yield* FakeJobQueue
       for (const [method, path] of [
         ["GET", "/internal/jobs/dead"],
         ["POST", "/internal/jobs/dead/1/replay"]
       ] as const) {
-        const answer = yield* whileDown(asOperator(method, path))
+        const answer = yield* withOutage(asOperator(method, path))
         assertError(answer, { status: 503, code: "unavailable" })
         assert.strictEqual(answer.headers["retry-after"], "5")
       }
@@ -60,8 +60,8 @@ layer(App.layer(), { excludeTestServices: true })("Jobs that failed for good", (
 
   it.effect("count among the jobs of each queue in the metrics, which are there whether or not the queues answer", () =>
     Effect.gen(function* () {
-      const { dead, whileDown } = yield* ScriptedJobQueue
-      yield* Ref.set(dead, { tasks: [letter("1")], provision: [letter("2"), letter("3")] })
+      const { deadLetters, withOutage } = yield* FakeJobQueue
+      yield* Ref.set(deadLetters, { tasks: [letter("1")], provision: [letter("2"), letter("3")] })
       const metrics = Effect.map(asOperator("GET", "/metrics"), ({ text }) => text.split("\n"))
       const lines = yield* metrics
       for (const line of [
@@ -73,7 +73,7 @@ layer(App.layer(), { excludeTestServices: true })("Jobs that failed for good", (
         'berth_queue_up{queue="tasks"} 1'
       ])
         assert.include(lines, line)
-      assert.include(yield* whileDown(metrics), 'berth_queue_up{queue="tasks"} 0')
+      assert.include(yield* withOutage(metrics), 'berth_queue_up{queue="tasks"} 0')
     })
   )
 })

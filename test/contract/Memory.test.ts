@@ -1,18 +1,18 @@
-import { cellNotesPath, cellRecallPath } from "@berth/api/cell/CellContract"
+import { runtimeNotesPath, runtimeRecallPath } from "@berth/api/runtime/RuntimeContract"
 import type { TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted, Stream } from "effect"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { storedAgent } from "../support/Samples.ts"
-import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { insertAgent } from "../support/Samples.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const newSession = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { web } = yield* App.WebApp
+    const { web } = yield* App.TestApp
     const json = { action: "create-session", agentId: owner.agent.id }
     const { body, status, text } = yield* web({ method: "POST", path: "/api/agent", as: owner, json })
     assert.strictEqual(status, 200, text)
@@ -22,8 +22,8 @@ const newSession = (owner: OwnerWithAgent) =>
 /** Says something in a conversation of the owner's agent; answers the turn that its cell was given. */
 const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.conversation) =>
   Effect.gen(function* () {
-    const { web } = yield* App.WebApp
-    const { calls } = yield* ScriptedAgentManager
+    const { web } = yield* App.TestApp
+    const { calls } = yield* FakeAgentManager
     const before = (yield* calls).length
     const { status, text } = yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message, sessionId } })
     assert.strictEqual(status, 200, text)
@@ -34,8 +34,8 @@ const say = (owner: OwnerWithAgent, message: string, sessionId: unknown = owner.
 /** What a cell of this owner asks of the backend. */
 const cell = (owner: OwnerWithAgent, path: string, json: unknown) =>
   Effect.gen(function* () {
-    const { backend } = yield* App.WebApp
-    const token = yield* (yield* InstanceRepository).cellToken(owner.user.id)
+    const { backend } = yield* App.TestApp
+    const token = yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id)
     return yield* backend({
       method: "POST",
       path,
@@ -44,11 +44,11 @@ const cell = (owner: OwnerWithAgent, path: string, json: unknown) =>
     })
   })
 const note = (owner: OwnerWithAgent, text: string, agentId: string = owner.agent.id) =>
-  cell(owner, cellNotesPath, { agentId, text })
+  cell(owner, runtimeNotesPath, { agentId, text })
 const recall = (owner: OwnerWithAgent, query: string, agentId: string = owner.agent.id) =>
-  cell(owner, cellRecallPath, { agentId, query })
+  cell(owner, runtimeRecallPath, { agentId, query })
 
-const textsOf = ({ body, status, text }: HttpAnswer) => {
+const textsOf = ({ body, status, text }: HttpCallResponse) => {
   assert.strictEqual(status, 200, text)
   const { found } = body
   if (!Array.isArray(found)) return assert.fail(text)
@@ -58,7 +58,7 @@ const textsOf = ({ body, status, text }: HttpAnswer) => {
 layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => {
   it.effect("in a second conversation what was said in the first, and tells nobody else's agent", () =>
     Effect.gen(function* () {
-      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       yield* say(owner, "My sister Ingrid plays the bassoon.")
       const { sessionId } = yield* newSession(owner)
       const turn = yield* say(owner, "Which instrument does my sister play?", sessionId)
@@ -70,14 +70,14 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
       )
       const other = yield* say(stranger, "Which instrument does my sister play?")
       assert.deepStrictEqual(other.memories, [])
-      const sibling = yield* storedAgent(owner.user.id)
+      const sibling = yield* insertAgent(owner.user.id)
       assert.deepStrictEqual(textsOf(yield* recall(owner, "sister bassoon", sibling.id)), [])
     })
   )
 
   it.effect("what it noted, from the next turn on, whatever that is about", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       for (const text of ["The owner is vegetarian.", "The owner lives in Bergen.", "The owner is vegetarian."]) {
         const { status, text: said } = yield* note(owner, text)
         assert.deepStrictEqual([status, said], [204, ""])
@@ -89,7 +89,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
 
   it.effect("when it asks: notes and messages, best match first, each cut", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       yield* say(owner, `${"Many words before. ".repeat(100)}The password of the lighthouse is fog.`)
       yield* note(owner, "The lighthouse needs paint.")
       const answer = yield* recall(owner, "What was it about the lighthouse password?")
@@ -107,11 +107,11 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
 
   it.effect("the older part of a long conversation by its summary", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { during } = yield* ScriptedAgentManager
+      const owner = yield* createOwnerWithAgent()
+      const { withBehavior } = yield* FakeAgentManager
       for (const message of ["one", "two", "three"]) yield* say(owner, message)
       const compacting = (summary: string, upToSeq: number) =>
-        during({
+        withBehavior({
           chat: () =>
             Stream.make<[TurnEvent, TurnEvent, TurnEvent]>(
               { type: "compacted", summary, upToSeq },
@@ -147,15 +147,15 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
       assert.strictEqual((yield* say(owner, "ten", sessionId)).summary, null)
       // The record stays whole.
       const path = `/api/agent?action=session&sessionId=${owner.conversation}`
-      const { text } = yield* (yield* App.WebApp).web({ method: "GET", path, as: owner })
+      const { text } = yield* (yield* App.TestApp).web({ method: "GET", path, as: owner })
       for (const message of ["one", "two", "nine"]) assert.include(text, `"${message}"`)
     })
   )
 
   it.effect("nothing after its memory was reset; another owner's agent remembers as before", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const { web } = yield* App.TestApp
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       for (const each of [owner, stranger]) {
         yield* say(each, "The cellar has a secret door.")
         yield* note(each, "The cellar is cold.")
@@ -172,31 +172,31 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
 
   it.effect("for its own owner's cell alone", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.WebApp
-      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const { backend } = yield* App.TestApp
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       yield* note(owner, "The spare key is under the mat.")
       for (const id of [owner.agent.id, "agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", "", "' | '"]) {
         assertError(yield* recall(stranger, "key", id), { status: 404, code: "agent_not_in_cell" })
         assertError(yield* note(stranger, "planted", id), { status: 404, code: "agent_not_in_cell" })
       }
       assert.deepStrictEqual(textsOf(yield* recall(owner, "planted key")), ["The spare key is under the mat."])
-      for (const path of [cellNotesPath, cellRecallPath])
+      for (const path of [runtimeNotesPath, runtimeRecallPath])
         for (const authorization of ["", "Bearer nothing", `Basic ${owner.cookie}`]) {
           const json = { agentId: owner.agent.id, text: "x", query: "x" }
           const answer = yield* backend({ method: "POST", path, json, headers: { authorization } })
           assertError(answer, { status: 401, code: "cell_token_required" })
         }
       for (const text of ["", "  ", "x".repeat(2_001), null])
-        assert.strictEqual((yield* cell(owner, cellNotesPath, { agentId: owner.agent.id, text })).status, 400)
+        assert.strictEqual((yield* cell(owner, runtimeNotesPath, { agentId: owner.agent.id, text })).status, 400)
     })
   )
 
   it.effect("without a word of it in the logs", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { during } = yield* ScriptedAgentManager
+      const owner = yield* createOwnerWithAgent()
+      const { withBehavior } = yield* FakeAgentManager
       yield* note(owner, "hunter2 is the note")
-      yield* during({
+      yield* withBehavior({
         chat: () =>
           Stream.make<[TurnEvent, TurnEvent]>(
             { type: "compacted", summary: "hunter2 is the summary", upToSeq: 0 },
@@ -204,7 +204,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
           )
       })(say(owner, "hunter2 is the message"))
       yield* recall(owner, "hunter2")
-      const lines = yield* (yield* App.WebApp).logged
+      const lines = yield* (yield* App.TestApp).logLines
       assert.isNotEmpty(lines.filter((line) => line.includes("A summary that stands for nothing was not kept")))
       for (const line of lines) assert.notInclude(line, "hunter2")
     })

@@ -1,13 +1,13 @@
-import { defaultNotifications } from "@berth/domain/accounts/User"
+import { defaultNotificationPreferences } from "@berth/domain/shared/User"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
 
 const path = "/api/settings"
 
 const patch = (as: App.SignedIn, json: unknown) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "PATCH", path, as, json }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "PATCH", path, as, json }))
 
 /** What is stored; a change of nothing shows it. */
 const stored = (as: App.SignedIn) => Effect.map(patch(as, {}), ({ body }) => body["notifications"])
@@ -17,9 +17,9 @@ const members = ["email", "product", "security", "agentStatus"] as const
 layer(App.layer(), { excludeTestServices: true })("The notices that a user wants", (it) => {
   it.effect("are those of a new user until he says otherwise, one by one", () =>
     Effect.gen(function* () {
-      const user = yield* App.newcomer()
-      assert.deepStrictEqual(yield* stored(user), defaultNotifications)
-      let expected = { ...defaultNotifications }
+      const user = yield* App.signInNewUser()
+      assert.deepStrictEqual(yield* stored(user), defaultNotificationPreferences)
+      let expected = { ...defaultNotificationPreferences }
       for (const member of members)
         for (const wanted of [!expected[member], expected[member]]) {
           expected = { ...expected, [member]: wanted }
@@ -32,8 +32,8 @@ layer(App.layer(), { excludeTestServices: true })("The notices that a user wants
 
   it.effect("are kept when requests at once each change another one", () =>
     Effect.gen(function* () {
-      const user = yield* App.newcomer()
-      const turned = Object.fromEntries(members.map((member) => [member, !defaultNotifications[member]]))
+      const user = yield* App.signInNewUser()
+      const turned = Object.fromEntries(members.map((member) => [member, !defaultNotificationPreferences[member]]))
       yield* Effect.forEach(members, (member) => patch(user, { notifications: { [member]: turned[member] } }), {
         concurrency: "unbounded"
       })
@@ -43,22 +43,22 @@ layer(App.layer(), { excludeTestServices: true })("The notices that a user wants
 
   it.effect("stay when none is named, and take nothing else for one", () =>
     Effect.gen(function* () {
-      const user = yield* App.newcomer()
+      const user = yield* App.signInNewUser()
       for (const json of [{}, { notifications: null }, { notifications: {} }, { notifications: { sms: true } }]) {
         const answer = yield* patch(user, json)
-        assert.deepStrictEqual([answer.status, answer.body["notifications"]], [200, defaultNotifications])
+        assert.deepStrictEqual([answer.status, answer.body["notifications"]], [200, defaultNotificationPreferences])
       }
       for (const wrong of ["yes", 1, null, []])
         assertError(yield* patch(user, { notifications: { product: wrong } }), { status: 400, code: "invalid_request" })
       assertError(yield* patch(user, { notifications: [] }), { status: 400, code: "invalid_request" })
-      assert.deepStrictEqual(yield* stored(user), defaultNotifications)
+      assert.deepStrictEqual(yield* stored(user), defaultNotificationPreferences)
     })
   )
 
   it.effect("are shown by PATCH alone, beside what GET and POST answer", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const user = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const user = yield* App.signInNewUser()
       const { notifications: _, ...settings } = (yield* patch(user, { name: "Ada" })).body
       const got = yield* web({ method: "GET", path, as: user })
       const posted = yield* web({ method: "POST", path, as: user, json: { name: "Ada" } })

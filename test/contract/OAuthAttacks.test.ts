@@ -2,30 +2,30 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import { generateKeyPair, SignJWT } from "jose"
-import { cookiesOf, sessionOf, whoIs } from "../support/identity/Browser.ts"
+import { parseSetCookies, sessionCookieOf, findSessionUser } from "../support/identity/OAuthBrowser.ts"
 import {
-  app,
-  clientId,
-  clientSecret,
-  failed,
-  Forger,
-  leadsTo,
-  right,
-  seconds,
-  type Sign,
-  signInBy,
-  saying
-} from "../support/identity/IssuedSignIn.ts"
-import { newSigningKey, tokenBy, unsignedToken } from "../support/identity/Issuer.ts"
-import * as App from "../support/WebApp.ts"
+  issuerAppLayer,
+  oidcClientId,
+  oidcClientSecret,
+  failureRedirect,
+  IssuerUnderTest,
+  describeRedirect,
+  validToken,
+  epochSeconds,
+  type TokenRequest,
+  signInWithToken,
+  tokenWithClaims
+} from "../support/identity/IssuedTokenSignIn.ts"
+import { makeSigningKey, signToken, makeUnsignedToken } from "../fakes/identity/FakeIssuer.ts"
+import * as App from "../support/TestApp.ts"
 
-const forgeries: Readonly<Record<string, (given: Sign) => string | Promise<string>>> = {
+const forgeries: Readonly<Record<string, (given: TokenRequest) => string | Promise<string>>> = {
   "signed by another key": async ({ claims, issuer }) =>
-    tokenBy(await newSigningKey(), claims, { kid: issuer.key.kid }),
-  "signed by a key that is not published": async ({ claims }) => tokenBy(await newSigningKey(), claims),
-  "signed by nobody": ({ claims }) => unsignedToken(claims),
+    signToken(await makeSigningKey(), claims, { kid: issuer.key.kid }),
+  "signed by a key that is not published": async ({ claims }) => signToken(await makeSigningKey(), claims),
+  "signed by nobody": ({ claims }) => makeUnsignedToken(claims),
   "signed by the client secret": ({ claims }) =>
-    new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(clientSecret)),
+    new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(oidcClientSecret)),
   "signed by the public key as a shared secret": ({ claims, issuer }) =>
     new SignJWT(claims)
       .setProtectedHeader({ alg: "HS256", kid: issuer.key.kid })
@@ -34,31 +34,31 @@ const forgeries: Readonly<Record<string, (given: Sign) => string | Promise<strin
     const { privateKey } = await generateKeyPair("ES256")
     return new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid: issuer.key.kid }).sign(privateKey)
   },
-  "with its signature cut off": async (given) => (await right(given)).replace(/[^.]+$/, ""),
+  "with its signature cut off": async (given) => (await validToken(given)).replace(/[^.]+$/, ""),
   "with other claims than were signed": async (given) => {
-    const [header = "", , signature = ""] = (await right(given)).split(".")
+    const [header = "", , signature = ""] = (await validToken(given)).split(".")
     const claims = Buffer.from(JSON.stringify({ ...given.claims, sub: "somebody else" })).toString("base64url")
     return [header, claims, signature].join(".")
   },
-  "of another issuer": saying(() => ({ iss: "https://accounts.example" })),
-  "for another client": saying(() => ({ aud: "another" })),
-  "for another client too, made for that one": saying(() => ({ aud: [clientId, "another"], azp: "another" })),
-  "that is over": saying(() => ({ iat: seconds() - 7200, exp: seconds() - 3600 })),
-  "that is never over": saying(() => ({ exp: undefined })),
-  "that is not yet good": saying(() => ({ nbf: seconds() + 3600 })),
-  "without a nonce": saying(() => ({ nonce: undefined })),
-  "of another sign-in": saying(() => ({ nonce: "A".repeat(43) })),
-  "of nobody": saying(() => ({ sub: undefined })),
-  "of an empty subject": saying(() => ({ sub: "" })),
-  "of an endless subject": saying(() => ({ sub: "s".repeat(300) })),
+  "of another issuer": tokenWithClaims(() => ({ iss: "https://accounts.example" })),
+  "for another client": tokenWithClaims(() => ({ aud: "another" })),
+  "for another client too, made for that one": tokenWithClaims(() => ({ aud: [oidcClientId, "another"], azp: "another" })),
+  "that is over": tokenWithClaims(() => ({ iat: epochSeconds() - 7200, exp: epochSeconds() - 3600 })),
+  "that is never over": tokenWithClaims(() => ({ exp: undefined })),
+  "that is not yet good": tokenWithClaims(() => ({ nbf: epochSeconds() + 3600 })),
+  "without a nonce": tokenWithClaims(() => ({ nonce: undefined })),
+  "of another sign-in": tokenWithClaims(() => ({ nonce: "A".repeat(43) })),
+  "of nobody": tokenWithClaims(() => ({ sub: undefined })),
+  "of an empty subject": tokenWithClaims(() => ({ sub: "" })),
+  "of an endless subject": tokenWithClaims(() => ({ sub: "s".repeat(300) })),
   "that is none": () => "a.b.c",
   "that is missing": () => ""
 }
 
-layer(app(), { excludeTestServices: true })("An ID token", (it) => {
+layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
   it.effect("that is right is taken", () =>
     Effect.gen(function* () {
-      assert.isNotNull(yield* whoIs(yield* sessionOf(yield* signInBy(right))))
+      assert.isNotNull(yield* findSessionUser(yield* sessionCookieOf(yield* signInWithToken(validToken))))
     })
   )
 
@@ -68,9 +68,9 @@ layer(app(), { excludeTestServices: true })("An ID token", (it) => {
         const sql = yield* SqlClient
         const count = sql`select (select count(*) from users) as users, (select count(*) from sessions) as sessions`
         const before = yield* count
-        const answer = yield* signInBy(forge)
-        assert.strictEqual(leadsTo(answer), failed("oauth_failed"))
-        assert.isFalse(cookiesOf(answer).has((yield* App.WebApp).cookieName))
+        const answer = yield* signInWithToken(forge)
+        assert.strictEqual(describeRedirect(answer), failureRedirect("oauth_failed"))
+        assert.isFalse(parseSetCookies(answer).has((yield* App.TestApp).cookieName))
         assert.deepStrictEqual(yield* count, before)
       })
     )
@@ -78,11 +78,11 @@ layer(app(), { excludeTestServices: true })("An ID token", (it) => {
   it.effect("that was good for one sign-in is not for another", () =>
     Effect.gen(function* () {
       let kept = ""
-      yield* signInBy(async (given) => {
-        kept = await right(given)
+      yield* signInWithToken(async (given) => {
+        kept = await validToken(given)
         return kept
       })
-      assert.strictEqual(leadsTo(yield* signInBy(() => kept)), failed("oauth_failed"))
+      assert.strictEqual(describeRedirect(yield* signInWithToken(() => kept)), failureRedirect("oauth_failed"))
     })
   )
 
@@ -91,14 +91,14 @@ layer(app(), { excludeTestServices: true })("An ID token", (it) => {
       for (const [email_verified, outcome] of [
         [true, "302 /dashboard"],
         ["true", "302 /dashboard"],
-        [false, failed("oauth_email_unverified")],
-        ["false", failed("oauth_email_unverified")],
-        [undefined, failed("oauth_email_unverified")],
-        [1, failed("oauth_failed")],
-        ["yes", failed("oauth_failed")]
+        [false, failureRedirect("oauth_email_unverified")],
+        ["false", failureRedirect("oauth_email_unverified")],
+        [undefined, failureRedirect("oauth_email_unverified")],
+        [1, failureRedirect("oauth_failed")],
+        ["yes", failureRedirect("oauth_failed")]
       ] as const)
         assert.strictEqual(
-          leadsTo(yield* signInBy(saying(() => ({ email_verified })))),
+          describeRedirect(yield* signInWithToken(tokenWithClaims(() => ({ email_verified })))),
           outcome,
           String(email_verified)
         )
@@ -114,22 +114,22 @@ layer(app(), { excludeTestServices: true })("An ID token", (it) => {
         "ada@example.com\u0000",
         "a\u0000@example.com"
       ])
-        assert.strictEqual(leadsTo(yield* signInBy(saying(() => ({ email })))), failed("oauth_email_unverified"), email)
+        assert.strictEqual(describeRedirect(yield* signInWithToken(tokenWithClaims(() => ({ email })))), failureRedirect("oauth_email_unverified"), email)
     })
   )
 })
 
-layer(app(), { excludeTestServices: true })("A mix-up of issuers", (it) => {
+layer(issuerAppLayer(), { excludeTestServices: true })("A mix-up of issuers", (it) => {
   it.effect("is noticed by who says that he answers", () =>
     Effect.gen(function* () {
-      const issuer = yield* Forger
-      issuer.describe({ authorization_response_iss_parameter_supported: true })
-      assert.strictEqual(leadsTo(yield* signInBy(right)), failed("oauth_failed"))
+      const issuer = yield* IssuerUnderTest
+      issuer.changeMetadata({ authorization_response_iss_parameter_supported: true })
+      assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), failureRedirect("oauth_failed"))
       for (const [iss, outcome] of [
         [issuer.origin.origin, "302 /dashboard"],
-        ["https://attacker.example", failed("oauth_failed")]
+        ["https://attacker.example", failureRedirect("oauth_failed")]
       ] as const)
-        assert.strictEqual(leadsTo(yield* signInBy(right, { query: { iss } })), outcome)
+        assert.strictEqual(describeRedirect(yield* signInWithToken(validToken, { query: { iss } })), outcome)
     })
   )
 })
@@ -138,67 +138,67 @@ for (const [what, description] of Object.entries({
   "calls itself another": { issuer: "https://accounts.example" },
   "sends people elsewhere without TLS": { authorization_endpoint: "http://accounts.example/authorize" }
 }))
-  layer(app(), { excludeTestServices: true })(`An issuer that ${what}`, (it) => {
+  layer(issuerAppLayer(), { excludeTestServices: true })(`An issuer that ${what}`, (it) => {
     it.effect("is not used", () =>
       Effect.gen(function* () {
-        ;(yield* Forger).describe(description)
-        const { web } = yield* App.WebApp
+        ;(yield* IssuerUnderTest).changeMetadata(description)
+        const { web } = yield* App.TestApp
         const answer = yield* web({ method: "GET", path: "/api/auth/oauthA" })
-        assert.strictEqual(leadsTo(answer), failed("oauth_unavailable"))
+        assert.strictEqual(describeRedirect(answer), failureRedirect("oauth_unavailable"))
       })
     )
   })
 
 for (const endpoint of ["token_endpoint", "jwks_uri"])
-  layer(app(), { excludeTestServices: true })(`An issuer whose ${endpoint} is elsewhere, without TLS`, (it) => {
+  layer(issuerAppLayer(), { excludeTestServices: true })(`An issuer whose ${endpoint} is elsewhere, without TLS`, (it) => {
     it.effect("is told no secrets", () =>
       Effect.gen(function* () {
-        ;(yield* Forger).describe({ [endpoint]: "http://accounts.example/" })
-        assert.strictEqual(leadsTo(yield* signInBy(right)), failed("oauth_unavailable"))
+        ;(yield* IssuerUnderTest).changeMetadata({ [endpoint]: "http://accounts.example/" })
+        assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), failureRedirect("oauth_unavailable"))
       })
     )
   })
 
-layer(app(), { excludeTestServices: true })("An issuer's troubles", (it) => {
+layer(issuerAppLayer(), { excludeTestServices: true })("An issuer's troubles", (it) => {
   it.effect("are no refusal, and are over when they are over", () =>
     Effect.gen(function* () {
-      const issuer = yield* Forger
-      const { web } = yield* App.WebApp
+      const issuer = yield* IssuerUnderTest
+      const { web } = yield* App.TestApp
       const discovery = "/.well-known/openid-configuration"
       for (const how of ["hangs", "fails", "is cut", "redirects", "has no end", "speaks no JSON"] as const) {
-        issuer.set(discovery, how)
+        issuer.setFault(discovery, how)
         const answer = yield* web({ method: "GET", path: "/api/auth/oauthA" })
-        assert.strictEqual(leadsTo(answer), failed("oauth_unavailable"), how)
+        assert.strictEqual(describeRedirect(answer), failureRedirect("oauth_unavailable"), how)
       }
-      issuer.set(discovery, null)
-      const before = issuer.asked(discovery)
+      issuer.setFault(discovery, null)
+      const before = issuer.requestCount(discovery)
       for (const path of ["/jwks", "/token"] as const)
         for (const how of ["fails", "is cut", "has no end"] as const) {
-          issuer.set(path, how)
-          assert.strictEqual(leadsTo(yield* signInBy(right)), failed("oauth_unavailable"), `${path} ${how}`)
-          issuer.set(path, null)
+          issuer.setFault(path, how)
+          assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), failureRedirect("oauth_unavailable"), `${path} ${how}`)
+          issuer.setFault(path, null)
         }
-      assert.strictEqual(leadsTo(yield* signInBy(right)), "302 /dashboard")
+      assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), "302 /dashboard")
       // What it says of itself is asked for once.
-      assert.strictEqual(issuer.asked(discovery), before + 1)
+      assert.strictEqual(issuer.requestCount(discovery), before + 1)
     })
   )
 })
 
 const few = { "sign-in": { count: 3, window: Duration.minutes(15) } }
 
-layer(app({ limits: few }), { excludeTestServices: true })("The limit of sign-ins", (it) => {
+layer(issuerAppLayer({ limits: few }), { excludeTestServices: true })("The limit of sign-ins", (it) => {
   it.effect("counts those that fail, and not those that succeed or that this browser has not begun", () =>
     Effect.gen(function* () {
       const from = "192.0.2.30"
       for (let times = 0; times < 5; times++)
-        assert.strictEqual(leadsTo(yield* signInBy(right, { from })), "302 /dashboard")
+        assert.strictEqual(describeRedirect(yield* signInWithToken(validToken, { from })), "302 /dashboard")
       for (let times = 0; times < 5; times++)
-        assert.strictEqual(leadsTo(yield* signInBy(right, { from, query: { state: "x" } })), failed("oauth_state"))
+        assert.strictEqual(describeRedirect(yield* signInWithToken(validToken, { from, query: { state: "x" } })), failureRedirect("oauth_state"))
       for (let times = 0; times < 3; times++)
-        assert.strictEqual(leadsTo(yield* signInBy(() => "", { from })), failed("oauth_failed"))
-      assert.strictEqual(leadsTo(yield* signInBy(right, { from })), failed("too_many_requests"))
-      assert.strictEqual(leadsTo(yield* signInBy(right)), "302 /dashboard")
+        assert.strictEqual(describeRedirect(yield* signInWithToken(() => "", { from })), failureRedirect("oauth_failed"))
+      assert.strictEqual(describeRedirect(yield* signInWithToken(validToken, { from })), failureRedirect("rate_limit_exceeded"))
+      assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), "302 /dashboard")
     })
   )
 })

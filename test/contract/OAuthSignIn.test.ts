@@ -1,13 +1,13 @@
-import { Email } from "@berth/domain/accounts/Email"
+import { Email } from "@berth/domain/shared/Email"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { OAuthTickets } from "@berth/domain/signin/OAuthTickets"
+import { OAuthTickets } from "@berth/domain/signin/oauth/OAuthTickets"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Option, Redacted } from "effect"
-import { begin, comeBack, cookiesOf, goThrough, sessionOf, signInAt, whoIs } from "../support/identity/Browser.ts"
-import { type GitHubPerson, type GitHubStandIn, gitHubStandIn } from "../support/identity/GitHubStandIn.ts"
-import { denies, type OidcAccount, oidcClient, oidcProvider } from "../support/identity/OidcProvider.ts"
-import * as App from "../support/WebApp.ts"
+import { startSignIn, followCallback, parseSetCookies, authorizeAtProvider, sessionCookieOf, signInWithProvider, findSessionUser } from "../support/identity/OAuthBrowser.ts"
+import { type GitHubAccount, type FakeGitHub, makeFakeGitHub } from "../fakes/identity/FakeGitHub.ts"
+import { denyingAccount, type OidcAccount, oidcClient, startOidcProvider } from "../fakes/identity/OidcProvider.ts"
+import * as App from "../support/TestApp.ts"
 
 const appUrl = "http://localhost:7310"
 const callbackA = `${appUrl}/api/auth/oauthA/callback`
@@ -27,13 +27,13 @@ const accounts: Readonly<Record<string, OidcAccount>> = {
   moving: { email: "moving@example.com", email_verified: true }
 }
 
-const emailOf = (local: string, more: Partial<GitHubPerson["emails"][number]> = {}) => ({
+const emailOf = (local: string, more: Partial<GitHubAccount["emails"][number]> = {}) => ({
   email: `${local}@example.com`,
   primary: true,
   verified: true,
   ...more
 })
-const people: ReadonlyArray<GitHubPerson> = [
+const people: ReadonlyArray<GitHubAccount> = [
   { id: 1, login: "ada", name: "Ada", emails: [emailOf("ADA")] },
   {
     id: 2,
@@ -46,13 +46,13 @@ const people: ReadonlyArray<GitHubPerson> = [
   { id: 5, login: "solo", name: "Solo", emails: [emailOf("solo")] }
 ]
 
-class GitHub extends Context.Tag("@berth/test/GitHub")<GitHub, GitHubStandIn>() {}
+class GitHub extends Context.Tag("@berth/test/GitHub")<GitHub, FakeGitHub>() {}
 
 const app = (emailIsIn: "ID token" | "userinfo", secretGoes: "client_secret_basic" | "client_secret_post") =>
   Layer.unwrapScoped(
     Effect.gen(function* () {
-      const issuer = yield* oidcProvider({ accounts, redirectUri: callbackA, emailIsIn, secretGoes })
-      const gitHub = yield* gitHubStandIn(people, callbackB)
+      const issuer = yield* startOidcProvider({ accounts, redirectUri: callbackA, emailIsIn, secretGoes })
+      const gitHub = yield* makeFakeGitHub(people, callbackB)
       const at = (path: string) => new URL(path, gitHub.origin)
       return App.layer({
         appUrl,
@@ -86,10 +86,10 @@ const userOf = (email: string) =>
   })
 
 const register = (email: string, password = "correct horse battery") =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/register", json: { email, password } }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/register", json: { email, password } }))
 
 const byPassword = (email: string, password = "correct horse battery") =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password } })
   )
 
@@ -100,25 +100,25 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
   ] as const)
     it.effect(`${provider}: makes an account with a verified e-mail and no password, and finds it again`, () =>
       Effect.gen(function* () {
-        const first = yield* signInAt(provider, account)
+        const first = yield* signInWithProvider(provider, account)
         assert.strictEqual(leadsTo(first), "302 /dashboard")
-        const cookie = yield* sessionOf(first)
-        const who = yield* whoIs(cookie)
+        const cookie = yield* sessionCookieOf(first)
+        const who = yield* findSessionUser(cookie)
         assert.deepInclude(who, { email, name })
         const user = yield* userOf(email)
         assert.isNotNull(user?.emailVerifiedAt)
         assert.isTrue(Option.isNone(yield* (yield* UserRepository).findPasswordHash(user?.id ?? assert.fail())))
         // The client's session is another one after every sign-in.
-        const second = yield* signInAt(provider, account, { cookie })
-        assert.deepStrictEqual(yield* whoIs(yield* sessionOf(second)), who)
-        assert.isNull(yield* whoIs(cookie))
+        const second = yield* signInWithProvider(provider, account, { cookie })
+        assert.deepStrictEqual(yield* findSessionUser(yield* sessionCookieOf(second)), who)
+        assert.isNull(yield* findSessionUser(cookie))
       })
     )
 
   it.effect("asks the provider for what it should, and keeps what it needs in a cookie that no script reads", () =>
     Effect.gen(function* () {
       for (const provider of ["oauthA", "oauthB"] as const) {
-        const { answer, location } = yield* begin(provider)
+        const { answer, location } = yield* startSignIn(provider)
         const query = new URL(location).searchParams
         assert.strictEqual(query.get("response_type"), "code")
         assert.strictEqual(query.get("redirect_uri"), provider === "oauthA" ? callbackA : callbackB)
@@ -152,7 +152,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
         [`${appUrl}@evil.example/`, "/dashboard"],
         [`/${"a".repeat(2_000)}`, "/dashboard"]
       ] as const) {
-        const answer = yield* signInAt("oauthA", "many", { callbackUrl })
+        const answer = yield* signInWithProvider("oauthA", "many", { callbackUrl })
         assert.strictEqual(leadsTo(answer), `302 ${location}`, callbackUrl)
         assert.strictEqual(new URL(answer.headers.location ?? "", appUrl).origin, appUrl)
       }
@@ -161,8 +161,8 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
 
   it.effect("links an account of the same e-mail in whatever case, so that both providers lead into one", () =>
     Effect.gen(function* () {
-      const byA = yield* whoIs(yield* sessionOf(yield* signInAt("oauthA", "ada")))
-      const byB = yield* whoIs(yield* sessionOf(yield* signInAt("oauthB", "ada")))
+      const byA = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "ada")))
+      const byB = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthB", "ada")))
       assert.deepStrictEqual(byB, byA)
       const sql = yield* SqlClient
       const links =
@@ -176,12 +176,12 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
 
   it.effect("goes by the provider's id from then on, whatever becomes of the e-mail here", () =>
     Effect.gen(function* () {
-      const first = yield* sessionOf(yield* signInAt("oauthA", "moving"))
-      const { web } = yield* App.WebApp
+      const first = yield* sessionCookieOf(yield* signInWithProvider("oauthA", "moving"))
+      const { web } = yield* App.TestApp
       const json = { email: "moved@example.com" }
       const changed = yield* web({ method: "POST", path: "/api/settings", json, headers: { cookie: first } })
       assert.strictEqual(changed.status, 200, changed.text)
-      const again = yield* whoIs(yield* sessionOf(yield* signInAt("oauthA", "moving")))
+      const again = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "moving")))
       assert.strictEqual(again?.email, "moved@example.com")
     })
   )
@@ -189,10 +189,10 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
   it.effect("takes an e-mail from GitHub that is verified, the primary one first, and none that is not", () =>
     Effect.gen(function* () {
       assert.strictEqual(
-        (yield* whoIs(yield* sessionOf(yield* signInAt("oauthB", "grace"))))?.email,
+        (yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthB", "grace"))))?.email,
         "hopper@example.com"
       )
-      assert.strictEqual(leadsTo(yield* signInAt("oauthB", "nobody")), failed("oauth_email_unverified"))
+      assert.strictEqual(leadsTo(yield* signInWithProvider("oauthB", "nobody")), failed("oauth_email_unverified"))
       assert.isNull(yield* userOf("nobody@example.com"))
     })
   )
@@ -203,9 +203,9 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
       Effect.gen(function* () {
         yield* register("unverified@example.com")
         for (const account of ["unverified", "unsaid", "nameless", "walleted", "socialite"]) {
-          const answer = yield* signInAt("oauthA", account)
+          const answer = yield* signInWithProvider("oauthA", account)
           assert.strictEqual(leadsTo(answer), failed("oauth_email_unverified"), account)
-          assert.isFalse(cookiesOf(answer).has((yield* App.WebApp).cookieName))
+          assert.isFalse(parseSetCookies(answer).has((yield* App.TestApp).cookieName))
           if (account !== "unverified") assert.isNull(yield* userOf(accounts[account]?.email ?? ""))
         }
         assert.strictEqual((yield* byPassword("unverified@example.com")).status, 200)
@@ -214,7 +214,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
 
   it.effect("calls who has no name that people can see by his e-mail", () =>
     Effect.gen(function* () {
-      const who = yield* whoIs(yield* sessionOf(yield* signInAt("oauthA", "unnamed")))
+      const who = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "unnamed")))
       assert.strictEqual(who?.name, "unnamed@example.com")
     })
   )
@@ -222,14 +222,14 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
   it.effect("that is denied leads to /login, and its state is used up", () =>
     Effect.gen(function* () {
       for (const [provider, account] of [
-        ["oauthA", denies],
+        ["oauthA", denyingAccount],
         ["oauthB", "unknown"]
       ] as const) {
-        const begun = yield* begin(provider)
-        const back = yield* goThrough(begun.location, account)
-        const answer = yield* comeBack(back, begun.cookie)
+        const begun = yield* startSignIn(provider)
+        const back = yield* authorizeAtProvider(begun.location, account)
+        const answer = yield* followCallback(back, begun.cookie)
         assert.strictEqual(leadsTo(answer), failed("oauth_denied"))
-        assert.strictEqual(leadsTo(yield* comeBack(back, begun.cookie)), failed("oauth_state"))
+        assert.strictEqual(leadsTo(yield* followCallback(back, begun.cookie)), failed("oauth_state"))
       }
     })
   )
@@ -242,21 +242,21 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
         ["invalid_scope", "oauth_failed"],
         ["<script>", "oauth_failed"]
       ] as const) {
-        const begun = yield* begin("oauthB")
+        const begun = yield* startSignIn("oauthB")
         const state = new URL(begun.location).searchParams.get("state") ?? ""
         const back = new URL(
           `${callbackB}?${new URLSearchParams({ error, state, error_description: "<b>" }).toString()}`
         )
-        assert.strictEqual(leadsTo(yield* comeBack(back, begun.cookie)), failed(code), error)
+        assert.strictEqual(leadsTo(yield* followCallback(back, begun.cookie)), failed(code), error)
       }
     })
   )
 
   it.effect("is of the browser that began it, of its provider, and of ten minutes", () =>
     Effect.gen(function* () {
-      const mine = yield* begin("oauthA")
-      const back = yield* goThrough(mine.location, "many")
-      const other = yield* begin("oauthA")
+      const mine = yield* startSignIn("oauthA")
+      const back = yield* authorizeAtProvider(mine.location, "many")
+      const other = yield* startSignIn("oauthA")
       const stateless = new URL(back)
       stateless.searchParams.delete("state")
       const otherState = new URL(back)
@@ -281,12 +281,12 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
         ["another provider's callback with the ticket", elsewhere, underB],
         ["nothing at all", new URL(callbackA), ""]
       ] as const) {
-        const answer = yield* comeBack(url, cookie)
+        const answer = yield* followCallback(url, cookie)
         assert.strictEqual(leadsTo(answer), failed("oauth_state"), what)
         // Nothing of this ends the sign-in that is under way.
         assert.notProperty(answer.headers, "set-cookie", what)
       }
-      assert.strictEqual(leadsTo(yield* comeBack(back, mine.cookie)), "302 /dashboard")
+      assert.strictEqual(leadsTo(yield* followCallback(back, mine.cookie)), "302 /dashboard")
     })
   )
 
@@ -296,17 +296,17 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
   ] as const)
     it.effect(`${provider}: a state that comes back twenty times at once makes one session, and never another`, () =>
       Effect.gen(function* () {
-        const begun = yield* begin(provider)
-        const back = yield* goThrough(begun.location, account)
+        const begun = yield* startSignIn(provider)
+        const back = yield* authorizeAtProvider(begun.location, account)
         const sql = yield* SqlClient
         const sessions = Effect.map(sql`select count(*)::int as n from sessions`, ([row]) => Number(row?.["n"]))
         const before = yield* sessions
-        const answers = yield* Effect.replicateEffect(comeBack(back, begun.cookie), 20, { concurrency: "unbounded" })
+        const answers = yield* Effect.replicateEffect(followCallback(back, begun.cookie), 20, { concurrency: "unbounded" })
         assert.deepStrictEqual(
           answers.map(leadsTo).toSorted(),
           ["302 /dashboard", ...Array.from({ length: 19 }, () => failed("oauth_state"))].toSorted()
         )
-        assert.strictEqual(leadsTo(yield* comeBack(back, begun.cookie)), failed("oauth_state"))
+        assert.strictEqual(leadsTo(yield* followCallback(back, begun.cookie)), failed("oauth_state"))
         assert.strictEqual(yield* sessions, before + 1)
       })
     )
@@ -317,26 +317,26 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
         Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? ("oauthA" as const) : ("oauthB" as const))),
         (provider) =>
           Effect.gen(function* () {
-            const begun = yield* begin(provider)
-            return { back: yield* goThrough(begun.location, "parallel"), cookie: begun.cookie }
+            const begun = yield* startSignIn(provider)
+            return { back: yield* authorizeAtProvider(begun.location, "parallel"), cookie: begun.cookie }
           })
       )
-      const answers = yield* Effect.forEach(attempts, ({ back, cookie }) => comeBack(back, cookie), {
+      const answers = yield* Effect.forEach(attempts, ({ back, cookie }) => followCallback(back, cookie), {
         concurrency: "unbounded"
       })
-      const ids = yield* Effect.forEach(answers, (answer) => Effect.flatMap(sessionOf(answer), whoIs))
+      const ids = yield* Effect.forEach(answers, (answer) => Effect.flatMap(sessionCookieOf(answer), findSessionUser))
       assert.strictEqual(new Set(ids.map((who) => who?.id)).size, 1)
     })
   )
 
   it.effect("tells neither logs nor answers its codes, states and tokens", () =>
     Effect.gen(function* () {
-      const { logged } = yield* App.WebApp
-      const begun = yield* begin("oauthA")
-      const back = yield* goThrough(begun.location, "many")
-      const answer = yield* comeBack(back, begun.cookie)
+      const { logLines } = yield* App.TestApp
+      const begun = yield* startSignIn("oauthA")
+      const back = yield* authorizeAtProvider(begun.location, "many")
+      const answer = yield* followCallback(back, begun.cookie)
       assert.strictEqual(answer.text, "")
-      const log = (yield* logged).join("\n")
+      const log = (yield* logLines).join("\n")
       for (const name of ["code", "state"]) {
         const value = back.searchParams.get(name) ?? ""
         assert.isAbove(value.length, 20)
@@ -359,22 +359,22 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
           ["has no end", "oauth_unavailable"],
           ["speaks no JSON", "oauth_failed"]
         ] as const) {
-          gitHub.set(path, how)
-          assert.strictEqual(leadsTo(yield* signInAt("oauthB", "solo")), failed(code), `${path} ${how}`)
-          gitHub.set(path, null)
+          gitHub.setFault(path, how)
+          assert.strictEqual(leadsTo(yield* signInWithProvider("oauthB", "solo")), failed(code), `${path} ${how}`)
+          gitHub.setFault(path, null)
         }
-      assert.strictEqual(leadsTo(yield* signInAt("oauthB", "solo")), "302 /dashboard")
+      assert.strictEqual(leadsTo(yield* signInWithProvider("oauthB", "solo")), "302 /dashboard")
     })
   )
 
   it.effect("a code is shown to the provider once", () =>
     Effect.gen(function* () {
       const gitHub = yield* GitHub
-      const before = gitHub.exchanges()
-      const begun = yield* begin("oauthB")
-      const back = yield* goThrough(begun.location, "solo")
-      yield* Effect.replicateEffect(comeBack(back, begun.cookie), 5, { concurrency: "unbounded" })
-      assert.strictEqual(gitHub.exchanges(), before + 1)
+      const before = gitHub.exchangeCount()
+      const begun = yield* startSignIn("oauthB")
+      const back = yield* authorizeAtProvider(begun.location, "solo")
+      yield* Effect.replicateEffect(followCallback(back, begun.cookie), 5, { concurrency: "unbounded" })
+      assert.strictEqual(gitHub.exchangeCount(), before + 1)
     })
   )
 
@@ -384,11 +384,11 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
         ["oauthA", "many"],
         ["oauthB", "solo"]
       ] as const) {
-        const [theirs, mine] = [yield* begin(provider), yield* begin(provider)]
-        const stolen = (yield* goThrough(theirs.location, account)).searchParams.get("code") ?? ""
-        const back = yield* goThrough(mine.location, account)
+        const [theirs, mine] = [yield* startSignIn(provider), yield* startSignIn(provider)]
+        const stolen = (yield* authorizeAtProvider(theirs.location, account)).searchParams.get("code") ?? ""
+        const back = yield* authorizeAtProvider(mine.location, account)
         back.searchParams.set("code", stolen)
-        assert.strictEqual(leadsTo(yield* comeBack(back, mine.cookie)), failed("oauth_failed"), provider)
+        assert.strictEqual(leadsTo(yield* followCallback(back, mine.cookie)), failed("oauth_failed"), provider)
       }
     })
   )
@@ -399,9 +399,9 @@ layer(app("userinfo", "client_secret_basic"), { excludeTestServices: true })(
   (it) => {
     it.effect("takes the secret in the header and tells the e-mail at its userinfo endpoint", () =>
       Effect.gen(function* () {
-        const who = yield* whoIs(yield* sessionOf(yield* signInAt("oauthA", "ada")))
+        const who = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "ada")))
         assert.deepInclude(who, { email: "ada@example.com", name: "Ada Lovelace" })
-        assert.strictEqual(leadsTo(yield* signInAt("oauthA", "unverified")), failed("oauth_email_unverified"))
+        assert.strictEqual(leadsTo(yield* signInWithProvider("oauthA", "unverified")), failed("oauth_email_unverified"))
       })
     )
   }
@@ -410,7 +410,7 @@ layer(app("userinfo", "client_secret_basic"), { excludeTestServices: true })(
 layer(App.layer(), { excludeTestServices: true })("A provider that is not configured", (it) => {
   it.effect("leads to /login, there and back", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       for (const path of ["oauthA", "oauthB", "oauthA/callback?code=a&state=b", "oauthB/callback"]) {
         const answer = yield* web({ method: "GET", path: `/api/auth/${path}` })
         assert.strictEqual(leadsTo(answer), failed("oauth_not_configured"), path)
@@ -427,7 +427,7 @@ const unreachable = App.layer({
 layer(unreachable, { excludeTestServices: true })("A provider that is not there", (it) => {
   it.effect("leads to /login", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const answer = yield* web({ method: "GET", path: "/api/auth/oauthA" })
       assert.strictEqual(leadsTo(answer), failed("oauth_unavailable"))
     })

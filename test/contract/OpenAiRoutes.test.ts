@@ -1,18 +1,18 @@
-import { type ChatMessage, type ChatOptions, ProviderFailed } from "@berth/domain/ai/ModelChat"
+import { type ChatMessage, type ChatOptions, ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Stream } from "effect"
-import { type ModelScript, ScriptedModels } from "../support/ScriptedModels.ts"
-import * as App from "../support/WebApp.ts"
-import * as s from "./Shapes.ts"
+import { type ModelProviderBehavior, FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import * as App from "../support/TestApp.ts"
+import * as s from "./ResponseShapes.ts"
 
 const path = "/v1/chat/completions"
 const model = "openai/gpt-4"
 const messages = [{ role: "user", content: "hello" }]
 
 const during =
-  (script: Partial<ModelScript>) =>
+  (script: Partial<ModelProviderBehavior>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-    Effect.flatMap(ScriptedModels, ({ during: doing }) => doing(script)(effect))
+    Effect.flatMap(FakeModelProviders, ({ withBehavior: doing }) => doing(script)(effect))
 
 const failing = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =>
   during({
@@ -20,7 +20,7 @@ const failing = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =
   })
 
 const ask = (json: object, headers: Record<string, string> = {}) =>
-  Effect.flatMap(App.WebApp, ({ backend }) =>
+  Effect.flatMap(App.TestApp, ({ backend }) =>
     backend({ method: "POST", path, json: { model, messages, ...json }, headers })
   )
 
@@ -48,19 +48,19 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
       const answer = yield* ask({})
       assert.strictEqual(answer.status, 200, answer.text)
       s.assertShape(answer.body, {
-        id: s.id("cpl"),
-        object: s.is("chat.completion"),
+        id: s.prefixedId("cpl"),
+        object: s.equalTo("chat.completion"),
         created: (value) => Number.isInteger(value),
-        model: s.is(model),
+        model: s.equalTo(model),
         choices: [
           {
-            index: s.is(0),
-            message: { role: s.is("assistant"), content: s.is("Good day."), refusal: s.is(null) },
-            logprobs: s.is(null),
-            finish_reason: s.is("stop")
+            index: s.equalTo(0),
+            message: { role: s.equalTo("assistant"), content: s.equalTo("Good day."), refusal: s.equalTo(null) },
+            logprobs: s.equalTo(null),
+            finish_reason: s.equalTo("stop")
           }
         ],
-        usage: { prompt_tokens: s.is(7), completion_tokens: s.is(3), total_tokens: s.is(10), cost: s.is(0.000066) }
+        usage: { prompt_tokens: s.equalTo(7), completion_tokens: s.equalTo(3), total_tokens: s.equalTo(10), cost: s.equalTo(0.000066) }
       })
       assert.deepInclude(answer.headers, {
         "x-berth-model": model,
@@ -84,25 +84,25 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
       assert.strictEqual(data.at(-1), "[DONE]")
       const chunks: ReadonlyArray<unknown> = data.slice(0, -1).map((text): unknown => JSON.parse(text))
       const head = {
-        id: s.id("cpl"),
-        object: s.is("chat.completion.chunk"),
+        id: s.prefixedId("cpl"),
+        object: s.equalTo("chat.completion.chunk"),
         created: (value: unknown) => Number.isInteger(value),
-        model: s.is(model)
+        model: s.equalTo(model)
       }
-      const choice = (delta: Record<string, s.Shape>, finish: string | null): s.Shape => ({
+      const choice = (delta: Record<string, s.ResponseShape>, finish: string | null): s.ResponseShape => ({
         ...head,
-        choices: [{ index: s.is(0), delta, logprobs: s.is(null), finish_reason: s.is(finish) }],
-        usage: s.is(null)
+        choices: [{ index: s.equalTo(0), delta, logprobs: s.equalTo(null), finish_reason: s.equalTo(finish) }],
+        usage: s.equalTo(null)
       })
       assert.strictEqual(chunks.length, 5)
-      s.assertShape(chunks[0], choice({ role: s.is("assistant"), content: s.is("") }, null))
-      s.assertShape(chunks[1], choice({ content: s.is("Good ") }, null))
-      s.assertShape(chunks[2], choice({ content: s.is("day.") }, null))
+      s.assertShape(chunks[0], choice({ role: s.equalTo("assistant"), content: s.equalTo("") }, null))
+      s.assertShape(chunks[1], choice({ content: s.equalTo("Good ") }, null))
+      s.assertShape(chunks[2], choice({ content: s.equalTo("day.") }, null))
       s.assertShape(chunks[3], choice({}, "stop"))
       s.assertShape(chunks[4], {
         ...head,
         choices: (value: unknown) => Array.isArray(value) && value.length === 0,
-        usage: { prompt_tokens: s.is(7), completion_tokens: s.is(3), total_tokens: s.is(10), cost: s.is(0.000066) }
+        usage: { prompt_tokens: s.equalTo(7), completion_tokens: s.equalTo(3), total_tokens: s.equalTo(10), cost: s.equalTo(0.000066) }
       })
       const without = yield* ask({ stream: true })
       assert.notInclude(without.text, "usage")
@@ -235,7 +235,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
 
   it.effect("tell of every other failure in OpenAI's shape too", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.WebApp
+      const { backend } = yield* App.TestApp
       const unknown = yield* ask({ model: "nobody/nothing" })
       assert.deepEqual(
         [unknown.status, unknown.body["error"]],
@@ -301,7 +301,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
 
   it.effect("list what can be called, and no more", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.WebApp
+      const { backend } = yield* App.TestApp
       const one = (id: string) => ({ id, object: "model", created: 0, owned_by: id.split("/")[0] })
       const list = yield* backend({ method: "GET", path: "/v1/models" })
       assert.deepStrictEqual(list.body, {
@@ -331,7 +331,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
 layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("OpenAI's routes in production", (it) => {
   it.effect("want the internal key as their API key", () =>
     Effect.gen(function* () {
-      const { internalKey } = yield* App.WebApp
+      const { internalKey } = yield* App.TestApp
       for (const headers of [{}, { authorization: "Bearer sk-wrong" }]) {
         const refused = yield* ask({}, headers)
         assert.strictEqual(refused.status, 401)
@@ -345,7 +345,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("Ope
 layer(App.layer(), { excludeTestServices: true })("POST /api/ai/chat", (it) => {
   it.effect("shows images to the model, and says what form the answer has", () =>
     Effect.gen(function* () {
-      const { backend } = yield* App.WebApp
+      const { backend } = yield* App.TestApp
       const reached: Array<unknown> = []
       const json = {
         model,

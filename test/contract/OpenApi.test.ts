@@ -1,9 +1,9 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { WebApi } from "@berth/api/WebApi"
-import { type KnownRoute, routesOf } from "@berth/server/http/RouteTable"
+import { type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import * as App from "../support/WebApp.ts"
+import * as App from "../support/TestApp.ts"
 import { errorRows } from "./ErrorRows.ts"
 
 const Operation = Schema.Struct({
@@ -54,11 +54,11 @@ const Document = Schema.Struct({
 })
 type Document = typeof Document.Type
 
-const apis = { web: routesOf(WebApi), backend: routesOf(BackendApi) } as const
+const apis = { web: listRoutes(WebApi), backend: listRoutes(BackendApi) } as const
 
 const documentOf = (listener: keyof typeof apis) =>
   Effect.gen(function* () {
-    const app = yield* App.WebApp
+    const app = yield* App.TestApp
     const { headers, status, text } = yield* app[listener]({ method: "GET", path: "/openapi.json" })
     assert.strictEqual(status, 200)
     assert.match(headers["content-type"] ?? "", /^application\/json/)
@@ -135,7 +135,7 @@ layer(App.layer(), { excludeTestServices: true })("The documentation", (it) => {
 
     it.effect(`of the ${listener} listener can be browsed at /docs`, () =>
       Effect.gen(function* () {
-        const app = yield* App.WebApp
+        const app = yield* App.TestApp
         const page = yield* app[listener]({ method: "GET", path: "/docs" })
         assert.strictEqual(page.status, 200)
         assert.match(page.headers["content-type"] ?? "", /^text\/html/)
@@ -189,7 +189,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
   for (const { method, path } of [...internal, ...ai])
     it.effect(`lets nobody in at ${method} ${path} without the key`, () =>
       Effect.gen(function* () {
-        const { backend, internalKey } = yield* App.WebApp
+        const { backend, internalKey } = yield* App.TestApp
         const call = {
           method,
           path: path.replace(/:\w+/g, "x"),
@@ -217,7 +217,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
 
   it.effect("takes the key in any case of its scheme", () =>
     Effect.gen(function* () {
-      const { backend, internalKey } = yield* App.WebApp
+      const { backend, internalKey } = yield* App.TestApp
       for (const scheme of ["Bearer", "bearer", "BEARER"]) {
         const headers = { authorization: `${scheme} ${internalKey}` }
         assert.strictEqual((yield* backend({ method: "GET", path: "/api/ai/models", headers })).status, 200)
@@ -229,7 +229,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
 
   it.effect("opens a cell's route to a cell's token alone", () =>
     Effect.gen(function* () {
-      const { backend, internalKey } = yield* App.WebApp
+      const { backend, internalKey } = yield* App.TestApp
       const headers = { authorization: `Bearer ${internalKey}` }
       const answer = yield* backend({ method: "POST", path: "/internal/cells/model", json: {}, headers })
       assert.deepStrictEqual([answer.status, answer.body["code"]], [401, "cell_token_required"])
@@ -238,7 +238,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
 
   it.effect("has nothing of the public one, and the public one nothing of it", () =>
     Effect.gen(function* () {
-      const { backend, internalKey, web } = yield* App.WebApp
+      const { backend, internalKey, web } = yield* App.TestApp
       const headers = { authorization: `Bearer ${internalKey}` }
       for (const path of ["/api/settings", "/api/agents", "/api/chat"])
         assert.strictEqual((yield* backend({ method: "GET", path, headers })).status, 404, path)
@@ -251,7 +251,7 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
 layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => {
   it.effect("both listeners say that they live and are ready", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.WebApp
+      const { backend, web } = yield* App.TestApp
       for (const ask of [web, backend]) {
         const live = yield* ask({ method: "GET", path: "/health/live" })
         const ready = yield* ask({ method: "GET", path: "/health/ready" })
@@ -263,7 +263,7 @@ layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => 
 
   it.effect("neither is ready while the database does not answer, and both live", () =>
     Effect.gen(function* () {
-      const { backend, setDatabaseUp, web } = yield* App.WebApp
+      const { backend, setDatabaseUp, web } = yield* App.TestApp
       yield* setDatabaseUp(false)
       for (const ask of [web, backend]) {
         const ready = yield* ask({ method: "GET", path: "/health/ready" })
@@ -279,7 +279,7 @@ layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => 
 
   it.effect("requests are counted by the route they took, never by what it named", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.WebApp
+      const { backend, web } = yield* App.TestApp
       yield* web({ method: "GET", path: "/api/agents/agt_very-own?secret=1" })
       yield* web({ method: "GET", path: "/nowhere/very-own" })
       const { headers, status, text } = yield* backend({ method: "GET", path: "/metrics" })
@@ -294,19 +294,19 @@ layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => 
 
   it.effect("requests are logged without their query and without what they carry", () =>
     Effect.gen(function* () {
-      const { logged, web } = yield* App.WebApp
+      const { logLines, web } = yield* App.TestApp
       yield* web({
         method: "POST",
         path: "/api/auth/callback/credentials?password=in-query",
         json: { email: "logged@example.com", password: "in-body" },
         headers: { cookie: "berth=in-cookie", "x-request-id": "the-one" }
       })
-      const lines = (yield* logged).filter((line) => line.includes("the-one"))
+      const lines = (yield* logLines).filter((line) => line.includes("the-one"))
       assert.isTrue(lines.some((line) => line.includes("/api/auth/callback/credentials")))
       for (const secret of ["in-query", "in-body", "in-cookie", "logged@example.com"])
-        assert.notInclude((yield* logged).join("\n"), secret)
+        assert.notInclude((yield* logLines).join("\n"), secret)
       yield* web({ method: "GET", path: "/health/live", headers: { "x-request-id": "silent-one" } })
-      assert.notInclude((yield* logged).join("\n"), "silent-one")
+      assert.notInclude((yield* logLines).join("\n"), "silent-one")
     })
   )
 })

@@ -1,35 +1,35 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Scope } from "effect"
-import { doorTo } from "../conformance/Door.ts"
-import type { HttpAnswer } from "../support/HttpCall.ts"
+import { makeTcpProxy } from "../support/TcpProxy.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { ownerWithAgent } from "./Scene.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 /** The way to the database. */
-class Door extends Context.Tag("@berth/test/Door")<Door, Effect.Effect.Success<ReturnType<typeof doorTo>>>() {}
+class DatabaseProxy extends Context.Tag("@berth/test/DatabaseProxy")<DatabaseProxy, Effect.Effect.Success<ReturnType<typeof makeTcpProxy>>>() {}
 
 const Live = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const door = yield* doorTo(yield* migratedDatabase)
-    return Layer.merge(App.layer({ databaseUrl: door.url }), Layer.succeed(Door, door))
+    const door = yield* makeTcpProxy(yield* migratedDatabase)
+    return Layer.merge(App.layer({ databaseUrl: door.url }), Layer.succeed(DatabaseProxy, door))
   })
 )
 
-const assertUnavailable = (answer: HttpAnswer) => {
+const assertUnavailable = (answer: HttpCallResponse) => {
   assertError(answer, { status: 503, code: "unavailable" })
   const seconds = Number(answer.headers["retry-after"])
   assert.isTrue(Number.isInteger(seconds) && seconds >= 1 && seconds <= 10, answer.headers["retry-after"])
 }
 
 const whileShut = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Door, ({ open, shut }) =>
+  Effect.flatMap(DatabaseProxy, ({ acceptConnections, rejectConnections }) =>
     Effect.acquireUseRelease(
-      shut,
+      rejectConnections,
       () => effect,
-      () => open
+      () => acceptConnections
     )
   )
 
@@ -38,8 +38,8 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
     "whoever needs it is told at once to come back, in the shape of his group, and the first one after is served",
     () =>
       Effect.gen(function* () {
-        const { backend, web } = yield* App.WebApp
-        const owner = yield* ownerWithAgent()
+        const { backend, web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
         const start = `/api/instance/${owner.user.id}/start`
         const account = { email: "new@example.com", password: "correct horse battery" }
         const calls = [
@@ -82,8 +82,8 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
 
   it.effect("nothing that was refused meanwhile was done", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* App.newcomer("label")
+      const { web } = yield* App.TestApp
+      const owner = yield* App.signInNewUser("label")
       const provision = web({
         method: "POST",
         path: "/api/agents/provision",
@@ -99,9 +99,9 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
 
   it.scoped("and likewise, before he gives up, when all of its connections are taken", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const taken = yield* Scope.make()
       yield* Effect.replicateEffect(Scope.extend(sql.reserve, taken), 10)
       const [took, answer] = yield* Effect.timed(web({ method: "GET", path: "/api/settings", as: owner })).pipe(
@@ -117,8 +117,8 @@ layer(Live, { excludeTestServices: true })("While the database is out of reach",
 layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A storm of sign-ins", (it) => {
   it.effect("is refused where the line of hashes ends, and stalls nobody else", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
       // From an address of its own each.
       const signIn = Effect.suspend(() =>
         web({

@@ -1,17 +1,17 @@
-import { cellModelPath } from "@berth/api/cell/CellContract"
-import { Charging } from "@berth/domain/billing/Charging"
-import { entitlementsOf } from "@berth/domain/billing/Plan"
+import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
-import { subdomainFor } from "@berth/domain/instances/Subdomain"
+import { makeSubdomain } from "@berth/domain/instances/Subdomain"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted, Stream } from "effect"
-import { eventually } from "../conformance/Eventually.ts"
-import { storedAgent } from "../support/Samples.ts"
-import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import { ScriptedModels } from "../support/ScriptedModels.ts"
-import * as App from "../support/WebApp.ts"
-import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+import { eventually } from "../support/Eventually.ts"
+import { insertAgent } from "../support/Samples.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import * as App from "../support/TestApp.ts"
+import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 /** Runs by the owner's key where he has one of OpenAI's; the other is the platform's to pay. */
 const ownModel = "openai/gpt-4"
@@ -25,16 +25,16 @@ interface Said {
 }
 
 /** What a cell does in a turn before it answers: calls of models, by its own token. */
-const cellOf = (owner: OwnerWithAgent) =>
+const runtimeCallsOf = (owner: OwnerWithAgent) =>
   Effect.gen(function* () {
     const instances = yield* InstanceRepository
-    yield* instances.ensure(owner.user.id, subdomainFor(owner.user.id))
-    const token = Redacted.value(yield* instances.cellToken(owner.user.id))
-    const { backend } = yield* App.WebApp
+    yield* instances.ensure(owner.user.id, makeSubdomain(owner.user.id))
+    const token = Redacted.value(yield* instances.ensureRuntimeToken(owner.user.id))
+    const { backend } = yield* App.TestApp
     return (turn: Turn, { agentId = turn.agentId, messageId = turn.messageId, model }: Said) =>
       backend({
         method: "POST",
-        path: cellModelPath,
+        path: runtimeModelPath,
         headers: { authorization: `Bearer ${token}` },
         json: {
           agentId,
@@ -51,37 +51,37 @@ const cellOf = (owner: OwnerWithAgent) =>
 const done = Stream.make<[TurnEvent]>({ type: "done", reply: "fine", model: "m" })
 
 const usedBy = ({ user }: OwnerWithAgent) =>
-  Effect.flatMap(Charging, ({ usage }) =>
-    Effect.map(usage(user.id, entitlementsOf(user.plan).dailyUnits), ({ used }) => used)
+  Effect.flatMap(UnitLedger, ({ findUsage }) =>
+    Effect.map(findUsage(user.id, findEntitlements(user.plan).dailyUnits), ({ used }) => used)
   )
 
-const say = (owner: OwnerWithAgent, message: string, agentId: string = owner.agent.id) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+const postMessage = (owner: OwnerWithAgent, message: string, agentId: string = owner.agent.id) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path: "/api/agent", as: owner, json: { message, agentId } })
   )
 
 /** Owners have a key of OpenAI's, and a cell does what is said. */
-const during = <A, E, R>(
+const withRuntimeAndOwnKeys = <A, E, R>(
   chat: (owner: string, turn: Turn) => Stream.Stream<TurnEvent>,
   effect: Effect.Effect<A, E, R>
 ) =>
   Effect.gen(function* () {
-    const manager = yield* ScriptedAgentManager
-    const models = yield* ScriptedModels
+    const manager = yield* FakeAgentManager
+    const models = yield* FakeModelProviders
     return yield* effect.pipe(
-      manager.during({ chat }),
-      models.during({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })
+      manager.withBehavior({ chat }),
+      models.withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-own") }) })
     )
   })
 
 layer(App.layer(), { excludeTestServices: true })("A message", (it) => {
   const costOf = (calls: (turn: Turn) => ReadonlyArray<Said>) =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const call = yield* cellOf(owner)
+      const owner = yield* createOwnerWithAgent()
+      const call = yield* runtimeCallsOf(owner)
       const before = yield* usedBy(owner)
       const statuses: Array<number> = []
-      const answer = yield* during(
+      const answer = yield* withRuntimeAndOwnKeys(
         (_, turn) =>
           Stream.concat(
             Stream.execute(
@@ -89,7 +89,7 @@ layer(App.layer(), { excludeTestServices: true })("A message", (it) => {
             ),
             done
           ),
-        say(owner, "hello")
+        postMessage(owner, "hello")
       )
       assert.deepStrictEqual([answer.status, answer.body["reply"]], [200, "fine"])
       return { cost: (yield* usedBy(owner)) - before, statuses }
@@ -109,7 +109,7 @@ layer(App.layer(), { excludeTestServices: true })("A message", (it) => {
 
   it.effect("costs a unit whatever a hostile cell says that the platform's calls are for", () =>
     Effect.gen(function* () {
-      const stranger = yield* ownerWithAgent()
+      const stranger = yield* createOwnerWithAgent()
       const lies: ReadonlyArray<Omit<Said, "model">> = [
         { messageId: "msg_none" },
         { messageId: "" },
@@ -128,9 +128,9 @@ layer(App.layer(), { excludeTestServices: true })("A message", (it) => {
 
   it.effect("is not made free by another one of its agent's that was paid for", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { web } = yield* App.WebApp
-      const call = yield* cellOf(owner)
+      const owner = yield* createOwnerWithAgent()
+      const { web } = yield* App.TestApp
+      const call = yield* runtimeCallsOf(owner)
       const go = yield* Deferred.make<void>()
       const turns: Array<Turn> = []
       const before = yield* usedBy(owner)
@@ -138,7 +138,7 @@ layer(App.layer(), { excludeTestServices: true })("A message", (it) => {
         turns.push(turn)
         return Stream.concat(Stream.execute(Deferred.await(go)), done)
       }
-      yield* during(
+      yield* withRuntimeAndOwnKeys(
         chat,
         Effect.gen(function* () {
           const sessions = yield* Effect.replicateEffect(
@@ -177,9 +177,9 @@ layer(App.layer(), { excludeTestServices: true })("A message", (it) => {
 
   it.effect("is free beside one of another agent that is not", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const other = yield* storedAgent(owner.user.id)
-      const call = yield* cellOf(owner)
+      const owner = yield* createOwnerWithAgent()
+      const other = yield* insertAgent(owner.user.id)
+      const call = yield* runtimeCallsOf(owner)
       const both = yield* Deferred.make<void>()
       let there = 0
       const before = yield* usedBy(owner)
@@ -195,9 +195,9 @@ layer(App.layer(), { excludeTestServices: true })("A message", (it) => {
           ),
           done
         )
-      const answers = yield* during(
+      const answers = yield* withRuntimeAndOwnKeys(
         chat,
-        Effect.all([say(owner, "by my key"), say(owner, "by yours", other.id)], { concurrency: "unbounded" })
+        Effect.all([postMessage(owner, "by my key"), postMessage(owner, "by yours", other.id)], { concurrency: "unbounded" })
       )
       assert.deepStrictEqual(
         answers.map(({ status }) => status),

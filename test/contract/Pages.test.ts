@@ -4,11 +4,11 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Effect, FastCheck, Option, Redacted } from "effect"
 import { Parser } from "htmlparser2"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { storedAgent } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { ownerWithAgent, withoutTable } from "./Scene.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { insertAgent } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent, withTableHidden } from "./OwnerFixtures.ts"
 
 const browser = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" }
 
@@ -56,7 +56,7 @@ const paths = pageRoutes.flatMap(({ method, path }) =>
 /** A page whose address holds a token tells nobody where one comes from, not even this service. */
 const referrerPolicyOf = (path: string) => (path === "/reset-password" ? "no-referrer" : "same-origin")
 
-const assertPage = (answer: HttpAnswer, status = 200, referrerPolicy = "same-origin") => {
+const assertPage = (answer: HttpCallResponse, status = 200, referrerPolicy = "same-origin") => {
   assert.strictEqual(answer.status, status)
   assert.strictEqual(answer.headers["content-type"], "text/html; charset=utf-8")
   assert.strictEqual(answer.headers["cache-control"], "no-store")
@@ -79,8 +79,8 @@ const assertPage = (answer: HttpAnswer, status = 200, referrerPolicy = "same-ori
 layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
   it.effect("come with a strict policy and nothing inline, signed in or out", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
       for (const path of paths) {
         const stranger = yield* web({ method: "GET", path, headers: browser })
         if (withSession.has(path)) {
@@ -100,8 +100,8 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("hide what is typed as a password, and let it be pasted and filled in", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
       const pages = [
         yield* web({ method: "GET", path: "/login", headers: browser }),
         yield* web({ method: "GET", path: "/reset-password?token=a", headers: browser }),
@@ -129,8 +129,8 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("let whoever is signed in sign out on every one of them", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
       for (const path of withSession) {
         const { text } = yield* web({ method: "GET", path, as: owner })
         const forms = parse(text).elements.flatMap(([name, { action }]) => (name === "form" ? [action] : []))
@@ -141,8 +141,8 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("show nobody anything of another", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const [one, other] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
+      const { web } = yield* App.TestApp
+      const [one, other] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       const path = `/dashboard?agent=${other.agent.id}`
       const page = yield* web({ method: "GET", path, as: one })
       assertPage(page)
@@ -155,11 +155,11 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("show names as text, whatever they are", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
       const name = `"><script src=//evil.example></script>&amp;'`
       yield* (yield* UserRepository).update(owner.user.id, { name })
-      yield* storedAgent(owner.user.id, { name })
+      yield* insertAgent(owner.user.id, { name })
       const page = yield* web({ method: "GET", path: "/dashboard", as: owner })
       const elements = assertPage(page)
       assert.strictEqual(elements.filter(([name]) => name === "script").length, 1)
@@ -169,8 +169,8 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("lead from the front to where one belongs", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const owner = yield* App.signInNewUser()
       const stranger = yield* web({ method: "GET", path: "/" })
       const own = yield* web({ method: "GET", path: "/", as: owner })
       assert.deepStrictEqual([stranger.headers.location, own.headers.location], ["/login", "/dashboard"])
@@ -179,8 +179,8 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("carry the way back only within the service", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const owner = yield* App.signInNewUser()
       const table = [
         ["/dashboard/files?a=b", "/dashboard/files?a=b"],
         ["//evil.example/", "/dashboard"],
@@ -201,12 +201,12 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("offer an agent only to who may have one", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       for (const [plan, offered] of [
         [undefined, false],
         ["starter", true]
       ] as const) {
-        const page = yield* web({ method: "GET", path: "/onboarding", as: yield* App.newcomer(plan) })
+        const page = yield* web({ method: "GET", path: "/onboarding", as: yield* App.signInNewUser(plan) })
         assert.strictEqual(page.text.includes('id="agent-form"'), offered)
       }
     })
@@ -214,16 +214,16 @@ layer(App.layer(), { excludeTestServices: true })("The pages", (it) => {
 
   it.effect("tell the storage of the plan", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const ask = (as: App.SignedIn) => web({ method: "GET", path: "/dashboard/files", as })
-      assert.include((yield* ask(yield* App.newcomer())).text, "256 MiB")
-      assert.include((yield* ask(yield* App.newcomer("pro"))).text, "2 GiB")
+      assert.include((yield* ask(yield* App.signInNewUser())).text, "256 MiB")
+      assert.include((yield* ask(yield* App.signInNewUser("pro"))).text, "2 GiB")
     })
   )
 })
 
 const providersOn = Effect.gen(function* () {
-  const { web } = yield* App.WebApp
+  const { web } = yield* App.TestApp
   const { text } = yield* web({ method: "GET", path: "/login", headers: browser })
   return parse(text).elements.flatMap(([, { href }]) => (href?.startsWith("/api/auth/") === true ? [href] : []))
 })
@@ -242,7 +242,7 @@ layer(App.layer({ oauthB: { client } }), { excludeTestServices: true })("A sign-
 
 layer(App.layer(), { excludeTestServices: true })("What pages load", (it) => {
   const style = Effect.gen(function* () {
-    const { web } = yield* App.WebApp
+    const { web } = yield* App.TestApp
     const elements = assertPage(yield* web({ method: "GET", path: "/login" }))
     const [, attributes] = elements.find(([, { rel }]) => rel === "stylesheet") ?? assert.fail("no style sheet")
     return attributes["href"] ?? ""
@@ -250,7 +250,7 @@ layer(App.layer(), { excludeTestServices: true })("What pages load", (it) => {
 
   it.effect("is kept for good under its own address, and asked for again under any other", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const path = yield* style
       const own = yield* web({ method: "GET", path })
       assert.deepStrictEqual(
@@ -270,7 +270,7 @@ layer(App.layer(), { excludeTestServices: true })("What pages load", (it) => {
 
   it.effect("is nothing but what there is", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       for (const path of ["/assets/other.js", "/assets/..%2Fserver.mjs", "/assets/__proto__", "/assets"])
         assertError(yield* web({ method: "GET", path }), { status: 404, code: "route_not_found" })
     })
@@ -280,7 +280,7 @@ layer(App.layer(), { excludeTestServices: true })("What pages load", (it) => {
 layer(App.layer(), { excludeTestServices: true })("Errors, to people", (it) => {
   it.effect("are pages where a browser asks for one, and JSON to everybody else", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const page = yield* web({ method: "GET", path: "/nowhere", headers: browser })
       assertPage(page, 404)
       assert.include(page.text, "Not found")
@@ -296,10 +296,10 @@ layer(App.layer(), { excludeTestServices: true })("Errors, to people", (it) => {
 
   it.effect("say no more than the JSON does when something is out of order", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
       const call = { method: "GET", path: "/dashboard", as: owner }
-      const [page, json] = yield* withoutTable("agents")(Effect.all([web({ ...call, headers: browser }), web(call)]))
+      const [page, json] = yield* withTableHidden("agents")(Effect.all([web({ ...call, headers: browser }), web(call)]))
       assertError(json, { status: 500, code: "internal" })
       assertPage(page, 500)
       assert.notMatch(page.text, /relation|select|hidden/)
@@ -316,7 +316,7 @@ layer(App.layer(), { excludeTestServices: true })("Forms of the pages", (it) => 
 
   it.effect("lead back to the sign-in page with what was wrong", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const post = (path: string, headers: Readonly<Record<string, string>>, body: string) =>
         web({ method: "POST", path, headers, body })
       const table = [
@@ -338,8 +338,8 @@ layer(App.layer(), { excludeTestServices: true })("Forms of the pages", (it) => 
 
   it.effect("sign out, and lead to the sign-in page", () =>
     Effect.gen(function* () {
-      const { cookieName, web } = yield* App.WebApp
-      const owner = yield* App.newcomer()
+      const { cookieName, web } = yield* App.TestApp
+      const owner = yield* App.signInNewUser()
       const out = yield* web({ method: "POST", path: "/api/auth/signout", headers: form, body: "", as: owner })
       assert.deepStrictEqual([out.status, out.headers.location], [303, "/login"])
       assert.match(String(out.headers["set-cookie"]), new RegExp(`${cookieName}=;.*Max-Age=0`))

@@ -1,47 +1,47 @@
-import { UserId } from "@berth/domain/accounts/User"
-import { MailedTokenRepository } from "@berth/domain/accounts/MailedTokenRepository"
-import { PasswordResetMails } from "@berth/domain/accounts/PasswordResetMails"
-import { Email } from "@berth/domain/accounts/Email"
-import { MailIsUnavailable } from "@berth/domain/mail/Mailer"
-import { ForgottenPassword } from "@berth/domain/jobs/Job"
+import { UserId } from "@berth/domain/shared/User"
+import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
+import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
+import { Email } from "@berth/domain/shared/Email"
+import { MailServiceUnavailable } from "@berth/domain/mail/Mailer"
+import { SendPasswordResetJob } from "@berth/domain/jobs/JobKind"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect } from "effect"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { Mailbox, mailsTo, resetToken, workOffMail } from "../support/Mailbox.ts"
-import { unique } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError, withoutTrace } from "./Answers.ts"
-import { withoutTable } from "./Scene.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { FakeMailer, readMailsTo, findResetToken, processMailJobs } from "../fakes/FakeMailer.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
+import { withTableHidden } from "./OwnerFixtures.ts"
 
 const password = "correct horse battery"
 const next = "another battery"
 
 const account = Effect.gen(function* () {
-  const { web } = yield* App.WebApp
-  const email = `${yield* unique("forgetful")}@example.com`
+  const { web } = yield* App.TestApp
+  const email = `${yield* uniqueName("forgetful")}@example.com`
   const answer = yield* web({ method: "POST", path: "/api/register", json: { email, password } })
   assert.strictEqual(answer.status, 200)
   return { email, id: UserId.make(String(answer.body["id"])) }
 })
 
 const forgot = (email: unknown, more: Partial<App.AppCall> = {}) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path: "/api/auth/forgot-password", json: { email }, ...more })
   )
 
 const reset = (token: string, given: string = next) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: given } })
   )
 
 const signIn = (email: string, given: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given } })
   )
 
 const whoIs = (cookie: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
   )
 
@@ -63,7 +63,7 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
         assert.deepStrictEqual(Object.keys(answer.body), ["message"])
         assert.strictEqual(answer.headers["set-cookie"], undefined)
       }
-      assert.strictEqual(new Set(answers.map(withoutTrace)).size, 1)
+      assert.strictEqual(new Set(answers.map(withoutTraceId)).size, 1)
     })
   )
 
@@ -71,18 +71,18 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
     Effect.gen(function* () {
       const { email } = yield* account
       const sql = yield* SqlClient
-      const { hashing } = yield* App.WebApp
-      const hashed = (yield* hashing).length
+      const { passwordHasherCalls } = yield* App.TestApp
+      const hashed = (yield* passwordHasherCalls).length
       // With no users to look into, and no tokens, an answer that needed them would be 500.
-      const answers = yield* withoutTable("users")(Effect.all([forgot(email), forgot("nobody@example.com")]))
+      const answers = yield* withTableHidden("users")(Effect.all([forgot(email), forgot("nobody@example.com")]))
       assert.deepStrictEqual(
         answers.map(({ status }) => status),
         [200, 200]
       )
-      assert.strictEqual((yield* hashing).length, hashed)
+      assert.strictEqual((yield* passwordHasherCalls).length, hashed)
       const jobs = yield* sql`
         select payload->>'email' as email from outbox
-        where name = ${ForgottenPassword.name} and payload->>'email' in (${email}, 'nobody@example.com')`
+        where name = ${SendPasswordResetJob.name} and payload->>'email' in (${email}, 'nobody@example.com')`
       assert.sameMembers(
         jobs.map((row) => String(row["email"])).filter((one) => one === email),
         [email]
@@ -93,46 +93,46 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
 
   it.effect("is mailed about to the account's address, in the spelling of its owner, and to nobody else", () =>
     Effect.gen(function* () {
-      const { appUrl } = yield* App.WebApp
+      const { appUrl } = yield* App.TestApp
       const { email } = yield* account
       yield* forgot(email.toUpperCase())
-      const [mail, ...more] = (yield* mailsTo(email)).filter(({ text }) => text.includes("/reset-password"))
+      const [mail, ...more] = (yield* readMailsTo(email)).filter(({ text }) => text.includes("/reset-password"))
       assert.lengthOf(more, 0)
       assert.strictEqual(mail?.to, email)
       assert.match(mail?.text ?? "", new RegExp(`${appUrl.origin}/reset-password\\?token=[A-Za-z0-9_-]{43}\\n`))
-      const nobody = `${yield* unique("nobody")}@example.com`
+      const nobody = `${yield* uniqueName("nobody")}@example.com`
       yield* forgot(nobody)
-      assert.lengthOf(yield* mailsTo(nobody), 0)
+      assert.lengthOf(yield* readMailsTo(nobody), 0)
     })
   )
 
   it.effect("leaves neither the token nor its link in the database, the queue's payload or a log", () =>
     Effect.gen(function* () {
-      const { logged } = yield* App.WebApp
+      const { logLines } = yield* App.TestApp
       const sql = yield* SqlClient
       const { email } = yield* account
       yield* forgot(email)
-      const token = yield* resetToken(email)
+      const token = yield* findResetToken(email)
       assert.lengthOf(token, 43)
       yield* reset(token)
       const rows = yield* sql`
         select (select json_agg(o)::text from outbox o) || (select json_agg(m)::text from mailed_tokens m) as everything`
       assert.notInclude(String(rows[0]?.["everything"]), token)
-      assert.notInclude((yield* logged).join(), token)
+      assert.notInclude((yield* logLines).join(), token)
     })
   )
 
   it.effect("is dropped without a word when one address has had three in an hour, from anywhere", () =>
     Effect.gen(function* () {
       const { email } = yield* account
-      const nobody = `${yield* unique("nobody")}@example.com`
+      const nobody = `${yield* uniqueName("nobody")}@example.com`
       const asked = [email, nobody].flatMap((one) => [one, one.toUpperCase(), one, one, one])
       const answers = yield* Effect.forEach(asked, (one) => forgot(one))
       assert.deepStrictEqual(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 1)
       const sql = yield* SqlClient
       for (const one of [email, nobody]) {
         const jobs = yield* sql`
-          select 1 from outbox where name = ${ForgottenPassword.name} and lower(payload->>'email') = ${one}`
+          select 1 from outbox where name = ${SendPasswordResetJob.name} and lower(payload->>'email') = ${one}`
         assert.lengthOf(jobs, 3)
       }
     })
@@ -140,42 +140,42 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
 
   it.effect("is answered while no mail can be sent, and mailed about later", () =>
     Effect.gen(function* () {
-      const { whileFailing } = yield* Mailbox
+      const { withFailure } = yield* FakeMailer
       const { email } = yield* account
-      yield* workOffMail
-      const answer = yield* whileFailing(new MailIsUnavailable({ reason: "down" }))(
-        Effect.zipLeft(forgot(email), Effect.sandbox(workOffMail).pipe(Effect.ignore))
+      yield* processMailJobs
+      const answer = yield* withFailure(new MailServiceUnavailable({ reason: "down" }))(
+        Effect.zipLeft(forgot(email), Effect.sandbox(processMailJobs).pipe(Effect.ignore))
       )
       assert.strictEqual(answer.status, 200)
-      assert.lengthOf(yield* resetToken(email), 43)
+      assert.lengthOf(yield* findResetToken(email), 43)
     })
   )
 
   it.effect("is 500 when it cannot be written down, and then nothing is mailed", () =>
     Effect.gen(function* () {
       const { email } = yield* account
-      yield* workOffMail
-      assertError(yield* withoutTable("outbox")(forgot(email)), { status: 500, code: "internal" })
-      assert.strictEqual(yield* resetToken(email), "")
+      yield* processMailJobs
+      assertError(yield* withTableHidden("outbox")(forgot(email)), { status: 500, code: "internal" })
+      assert.strictEqual(yield* findResetToken(email), "")
     })
   )
 
   it.effect("is mailed about once, however often its job runs", () =>
     Effect.gen(function* () {
-      const { answer } = yield* PasswordResetMails
+      const { send } = yield* PasswordResetMails
       const { email } = yield* account
-      yield* workOffMail
-      const again = answer("job_1", Email.make(email))
+      yield* processMailJobs
+      const again = send("job_1", Email.make(email))
       yield* Effect.replicateEffect(again, 8, { concurrency: "unbounded" })
-      const token = yield* resetToken(email)
+      const token = yield* findResetToken(email)
       yield* again
       assert.lengthOf(
-        (yield* mailsTo(email)).filter(({ text }) => text.includes("/reset-password")),
+        (yield* readMailsTo(email)).filter(({ text }) => text.includes("/reset-password")),
         1
       )
       assert.strictEqual((yield* reset(token)).status, 200)
       yield* again
-      assert.strictEqual(yield* resetToken(email), token)
+      assert.strictEqual(yield* findResetToken(email), token)
     })
   )
 
@@ -185,8 +185,8 @@ layer(App.layer(), { excludeTestServices: true })("A forgotten password", (it) =
       const { email, id } = yield* account
       yield* forgot(email)
       yield* sql`update users set email = ${`moved-${email}`} where id = ${id}`
-      assert.strictEqual(yield* resetToken(email), "")
-      assert.strictEqual(yield* resetToken(`moved-${email}`), "")
+      assert.strictEqual(yield* findResetToken(email), "")
+      assert.strictEqual(yield* findResetToken(`moved-${email}`), "")
     })
   )
 })
@@ -197,7 +197,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
       const { email } = yield* account
       const cookies = [yield* sessionOf(email, password), yield* sessionOf(email, password)]
       yield* forgot(email)
-      const answer = yield* reset(yield* resetToken(email))
+      const answer = yield* reset(yield* findResetToken(email))
       assert.strictEqual(answer.status, 200)
       assert.deepStrictEqual(Object.keys(answer.body), ["message"])
       assert.deepStrictEqual(yield* Effect.forEach(cookies, whoIs), [401, 401])
@@ -209,7 +209,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
-      const token = yield* resetToken(email)
+      const token = yield* findResetToken(email)
       for (const refused of ["12345", "dragon1".slice(0, 6), "Monkey", "é".repeat(513)])
         assertError(yield* reset(token, refused), { status: 400, code: "password_refused" })
       assert.strictEqual((yield* reset(token, "zx81é!")).status, 200)
@@ -221,7 +221,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
-      const token = yield* resetToken(email)
+      const token = yield* findResetToken(email)
       const tries = Array.from({ length: 20 }, (_, n) => `${next} ${n}`)
       const answers = yield* Effect.forEach(tries, (given) => reset(token, given), { concurrency: "unbounded" })
       const winners = answers.flatMap(({ status }, index) => (status === 200 ? [index] : []))
@@ -237,9 +237,9 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
-      const first = yield* resetToken(email)
+      const first = yield* findResetToken(email)
       yield* forgot(email)
-      const second = yield* resetToken(email)
+      const second = yield* findResetToken(email)
       assert.notStrictEqual(first, second)
       assertError(yield* reset(first), { status: 400, code: "invalid_reset_token" })
       assert.strictEqual((yield* reset(second)).status, 200)
@@ -251,7 +251,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
       const sql = yield* SqlClient
       const { email, id } = yield* account
       yield* forgot(email)
-      const token = yield* resetToken(email)
+      const token = yield* findResetToken(email)
       const [row] = yield* sql`
         select expires_at > now() + interval '59 minutes' and expires_at <= now() + interval '1 hour' as hourly
         from mailed_tokens where user_id = ${id} and purpose = 'password-reset'`
@@ -269,14 +269,14 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
   const otherwise: ReadonlyArray<
     readonly [
       string,
-      (of: { email: string; id: UserId }) => Effect.Effect<unknown, unknown, App.WebApp | MailedTokenRepository>
+      (of: { email: string; id: UserId }) => Effect.Effect<unknown, unknown, App.TestApp | MailedTokenRepository>
     ]
   > = [
     [
       "its password is changed by somebody who knows it",
       ({ email }) =>
         Effect.gen(function* () {
-          const { web } = yield* App.WebApp
+          const { web } = yield* App.TestApp
           const cookie = yield* sessionOf(email, password)
           const json = { currentPassword: password, newPassword: `${password} 2` }
           const changed = yield* web({ method: "POST", path: "/api/settings/password", headers: { cookie }, json })
@@ -287,7 +287,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
       "its e-mail is another",
       ({ email }) =>
         Effect.gen(function* () {
-          const { web } = yield* App.WebApp
+          const { web } = yield* App.TestApp
           const cookie = yield* sessionOf(email, password)
           const json = { email: `moved-${email}` }
           assert.strictEqual(
@@ -298,7 +298,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     ],
     [
       "they are forgotten",
-      ({ id }) => Effect.flatMap(MailedTokenRepository, ({ forget }) => forget(id, "password-reset"))
+      ({ id }) => Effect.flatMap(MailedTokenRepository, ({ revoke }) => revoke(id, "password-reset"))
     ]
   ]
   for (const [what, happens] of otherwise)
@@ -306,7 +306,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
       Effect.gen(function* () {
         const user = yield* account
         yield* forgot(user.email)
-        const token = yield* resetToken(user.email)
+        const token = yield* findResetToken(user.email)
         yield* happens(user)
         assertError(yield* reset(token), { status: 400, code: "invalid_reset_token" })
       })
@@ -316,7 +316,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
     Effect.gen(function* () {
       const { email } = yield* account
       yield* forgot(email)
-      const token = yield* resetToken(email)
+      const token = yield* findResetToken(email)
       const [, ...signedIn] = yield* Effect.all(
         [reset(token), sessionOf(email, password), sessionOf(email, password), sessionOf(email, password)],
         { concurrency: "unbounded" }
@@ -334,8 +334,8 @@ const limits = {
 }
 
 layer(App.layer({ limits }), { excludeTestServices: true })("Forgotten passwords", (it) => {
-  const assertRefused = (answer: HttpAnswer, limit: string) => {
-    assertError(answer, { status: 429, code: "too_many_requests" })
+  const assertRefused = (answer: HttpCallResponse, limit: string) => {
+    assertError(answer, { status: 429, code: "rate_limit_exceeded" })
     assert.strictEqual(answer.body["limit"], limit)
     assert.isAtLeast(Number(answer.headers["retry-after"]), 1)
   }
@@ -352,7 +352,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Forgotten passwords
 
   it.effect("and tokens that are tried, by the API and the page together", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const from = "192.0.2.23"
       const json = { token: "none", password: next }
       const tried = yield* web({ method: "POST", path: "/api/auth/reset-password", json, from })
@@ -370,9 +370,9 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Forgotten passwords
 
 layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (it) => {
   const open = (token: string) =>
-    Effect.flatMap(App.WebApp, ({ web }) => web({ method: "GET", path: `/reset-password?token=${token}` }))
+    Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path: `/reset-password?token=${token}` }))
   const submit = (fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
-    Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.flatMap(App.TestApp, ({ web }) =>
       web({
         method: "POST",
         path: "/reset-password",
@@ -383,7 +383,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
   const linked = Effect.gen(function* () {
     const { email } = yield* account
     yield* forgot(email)
-    return { email, token: yield* resetToken(email) }
+    return { email, token: yield* findResetToken(email) }
   })
 
   it.effect("is a form that needs no script, keeps the token to itself and is kept by nobody", () =>
@@ -411,7 +411,7 @@ layer(App.layer(), { excludeTestServices: true })("The page of a mailed link", (
 
   it.effect("says what to do without a token", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       for (const path of ["/reset-password", "/reset-password?token="]) {
         const { status, text } = yield* web({ method: "GET", path })
         assert.strictEqual(status, 200)

@@ -1,23 +1,23 @@
-import { Charging } from "@berth/domain/billing/Charging"
-import { entitlementsOf } from "@berth/domain/billing/Plan"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Deferred, Effect, Fiber, Ref, Schema, Stream } from "effect"
-import { eventually } from "../conformance/Eventually.ts"
-import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+import { eventually } from "../support/Eventually.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const perSession = 16
 const perUser = 64
 
-const say = (owner: App.SignedIn, json: Readonly<Record<string, unknown>>, path = "/api/agent") =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, as: owner, json }))
+const postMessage = (owner: App.SignedIn, json: Readonly<Record<string, unknown>>, path = "/api/agent") =>
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, as: owner, json }))
 
 const newSession = (owner: App.SignedIn) =>
-  Effect.map(say(owner, { action: "create-session" }), ({ body }) => String(body["sessionId"]))
+  Effect.map(postMessage(owner, { action: "create-session" }), ({ body }) => String(body["sessionId"]))
 
 const pendingOf = ({ user }: OwnerWithAgent) =>
   Effect.gen(function* () {
@@ -27,12 +27,12 @@ const pendingOf = ({ user }: OwnerWithAgent) =>
   })
 
 const usedBy = ({ user }: OwnerWithAgent) =>
-  Effect.flatMap(Charging, ({ usage }) =>
-    Effect.map(usage(user.id, entitlementsOf(user.plan).dailyUnits), ({ used }) => used)
+  Effect.flatMap(UnitLedger, ({ findUsage }) =>
+    Effect.map(findUsage(user.id, findEntitlements(user.plan).dailyUnits), ({ used }) => used)
   )
 
 /** Agents that answer only once they may, and what they were asked in order. */
-const held = Effect.gen(function* () {
+const holdAnswers = Effect.gen(function* () {
   const go = yield* Deferred.make<void>()
   const asked: Array<string> = []
   const chat = (_userId: string, turn: Turn): Stream.Stream<TurnEvent> => {
@@ -41,8 +41,8 @@ const held = Effect.gen(function* () {
       Stream.concat(Stream.make<[TurnEvent]>({ type: "done", reply: `Echo: ${turn.message}`, model: "test" }))
     )
   }
-  const { during } = yield* ScriptedAgentManager
-  return { asked, during: during({ chat }), go: Deferred.succeed(go, undefined) }
+  const { withBehavior } = yield* FakeAgentManager
+  return { asked, during: withBehavior({ chat }), go: Deferred.succeed(go, undefined) }
 })
 
 /** Counts the calls that have come back. */
@@ -60,15 +60,15 @@ const Page = Schema.Struct({
 layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => {
   it.effect("of one conversation are sixteen at most, answered in order; one more is 429 and costs nothing", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { asked, during, go } = yield* held
+      const owner = yield* createOwnerWithAgent()
+      const { asked, during, go } = yield* holdAnswers
       const { answered, counted } = yield* counter
       yield* during(
         Effect.gen(function* () {
           const sent = yield* Effect.forkDaemon(
             Effect.forEach(
               Array.makeBy(perSession + 8, (n) => `message ${n}`),
-              (message) => counted(say(owner, { message, sessionId: owner.conversation })),
+              (message) => counted(postMessage(owner, { message, sessionId: owner.conversation })),
               many
             )
           )
@@ -76,7 +76,7 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
           // A message that comes only after the first is answered would have its place.
           yield* eventually(answered, (count) => count === 8)
           for (const path of ["/api/agent", "/api/chat"]) {
-            const refused = yield* say(owner, { message: "one more" }, path)
+            const refused = yield* postMessage(owner, { message: "one more" }, path)
             assertError(refused, { status: 429, code: "too_many_pending" })
             assert.strictEqual(refused.headers["retry-after"], "2")
             assert.deepInclude(refused.body, { of: "session", limit: perSession, retryAfter: 2 })
@@ -92,7 +92,7 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
       )
       assert.strictEqual(asked.length, perSession)
       assert.strictEqual(yield* usedBy(owner), perSession)
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const record = yield* web({
         method: "GET",
         path: `/api/agent?action=session&sessionId=${owner.conversation}`,
@@ -108,8 +108,8 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
 
   it.effect("of one user are sixty-four at most", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { during, go } = yield* held
+      const owner = yield* createOwnerWithAgent()
+      const { during, go } = yield* holdAnswers
       const { answered, counted } = yield* counter
       const sessions = yield* Effect.replicateEffect(newSession(owner), 5)
       yield* during(
@@ -117,14 +117,14 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
           const sent = yield* Effect.forkDaemon(
             Effect.forEach(
               sessions.flatMap((sessionId) => Array.makeBy(14, (n) => ({ sessionId, message: `message ${n}` }))),
-              (json) => counted(say(owner, json)),
+              (json) => counted(postMessage(owner, json)),
               many
             )
           )
           yield* eventually(pendingOf(owner), (pending) => pending === perUser)
           yield* eventually(answered, (count) => count === 6)
           const sessionId = yield* newSession(owner)
-          const refused = yield* say(owner, { message: "one more", sessionId })
+          const refused = yield* postMessage(owner, { message: "one more", sessionId })
           assertError(refused, { status: 429, code: "too_many_pending" })
           assert.deepInclude(refused.body, { of: "user", limit: perUser })
           yield* go
@@ -140,7 +140,7 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
         })
       )
       assert.strictEqual(yield* usedBy(owner), perUser)
-      assert.strictEqual((yield* say(owner, { message: "and now?" })).status, 200)
+      assert.strictEqual((yield* postMessage(owner, { message: "and now?" })).status, 200)
     })
   )
 })
@@ -148,25 +148,25 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
 layer(App.layer(), { excludeTestServices: true })("Conversations", (it) => {
   it.effect("are ten thousand a user at most", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const sql = yield* SqlClient
       yield* sql`
         insert into chat_sessions (id, user_id, agent_id, status, created_at, last_activity)
         select 'chs_' || user_id || n, user_id, agent_id, status, created_at, created_at
         from chat_sessions, generate_series(2, 9999) as n where id = ${owner.conversation}`
-      assert.strictEqual((yield* say(owner, { action: "create-session" })).status, 200)
-      const refused = yield* say(owner, { action: "create-session" })
-      assertError(refused, { status: 429, code: "too_many_sessions" })
+      assert.strictEqual((yield* postMessage(owner, { action: "create-session" })).status, 200)
+      const refused = yield* postMessage(owner, { action: "create-session" })
+      assertError(refused, { status: 429, code: "chat_session_limit_reached" })
       assert.deepInclude(refused.body, { limit: 10_000 })
-      assert.strictEqual((yield* say(owner, { message: "hello" })).status, 200)
+      assert.strictEqual((yield* postMessage(owner, { message: "hello" })).status, 200)
     })
   )
 
   it.effect("are read page by page, backwards from a message", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { web } = yield* App.WebApp
-      for (let n = 1; n <= 4; n++) yield* say(owner, { message: `${n}` })
+      const owner = yield* createOwnerWithAgent()
+      const { web } = yield* App.TestApp
+      for (let n = 1; n <= 4; n++) yield* postMessage(owner, { message: `${n}` })
       const page = (query: string) =>
         Effect.gen(function* () {
           const path = `/api/agent?action=session&sessionId=${owner.conversation}${query}`

@@ -1,22 +1,22 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import type { PlanId } from "@berth/domain/billing/Plan"
-import { SocialSessions } from "@berth/domain/signin/SocialSessions"
+import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { storedUser } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { lapse } from "./Scene.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { insertUser } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { lapseSubscription } from "./OwnerFixtures.ts"
 
 const provision = (as: App.SignedIn, json: unknown = { name: "An agent" }, headers: Record<string, string> = {}) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/agents/provision", as, json, headers }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/agents/provision", as, json, headers }))
 
 const decodeProvisioned = Schema.decodeUnknown(Schema.Struct({ agent: Schema.Struct({ id: AgentId }) }))
-const idOf = ({ body }: HttpAnswer) => Effect.map(Effect.orDie(decodeProvisioned(body)), ({ agent }) => agent.id)
+const idOf = ({ body }: HttpCallResponse) => Effect.map(Effect.orDie(decodeProvisioned(body)), ({ agent }) => agent.id)
 
 const agentsOf = (as: App.SignedIn) => Effect.flatMap(AgentRepository, ({ listOwned }) => listOwned(as.user.id))
 
@@ -33,10 +33,10 @@ const accepted = (as: App.SignedIn, requests: number, limit: number) =>
   })
 
 const administrator = Effect.gen(function* () {
-  const { id } = yield* storedUser("admin")
+  const { id } = yield* insertUser("admin")
   const sql = yield* SqlClient
-  yield* sql`update users set email = ${App.adminEmail.toUpperCase()} where id = ${id}`
-  return yield* App.signIn(yield* Effect.flatten((yield* UserRepository).find(id)))
+  yield* sql`update users set email = ${App.testAdminEmail.toUpperCase()} where id = ${id}`
+  return yield* App.openSession(yield* Effect.flatten((yield* UserRepository).find(id)))
 })
 
 layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
@@ -53,7 +53,7 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
   for (const [plan, limit] of plans)
     it.effect(`are ${limit} on ${plan}, exactly, however many ask at once`, () =>
       Effect.gen(function* () {
-        const owner = yield* App.newcomer(plan)
+        const owner = yield* App.signInNewUser(plan)
         assert.strictEqual(yield* accepted(owner, limit + 5, limit), limit)
         assert.strictEqual((yield* agentsOf(owner)).length, limit)
       })
@@ -61,9 +61,9 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
 
   it.effect("are one on a plan that nobody knows, which is free in everything else", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
-      const owner = yield* App.newcomer("enterprise")
+      const owner = yield* App.signInNewUser("enterprise")
       yield* sql`update subscriptions set plan = 'platinum' where user_id = ${owner.user.id}`
       yield* sql`update users set plan = 'platinum' where id = ${owner.user.id}`
       const settings = yield* web({ method: "GET", path: "/api/settings", as: owner })
@@ -74,14 +74,14 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
 
   it.effect("are unlimited on network", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer("network")
+      const owner = yield* App.signInNewUser("network")
       assert.strictEqual(yield* accepted(owner, 110, Number.NaN), 110)
     })
   )
 
   it.effect("do not count when they failed", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer("starter")
+      const owner = yield* App.signInNewUser("starter")
       const id = yield* idOf(yield* provision(owner))
       assert.strictEqual(yield* accepted(owner, 1, 1), 0)
       assert.isTrue(yield* (yield* AgentRepository).changeStatus(id, "provisioning", "error"))
@@ -91,13 +91,13 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
 
   it.effect("need a subscription that is active", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer("enterprise")
+      const owner = yield* App.signInNewUser("enterprise")
       for (const status of ["past_due", "canceled"] as const) {
-        yield* lapse(owner, status)
+        yield* lapseSubscription(owner, status)
         assertError(yield* provision(owner), { status: 402, code: "subscription_required" })
       }
       assert.strictEqual((yield* agentsOf(owner)).length, 0)
-      yield* lapse(owner, "active")
+      yield* lapseSubscription(owner, "active")
       assert.strictEqual((yield* provision(owner)).status, 201)
     })
   )
@@ -116,7 +116,7 @@ layer(App.layer(), { excludeTestServices: true })("A plan's agents", (it) => {
 
   it.effect("of different owners do not wait for each other's", () =>
     Effect.gen(function* () {
-      const owners = yield* Effect.replicateEffect(App.newcomer("starter"), 6)
+      const owners = yield* Effect.replicateEffect(App.signInNewUser("starter"), 6)
       const answers = yield* Effect.forEach(owners, (owner) => provision(owner), { concurrency: "unbounded" })
       assert.isTrue(answers.every(({ status }) => status === 201))
     })
@@ -129,10 +129,10 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
 
   it.effect("gives the first answer again, word for word, to every session of its owner", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer("pro")
+      const owner = yield* App.signInNewUser("pro")
       const first = yield* withKey(owner, "key")
       const again = yield* withKey(owner, "key")
-      const elsewhere = yield* withKey(yield* App.signIn(owner.user), "key")
+      const elsewhere = yield* withKey(yield* App.openSession(owner.user), "key")
       assert.deepStrictEqual(
         [first, again, elsewhere].map(({ status, text }) => [status, text]),
         Array.from({ length: 3 }, () => [201, first.text])
@@ -149,12 +149,12 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
 
   it.effect("counts for who shows the token of a session without a cookie too", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer("pro")
+      const owner = yield* App.signInNewUser("pro")
       const token = yield* Effect.provide(
         Effect.flatMap(SocialSessions, ({ open }) => open(owner.user.id)),
         SocialSessions.Default
       )
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const headers = { authorization: `Bearer ${Redacted.value(token)}`, "idempotency-key": "key" }
       const json = { name: "Once" }
       const first = yield* web({ method: "POST", path: "/api/agents/provision", json, headers })
@@ -167,7 +167,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
 
   it.effect("carries a request out once when many come at once", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer("label")
+      const owner = yield* App.signInNewUser("label")
       const answers = yield* Effect.replicateEffect(withKey(owner, "key"), 8, { concurrency: "unbounded" })
       assert.deepStrictEqual(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 1)
       assert.strictEqual(answers[0]?.status, 201)
@@ -177,7 +177,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
 
   it.effect("is refused with another body", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer("pro")
+      const owner = yield* App.signInNewUser("pro")
       yield* withKey(owner, "key")
       for (const json of [{ name: "Twice" }, { name: "Once", model: "gpt-4" }, {}])
         assertError(yield* withKey(owner, "key", json), { status: 422, code: "idempotency_key_reused" })
@@ -193,13 +193,13 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
 
   it.effect("makes one agent also when the server dies before it answers, or cannot keep its answer", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer("starter")
+      const owner = yield* App.signInNewUser("starter")
       const first = yield* withKey(owner, "key")
       yield* dieUnanswered
       const again = yield* Effect.replicateEffect(withKey(owner, "key"), 4, { concurrency: "unbounded" })
       for (const answer of again) assert.deepStrictEqual([answer.status, answer.text], [201, first.text])
       yield* dieUnanswered
-      yield* lapse(owner)
+      yield* lapseSubscription(owner)
       assert.deepStrictEqual((yield* withKey(owner, "key")).text, first.text)
       assert.strictEqual((yield* agentsOf(owner)).length, 1)
     })
@@ -208,7 +208,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
   it.effect("is answered although the answer cannot be kept, and names the same agent when asked again", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const owner = yield* App.newcomer("pro")
+      const owner = yield* App.signInNewUser("pro")
       const first = yield* Effect.acquireUseRelease(
         sql`alter table idempotency_keys rename column response_sealed to hidden`.pipe(
           Effect.zipRight(
@@ -231,7 +231,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
 
   it.effect("is its owner's own", () =>
     Effect.gen(function* () {
-      const [one, other] = [yield* App.newcomer("pro"), yield* App.newcomer("pro")]
+      const [one, other] = [yield* App.signInNewUser("pro"), yield* App.signInNewUser("pro")]
       const ids = [yield* idOf(yield* withKey(one, "key")), yield* idOf(yield* withKey(other, "key", { name: "Mine" }))]
       assert.strictEqual(new Set(ids).size, 2)
       assert.deepStrictEqual(
@@ -243,8 +243,8 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
 
   it.effect("is free again after a refusal", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const owner = yield* App.signInNewUser()
       const headers = { "idempotency-key": "key", "content-type": "application/json" }
       const malformed = yield* web({
         method: "POST",
@@ -256,7 +256,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
       assertError(malformed, { status: 400, code: "malformed_body" })
       assertError(yield* withKey(owner, "key", {}), { status: 400, code: "invalid_request" })
       assertError(yield* withKey(owner, "key"), { status: 402, code: "subscription_required" })
-      const subscriber = yield* App.newcomer("starter")
+      const subscriber = yield* App.signInNewUser("starter")
       yield* provision(subscriber)
       assertError(yield* withKey(subscriber, "key"), { status: 429, code: "plan_limit_reached" })
       const [agent] = yield* agentsOf(subscriber)
@@ -267,7 +267,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
 
   it.effect("has 1 to 255 characters", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer("pro")
+      const owner = yield* App.signInNewUser("pro")
       for (const key of ["", "k".repeat(256)])
         assertError(yield* withKey(owner, key), { status: 400, code: "invalid_idempotency_key" })
       assert.strictEqual((yield* withKey(owner, "k".repeat(255))).status, 201)
@@ -276,13 +276,13 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
 
   it.effect("changes nothing of who must sign in, and nothing where nothing is made", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const headers = { "idempotency-key": "key" }
       assertError(yield* web({ method: "POST", path: "/api/agents/provision", json: { name: "a" }, headers }), {
         status: 401,
         code: "unauthorized"
       })
-      const owner = yield* App.newcomer("pro")
+      const owner = yield* App.signInNewUser("pro")
       const rename = (name: string) =>
         web({ method: "POST", path: "/api/settings", as: owner, json: { name }, headers })
       assert.deepStrictEqual([(yield* rename("One")).body["name"], (yield* rename("Two")).body["name"]], ["One", "Two"])

@@ -1,9 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect } from "effect"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { unique } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
 
 const window = Duration.minutes(30)
 const limits = {
@@ -14,8 +14,8 @@ const limits = {
 
 const password = "correct horse battery"
 
-const assertRefused = (answer: HttpAnswer, limit: keyof typeof limits) => {
-  assertError(answer, { status: 429, code: "too_many_requests" })
+const assertRefused = (answer: HttpCallResponse, limit: keyof typeof limits) => {
+  assertError(answer, { status: 429, code: "rate_limit_exceeded" })
   assert.strictEqual(answer.body["limit"], limit)
   const seconds = Number(answer.headers["retry-after"])
   assert.strictEqual(seconds, answer.body["retryAfter"])
@@ -23,16 +23,16 @@ const assertRefused = (answer: HttpAnswer, limit: keyof typeof limits) => {
 }
 
 const register = (from: string, json: unknown = {}) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/register", json, from }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/register", json, from }))
 
 const signIn = (from: string, email: string, given: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given }, from })
   )
 
 const account = Effect.gen(function* () {
-  const email = `${yield* unique("account")}@example.com`
-  const { web } = yield* App.WebApp
+  const email = `${yield* uniqueName("account")}@example.com`
+  const { web } = yield* App.TestApp
   const answer = yield* web({ method: "POST", path: "/api/register", json: { email, password } })
   assert.strictEqual(answer.status, 200)
   return email
@@ -41,7 +41,7 @@ const account = Effect.gen(function* () {
 layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
   it.effect("registrations are counted per address, whatever becomes of them", () =>
     Effect.gen(function* () {
-      const email = `${yield* unique("first")}@example.com`
+      const email = `${yield* uniqueName("first")}@example.com`
       assert.strictEqual((yield* register("192.0.2.1", { email, password })).status, 200)
       assert.strictEqual((yield* register("192.0.2.1", { email, password })).status, 409)
       assertRefused(yield* register("192.0.2.1", { email, password }), "register")
@@ -52,8 +52,8 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
 
   it.effect("a session is no way to try passwords, and a right one is not counted", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const email = `${yield* unique("changer")}@example.com`
+      const { web } = yield* App.TestApp
+      const email = `${yield* uniqueName("changer")}@example.com`
       assert.strictEqual((yield* register("192.0.2.9", { email, password })).status, 200)
       const signedIn = yield* signIn("192.0.2.9", email, password)
       const cookie = (signedIn.headers["set-cookie"] ?? []).map((set) => set.split(";")[0] ?? "").join("; ")

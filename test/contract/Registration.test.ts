@@ -1,24 +1,24 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { mailsTo } from "../support/Mailbox.ts"
-import { unique } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
+import { readMailsTo } from "../fakes/FakeMailer.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
 
 const password = "correct horse battery"
-const freshEmail = Effect.map(unique("new"), (local) => `${local}@example.com`)
+const freshEmail = Effect.map(uniqueName("new"), (local) => `${local}@example.com`)
 
 const register = (json: unknown) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/register", json }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/register", json }))
 
 const signIn = (email: string, given: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password: given } })
   )
 
 const settingsBy = (cookie: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body }) => body)
   )
 
@@ -92,24 +92,24 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
 layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A storm of registrations", (it) => {
   it.effect("with one e-mail makes one account, mails one link and hashes for no more than its winner", () =>
     Effect.gen(function* () {
-      const { hashing } = yield* App.WebApp
+      const { passwordHasherCalls } = yield* App.TestApp
       const email = yield* freshEmail
-      const before = (yield* hashing).length
+      const before = (yield* passwordHasherCalls).length
       const answers = yield* Effect.replicateEffect(register({ email, password }), 40, { concurrency: "unbounded" })
       assert.lengthOf(
         answers.filter(({ status }) => status === 200),
         1
       )
       for (const answer of answers) if (answer.status !== 200) assertError(answer, { status: 409, code: "email_taken" })
-      assert.deepStrictEqual((yield* hashing).slice(before), ["hash"])
-      assert.lengthOf(yield* mailsTo(email), 1)
+      assert.deepStrictEqual((yield* passwordHasherCalls).slice(before), ["hash"])
+      assert.lengthOf(yield* readMailsTo(email), 1)
     })
   )
 
   it.effect("with many e-mails is refused where the line of hashes ends, and stalls nobody else", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const reader = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const reader = yield* App.signInNewUser()
       const storm = yield* Effect.forkDaemon(
         Effect.replicateEffect(
           Effect.flatMap(freshEmail, (email) => register({ email, password })),
@@ -132,7 +132,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A stor
 layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
   it.effect("credits both, whatever the case of the code", () =>
     Effect.gen(function* () {
-      const referrer = yield* App.newcomer()
+      const referrer = yield* App.signInNewUser()
       const codes = [referrer.user.referralCode, referrer.user.referralCode.toUpperCase()]
       for (const referralCode of codes) {
         const email = yield* freshEmail
@@ -145,8 +145,8 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
 
   it.effect("that comes to nothing credits nobody", () =>
     Effect.gen(function* () {
-      const referrer = yield* App.newcomer()
-      const taken = yield* App.newcomer()
+      const referrer = yield* App.signInNewUser()
+      const taken = yield* App.signInNewUser()
       const { referralCode } = referrer.user
       const refused = [
         yield* register({ email: taken.user.email, password, referralCode }),
@@ -172,9 +172,9 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
 
   it.effect("gives its referrer something ten times a day, and every newcomer", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const sql = yield* SqlClient
-      const referrer = yield* App.newcomer()
+      const referrer = yield* App.signInNewUser()
       const { referralCode } = referrer.user
       const seen = Effect.map(web({ method: "GET", path: "/api/settings/referral", as: referrer }), ({ body }) => body)
       assert.deepStrictEqual(yield* seen, {
@@ -198,7 +198,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
 
   it.effect("counts every one of many at once", () =>
     Effect.gen(function* () {
-      const referrer = yield* App.newcomer()
+      const referrer = yield* App.signInNewUser()
       const answers = yield* Effect.replicateEffect(
         Effect.flatMap(freshEmail, (email) => register({ email, password, referralCode: referrer.user.referralCode })),
         6,

@@ -1,17 +1,17 @@
-import { Charging } from "@berth/domain/billing/Charging"
-import { AnswerStreams } from "@berth/domain/interaction/AnswerStreams"
-import { entitlementsOf } from "@berth/domain/billing/Plan"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
+import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import { TurnFailed, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { MessageId } from "@berth/domain/interaction/Conversation"
-import { ConversationRepository } from "@berth/domain/interaction/ConversationRepository"
+import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Duration, Effect, Fiber, Stream } from "effect"
-import { eventually } from "../conformance/Eventually.ts"
-import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import * as App from "../support/WebApp.ts"
-import { eventsOf, type SentEvent } from "./Events.ts"
-import { type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+import { eventually } from "../support/Eventually.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import * as App from "../support/TestApp.ts"
+import { parseEvents, type ParsedServerSentEvent } from "./ServerSentEvents.ts"
+import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const streaming = { accept: "text/event-stream" }
 
@@ -26,13 +26,13 @@ const routes = [
   { path: "/api/chat", done: ["id", "message", "reply", "status", "timestamp", "topic"] }
 ] as const
 
-const say = (owner: App.SignedIn, path: string, headers: Readonly<Record<string, string>> = {}) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+const postMessage = (owner: App.SignedIn, path: string, headers: Readonly<Record<string, string>> = {}) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "POST", path, as: owner, json: { message: "Tell!" }, headers: { ...streaming, ...headers } })
   )
 
 const follow = (owner: App.SignedIn, messageId: string, lastEventId?: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({
       method: "GET",
       path: `/api/agent/messages/${messageId}/events`,
@@ -41,20 +41,20 @@ const follow = (owner: App.SignedIn, messageId: string, lastEventId?: string) =>
     })
   )
 
-const messageIdOf = (event: SentEvent | undefined) => MessageId.make(event?.id?.split(":")[0] ?? "")
+const messageIdOf = (event: ParsedServerSentEvent | undefined) => MessageId.make(event?.id?.split(":")[0] ?? "")
 
 /** Tells everything, as an answer that was streamed to its end. */
-const toldWhole = (owner: App.SignedIn, path: string) =>
+const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
   Effect.gen(function* () {
-    const { during } = yield* ScriptedAgentManager
-    const events = eventsOf(yield* during({ chat: () => Stream.fromIterable(whole) })(say(owner, path)))
+    const { withBehavior } = yield* FakeAgentManager
+    const events = parseEvents(yield* withBehavior({ chat: () => Stream.fromIterable(whole) })(postMessage(owner, path)))
     return { events, id: messageIdOf(events[0]) }
   })
 
 /** A message whose answer has begun and waits for `go`. */
-const midway = (owner: App.SignedIn, told = 3) =>
+const startAnswer = (owner: App.SignedIn, told = 3) =>
   Effect.gen(function* () {
-    const { during } = yield* ScriptedAgentManager
+    const { withBehavior } = yield* FakeAgentManager
     const sql = yield* SqlClient
     const go = yield* Deferred.make<void>()
     const chat = () =>
@@ -62,7 +62,7 @@ const midway = (owner: App.SignedIn, told = 3) =>
         Stream.concat(Stream.execute(Deferred.await(go))),
         Stream.concat(Stream.fromIterable(whole.slice(told)))
       )
-    const client = yield* Effect.forkDaemon(during({ chat })(say(owner, "/api/agent")))
+    const client = yield* Effect.forkDaemon(withBehavior({ chat })(postMessage(owner, "/api/agent")))
     const [row] = yield* eventually(
       sql<{ messageId: string }>`
         select message_id from answer_events join messages on messages.id = message_id
@@ -73,20 +73,20 @@ const midway = (owner: App.SignedIn, told = 3) =>
   })
 
 const messagesOf = ({ user }: OwnerWithAgent) =>
-  Effect.flatMap(ConversationRepository, ({ countOfUser }) => countOfUser(user.id))
+  Effect.flatMap(ConversationRepository, ({ countByUser }) => countByUser(user.id))
 
 const usedBy = ({ user }: OwnerWithAgent) =>
   Effect.gen(function* () {
-    const { usage } = yield* Charging
-    return (yield* usage(user.id, entitlementsOf(user.plan).dailyUnits)).used
+    const { findUsage } = yield* UnitLedger
+    return (yield* findUsage(user.id, findEntitlements(user.plan).dailyUnits)).used
   })
 
 layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (it) => {
   for (const { done, path } of routes)
     it.effect(`POST ${path} gives the rest behind every event, and sends nothing again`, () =>
       Effect.gen(function* () {
-        const owner = yield* ownerWithAgent()
-        const { events, id } = yield* toldWhole(owner, path)
+        const owner = yield* createOwnerWithAgent()
+        const { events, id } = yield* streamWholeAnswer(owner, path)
         assert.deepStrictEqual(
           events.map(({ event }) => event),
           [...words.map(() => "delta"), "done"]
@@ -95,10 +95,10 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
         assert.deepInclude(last, { reply })
         assert.hasAllKeys(last, [...done])
         for (let after = 0; after <= events.length; after++) {
-          const resumed = yield* say(owner, path, { "last-event-id": `${id}:${after}` })
+          const resumed = yield* postMessage(owner, path, { "last-event-id": `${id}:${after}` })
           assert.strictEqual(resumed.status, 200)
           assert.match(resumed.headers["content-type"] ?? "", /^text\/event-stream/)
-          assert.deepStrictEqual(eventsOf(resumed), events.slice(after))
+          assert.deepStrictEqual(parseEvents(resumed), events.slice(after))
         }
         assert.strictEqual(yield* messagesOf(owner), 2)
         assert.strictEqual(yield* usedBy(owner), 1)
@@ -107,10 +107,10 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("GET gives the same, from the beginning or behind an event, and 204 to who has all of it", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { events, id } = yield* toldWhole(owner, "/api/agent")
-      assert.deepStrictEqual(eventsOf(yield* follow(owner, id)), events)
-      assert.deepStrictEqual(eventsOf(yield* follow(owner, id, `${id}:4`)), events.slice(4))
+      const owner = yield* createOwnerWithAgent()
+      const { events, id } = yield* streamWholeAnswer(owner, "/api/agent")
+      assert.deepStrictEqual(parseEvents(yield* follow(owner, id)), events)
+      assert.deepStrictEqual(parseEvents(yield* follow(owner, id, `${id}:4`)), events.slice(4))
       const over = yield* follow(owner, id, events.at(-1)?.id)
       assert.deepStrictEqual([over.status, over.text], [204, ""])
       for (const wrong of ["4", `${id}:x`, "msg_other:1"]) {
@@ -122,14 +122,14 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("goes on live with an answer in work, for any number of listeners, also when the first has left", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { client, finish, id } = yield* midway(owner)
+      const owner = yield* createOwnerWithAgent()
+      const { client, finish, id } = yield* startAnswer(owner)
       const listeners = yield* Effect.forEach([0, 1, 2, 3], (after) =>
-        Effect.forkDaemon(say(owner, "/api/agent", { "last-event-id": `${id}:${after}` }))
+        Effect.forkDaemon(postMessage(owner, "/api/agent", { "last-event-id": `${id}:${after}` }))
       )
       yield* Fiber.interrupt(client)
       yield* finish
-      const heard = (yield* Effect.forEach(listeners, Fiber.join)).map(eventsOf)
+      const heard = (yield* Effect.forEach(listeners, Fiber.join)).map(parseEvents)
       const [everything = []] = heard
       assert.deepStrictEqual(
         everything.slice(0, -1).map(({ data }) => data),
@@ -143,11 +143,11 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("ends with `done` and the whole reply alone when the pieces' time is over", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { events, id } = yield* toldWhole(owner, "/api/agent")
+      const owner = yield* createOwnerWithAgent()
+      const { events, id } = yield* streamWholeAnswer(owner, "/api/agent")
       yield* (yield* AnswerStreams).prune(DateTime.add(yield* DateTime.now, { hours: 1 }))
       for (const after of [0, 2]) {
-        const rest = eventsOf(yield* say(owner, "/api/agent", { "last-event-id": `${id}:${after}` }))
+        const rest = parseEvents(yield* postMessage(owner, "/api/agent", { "last-event-id": `${id}:${after}` }))
         assert.deepStrictEqual(rest, events.slice(-1))
       }
       assert.strictEqual((yield* follow(owner, id, events.at(-1)?.id)).status, 204)
@@ -156,11 +156,11 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("gives the reply of a message that was answered whole", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent()
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
       const { body } = yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } })
       const id = String(body["id"])
-      const [only, ...more] = eventsOf(yield* follow(owner, id))
+      const [only, ...more] = parseEvents(yield* follow(owner, id))
       // Numbered behind the pieces there were, which nobody could have known of.
       assert.deepStrictEqual([only?.event, only?.id, more], ["done", `${id}:3`, []])
       assert.deepInclude(only?.data, { reply: "Echo: hello" })
@@ -169,13 +169,13 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("ends with the same `error` as the first when the answer fails", () =>
     Effect.gen(function* () {
-      const { during } = yield* ScriptedAgentManager
-      const owner = yield* ownerWithAgent()
+      const { withBehavior } = yield* FakeAgentManager
+      const owner = yield* createOwnerWithAgent()
       const failing = Stream.concat(
         Stream.fromIterable(pieces.slice(0, 2)),
         Stream.fail(new TurnFailed({ reason: "the model said no" }))
       )
-      const events = eventsOf(yield* during({ chat: () => failing })(say(owner, "/api/agent")))
+      const events = parseEvents(yield* withBehavior({ chat: () => failing })(postMessage(owner, "/api/agent")))
       assert.deepStrictEqual(
         events.map(({ event }) => event),
         ["delta", "delta", "error"]
@@ -183,7 +183,7 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
       assert.deepInclude(events[2]?.data, { code: "not_answered" })
       const id = messageIdOf(events[0])
       for (const after of [0, 1, 2])
-        assert.deepStrictEqual(eventsOf(yield* follow(owner, id, `${id}:${after}`)), events.slice(after))
+        assert.deepStrictEqual(parseEvents(yield* follow(owner, id, `${id}:${after}`)), events.slice(after))
       assert.strictEqual((yield* follow(owner, id, `${id}:3`)).status, 204)
       assert.strictEqual(yield* usedBy(owner), 0)
     })
@@ -191,12 +191,12 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("ends with `error` when the message is given up for its process", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const { failAbandoned } = yield* ConversationRepository
-      const { client, finish, id } = yield* midway(owner)
+      const { client, finish, id } = yield* startAnswer(owner)
       const listener = yield* Effect.forkDaemon(follow(owner, id, `${id}:3`))
       yield* failAbandoned(DateTime.add(yield* DateTime.now, { hours: 1 }))
-      const [only, ...more] = eventsOf(yield* Fiber.join(listener))
+      const [only, ...more] = parseEvents(yield* Fiber.join(listener))
       assert.deepStrictEqual([only?.event, only?.id, more], ["error", `${id}:4`, []])
       assert.deepInclude(only?.data, { code: "not_answered" })
       yield* finish
@@ -206,16 +206,16 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("ends with `error` when the conversation is deleted, and its unit is settled all the same", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
+      const owner = yield* createOwnerWithAgent()
       const { removeSessions } = yield* ConversationRepository
-      const { client, finish, id } = yield* midway(owner)
+      const { client, finish, id } = yield* startAnswer(owner)
       const listener = yield* Effect.forkDaemon(follow(owner, id))
       yield* removeSessions(owner.user.id)
       yield* finish
-      assert.strictEqual(eventsOf(yield* Fiber.join(client)).at(-1)?.event, "error")
+      assert.strictEqual(parseEvents(yield* Fiber.join(client)).at(-1)?.event, "error")
       // Who came before the deletion hears of it in the stream, who came after it as any stranger.
       const heard = yield* Fiber.join(listener)
-      assert.include(["error", undefined], eventsOf(heard).at(-1)?.event)
+      assert.include(["error", undefined], parseEvents(heard).at(-1)?.event)
       assert.include([200, 404], heard.status)
       const sql = yield* SqlClient
       const [row] = yield* sql`
@@ -228,9 +228,9 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("never takes the reservation of a message that waits for stale", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { releaseStale } = yield* Charging
-      const { client, finish } = yield* midway(owner)
+      const owner = yield* createOwnerWithAgent()
+      const { releaseStale } = yield* UnitLedger
+      const { client, finish } = yield* startAnswer(owner)
       const muchLater = DateTime.add(yield* DateTime.now, { hours: 5 })
       yield* releaseStale(Duration.hours(1), muchLater)
       assert.strictEqual(yield* usedBy(owner), 1)
@@ -245,8 +245,8 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("shows a stranger nothing, and takes no reply for a message", () =>
     Effect.gen(function* () {
-      const [owner, stranger] = [yield* ownerWithAgent(), yield* ownerWithAgent()]
-      const { id } = yield* toldWhole(owner, "/api/agent")
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const { id } = yield* streamWholeAnswer(owner, "/api/agent")
       const { findMessage, findReply } = yield* ConversationRepository
       const message = yield* Effect.flatten(findMessage(owner.user.id, id))
       const reply = yield* Effect.flatten(findReply(message))
@@ -255,8 +255,8 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
         [owner, reply.id]
       ] as const)
         for (const answer of [
-          yield* say(who, "/api/agent", { "last-event-id": `${messageId}:1` }),
-          yield* say(who, "/api/chat", { "last-event-id": `${messageId}:1` }),
+          yield* postMessage(who, "/api/agent", { "last-event-id": `${messageId}:1` }),
+          yield* postMessage(who, "/api/chat", { "last-event-id": `${messageId}:1` }),
           yield* follow(who, messageId)
         ])
           assert.deepStrictEqual([answer.status, answer.body["code"]], [404, "message_not_found"])
@@ -266,9 +266,9 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
 
   it.effect("needs `Accept: text/event-stream`: without it the message is sent", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const { id } = yield* toldWhole(owner, "/api/agent")
-      const answer = yield* say(owner, "/api/agent", { accept: "application/json", "last-event-id": `${id}:1` })
+      const owner = yield* createOwnerWithAgent()
+      const { id } = yield* streamWholeAnswer(owner, "/api/agent")
+      const answer = yield* postMessage(owner, "/api/agent", { accept: "application/json", "last-event-id": `${id}:1` })
       assert.strictEqual(answer.body["reply"], "Echo: Tell!")
     })
   )

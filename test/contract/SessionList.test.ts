@@ -3,17 +3,17 @@ import { assert, layer } from "@effect/vitest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
-import { unique } from "../support/Samples.ts"
-import { connect } from "../support/SocketClient.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { ownerWithAgent } from "./Scene.ts"
+import { uniqueName } from "../support/Samples.ts"
+import { connectSocket } from "../support/SocketClient.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const password = "correct horse battery"
 
 const account = Effect.gen(function* () {
-  const { web } = yield* App.WebApp
-  const email = `${yield* unique("member")}@example.com`
+  const { web } = yield* App.TestApp
+  const email = `${yield* uniqueName("member")}@example.com`
   yield* web({ method: "POST", path: "/api/register", json: { email, password } })
   return email
 })
@@ -26,7 +26,7 @@ interface Client {
 /** Signs in as a client would; the value of the header `Cookie`. */
 const signIn = (email: string, { from, userAgent }: Client) =>
   Effect.gen(function* () {
-    const { web } = yield* App.WebApp
+    const { web } = yield* App.TestApp
     const answer = yield* web({
       method: "POST",
       path: "/api/auth/callback/credentials",
@@ -53,7 +53,7 @@ const Listed = Schema.Struct({
 
 const list = (cookie: string) =>
   Effect.gen(function* () {
-    const { web } = yield* App.WebApp
+    const { web } = yield* App.TestApp
     const answer = yield* web({ method: "GET", path: "/api/auth/sessions", headers: { cookie } })
     assert.strictEqual(answer.status, 200, answer.text)
     return (yield* Schema.decodeUnknown(Listed)(answer.body)).sessions
@@ -63,12 +63,12 @@ const idOf = (cookie: string) =>
   Effect.map(list(cookie), (sessions) => sessions.find(({ current }) => current)?.id ?? assert.fail("no current one"))
 
 const revoke = (cookie: string, id: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "DELETE", path: `/api/auth/sessions/${id}`, headers: { cookie } })
   )
 
 const statusOf = (cookie: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
   )
 
@@ -102,14 +102,14 @@ layer(App.layer(), { excludeTestServices: true })("The list of a user's sessions
 
   it.effect("shows neither tokens nor what is stored of them, nor a whole address", () =>
     Effect.gen(function* () {
-      const { logged, web } = yield* App.WebApp
+      const { logLines, web } = yield* App.TestApp
       const email = yield* account
       const cookie = yield* signIn(email, { from: "203.0.113.78" })
       const token = cookie.split("=")[1] ?? ""
       const { text } = yield* web({ method: "GET", path: "/api/auth/sessions", headers: { cookie } })
       const hash = createHash("sha256").update(token).digest("hex")
       for (const secret of [token, hash, "203.0.113.78"]) assert.notInclude(text, secret)
-      for (const secret of [token, hash]) assert.notInclude((yield* logged).join("\n"), secret)
+      for (const secret of [token, hash]) assert.notInclude((yield* logLines).join("\n"), secret)
       const sql = yield* SqlClient
       const rows = yield* sql`select * from sessions where token_hash = ${hash}`
       assert.strictEqual(rows.length, 1)
@@ -164,7 +164,7 @@ layer(App.layer(), { excludeTestServices: true })("A session that is revoked", (
 
   it.effect("signs out when it is the one that asks", () =>
     Effect.gen(function* () {
-      const { cookieName } = yield* App.WebApp
+      const { cookieName } = yield* App.TestApp
       const email = yield* account
       const here = yield* signIn(email, { from: "203.0.113.1" })
       const answer = yield* revoke(here, yield* idOf(here))
@@ -178,11 +178,11 @@ layer(App.layer(), { excludeTestServices: true })("A session that is revoked", (
 
   it.effect("is closed to the socket that was opened with it", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent()
-      const elsewhere = yield* App.signIn(owner.user)
-      const { appUrl } = yield* App.WebApp
+      const owner = yield* createOwnerWithAgent()
+      const elsewhere = yield* App.openSession(owner.user)
+      const { appUrl } = yield* App.TestApp
       const path = `/agents/${owner.agent.id}/ws`
-      const socket = yield* connect({ host: appUrl.host, path, headers: { cookie: owner.cookie } })
+      const socket = yield* connectSocket({ host: appUrl.host, path, headers: { cookie: owner.cookie } })
       yield* revoke(elsewhere.cookie, yield* idOf(owner.cookie))
       assert.strictEqual((yield* Effect.timeout(socket.closed, "30 seconds")).code, SocketClose.unauthorized)
     }).pipe(Effect.scoped)

@@ -3,26 +3,26 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { createHash } from "node:crypto"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { unique } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError, withoutTrace } from "./Answers.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 
 const password = "correct horse battery"
 const path = "/api/auth/callback/credentials"
 
 const account = Effect.gen(function* () {
-  const { web } = yield* App.WebApp
-  const email = `${yield* unique("member")}@example.com`
+  const { web } = yield* App.TestApp
+  const email = `${yield* uniqueName("member")}@example.com`
   const { body } = yield* web({ method: "POST", path: "/api/register", json: { email, password } })
   return { email, id: String(body["id"]) }
 })
 
 const signIn = (email: string, given = password, headers: Record<string, string> = {}) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json: { email, password: given }, headers }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json: { email, password: given }, headers }))
 
 const form = (fields: Record<string, string>) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({
       method: "POST",
       path,
@@ -32,14 +32,14 @@ const form = (fields: Record<string, string>) =>
   )
 
 const whoIs = (cookie: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
       status === 200 ? body["id"] : status
     )
   )
 
 /** The one cookie that an answer sets: name, value and attributes. */
-const cookieOf = ({ headers }: HttpAnswer) => {
+const cookieOf = ({ headers }: HttpCallResponse) => {
   const [only = "", ...more] = headers["set-cookie"] ?? []
   assert.deepStrictEqual(more, [])
   const [pair = "", ...attributes] = only.split("; ")
@@ -52,7 +52,7 @@ const thirtyDays = 30 * 24 * 60 * 60
 layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) => {
   it.effect("sets a cookie that only this host's pages send and no script reads", () =>
     Effect.gen(function* () {
-      const { appUrl } = yield* App.WebApp
+      const { appUrl } = yield* App.TestApp
       const { email, id } = yield* account
       const { attributes, name, pair, value } = cookieOf(yield* signIn(` ${email.toUpperCase()}`))
       assert.strictEqual(name, `berth_session_${appUrl.port}`)
@@ -71,8 +71,8 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
       assert.strictEqual(rows.length, 1)
       assert.strictEqual(rows[0]?.["tokenHash"], createHash("sha256").update(value).digest("hex"))
       assert.notInclude(JSON.stringify(rows), value)
-      const { logged } = yield* App.WebApp
-      assert.notInclude((yield* logged).join("\n"), value)
+      const { logLines } = yield* App.TestApp
+      assert.notInclude((yield* logLines).join("\n"), value)
     })
   )
 
@@ -92,7 +92,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
 
   it.effect("never takes over a token that the client brings", () =>
     Effect.gen(function* () {
-      const { cookieName } = yield* App.WebApp
+      const { cookieName } = yield* App.TestApp
       const { email } = yield* account
       const planted = "p".repeat(43)
       const { value } = cookieOf(yield* signIn(email, password, { cookie: `${cookieName}=${planted}` }))
@@ -136,7 +136,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const { pair } = cookieOf(yield* signIn(email))
-      const withoutPassword = `${yield* unique("wallet")}@example.com`
+      const withoutPassword = `${yield* uniqueName("wallet")}@example.com`
       const other = yield* account
       const sql = yield* SqlClient
       yield* sql`update users set email = ${withoutPassword}, password_hash = null where id = ${other.id}`
@@ -150,20 +150,20 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
         assertError(answer, { status: 401, code: "invalid_credentials" })
         assert.notProperty(answer.headers, "set-cookie")
       }
-      assert.strictEqual(new Set(failed.map(withoutTrace)).size, 1)
+      assert.strictEqual(new Set(failed.map(withoutTraceId)).size, 1)
       assert.strictEqual(yield* whoIs(pair), id)
     })
   )
 
   it.effect("verifies one password, whether or not there is an account", () =>
     Effect.gen(function* () {
-      const { hashing } = yield* App.WebApp
+      const { passwordHasherCalls } = yield* App.TestApp
       const { email } = yield* account
-      const asked = (work: Effect.Effect<unknown, never, App.WebApp>) =>
+      const asked = (work: Effect.Effect<unknown, never, App.TestApp>) =>
         Effect.gen(function* () {
-          const before = (yield* hashing).length
+          const before = (yield* passwordHasherCalls).length
           yield* work
-          return (yield* hashing).slice(before)
+          return (yield* passwordHasherCalls).slice(before)
         })
       assert.deepStrictEqual(yield* asked(signIn(email, "wrong")), ["verify"])
       assert.deepStrictEqual(yield* asked(signIn(email)), ["verify"])
@@ -197,7 +197,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
 
   it.effect("by JSON says where to go next, and that is never away", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const { email } = yield* account
       for (const [callbackUrl, url] of callbacks) {
         const { body } = yield* web({ method: "POST", path, json: { email, password, callbackUrl } })
@@ -210,9 +210,9 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
 layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
   it.effect("ends at sign-out, at once and for good; the others go on", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.WebApp
-      const me = yield* App.newcomer()
-      const elsewhere = yield* App.signIn(me.user)
+      const { appUrl, web } = yield* App.TestApp
+      const me = yield* App.signInNewUser()
+      const elsewhere = yield* App.openSession(me.user)
       const answer = yield* web({ method: "POST", path: "/api/auth/signout", as: me })
       assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
       const cleared = cookieOf(answer)
@@ -226,7 +226,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
 
   it.effect("need not be there to sign out", () =>
     Effect.gen(function* () {
-      const { cookieName, web } = yield* App.WebApp
+      const { cookieName, web } = yield* App.TestApp
       for (const headers of [{}, { cookie: `${cookieName}=junk` }])
         assert.strictEqual((yield* web({ method: "POST", path: "/api/auth/signout", headers })).status, 200)
     })
@@ -235,7 +235,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
   it.effect("ends when its time is over, and its time slides with its use", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const me = yield* App.newcomer()
+      const me = yield* App.signInNewUser()
       const left = (interval: string) =>
         sql`update sessions set expires_at = now() + ${interval}::interval where user_id = ${me.user.id}`
       yield* left("1 day")
@@ -251,7 +251,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
   it.effect("ends with its user", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const me = yield* App.newcomer()
+      const me = yield* App.signInNewUser()
       yield* sql`delete from users where id = ${me.user.id}`
       assert.strictEqual(yield* whoIs(me.cookie), 401)
     })
@@ -260,7 +260,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
 
 layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => {
   const change = (cookie: string, currentPassword: string, newPassword: string) =>
-    Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.flatMap(App.TestApp, ({ web }) =>
       web({
         method: "POST",
         path: "/api/settings/password",

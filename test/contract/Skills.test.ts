@@ -1,24 +1,24 @@
 import { WebApi } from "@berth/api/WebApi"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
-import { ReconfigureInstance } from "@berth/domain/jobs/Job"
-import { routesOf } from "@berth/server/http/RouteTable"
+import { ReconfigureInstanceJob } from "@berth/domain/jobs/JobKind"
+import { listRoutes } from "@berth/server/http/RouteTable"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, DateTime, Effect, Schema } from "effect"
-import { storedAgent } from "../support/Samples.ts"
-import { ScriptedAgentManager } from "../support/ScriptedAgentManager.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import { lapse, type OwnerWithAgent, ownerWithAgent } from "./Scene.ts"
+import { insertAgent } from "../support/Samples.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { lapseSubscription, type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const get = (path: string, as: App.SignedIn) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "GET", path, as }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path, as }))
 const post = (json: unknown, as: App.SignedIn) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path: "/api/agent", json, as }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/agent", json, as }))
 const put = (json: unknown, as: OwnerWithAgent) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "PUT", path: `/api/agents/${as.agent.id}/config`, json, as }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "PUT", path: `/api/agents/${as.agent.id}/config`, json, as }))
 
 const configOf = (owner: OwnerWithAgent) =>
   Effect.map(get(`/api/agents/${owner.agent.id}/config`, owner), ({ body }) => body["config"])
@@ -38,8 +38,8 @@ const resubscribe = ({ user }: App.SignedIn) =>
 layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
   it.effect("are switched one by one, in the row and then in the cell, and its conversations go on", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent("pro")
-      const { calls } = yield* ScriptedAgentManager
+      const owner = yield* createOwnerWithAgent("pro")
+      const { calls } = yield* FakeAgentManager
       const told = Effect.map(calls, (all) =>
         all.filter(({ method, target }) => method === "reconfigure" && target === owner.user.id)
       )
@@ -57,7 +57,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
       // Each change came with the job that tells the cell should it not have heard.
       const sql = yield* SqlClient
       const jobs = yield* sql`
-        select id from outbox where name = ${ReconfigureInstance.name} and payload->>'userId' = ${owner.user.id}`
+        select id from outbox where name = ${ReconfigureInstanceJob.name} and payload->>'userId' = ${owner.user.id}`
       assert.lengthOf(jobs, 5)
       const { body } = yield* get(`/api/agent?action=session&sessionId=${owner.conversation}`, owner)
       assert.deepInclude(body["session"], { id: owner.conversation })
@@ -66,7 +66,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
 
   it.effect("all stay when they are switched at once, beside each other and beside nothing else", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent("pro")
+      const owner = yield* createOwnerWithAgent("pro")
       const skills = ["time", "calculator", "files"]
       for (const enabled of [true, false, true]) {
         const answers = yield* Effect.forEach([...skills, ...skills], (id) => toggle(owner, id, enabled), {
@@ -80,8 +80,8 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
 
   it.effect("of one that is stopped are switched in its row, and no cell is told", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent("pro", "stopped")
-      const { calls } = yield* ScriptedAgentManager
+      const owner = yield* createOwnerWithAgent("pro", "stopped")
+      const { calls } = yield* FakeAgentManager
       const before = (yield* calls).length
       assert.strictEqual((yield* toggle(owner, "time", true)).status, 200)
       assert.deepInclude(yield* skillsOf(owner), { time: true })
@@ -93,11 +93,11 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
     "beyond the plan work no more when the plan shrinks, and again when it grows; the configuration stays",
     () =>
       Effect.gen(function* () {
-        const owner = yield* ownerWithAgent("pro")
+        const owner = yield* createOwnerWithAgent("pro")
         const config = { skills: ["files", "time"], channels: ["web", "platformB", "platformA"] }
         assert.strictEqual((yield* put(config, owner)).status, 200)
         assert.deepInclude(yield* healthOf(owner), { ...config, skills: ["time", "files"] })
-        yield* lapse(owner)
+        yield* lapseSubscription(owner)
         assert.deepStrictEqual(yield* skillsOf(owner), { time: true, calculator: false, files: false })
         assert.deepInclude(yield* healthOf(owner), { skills: ["time"], channels: ["web", "platformA"] })
         assert.deepInclude(yield* configOf(owner), config)
@@ -112,7 +112,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
         assert.deepInclude(yield* configOf(owner), { ...config, temperature: 1 })
         yield* resubscribe(owner)
         assert.deepInclude(yield* skillsOf(owner), { files: true })
-        yield* lapse(owner)
+        yield* lapseSubscription(owner)
         assert.strictEqual((yield* toggle(owner, "files", false)).status, 200)
         yield* resubscribe(owner)
         assert.deepInclude(yield* skillsOf(owner), { files: false })
@@ -121,7 +121,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
 
   it.effect("are kept once, however often they are named", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent("pro")
+      const owner = yield* createOwnerWithAgent("pro")
       yield* put({ skills: ["time", "files", "time"], channels: ["web", "web"] }, owner)
       assert.deepInclude(yield* configOf(owner), { skills: ["time", "files"], channels: ["web"] })
       yield* toggle(owner, "time", false)
@@ -131,8 +131,8 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
 
   it.effect("are the basic ones to begin with, or those that are asked for", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* App.newcomer("solo")
+      const { web } = yield* App.TestApp
+      const owner = yield* App.signInNewUser("solo")
       const provision = (config: unknown) =>
         web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Ada", config } })
       const skillsOfNew = Effect.gen(function* () {
@@ -159,9 +159,9 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
 layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
   it.effect("tells of the named agent, else of the oldest that is up, else of the oldest", () =>
     Effect.gen(function* () {
-      const owner = yield* ownerWithAgent("pro", "stopped")
+      const owner = yield* createOwnerWithAgent("pro", "stopped")
       assert.deepInclude(yield* healthOf(owner), { status: "stopped", uptime: 0 })
-      const { id } = yield* storedAgent(owner.user.id, { status: "active" })
+      const { id } = yield* insertAgent(owner.user.id, { status: "active" })
       assert.deepInclude(yield* healthOf(owner), { status: "active" })
       yield* toggle(owner, "time", true)
       assert.deepInclude(yield* skillsOf(owner, `&agentId=${id}`), { time: true })
@@ -178,8 +178,8 @@ layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
 
   it.effect("tells how long the cell is up, what it runs, and when something was last heard", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const owner = yield* ownerWithAgent("pro")
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent("pro")
       const instances = yield* InstanceRepository
       assert.deepInclude(yield* healthOf(owner), { uptime: 0, version: "1.2.3-test" })
       const startedAt = DateTime.subtract(yield* DateTime.now, { seconds: 90 })
@@ -204,7 +204,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's health", (it) => {
 layer(App.layer(), { excludeTestServices: true })("The index of GET /api/agent", (it) => {
   it.effect("lists every route of the group, and every action", () =>
     Effect.gen(function* () {
-      const owner = yield* App.newcomer()
+      const owner = yield* App.signInNewUser()
       const { body } = yield* get("/api/agent", owner)
       const listed = Object.keys(Schema.decodeUnknownSync(Endpoints)(body["endpoints"]))
       const actions = ["health", "sessions", "session", "memory", "skills", "credentials"]
@@ -218,7 +218,7 @@ layer(App.layer(), { excludeTestServices: true })("The index of GET /api/agent",
           listed.some((one) => one.startsWith(`POST /api/agent (action ${action}`)),
           action
         )
-      for (const { method, path } of routesOf(WebApi).filter(({ path }) => /^\/api\/(agent|chat)$/.test(path)))
+      for (const { method, path } of listRoutes(WebApi).filter(({ path }) => /^\/api\/(agent|chat)$/.test(path)))
         assert.isTrue(
           listed.some((one) => one.startsWith(`${method} ${path}`)),
           `${method} ${path}`

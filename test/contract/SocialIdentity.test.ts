@@ -4,40 +4,40 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Ref } from "effect"
 import { type JWTPayload, SignJWT } from "jose"
-import { failure, type NodeBehaviour, result, stubNode } from "../support/chain/StubNode.ts"
-import { newKey } from "../support/chain/TestChain.ts"
-import { proofOf } from "../support/chain/WalletMessages.ts"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { type Issuer, makeIssuer, newSigningKey, tokenBy, unsignedToken } from "../support/identity/Issuer.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError } from "./Answers.ts"
-import * as s from "./Shapes.ts"
+import { respondRpcError, type ChainNodeBehavior, respondRpcResult, makeFakeChainNode } from "../fakes/chain/FakeChainNode.ts"
+import { makePrivateKey } from "../support/chain/TestChain.ts"
+import { signSignInMessage } from "../support/chain/SignInMessages.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { type FakeIssuer, makeFakeIssuer, makeSigningKey, signToken, makeUnsignedToken } from "../fakes/identity/FakeIssuer.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import * as s from "./ResponseShapes.ts"
 
 const verifyPath = "/api/auth/socialIdentity/verify"
 const refreshPath = "/api/auth/socialIdentity/refresh"
 const audience = "localhost:7320"
 
-class Network extends Context.Tag("@berth/test/Network")<Network, Issuer>() {}
+class Network extends Context.Tag("@berth/test/Network")<Network, FakeIssuer>() {}
 
 /** What the chain's node says, from now on. */
-class Chain extends Context.Tag("@berth/test/Chain")<Chain, Ref.Ref<NodeBehaviour>>() {}
+class Chain extends Context.Tag("@berth/test/Chain")<Chain, Ref.Ref<ChainNodeBehavior>>() {}
 
-const word = (value: bigint) => result(`0x${value.toString(16).padStart(64, "0")}`)
+const word = (value: bigint) => respondRpcResult(`0x${value.toString(16).padStart(64, "0")}`)
 const minBalance = 5n
 
 const gatingToken: GatingToken = {
-  address: WalletAddress.make(newKey().address),
+  address: WalletAddress.make(makePrivateKey().address),
   symbol: "SHIP",
   chain: "base",
   minBalance
 }
 
-const app = (options: App.WebAppOptions = {}) =>
+const app = (options: App.TestAppOptions = {}) =>
   Layer.unwrapScoped(
     Effect.gen(function* () {
-      const network = yield* makeIssuer
-      const says = yield* Ref.make<NodeBehaviour>(word(0n))
-      const node = yield* stubNode((request, response) => Effect.runSync(Ref.get(says))(request, response))
+      const network = yield* makeFakeIssuer
+      const says = yield* Ref.make<ChainNodeBehavior>(word(0n))
+      const node = yield* makeFakeChainNode((request, response) => Effect.runSync(Ref.get(says))(request, response))
       return App.layer({
         appUrl: `http://${audience}`,
         baseRpcUrl: node.url,
@@ -59,7 +59,7 @@ const newFid = () => {
 /** The network writes `sub` as a number, which the library's type does not have. */
 type Claims = Omit<JWTPayload, "sub"> & Readonly<Record<string, unknown>>
 
-const claimsOf = (issuer: Issuer, fid: unknown, changes: Claims = {}): Claims => ({
+const claimsOf = (issuer: FakeIssuer, fid: unknown, changes: Claims = {}): Claims => ({
   iss: issuer.origin.origin,
   aud: audience,
   sub: fid,
@@ -69,16 +69,16 @@ const claimsOf = (issuer: Issuer, fid: unknown, changes: Claims = {}): Claims =>
 })
 
 const tokenOf = (fid: unknown, changes: Claims = {}) =>
-  Effect.flatMap(Network, (issuer) => Effect.promise(() => tokenBy(issuer.key, claimsOf(issuer, fid, changes))))
+  Effect.flatMap(Network, (issuer) => Effect.promise(() => signToken(issuer.key, claimsOf(issuer, fid, changes))))
 
 const post = (path: string, json: unknown, more: Partial<App.AppCall> = {}) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json, ...more }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json, ...more }))
 
 const verify = (fidToken: string, address?: string) =>
   post(verifyPath, { fidToken, ...(address === undefined ? {} : { address }) })
 const refresh = (refreshToken: string) => post(refreshPath, { refreshToken })
 
-const tokenIn = ({ body, status, text }: HttpAnswer) => {
+const tokenIn = ({ body, status, text }: HttpCallResponse) => {
   assert.strictEqual(status, 200, text)
   return String(body["sessionToken"])
 }
@@ -86,19 +86,19 @@ const signedIn = (fid: unknown = newFid()) => Effect.map(Effect.flatMap(tokenOf(
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const settings = (token: string, more: Readonly<Record<string, string>> = {}) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     web({ method: "GET", path: "/api/settings", headers: { ...bearer(token), ...more } })
   )
 const whoIs = (token: string) =>
   Effect.map(settings(token), ({ body, status }) => (status === 200 ? body["id"] : status))
 
 const shape = (accessLevel: "basic" | "premium", address: string | null) => ({
-  success: s.is(true),
-  sessionToken: s.matching(/^[A-Za-z0-9+/]{43}=$/),
-  address: s.is(address),
-  message: s.text,
-  tokenGated: s.is(accessLevel === "premium"),
-  accessLevel: s.is(accessLevel)
+  success: s.equalTo(true),
+  sessionToken: s.matchingPattern(/^[A-Za-z0-9+/]{43}=$/),
+  address: s.equalTo(address),
+  message: s.nonEmptyText,
+  tokenGated: s.equalTo(accessLevel === "premium"),
+  accessLevel: s.equalTo(accessLevel)
 })
 
 const refused = { status: 401, code: "id_token_refused" }
@@ -142,7 +142,7 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
 
   it.effect("its token stands in place of the cookie, and nothing that only looks like it does", () =>
     Effect.gen(function* () {
-      const { cookieName, web } = yield* App.WebApp
+      const { cookieName, web } = yield* App.TestApp
       const token = yield* signedIn()
       const id = yield* whoIs(token)
       // A cookie that is over does not keep it out.
@@ -176,32 +176,32 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
       const rows = yield* sql`select to_jsonb(social_tokens)::text as row from social_tokens
         union all select to_jsonb(sessions)::text from sessions`
       assert.isNotEmpty(rows)
-      const log = (yield* (yield* App.WebApp).logged).join("\n")
+      const log = (yield* (yield* App.TestApp).logLines).join("\n")
       for (const text of [JSON.stringify(rows), log])
         for (const secret of [token, idToken]) assert.notInclude(text, secret)
     })
   )
 
-  const forgeries: Readonly<Record<string, (issuer: Issuer, claims: Claims) => string | Promise<string>>> = {
-    "of another issuer": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", iss: "https://evil.example" }),
-    "for another service": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", aud: "evil.example" }),
-    "for nobody": (issuer, { aud: _aud, ...claims }) => tokenBy(issuer.key, { ...claims, sub: "7" }),
-    "that is over": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", exp: seconds() - 60 }),
-    "that is never over": (issuer, { exp: _exp, ...claims }) => tokenBy(issuer.key, { ...claims, sub: "7" }),
-    "that is not yet good": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", nbf: seconds() + 600 }),
-    "of nobody": (issuer, { sub: _sub, ...claims }) => tokenBy(issuer.key, claims),
-    "of an empty id": (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: " " }),
+  const forgeries: Readonly<Record<string, (issuer: FakeIssuer, claims: Claims) => string | Promise<string>>> = {
+    "of another issuer": (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", iss: "https://evil.example" }),
+    "for another service": (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", aud: "evil.example" }),
+    "for nobody": (issuer, { aud: _aud, ...claims }) => signToken(issuer.key, { ...claims, sub: "7" }),
+    "that is over": (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", exp: seconds() - 60 }),
+    "that is never over": (issuer, { exp: _exp, ...claims }) => signToken(issuer.key, { ...claims, sub: "7" }),
+    "that is not yet good": (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", nbf: seconds() + 600 }),
+    "of nobody": (issuer, { sub: _sub, ...claims }) => signToken(issuer.key, claims),
+    "of an empty id": (issuer, claims) => signToken(issuer.key, { ...claims, sub: " " }),
     "signed by another key": async (issuer, claims) =>
-      tokenBy(await newSigningKey(), { ...claims, sub: "7" }, { kid: issuer.key.kid }),
+      signToken(await makeSigningKey(), { ...claims, sub: "7" }, { kid: issuer.key.kid }),
     "signed by a key that is not published": async (_issuer, claims) =>
-      tokenBy(await newSigningKey(), { ...claims, sub: "7" }),
-    "signed by nobody": (_issuer, claims) => unsignedToken({ ...claims, sub: "7" }),
+      signToken(await makeSigningKey(), { ...claims, sub: "7" }),
+    "signed by nobody": (_issuer, claims) => makeUnsignedToken({ ...claims, sub: "7" }),
     "signed by the public key as a shared secret": (issuer, claims) =>
       new SignJWT({ ...claims, sub: "7" })
         .setProtectedHeader({ alg: "HS256", kid: issuer.key.kid })
         .sign(new TextEncoder().encode(JSON.stringify(issuer.key.publicJwk))),
     "that is none": () => "a.b.c",
-    "without an end": async (issuer, claims) => tokenBy(issuer.key, { ...claims, sub: "7", pad: "x".repeat(20_000) })
+    "without an end": async (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", pad: "x".repeat(20_000) })
   }
   for (const [what, forge] of Object.entries(forgeries))
     it.effect(`refuses an ID token ${what}`, () =>
@@ -222,10 +222,10 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
   it.effect("does not ask for its keys again at every token of a key that there is not", () =>
     Effect.gen(function* () {
       const issuer = yield* Network
-      const next = yield* Effect.promise(() => newSigningKey("ES256"))
-      const token = yield* Effect.promise(() => tokenBy(next, { ...claimsOf(issuer, "8"), sub: "8" }))
+      const next = yield* Effect.promise(() => makeSigningKey("ES256"))
+      const token = yield* Effect.promise(() => signToken(next, { ...claimsOf(issuer, "8"), sub: "8" }))
       for (let times = 0; times < 10; times++) assertError(yield* verify(token), refused)
-      assert.isAtMost(issuer.asked("/jwks"), 9)
+      assert.isAtMost(issuer.requestCount("/jwks"), 9)
     })
   )
 })
@@ -236,13 +236,13 @@ layer(app(), { excludeTestServices: true })("A network whose keys cannot be had"
       const issuer = yield* Network
       const token = yield* tokenOf(newFid())
       for (const how of ["fails", "is cut", "redirects", "has no end", "speaks no JSON", "hangs"] as const) {
-        issuer.set("/jwks", how)
+        issuer.setFault("/jwks", how)
         assertError(yield* verify(token), { status: 500, code: "verification_failed" })
       }
-      issuer.set("/jwks", null)
+      issuer.setFault("/jwks", null)
       assert.strictEqual((yield* verify(token)).status, 200)
       // They are kept.
-      issuer.set("/jwks", "fails")
+      issuer.setFault("/jwks", "fails")
       assert.strictEqual((yield* Effect.flatMap(tokenOf(newFid()), verify)).status, 200)
     })
   )
@@ -255,10 +255,10 @@ layer(app(), { excludeTestServices: true })("The token of a session without a co
       const id = yield* whoIs(first)
       const answer = yield* refresh(first)
       s.assertShape(answer.body, {
-        success: s.is(true),
-        sessionToken: s.matching(/^[A-Za-z0-9+/]{43}=$/),
-        expiresIn: s.is(86_400),
-        message: s.text
+        success: s.equalTo(true),
+        sessionToken: s.matchingPattern(/^[A-Za-z0-9+/]{43}=$/),
+        expiresIn: s.equalTo(86_400),
+        message: s.nonEmptyText
       })
       assert.strictEqual(answer.headers["cache-control"], "no-store")
       const second = tokenIn(answer)
@@ -341,13 +341,13 @@ layer(app(), { excludeTestServices: true })("The token of a session without a co
   )
 })
 
-const address = newKey().address
+const address = makePrivateKey().address
 
 layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of social identity", (it) => {
   it.effect("lets in who holds enough at an address that the token proves, in any case of it", () =>
     Effect.gen(function* () {
       const says = yield* Chain
-      const holder = newKey().address
+      const holder = makePrivateKey().address
       yield* Ref.set(says, word(minBalance))
       for (const claim of [holder, holder.toLowerCase()]) {
         const answer = yield* Effect.flatMap(tokenOf(newFid(), { address: claim }), (token) => verify(token, holder))
@@ -360,7 +360,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const says = yield* Chain
-      const poor = newKey().address
+      const poor = makePrivateKey().address
       yield* Ref.set(says, word(minBalance - 1n))
       const before = yield* sql`select count(*) from users`
       const answer = yield* Effect.flatMap(tokenOf(newFid(), { address: poor }), (token) => verify(token, poor))
@@ -373,11 +373,11 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
   it.effect("asks nothing of an address that is missing, not proven, or none", () =>
     Effect.gen(function* () {
       const says = yield* Chain
-      yield* Ref.set(says, failure({ code: -32603, message: "internal error" }))
+      yield* Ref.set(says, respondRpcError({ code: -32603, message: "internal error" }))
       for (const [claims, asked] of [
         [{ address }, undefined],
         [{}, address],
-        [{ address: newKey().address }, address],
+        [{ address: makePrivateKey().address }, address],
         [{ address: "0x12" }, "0x12"],
         [{ address: [address] }, address]
       ] as const) {
@@ -390,14 +390,14 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
 
   it.effect("takes the word of a wallet that is linked to the account", () =>
     Effect.gen(function* () {
-      const { appUrl } = yield* App.WebApp
+      const { appUrl } = yield* App.TestApp
       const says = yield* Chain
-      const [fid, key] = [newFid(), newKey()]
+      const [fid, key] = [newFid(), makePrivateKey()]
       const session = yield* signedIn(fid)
       const ask = Effect.flatMap(tokenOf(fid), (token) => verify(token, key.address))
       yield* Ref.set(says, word(minBalance))
       s.assertShape((yield* ask).body, shape("basic", key.address))
-      const proof = yield* proofOf(appUrl, {
+      const proof = yield* signSignInMessage(appUrl, {
         address: key.address,
         sign: (message) => key.signMessage({ message })
       })
@@ -413,8 +413,8 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
   it.effect("is 500 where the chain cannot be asked", () =>
     Effect.gen(function* () {
       const says = yield* Chain
-      const holder = newKey().address
-      yield* Ref.set(says, failure({ code: -32603, message: "internal error" }))
+      const holder = makePrivateKey().address
+      yield* Ref.set(says, respondRpcError({ code: -32603, message: "internal error" }))
       const answer = yield* Effect.flatMap(tokenOf(newFid(), { address: holder }), (token) => verify(token, holder))
       assertError(answer, { status: 500, code: "gating_check_failed" })
     })
@@ -432,7 +432,7 @@ layer(app({ limits: { "sign-in": { count: 3, window: Duration.minutes(15) } } })
         for (let times = 0; times < 3; times++)
           assertError(yield* post(verifyPath, { fidToken: "no" }, { from }), refused)
         const limited = yield* post(verifyPath, { fidToken: yield* tokenOf(newFid()) }, { from })
-        assertError(limited, { status: 429, code: "too_many_requests" })
+        assertError(limited, { status: 429, code: "rate_limit_exceeded" })
       })
     )
   }

@@ -1,50 +1,50 @@
-import { Email } from "@berth/domain/accounts/Email"
+import { Email } from "@berth/domain/shared/Email"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer } from "effect"
 import { getAddress } from "viem"
-import { newKey, type TestChain, testChain } from "../support/chain/TestChain.ts"
-import { type Proof, proofOf, type Signer, signInMessage } from "../support/chain/WalletMessages.ts"
-import type { HttpAnswer } from "../support/HttpCall.ts"
-import { unique } from "../support/Samples.ts"
-import * as App from "../support/WebApp.ts"
-import { assertError, withoutTrace } from "./Answers.ts"
+import { makePrivateKey, type TestChain, startTestChain } from "../support/chain/TestChain.ts"
+import { type SignInProof, signSignInMessage, type MessageSigner, makeSignInMessage } from "../support/chain/SignInMessages.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 
 const path = "/api/auth/callback/wallet"
 const refused = { status: 401, code: "wallet_sign_in_refused" }
 
 /** A plain key as somebody who signs texts. */
-const newSigner = (): Signer => {
-  const key = newKey()
+const newSigner = (): MessageSigner => {
+  const key = makePrivateKey()
   return { address: key.address, sign: (message) => key.signMessage({ message }) }
 }
 
 const signIn = (json: unknown, more: Partial<App.AppCall> = {}) =>
-  Effect.flatMap(App.WebApp, ({ web }) => web({ method: "POST", path, json, ...more }))
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path, json, ...more }))
 
-const proof = (signer: Signer, changes: Parameters<typeof proofOf>[2] = {}) =>
-  Effect.flatMap(App.WebApp, ({ appUrl }) => proofOf(appUrl, signer, changes))
+const proof = (signer: MessageSigner, changes: Parameters<typeof signSignInMessage>[2] = {}) =>
+  Effect.flatMap(App.TestApp, ({ appUrl }) => signSignInMessage(appUrl, signer, changes))
 
 /** The cookies that an answer sets, a value each; the empty one is cleared. */
-const cookiesOf = ({ headers }: HttpAnswer) =>
+const cookiesOf = ({ headers }: HttpCallResponse) =>
   new Map(
     (headers["set-cookie"] ?? []).map((line) => {
       const [name = "", value = ""] = (line.split(";")[0] ?? "").split("=")
       return [name, value]
     })
   )
-const pairOf = (answer: HttpAnswer, name: string) => `${name}=${cookiesOf(answer).get(name) ?? ""}`
+const pairOf = (answer: HttpCallResponse, name: string) => `${name}=${cookiesOf(answer).get(name) ?? ""}`
 
-const sessionOf = (answer: HttpAnswer) => Effect.map(App.WebApp, ({ cookieName }) => pairOf(answer, cookieName))
+const sessionOf = (answer: HttpCallResponse) => Effect.map(App.TestApp, ({ cookieName }) => pairOf(answer, cookieName))
 
 const whoIs = (cookie: string) =>
-  Effect.flatMap(App.WebApp, ({ web }) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
     Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
       status === 200 ? body : status
     )
   )
-const idOf = (answer: HttpAnswer) =>
+const idOf = (answer: HttpCallResponse) =>
   Effect.gen(function* () {
     const who = yield* whoIs(yield* sessionOf(answer))
     return typeof who === "number" ? who : who["id"]
@@ -60,24 +60,24 @@ const count = (query: "users" | "wallets" | "sessions" | "used_wallet_nonces") =
 const countAll = Effect.all([count("users"), count("wallets"), count("sessions"), count("used_wallet_nonces")])
 
 /** Refused in the same words as every other, with no cookie, and with nothing written. */
-const assertRefused = (ask: Effect.Effect<HttpAnswer, never, App.WebApp>, what: string) =>
+const assertRefused = (ask: Effect.Effect<HttpCallResponse, never, App.TestApp>, what: string) =>
   Effect.gen(function* () {
     const before = yield* countAll
     const answer = yield* ask
     assertError(answer, refused)
     assert.notProperty(answer.headers, "set-cookie", what)
-    assert.strictEqual(withoutTrace(answer), withoutTrace(yield* signIn({})), what)
+    assert.strictEqual(withoutTraceId(answer), withoutTraceId(yield* signIn({})), what)
     assert.deepStrictEqual(yield* countAll, before, what)
   })
 
-const nonceIn = ({ message }: Pick<Proof, "message">) => /Nonce: (.*)/.exec(message)?.[1] ?? assert.fail("no nonce")
+const nonceIn = ({ message }: Pick<SignInProof, "message">) => /Nonce: (.*)/.exec(message)?.[1] ?? assert.fail("no nonce")
 
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
 
 layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
   it.effect("makes an account at first, and leads on with a session", () =>
     Effect.gen(function* () {
-      const { appUrl, cookieName } = yield* App.WebApp
+      const { appUrl, cookieName } = yield* App.TestApp
       const signer = newSigner()
       const answer = yield* signIn(yield* proof(signer))
       assert.deepStrictEqual([answer.status, answer.headers.location, answer.text], [302, "/dashboard", ""])
@@ -131,10 +131,10 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
 
   it.effect("links the account that has the wallet's address", () =>
     Effect.gen(function* () {
-      const { appUrl } = yield* App.WebApp
+      const { appUrl } = yield* App.TestApp
       const sql = yield* SqlClient
       const signer = newSigner()
-      const there = yield* App.newcomer()
+      const there = yield* App.signInNewUser()
       yield* sql`
         update users set email = ${`${signer.address.toUpperCase()}@wallet.${appUrl.hostname}`} where id = ${there.user.id}`
       for (let times = 0; times < 2; times++)
@@ -179,9 +179,9 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
 
   it.effect("refuses what is not for here and now, in one voice", () =>
     Effect.gen(function* () {
-      const { appUrl } = yield* App.WebApp
+      const { appUrl } = yield* App.TestApp
       const signer = newSigner()
-      const attacks: Record<string, Parameters<typeof proofOf>[2]> = {
+      const attacks: Record<string, Parameters<typeof signSignInMessage>[2]> = {
         "another site": { domain: "evil.example", uri: "https://evil.example" },
         "another port": { domain: `${appUrl.hostname}:1`, uri: `http://${appUrl.hostname}:1` },
         "another name of the loopback": { domain: appUrl.host.replace("localhost", "127.0.0.1") },
@@ -201,13 +201,13 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
       const signed = (text: string) =>
         Effect.map(
           Effect.promise(() => signer.sign(text)),
-          (by): Proof => ({ message: text, signature: by })
+          (by): SignInProof => ({ message: text, signature: by })
         )
-      const forged: Record<string, Proof> = {
+      const forged: Record<string, SignInProof> = {
         "an address without its checksum": yield* signed(message.replace(signer.address, signer.address.toLowerCase())),
         "a line more": yield* signed(`${message}\nAdmin: yes`),
         "a line break more": yield* signed(`${message}\n`),
-        "an oversized message": yield* signed(signInMessage(appUrl, signer.address, { statement: "a".repeat(5_000) })),
+        "an oversized message": yield* signed(makeSignInMessage(appUrl, signer.address, { statement: "a".repeat(5_000) })),
         "no message": { message: "", signature }
       }
       for (const [what, one] of Object.entries(forged)) yield* assertRefused(signIn(one), what)
@@ -220,7 +220,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
 
   it.effect("says that the chain does not answer, when only the chain could tell, and keeps the proof good", () =>
     Effect.gen(function* () {
-      const { logged } = yield* App.WebApp
+      const { logLines } = yield* App.TestApp
       const before = yield* countAll
       const [signer, other] = [newSigner(), newSigner()]
       const { message } = yield* proof(signer)
@@ -228,13 +228,13 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
         assertError(yield* signIn({ message, signature }), { status: 503, code: "chain_unreachable" })
       assert.deepStrictEqual(yield* countAll, before)
       // The node's address holds a key.
-      assert.notInclude((yield* logged).join("\n"), "hunter2")
+      assert.notInclude((yield* logLines).join("\n"), "hunter2")
     })
   )
 
   it.effect("tells nobody the message, the signature or the nonce, and stores none of them", () =>
     Effect.gen(function* () {
-      const { logged } = yield* App.WebApp
+      const { logLines } = yield* App.TestApp
       const sql = yield* SqlClient
       const signer = newSigner()
       const { message, signature } = yield* proof(signer)
@@ -242,7 +242,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
       yield* signIn({ message, signature })
       const nonce = nonceIn({ message })
       const stored = JSON.stringify(yield* sql`select * from used_wallet_nonces`)
-      for (const text of [(yield* logged).join("\n"), stored])
+      for (const text of [(yield* logLines).join("\n"), stored])
         for (const secret of [nonce, signature, signer.address, signer.address.toLowerCase()])
           assert.notInclude(text, secret)
     })
@@ -252,7 +252,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
 layer(App.layer(), { excludeTestServices: true })("A page that signs in by wallet", (it) => {
   const nonceFor = (headers: Record<string, string> = {}) =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.WebApp
+      const { appUrl, web } = yield* App.TestApp
       const answer = yield* web({ method: "GET", path: "/api/auth/nonce", headers })
       assert.strictEqual(answer.status, 200)
       const [line = ""] = answer.headers["set-cookie"] ?? []
@@ -266,7 +266,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
 
   it.effect("brings the nonce that its browser was given, by a cookie that no script reads", () =>
     Effect.gen(function* () {
-      const { appUrl } = yield* App.WebApp
+      const { appUrl } = yield* App.TestApp
       const { cookie, line, nonce, origin } = yield* nonceFor()
       assert.deepStrictEqual(line.split("; ").slice(1).toSorted(), [
         "HttpOnly",
@@ -326,7 +326,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
 layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
   it.effect("both cookies are bound to the host and go over TLS only", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const asked = yield* web({ method: "GET", path: "/api/auth/nonce" })
       const [line = ""] = asked.headers["set-cookie"] ?? []
       assert.match(line, /^__Host-berth_wallet_nonce=/)
@@ -349,7 +349,7 @@ const few = { "sign-in": { count: 3, window: Duration.minutes(15) } }
 layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of sign-in by wallet", (it) => {
   it.effect("count what fails, together with passwords, and not what succeeds", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
+      const { web } = yield* App.TestApp
       const from = "192.0.2.20"
       for (let times = 0; times < 4; times++)
         assert.strictEqual((yield* signIn(yield* proof(newSigner()), { from })).status, 302)
@@ -358,15 +358,15 @@ layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of sign
       const byPassword = yield* web({ method: "POST", path: "/api/auth/callback/credentials", json, from })
       assert.strictEqual(byPassword.status, 401)
       const limited = yield* signIn(yield* proof(newSigner()), { from })
-      assertError(limited, { status: 429, code: "too_many_requests" })
+      assertError(limited, { status: 429, code: "rate_limit_exceeded" })
       assert.isString(limited.headers["retry-after"])
     })
   )
 
   it.effect("hold for linking too, before anything else is looked at", () =>
     Effect.gen(function* () {
-      const { web } = yield* App.WebApp
-      const me = yield* App.newcomer()
+      const { web } = yield* App.TestApp
+      const me = yield* App.signInNewUser()
       const link = (more: Partial<App.AppCall>) =>
         web({ method: "POST", path: "/api/settings/wallets", from: "192.0.2.21", ...more })
       for (let times = 0; times < 4; times++)
@@ -374,7 +374,7 @@ layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of sign
       for (let times = 0; times < 3; times++)
         assert.strictEqual((yield* link({ as: me, json: { message: "", signature: "" } })).status, 400)
       for (const more of [{ as: me, json: yield* proof(newSigner()) }, {}])
-        assertError(yield* link(more), { status: 429, code: "too_many_requests" })
+        assertError(yield* link(more), { status: 429, code: "rate_limit_exceeded" })
     })
   )
 })
@@ -382,7 +382,7 @@ layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of sign
 class Chain extends Context.Tag("@berth/test/Chain")<Chain, TestChain>() {}
 
 const onChain = Layer.unwrapScoped(
-  Effect.map(testChain, (chain) => Layer.merge(App.layer({ baseRpcUrl: chain.url }), Layer.succeed(Chain, chain)))
+  Effect.map(startTestChain, (chain) => Layer.merge(App.layer({ baseRpcUrl: chain.url }), Layer.succeed(Chain, chain)))
 )
 
 layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
@@ -405,7 +405,7 @@ layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
       const chain = yield* Chain
       const [wallet, other] = [yield* chain.smartWallet(), yield* chain.smartWallet()]
       const plain = newSigner()
-      for (const [what, signer] of Object.entries<Signer>({
+      for (const [what, signer] of Object.entries<MessageSigner>({
         "a bare signature of an undeployed wallet": { address: wallet.address, sign: wallet.sign },
         "another wallet's owner": { address: wallet.address, sign: other.signWrapped },
         "a plain key": { address: wallet.address, sign: plain.sign },
@@ -423,21 +423,21 @@ layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
 layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (it) => {
   const settings = "/api/settings/wallets"
   const list = (as: App.SignedIn) =>
-    Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.flatMap(App.TestApp, ({ web }) =>
       Effect.map(web({ method: "GET", path: settings, as }), ({ body }) => body["wallets"])
     )
   const link = (as: App.SignedIn, json: unknown, headers: Record<string, string> = {}) =>
-    Effect.flatMap(App.WebApp, ({ web }) =>
+    Effect.flatMap(App.TestApp, ({ web }) =>
       web({ method: "POST", path: settings, json, headers: { cookie: as.cookie, ...headers } })
     )
   const unlink = (as: App.SignedIn, address: string) =>
-    Effect.flatMap(App.WebApp, ({ web }) => web({ method: "DELETE", path: `${settings}?address=${address}`, as }))
+    Effect.flatMap(App.TestApp, ({ web }) => web({ method: "DELETE", path: `${settings}?address=${address}`, as }))
 
   /** A user who came by a wallet, and the wallet. */
   const comer = Effect.gen(function* () {
     const signer = newSigner()
     const answer = yield* signIn(yield* proof(signer))
-    const { appUrl } = yield* App.WebApp
+    const { appUrl } = yield* App.TestApp
     const users = yield* UserRepository
     const email = Email.make(`${signer.address.toLowerCase()}@wallet.${appUrl.hostname}`)
     const { user } = yield* Effect.flatten(users.findByEmail(email))
@@ -446,7 +446,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
 
   it.effect("are linked by a proof, shown oldest first, and each leads in", () =>
     Effect.gen(function* () {
-      const me = yield* App.newcomer()
+      const me = yield* App.signInNewUser()
       const [one, two] = [newSigner(), newSigner()]
       const first = yield* link(me, yield* proof(one))
       assert.strictEqual(first.status, 200, first.text)
@@ -461,7 +461,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
 
   it.effect("are not linked twice, and a proof is not taken twice", () =>
     Effect.gen(function* () {
-      const me = yield* App.newcomer()
+      const me = yield* App.signInNewUser()
       const signer = newSigner()
       const once = yield* proof(signer)
       const first = yield* link(me, once)
@@ -474,8 +474,8 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
 
   it.effect("need, from a page, the nonce of its browser", () =>
     Effect.gen(function* () {
-      const { appUrl, web } = yield* App.WebApp
-      const me = yield* App.newcomer()
+      const { appUrl, web } = yield* App.TestApp
+      const me = yield* App.signInNewUser()
       const { origin } = appUrl
       assertError(yield* link(me, yield* proof(newSigner()), { origin }), { status: 400, code: "wallet_proof_refused" })
       const asked = yield* web({ method: "GET", path: "/api/auth/nonce" })
@@ -491,7 +491,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
   it.effect("are one user's: another is told so, also of a wallet that his address names", () =>
     Effect.gen(function* () {
       const taken = { status: 409, code: "wallet_taken" }
-      const [owner, me] = [yield* comer, yield* App.newcomer()]
+      const [owner, me] = [yield* comer, yield* App.signInNewUser()]
       assertError(yield* link(me, yield* proof(owner.signer)), taken)
       const sql = yield* SqlClient
       yield* sql`delete from wallets where user_id = ${owner.user.id}`
@@ -503,7 +503,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
   it.effect("go to one of many who link the same at once", () =>
     Effect.gen(function* () {
       const signer = newSigner()
-      const users = yield* Effect.replicateEffect(App.newcomer(), 8)
+      const users = yield* Effect.replicateEffect(App.signInNewUser(), 8)
       const answers = yield* Effect.forEach(users, (me) => Effect.flatMap(proof(signer), (one) => link(me, one)), {
         concurrency: "unbounded"
       })
@@ -516,10 +516,10 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
 
   it.effect("are fifty at most, also when they come at once", () =>
     Effect.gen(function* () {
-      const me = yield* App.newcomer()
+      const me = yield* App.signInNewUser()
       const sql = yield* SqlClient
       for (let index = 0; index < 49; index++)
-        yield* sql`insert into wallets values (${newKey().address}, ${me.user.id}, now())`
+        yield* sql`insert into wallets values (${makePrivateKey().address}, ${me.user.id}, now())`
       const proofs = yield* Effect.replicateEffect(
         Effect.suspend(() => proof(newSigner())),
         4
@@ -531,14 +531,14 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
       )
       assert.include(
         answers.map(({ body }) => body["code"]),
-        "too_many_wallets"
+        "wallet_limit_reached"
       )
     })
   )
 
   it.effect("are unlinked in any case of the address, and lead in no more", () =>
     Effect.gen(function* () {
-      const me = yield* App.newcomer()
+      const me = yield* App.signInNewUser()
       const signer = newSigner()
       yield* link(me, yield* proof(signer))
       const answer = yield* unlink(me, signer.address.toLowerCase())
@@ -550,10 +550,10 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
 
   it.effect("of another are neither shown nor unlinked: they are not there", () =>
     Effect.gen(function* () {
-      const [owner, stranger] = [yield* comer, yield* App.newcomer()]
+      const [owner, stranger] = [yield* comer, yield* App.signInNewUser()]
       const ofAnother = yield* unlink(stranger, owner.signer.address)
       assertError(ofAnother, { status: 404, code: "wallet_not_found" })
-      assert.strictEqual(withoutTrace(yield* unlink(stranger, newKey().address)), withoutTrace(ofAnother))
+      assert.strictEqual(withoutTraceId(yield* unlink(stranger, makePrivateKey().address)), withoutTraceId(ofAnother))
       assert.deepStrictEqual(yield* list(stranger), [])
       assert.isNotEmpty(yield* list({ user: owner.user, cookie: owner.cookie }))
     })
@@ -564,7 +564,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
       const me = yield* comer
       assertError(yield* unlink(me, me.signer.address), { status: 409, code: "last_way_in" })
       const sql = yield* SqlClient
-      yield* sql`update users set email = ${`${yield* unique("own")}@example.com`} where id = ${me.user.id}`
+      yield* sql`update users set email = ${`${yield* uniqueName("own")}@example.com`} where id = ${me.user.id}`
       const other = newSigner()
       yield* link(me, yield* proof(other))
       const answers = yield* Effect.forEach([me.signer, other], ({ address }) => unlink(me, address), {

@@ -1,15 +1,15 @@
 import { SqlClient } from "@effect/sql/SqlClient"
-import type { UserId } from "@berth/domain/accounts/User"
-import { isAlive } from "@berth/infra/process/RunningProcess"
+import type { UserId } from "@berth/domain/shared/User"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Option, Stream } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { freshDatabase } from "../support/Databases.ts"
-import { cellPid, cellProcesses } from "./Cells.ts"
-import { type Berth, startBerth, until } from "./Programs.ts"
-import * as Records from "./Records.ts"
-import { type Newcomer, newcomer, visit } from "./Visitor.ts"
+import { readRuntimePid, listRuntimeProcesses } from "./RuntimeProcesses.ts"
+import { type Berth, startBerth, repeatUntil } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { type SignedUpClient, signUpClient, openWebClient } from "./WebClient.ts"
 
 class Service extends Context.Tag("@berth/test/AccountDeletionService")<Service, { readonly berth: Berth }>() {}
 
@@ -31,10 +31,10 @@ const service = Layer.unwrapScoped(
 )
 
 /** Someone whose agent is up, and who has talked to it. */
-const settled = Effect.gen(function* () {
+const ownerWithRunningAgent = Effect.gen(function* () {
   const { berth } = yield* Service
-  const person = yield* newcomer(berth.webUrl)
-  yield* Records.subscribe(person.userId, "pro")
+  const person = yield* signUpClient(berth.webUrl)
+  yield* Records.insertSubscription(person.userId, "pro")
   const { id } = yield* person.provision("Ada")
   yield* person.untilRunning(id)
   yield* person.chat("Hello")
@@ -49,8 +49,8 @@ const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
     const { berth } = yield* Service
     const before = yield* berth.pids
     yield* Effect.forEach(names, (name) => kill(before[name]))
-    yield* until(
-      Effect.map(berth.pids, (now) => names.every((name) => now[name] !== before[name] && isAlive(now[name])))
+    yield* repeatUntil(
+      Effect.map(berth.pids, (now) => names.every((name) => now[name] !== before[name] && isProcessAlive(now[name])))
     )
   })
 
@@ -61,8 +61,8 @@ const directoryOf = (userId: UserId) =>
 const untilCleared = (userId: UserId) =>
   Effect.gen(function* () {
     const directory = yield* directoryOf(userId)
-    yield* until(Effect.sync(() => !existsSync(directory)))
-    yield* until(Effect.map(cellProcesses(userId), (pids) => pids.length === 0))
+    yield* repeatUntil(Effect.sync(() => !existsSync(directory)))
+    yield* repeatUntil(Effect.map(listRuntimeProcesses(userId), (pids) => pids.length === 0))
   })
 
 /** Rows of any table that say that they are the user's. */
@@ -80,19 +80,19 @@ const rowsOf = (userId: UserId) =>
     return found.flat()
   })
 
-const expectGone = (person: Newcomer) =>
+const expectGone = (person: SignedUpClient) =>
   Effect.gen(function* () {
     const { berth } = yield* Service
     yield* untilCleared(person.userId)
     expect(yield* rowsOf(person.userId)).toEqual([])
     expect((yield* person.raw("GET", "/api/settings")).status).toBe(401)
     // The address is anybody's.
-    const next = yield* newcomer(berth.webUrl, "next", person.account)
+    const next = yield* signUpClient(berth.webUrl, "next", person.account)
     expect(next.userId).not.toBe(person.userId)
     expect((yield* next.raw("GET", "/api/agents")).body).toMatchObject({ count: 0 })
   })
 
-const deletion = (person: Newcomer) =>
+const deletion = (person: SignedUpClient) =>
   person.raw("DELETE", "/api/settings", { body: { password: person.account.password } })
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("an account that is deleted", (it) => {
@@ -100,10 +100,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
     "is gone with its cell, its files and its streams, and nobody else notices",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const [person, other] = yield* Effect.all([settled, settled], { concurrency: "unbounded" })
-      const elsewhere = yield* visit(berth.webUrl)
+      const [person, other] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], { concurrency: "unbounded" })
+      const elsewhere = yield* openWebClient(berth.webUrl)
       yield* elsewhere.signIn(person.account)
-      const pid = Option.getOrThrow(yield* cellPid(berth.place.dataDirectory, person.userId))
+      const pid = Option.getOrThrow(yield* readRuntimePid(berth.place.dataDirectory, person.userId))
       const streaming = yield* Effect.fork(
         Effect.exit(Stream.runCollect(person.events("/api/agent", { message: "Tell me a long story" })))
       )
@@ -111,7 +111,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
       expect((yield* elsewhere.raw("GET", "/api/settings")).status).toBe(401)
       expect(Exit.isInterrupted(yield* Fiber.join(streaming))).toBe(false)
       yield* expectGone(person)
-      expect(isAlive(pid)).toBe(false)
+      expect(isProcessAlive(pid)).toBe(false)
       expect((yield* other.chat("Still there?")).reply).toContain("Still there?")
       const sql = yield* SqlClient
       // What was paid for is still on the books, balanced.
@@ -126,7 +126,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
     "goes although server and worker are killed as soon as that is promised",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const person = yield* settled
+      const person = yield* ownerWithRunningAgent
       expect((yield* deletion(person)).status).toBe(200)
       yield* killPrograms("server", "worker")
       yield* berth.ready
@@ -138,7 +138,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
     "is gone or is there, whole, when they are killed while it is asked for",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const people = yield* Effect.all([settled, settled, settled], { concurrency: "unbounded" })
+      const people = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], { concurrency: "unbounded" })
       const asking = yield* Effect.forEach(people, (person) => Effect.fork(Effect.exit(deletion(person))))
       const promisedTo = (userId: UserId) =>
         Effect.flatMap(SqlClient, (sql) =>
@@ -148,7 +148,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
           )
         )
       // As soon as it is promised to one of them.
-      yield* until(
+      yield* repeatUntil(
         Effect.map(
           Effect.forEach(people, ({ userId }) => promisedTo(userId)),
           (all) => all.some(Boolean)

@@ -1,48 +1,48 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import type { UserId } from "@berth/domain/accounts/User"
-import { AgentModels } from "@berth/domain/agents/AgentModels"
+import type { UserId } from "@berth/domain/shared/User"
+import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
 import { Agents } from "@berth/domain/agents/Agents"
-import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
-import { Allowances } from "@berth/domain/billing/Allowances"
-import { AgentTasks } from "@berth/domain/gateway/AgentTasks"
-import * as AgentTasksLive from "@berth/domain/gateway/AgentTasksLive"
-import type { PluginEvent } from "@berth/domain/gateway/PluginRun"
+import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
+import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
+import { AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
+import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
+import type { PluginEvent } from "@berth/domain/gateway/plugins/PluginRun"
 import { Instances } from "@berth/domain/instances/Instances"
-import { Memories } from "@berth/domain/interaction/Memories"
-import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
-import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
-import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
-import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
-import { isAlive } from "@berth/infra/process/RunningProcess"
+import { Memories } from "@berth/domain/interaction/memory/Memories"
+import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
+import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
+import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
+import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { FetchHttpClient } from "@effect/platform"
 import * as UseCases from "@berth/server/UseCases"
 import { expect, layer } from "@effect/vitest"
 import { Chunk, Context, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
-import { eventually } from "../conformance/Eventually.ts"
+import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
-import { storage } from "../support/KeeperProcess.ts"
-import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
-import { cellPid } from "./Cells.ts"
-import { member } from "./Journey.ts"
-import { type Berth, startBerth } from "./Programs.ts"
-import * as Records from "./Records.ts"
-import { newcomer } from "./Visitor.ts"
+import { testStorage } from "../support/ReconcilerProcess.ts"
+import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import { readRuntimePid } from "./RuntimeProcesses.ts"
+import { memberAt } from "./MainJobSteps.ts"
+import { type Berth, startBerth } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { signUpClient } from "./WebClient.ts"
 
 class Service extends Context.Tag("@berth/test/AgentTasksService")<
   Service,
-  { readonly berth: Berth; readonly upstream: OpenAiStandIn }
+  { readonly berth: Berth; readonly upstream: FakeOpenAi }
 >() {}
 
 /** Nothing listens there: no test asks the world for its models. */
 const nowhere = "http://127.0.0.1:9/api/v1"
-const patience = "60 seconds"
+const waitLimit = "60 seconds"
 
 /** A running Berth, and tasks as a web process of their own sees to them, with the backend behind its API. */
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     const databaseUrl = yield* freshDatabase
-    const upstream = yield* openAiStandIn()
+    const upstream = yield* makeFakeOpenAi()
     const internalApiKey = randomBytes(32).toString("base64url")
     const berth = yield* startBerth({
       databaseUrl,
@@ -54,38 +54,38 @@ const service = Layer.unwrapScoped(
         LIMIT_REGISTER: "1000/1h"
       }
     })
-    const manager = AgentManagerClient.layer({
+    const manager = BackendAgentManager.layer({
       backendUrl: berth.backendUrl,
       internalApiKey: Redacted.make(internalApiKey)
     }).pipe(Layer.provide(FetchHttpClient.layer))
-    const sandbox = ModelCatalogue.layer({ openRouterUrl: nowhere }).pipe(
-      Layer.provideMerge(ModelProviders.layer({ sandbox: {} })),
+    const sandbox = OpenRouterModelCatalog.layer({ openRouterUrl: nowhere }).pipe(
+      Layer.provideMerge(ConfiguredModelProviders.layer({ sandbox: {} })),
       Layer.merge(OwnerKeys.none)
     )
     const tasks = AgentTasksLive.layer.pipe(
       Layer.provide(Layer.provide(Agents.Default, Instances.Default)),
       Layer.provide(Layer.mergeAll(Memories.Default, Allowances.Default, manager)),
       Layer.provide(Layer.provide(UseCases.localAnswers, sandbox)),
-      Layer.provide(Layer.succeed(AgentModels, ["claude-opus-4-6"])),
-      Layer.provide(Layer.succeed(SkillCatalogue, [])),
-      Layer.provideMerge(storage(databaseUrl, "test-tasks")),
+      Layer.provide(Layer.succeed(AllowedAgentModels, ["claude-opus-4-6"])),
+      Layer.provide(Layer.succeed(SkillCatalog, [])),
+      Layer.provideMerge(testStorage(databaseUrl, "test-tasks")),
       Layer.orDie
     )
     return Layer.mergeAll(Layer.succeed(Service, { berth, upstream }), Records.layer(databaseUrl), tasks)
   })
 )
 
-const settled = (model: string) =>
+const ownerWithRunningAgent = (model: string) =>
   Effect.gen(function* () {
     const { berth } = yield* Service
-    const person = yield* newcomer(berth.webUrl)
-    yield* Records.subscribe(person.userId, "starter")
+    const person = yield* signUpClient(berth.webUrl)
+    yield* Records.insertSubscription(person.userId, "starter")
     const { id } = yield* person.provision("Ada", model)
     yield* person.untilRunning(id)
     const user = yield* Effect.flatten((yield* UserRepository).find(person.userId))
     return { ...person, user }
   })
-type Settled = Effect.Effect.Success<ReturnType<typeof settled>>
+type Settled = Effect.Effect.Success<ReturnType<typeof ownerWithRunningAgent>>
 
 const task = (caller: Option.Option<Settled["user"]>, content: string) =>
   Stream.unwrap(Effect.map(AgentTasks, ({ run }) => run({ caller, messages: [{ role: "user", content }] })))
@@ -103,7 +103,7 @@ const answerOf = (caller: Option.Option<Settled["user"]>, content: string) =>
 const beginTask = (person: Settled) =>
   Effect.gen(function* () {
     const { upstream } = yield* Service
-    upstream.next({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
+    upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
     const told: Array<PluginEvent> = []
     const reading = yield* Stream.runForEach(task(Option.some(person.user), "Something long"), (event) =>
       Effect.sync(() => told.push(event))
@@ -111,14 +111,14 @@ const beginTask = (person: Settled) =>
     yield* eventually(
       Effect.sync(() => told.length),
       (count) => count >= 2,
-      { what: "the first half of an answer", limit: patience }
+      { description: "the first half of an answer", timeout: waitLimit }
     )
     return reading
   })
 
 const pidOf = (userId: UserId) =>
   Effect.flatMap(Service, ({ berth }) =>
-    Effect.map(cellPid(berth.place.dataDirectory, userId), (pid) => Option.getOrThrow(pid))
+    Effect.map(readRuntimePid(berth.place.dataDirectory, userId), (pid) => Option.getOrThrow(pid))
   )
 
 const model = "openai/gpt-4o-mini"
@@ -127,11 +127,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   it.effect(
     "works in its owner's cell with its skills, keeps nothing, and is charged for nothing here",
     Effect.fn(function* () {
-      const person = yield* settled("sandbox/echo")
+      const person = yield* ownerWithRunningAgent("sandbox/echo")
       expect(yield* answerOf(Option.some(person.user), "Calculate 12 * 34")).toContain("408")
       const { body } = yield* person.raw("GET", "/api/chat")
-      expect(member(body, "count")).toBe(0)
-      expect(yield* Records.accountOf(person.userId)).toMatchObject({ used: 0, answered: 0, open: 0 })
+      expect(memberAt(body, "count")).toBe(0)
+      expect(yield* Records.readMessageAccounts(person.userId)).toMatchObject({ used: 0, answered: 0, open: 0 })
     })
   )
 
@@ -147,14 +147,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
     "stops, up to the model, when who asked it leaves",
     Effect.fn(function* () {
       const { upstream } = yield* Service
-      const person = yield* settled(model)
-      const left = upstream.left()
+      const person = yield* ownerWithRunningAgent(model)
+      const left = upstream.abandonedRequests()
       const reading = yield* beginTask(person)
       yield* Fiber.interrupt(reading)
       yield* eventually(
-        Effect.sync(() => upstream.left()),
+        Effect.sync(() => upstream.abandonedRequests()),
         (now) => now > left,
-        { what: "the call upstream to be given up", limit: patience }
+        { description: "the call upstream to be given up", timeout: waitLimit }
       )
       expect(yield* answerOf(Option.some(person.user), "Still there?")).toBe("You said: Still there?")
     })
@@ -163,19 +163,19 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   it.effect(
     "whose cell is killed in mid-task fails, and another cell does the next task",
     Effect.fn(function* () {
-      const person = yield* settled(model)
+      const person = yield* ownerWithRunningAgent(model)
       const reading = yield* beginTask(person)
       const pid = yield* pidOf(person.userId)
       process.kill(pid, "SIGKILL")
       expect(yield* Fiber.join(reading)).toMatchObject({ _tag: "Left", left: { _tag: "PluginFailed" } })
       yield* eventually(
-        Effect.sync(() => isAlive(pid)),
+        Effect.sync(() => isProcessAlive(pid)),
         (alive) => !alive,
-        { what: `the end of cell ${pid}`, limit: patience }
+        { description: `the end of cell ${pid}`, timeout: waitLimit }
       )
       expect(yield* answerOf(Option.some(person.user), "And now?")).toBe("You said: And now?")
       expect(yield* pidOf(person.userId)).not.toBe(pid)
-      expect(yield* Records.accountOf(person.userId)).toMatchObject({ used: 0, open: 0 })
+      expect(yield* Records.readMessageAccounts(person.userId)).toMatchObject({ used: 0, open: 0 })
     })
   )
 })

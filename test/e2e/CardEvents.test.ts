@@ -1,24 +1,24 @@
 import { SqlClient } from "@effect/sql/SqlClient"
-import { isAlive } from "@berth/infra/process/RunningProcess"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import Stripe from "stripe"
 import { freshDatabase } from "../support/Databases.ts"
-import { type StripeStandIn, stripeStandIn } from "../support/stripe/StripeStandIn.ts"
-import type { StripeEvent } from "../support/stripe/StripeObjects.ts"
-import { type Berth, startBerth, until } from "./Programs.ts"
-import * as Records from "./Records.ts"
-import { type Newcomer, newcomer } from "./Visitor.ts"
+import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
+import type { StripeEvent } from "../fakes/stripe/StripeObjects.ts"
+import { type Berth, startBerth, repeatUntil } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { type SignedUpClient, signUpClient } from "./WebClient.ts"
 
 class Service extends Context.Tag("@berth/test/CardEventsService")<
   Service,
-  { readonly berth: Berth; readonly cards: StripeStandIn; readonly stripe: Stripe }
+  { readonly berth: Berth; readonly cards: FakeStripe; readonly stripe: Stripe }
 >() {}
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     const databaseUrl = yield* freshDatabase
-    const cards = yield* stripeStandIn
+    const cards = yield* makeFakeStripe
     const berth = yield* startBerth({
       databaseUrl,
       environment: {
@@ -42,8 +42,8 @@ const deliver = (events: ReadonlyArray<StripeEvent>) =>
     expect(statuses).toEqual(events.map(() => 200))
   })
 
-const untilPlan = (person: Newcomer, plan: string) =>
-  until(
+const untilPlan = (person: SignedUpClient, plan: string) =>
+  repeatUntil(
     Effect.map(
       person.raw("GET", "/api/settings"),
       ({ body }) => typeof body === "object" && body !== null && "plan" in body && body.plan === plan
@@ -52,7 +52,7 @@ const untilPlan = (person: Newcomer, plan: string) =>
 
 /** Until every event that was delivered is applied. */
 const untilApplied = Effect.flatMap(SqlClient, (sql) =>
-  until(Effect.map(sql`select id from card_events where status <> 'applied'`, (rows) => rows.length === 0))
+  repeatUntil(Effect.map(sql`select id from card_events where status <> 'applied'`, (rows) => rows.length === 0))
 )
 
 layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of the card processor", (it) => {
@@ -60,7 +60,7 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of
     "give a plan, late, twice, in the wrong order and although the worker is killed, and take it back",
     Effect.fn(function* () {
       const { berth, cards, stripe } = yield* Service
-      const person = yield* newcomer(berth.webUrl)
+      const person = yield* signUpClient(berth.webUrl)
       expect(yield* person.raw("POST", "/api/agents/provision", { body: { name: "Ada" } })).toMatchObject({
         status: 402
       })
@@ -88,11 +88,11 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of
           subscription_data: { metadata }
         })
       )
-      const told = cards.complete(session.url ?? "").toReversed()
+      const told = cards.completeCheckout(session.url ?? "").toReversed()
       const { worker } = yield* berth.pids
       yield* deliver([...told, ...told])
       process.kill(worker, "SIGKILL")
-      yield* until(Effect.sync(() => !isAlive(worker)))
+      yield* repeatUntil(Effect.sync(() => !isProcessAlive(worker)))
       yield* deliver(told)
       yield* untilPlan(person, "solo")
       yield* untilApplied
@@ -133,11 +133,11 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of
           customer_email: account.email
         })
       )
-      yield* deliver(cards.complete(session.url ?? ""))
+      yield* deliver(cards.completeCheckout(session.url ?? ""))
       const sql = yield* SqlClient
-      yield* until(Effect.map(sql`select id from card_events where status = 'unmatched'`, (rows) => rows.length > 0))
-      const person = yield* newcomer(berth.webUrl, "early", account)
-      yield* until(
+      yield* repeatUntil(Effect.map(sql`select id from card_events where status = 'unmatched'`, (rows) => rows.length > 0))
+      const person = yield* signUpClient(berth.webUrl, "early", account)
+      yield* repeatUntil(
         Effect.map(
           person.raw("GET", "/api/settings"),
           ({ body }) => typeof body === "object" && body !== null && "credits" in body && body.credits === 15

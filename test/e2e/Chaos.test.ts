@@ -1,26 +1,26 @@
-import { UserId } from "@berth/domain/accounts/User"
+import { UserId } from "@berth/domain/shared/User"
 import { AgentId } from "@berth/domain/agents/Agent"
-import { isAlive } from "@berth/infra/process/RunningProcess"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { expect, layer } from "@effect/vitest"
 import { Array, Context, Effect, Exit, Fiber, Layer, Option, Redacted, Ref, Schedule, Stream } from "effect"
-import { eventually } from "../conformance/Eventually.ts"
-import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
-import { allCells, cellPid, cellProcesses, environmentOf } from "./Cells.ts"
-import { member, text } from "./Journey.ts"
-import { type Berth, startBerth } from "./Programs.ts"
-import * as Records from "./Records.ts"
-import { type Newcomer, newcomer, type Told } from "./Visitor.ts"
+import { eventually } from "../support/Eventually.ts"
+import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import { readAllRuntimeTraces, readRuntimePid, listRuntimeProcesses, readProcessEnvironment } from "./RuntimeProcesses.ts"
+import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
+import { type Berth, startBerth } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { type SignedUpClient, signUpClient, type StreamedEvent } from "./WebClient.ts"
 
 const model = "openai/gpt-4o-mini"
 
 class Service extends Context.Tag("@berth/test/ChaosService")<
   Service,
-  { readonly berth: Berth; readonly upstream: OpenAiStandIn; readonly environment: Readonly<Record<string, string>> }
+  { readonly berth: Berth; readonly upstream: FakeOpenAi; readonly environment: Readonly<Record<string, string>> }
 >() {}
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const upstream = yield* openAiStandIn()
+    const upstream = yield* makeFakeOpenAi()
     const environment = {
       OPENAI_BASE_URL: upstream.baseUrl,
       OPENAI_API_KEY: upstream.apiKey,
@@ -32,7 +32,7 @@ const service = Layer.unwrapScoped(
     }
     const berth = yield* startBerth({ environment })
     const { server } = yield* berth.pids
-    const [, databaseUrl = ""] = /(?:^|\0)DATABASE_URL=([^\0]+)/.exec(yield* environmentOf(server)) ?? []
+    const [, databaseUrl = ""] = /(?:^|\0)DATABASE_URL=([^\0]+)/.exec(yield* readProcessEnvironment(server)) ?? []
     return Layer.merge(
       Layer.succeed(Service, { berth, upstream, environment }),
       Records.layer(Redacted.make(databaseUrl))
@@ -44,13 +44,13 @@ const many = { concurrency: "unbounded" } as const
 
 const subscriber = Effect.gen(function* () {
   const { berth } = yield* Service
-  const person = yield* newcomer(berth.webUrl)
-  yield* Records.subscribe(person.userId, "pro")
+  const person = yield* signUpClient(berth.webUrl)
+  yield* Records.insertSubscription(person.userId, "pro")
   return person
 })
 
 /** Someone whose agent is up. */
-const settled = Effect.gen(function* () {
+const ownerWithRunningAgent = Effect.gen(function* () {
   const person = yield* subscriber
   const { id } = yield* person.provision("Ada", model)
   yield* person.untilRunning(id)
@@ -58,15 +58,15 @@ const settled = Effect.gen(function* () {
 })
 
 const pidOf = (userId: UserId) =>
-  Effect.flatMap(Service, ({ berth }) => Effect.flatMap(cellPid(berth.place.dataDirectory, userId), Effect.orDie))
+  Effect.flatMap(Service, ({ berth }) => Effect.flatMap(readRuntimePid(berth.place.dataDirectory, userId), Effect.orDie))
 
 /** Nothing that a test waits for comes later, however slow the machine is. */
-const patience = "60 seconds"
+const waitLimit = "60 seconds"
 
 const wantedDown = (userId: UserId) =>
-  eventually(Records.desiredOf(userId), (desired) => desired === "down", {
-    what: "the stop to be written down",
-    limit: patience
+  eventually(Records.readDesiredState(userId), (desired) => desired === "down", {
+    description: "the stop to be written down",
+    timeout: waitLimit
   })
 
 /** What has ended by itself meanwhile need not be killed. */
@@ -77,9 +77,9 @@ const killCell = (pid: number) =>
   Effect.zipRight(
     kill(pid),
     eventually(
-      Effect.sync(() => isAlive(pid)),
+      Effect.sync(() => isProcessAlive(pid)),
       (alive) => !alive,
-      { what: `the end of cell ${pid}`, limit: patience }
+      { description: `the end of cell ${pid}`, timeout: waitLimit }
     )
   )
 
@@ -89,19 +89,19 @@ const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
     const { berth } = yield* Service
     const before = yield* berth.pids
     yield* Effect.forEach(names, (name) => kill(before[name]))
-    yield* eventually(berth.pids, (now) => names.every((name) => now[name] !== before[name] && isAlive(now[name])), {
-      what: `others in the place of the killed ${names.join(" and ")}`,
-      limit: patience
+    yield* eventually(berth.pids, (now) => names.every((name) => now[name] !== before[name] && isProcessAlive(now[name])), {
+      description: `others in the place of the killed ${names.join(" and ")}`,
+      timeout: waitLimit
     })
   })
 
 /** Starts a chat whose answer stops in the middle; it comes back when as much of it as there will be has arrived. */
-const beginChat = (person: Newcomer, message: string, pieces: ReadonlyArray<string>) =>
+const beginChat = (person: SignedUpClient, message: string, pieces: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const { upstream } = yield* Service
     const before = upstream.received.length
-    upstream.next(pieces.length === 0 ? { type: "hang" } : { type: "break-off", pieces, by: "hanging" })
-    const told: Array<Told> = []
+    upstream.respondWith(pieces.length === 0 ? { type: "hang" } : { type: "break-off", pieces, by: "hanging" })
+    const told: Array<StreamedEvent> = []
     const fiber = yield* Effect.fork(
       Effect.exit(
         Stream.runForEach(person.events("/api/agent", { message }), (event) => Effect.sync(() => told.push(event)))
@@ -110,7 +110,7 @@ const beginChat = (person: Newcomer, message: string, pieces: ReadonlyArray<stri
     yield* eventually(
       Effect.sync(() => ({ asked: upstream.received.length - before, told: told.length })),
       (so) => so.asked > 0 && so.told >= pieces.length,
-      { what: `"${message}" to be asked upstream and told in ${pieces.length} pieces`, limit: patience }
+      { description: `"${message}" to be asked upstream and told in ${pieces.length} pieces`, timeout: waitLimit }
     )
     return { told, end: Fiber.join(fiber) }
   })
@@ -118,25 +118,25 @@ const beginChat = (person: Newcomer, message: string, pieces: ReadonlyArray<stri
 /** What the upstream was asked last in each of its calls. */
 const askedUpstream = Effect.map(Service, ({ upstream }) =>
   upstream.received.flatMap(({ body }) => {
-    const messages = member(body, "messages")
-    return Array.isArray(messages) ? [text(member(messages.at(-1), "content"))] : []
+    const messages = memberAt(body, "messages")
+    return Array.isArray(messages) ? [textOrEmpty(memberAt(messages.at(-1), "content"))] : []
   })
 )
 
 /** Every message has its one answer or has failed, and what it cost is exactly the answers. */
-const expectInOrder = (person: Newcomer, expected: { readonly answered: number; readonly failed: number }) =>
+const expectInOrder = (person: SignedUpClient, expected: { readonly answered: number; readonly failed: number }) =>
   Effect.gen(function* () {
     const { answered, failed } = expected
     const costs = { used: answered, booked: answered, ledger: answered, open: 0 }
-    expect(yield* Records.accountOf(person.userId)).toEqual({ ...expected, ...costs, replies: answered, pending: 0 })
+    expect(yield* Records.readMessageAccounts(person.userId)).toEqual({ ...expected, ...costs, replies: answered, pending: 0 })
     const { body } = yield* person.raw("GET", "/api/chat")
-    expect(member(body, "count")).toBe(2 * answered + failed)
+    expect(memberAt(body, "count")).toBe(2 * answered + failed)
   })
 
-const sessionOf = (person: Newcomer, sessionId: string) =>
+const sessionOf = (person: SignedUpClient, sessionId: string) =>
   Effect.map(person.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`), ({ body }) => {
-    const messages = member(body, "session", "messages")
-    return Array.isArray(messages) ? messages.map((message) => text(member(message, "content"))) : []
+    const messages = memberAt(body, "session", "messages")
+    return Array.isArray(messages) ? messages.map((message) => textOrEmpty(memberAt(message, "content"))) : []
   })
 
 /** Owners whose agents were asked for so many milliseconds before now. */
@@ -156,19 +156,19 @@ const provisionedSince = (...ages: ReadonlyArray<number>) =>
   })
 
 /** Up, talking, and in one cell. */
-const expectWell = (person: Newcomer & { readonly agentId: AgentId }) =>
+const expectWell = (person: SignedUpClient & { readonly agentId: AgentId }) =>
   Effect.gen(function* () {
     yield* person.untilRunning(person.agentId)
     expect((yield* person.chat("How are you?")).reply).toBe("You said: How are you?")
-    expect(yield* cellProcesses(person.userId)).toEqual([yield* pidOf(person.userId)])
+    expect(yield* listRuntimeProcesses(person.userId)).toEqual([yield* pidOf(person.userId)])
   })
 
-const cellAndRows = (person: Newcomer & { readonly agentId: AgentId }) =>
+const cellAndRows = (person: SignedUpClient & { readonly agentId: AgentId }) =>
   Effect.all({
-    desired: Records.desiredOf(person.userId),
+    desired: Records.readDesiredState(person.userId),
     agent: person.statusOf(person.agentId),
     instance: Effect.map(person.api.instances.find({ path: { userId: person.userId } }), ({ status }) => status),
-    cells: cellProcesses(person.userId)
+    cells: listRuntimeProcesses(person.userId)
   })
 
 /** One cell for an instance that should be up, none for one that should not, and its agent says the same. */
@@ -182,10 +182,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     "of a cell in the middle of an answer, the message has failed, and the next one is answered by another cell",
     Effect.fn(function* () {
       const { upstream } = yield* Service
-      const person = yield* settled
+      const person = yield* ownerWithRunningAgent
       yield* person.chat("First")
       const pid = yield* pidOf(person.userId)
-      const left = upstream.left()
+      const left = upstream.abandonedRequests()
 
       const { end, told } = yield* beginChat(person, "Second", ["Half ", "an "])
       yield* killCell(pid)
@@ -194,11 +194,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       expect(told.at(-1)?.data).toMatchObject({ code: "not_answered" })
       // Nobody pays for an answer that nobody will read.
       yield* eventually(
-        Effect.sync(() => upstream.left()),
+        Effect.sync(() => upstream.abandonedRequests()),
         (now) => now > left,
         {
-          what: `the call upstream to be given up (${left} were before)`,
-          limit: patience
+          description: `the call upstream to be given up (${left} were before)`,
+          timeout: waitLimit
         }
       )
       yield* expectInOrder(person, { answered: 1, failed: 1 })
@@ -226,8 +226,8 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         Array.zip(people, moments),
         ([person, moment]) =>
           Effect.gen(function* () {
-            const born = cellPid(berth.place.dataDirectory, person.userId)
-            yield* eventually(born, Option.isSome, { what: "a cell to be noted", limit: patience })
+            const born = readRuntimePid(berth.place.dataDirectory, person.userId)
+            yield* eventually(born, Option.isSome, { description: "a cell to be noted", timeout: waitLimit })
             yield* Effect.sleep(moment)
             yield* kill(Option.getOrThrow(yield* born))
           }),
@@ -241,12 +241,12 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     "of a cell again and again, its agents have failed, until their owner starts them",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const person = yield* settled
-      const killWhatIsThere = Effect.flatMap(cellProcesses(person.userId), Effect.forEach(kill))
+      const person = yield* ownerWithRunningAgent
+      const killWhatIsThere = Effect.flatMap(listRuntimeProcesses(person.userId), Effect.forEach(kill))
       yield* eventually(
         Effect.zipRight(killWhatIsThere, person.statusOf(person.agentId)),
         (status) => status === "error",
-        { what: "the agent whose cells are killed to have failed", limit: patience }
+        { description: "the agent whose cells are killed to have failed", timeout: waitLimit }
       )
       const { userId } = person
       expect(yield* person.api.instances.find({ path: { userId } })).toMatchObject({ status: "error" })
@@ -262,7 +262,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     "of the server while agents are provisioned, all of them run, and a cell that was up is kept",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const bystander = yield* settled
+      const bystander = yield* ownerWithRunningAgent
       const pid = yield* pidOf(bystander.userId)
       const people = yield* provisionedSince(900, 600, 300, 0)
       yield* killPrograms("server")
@@ -286,17 +286,17 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     "of the server in the middle of a stop and of a start, no cell is left that should not be there",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const [stopped, started] = yield* Effect.all([settled, settled], many)
-      const act = (person: Newcomer, verb: string) => person.raw("POST", `/api/instance/${person.userId}/${verb}`)
+      const [stopped, started] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], many)
+      const act = (person: SignedUpClient, verb: string) => person.raw("POST", `/api/instance/${person.userId}/${verb}`)
       yield* act(started, "stop")
       // A cell with a turn in work takes its time to end.
       yield* beginChat(stopped, "Never answered", [])
       yield* Effect.fork(Effect.exit(act(stopped, "stop")))
       yield* wantedDown(stopped.userId)
       yield* Effect.fork(Effect.exit(act(started, "start")))
-      yield* eventually(cellProcesses(started.userId), (cells) => cells.length > 0, {
-        what: "a cell for the owner who starts",
-        limit: patience
+      yield* eventually(listRuntimeProcesses(started.userId), (cells) => cells.length > 0, {
+        description: "a cell for the owner who starts",
+        timeout: waitLimit
       })
       yield* killPrograms("server")
 
@@ -306,15 +306,15 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         Effect.all([
           stopped.statusOf(stopped.agentId),
           stopped.api.instances.find({ path: { userId } }),
-          cellProcesses(userId)
+          listRuntimeProcesses(userId)
         ]),
         ([agent, instance, cells]) => agent === "stopped" && instance.status === "stopped" && cells.length === 0,
-        { what: "the stop to be finished", limit: patience }
+        { description: "the stop to be finished", timeout: waitLimit }
       )
       yield* eventually(
-        Effect.all([started.statusOf(started.agentId), cellProcesses(started.userId)]),
+        Effect.all([started.statusOf(started.agentId), listRuntimeProcesses(started.userId)]),
         ([agent, cells]) => (agent === "active" ? 1 : 0) === cells.length,
-        { what: "a cell exactly if the start was recorded", limit: patience }
+        { description: "a cell exactly if the start was recorded", timeout: waitLimit }
       )
       yield* Effect.all([act(stopped, "start"), act(started, "start")], many)
       // The conversation that was cut off waits until its message is given up; another one need not.
@@ -329,11 +329,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       const { berth } = yield* Service
       const verbs = ["start", "stop", "restart", "update", "repair", "reset-memory"] as const
       const [started, stopped, restarted, updated, repaired, forgetful] = yield* Effect.all(
-        [settled, settled, settled, settled, settled, settled],
+        [ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent],
         { concurrency: 3 }
       )
       const people = [started, stopped, restarted, updated, repaired, forgetful]
-      const act = (person: Newcomer, verb: string) => person.raw("POST", `/api/instance/${person.userId}/${verb}`)
+      const act = (person: SignedUpClient, verb: string) => person.raw("POST", `/api/instance/${person.userId}/${verb}`)
       yield* act(started, "stop")
       yield* forgetful.chat("To be forgotten")
       const replaced = yield* Effect.forEach([restarted, updated, repaired], ({ userId }) => pidOf(userId))
@@ -346,9 +346,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       yield* wantedDown(stopped.userId)
       // Not "one of them has no cell": the next cell may be there before anyone has looked.
       yield* eventually(
-        Effect.sync(() => replaced.map(isAlive)),
+        Effect.sync(() => replaced.map(isProcessAlive)),
         (alive) => alive.includes(false),
-        { what: "the end of one of the cells that are replaced", limit: patience }
+        { description: "the end of one of the cells that are replaced", timeout: waitLimit }
       )
       yield* killPrograms("server")
       yield* berth.ready
@@ -356,14 +356,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
         Array.zip(people, verbs),
         ([person, verb]) =>
           eventually(cellAndRows(person), isAsTheRowsSay, {
-            what: `a cell exactly where the rows say so, after ${verb}`,
-            limit: patience
+            description: `a cell exactly where the rows say so, after ${verb}`,
+            timeout: waitLimit
           }),
         many
       )
       // A conversation is forgotten as a whole or not at all.
       const { body } = yield* forgetful.raw("GET", "/api/chat")
-      expect([0, 2]).toContain(member(body, "count"))
+      expect([0, 2]).toContain(memberAt(body, "count"))
       yield* Effect.forEach(people, (person) => act(person, "start"), { concurrency: 3 })
       yield* Effect.forEach(people, expectWell, many)
     })
@@ -373,7 +373,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     "of server and worker in the middle of everything, all of it comes to its end",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const [silent, half, through] = yield* Effect.all([settled, settled, settled], many)
+      const [silent, half, through] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], many)
       const pids = yield* Effect.forEach([silent, half, through], ({ userId }) => pidOf(userId))
       const { sessionId } = yield* half.chat("Before")
       const first = yield* beginChat(silent, "Never begun", [])
@@ -407,11 +407,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     "of the database, what was accepted is answered or has failed, and everything goes on",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const talkers = yield* Effect.all([settled, settled, settled], many)
+      const talkers = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], many)
       const late = yield* subscriber
       const before = Option.getOrThrow((yield* berth.pids).postgres)
       const talking = yield* Ref.make(true)
-      const talk = (person: Newcomer) => {
+      const talk = (person: SignedUpClient) => {
         const statuses: Array<number> = []
         const say = person.raw("POST", "/api/agent", { body: { message: "Still there?" } })
         return Effect.map(say, ({ status }) => statuses.push(status)).pipe(
@@ -426,7 +426,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       const provisioned = yield* late.raw("POST", "/api/agents/provision", { body: { name: "Ada" } }).pipe(
         Effect.filterOrFail(({ status }) => status === 201),
         Effect.retry(Schedule.spaced("200 millis")),
-        Effect.map(({ body }) => AgentId.make(text(member(body, "agent", "id"))))
+        Effect.map(({ body }) => AgentId.make(textOrEmpty(memberAt(body, "agent", "id"))))
       )
       yield* berth.ready
       yield* Effect.sleep("300 millis")
@@ -436,11 +436,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       for (const person of talkers) yield* person.chat("And now?")
       yield* late.untilRunning(provisioned)
       for (const [person, own] of Array.zip(talkers, statuses)) {
-        yield* eventually(Records.accountOf(person.userId), ({ pending }) => pending === 0, {
-          what: "an end of every message",
-          limit: patience
+        yield* eventually(Records.readMessageAccounts(person.userId), ({ pending }) => pending === 0, {
+          description: "an end of every message",
+          timeout: waitLimit
         })
-        const { answered, failed } = yield* Records.accountOf(person.userId)
+        const { answered, failed } = yield* Records.readMessageAccounts(person.userId)
         expect(answered).toBeGreaterThan(own.filter((status) => status === 200).length)
         yield* expectInOrder(person, { answered, failed })
       }
@@ -451,14 +451,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     "no more, but on SIGTERM, everything ends, and the next start goes on with it",
     Effect.fn(function* () {
       const { berth, environment } = yield* Service
-      const [person, cutOff] = yield* Effect.all([settled, settled], many)
+      const [person, cutOff] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], many)
       const { sessionId } = yield* person.chat("Before")
       const { end } = yield* beginChat(cutOff, "Never answered", ["Half "])
       yield* berth.signal("SIGTERM")
       expect(yield* berth.ended).toEqual({ code: 0, signal: null })
       yield* end
-      const cells = yield* allCells(berth.place.dataDirectory)
-      expect(yield* Effect.forEach(cells, ({ owner }) => cellProcesses(UserId.make(owner)))).toEqual(
+      const cells = yield* readAllRuntimeTraces(berth.place.dataDirectory)
+      expect(yield* Effect.forEach(cells, ({ owner }) => listRuntimeProcesses(UserId.make(owner)))).toEqual(
         cells.map(() => [])
       )
 

@@ -8,26 +8,26 @@ import { execFile } from "node:child_process"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
-import { eventually } from "../conformance/Eventually.ts"
+import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
-import { plain, recipient } from "../support/payments/PaidCalls.ts"
-import { type TempoNetwork, tempoNetwork } from "../support/payments/TempoNetwork.ts"
-import { type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
-import { member } from "./Journey.ts"
-import { type Berth, shellEnvironment, startBerth } from "./Programs.ts"
-import * as Records from "./Records.ts"
-import { newcomer, visit } from "./Visitor.ts"
+import { interfaceCredential, paymentRecipient } from "../support/payments/PaymentFixtures.ts"
+import { type TempoNetwork, startTempoNetwork } from "../fakes/payments/TempoNetwork.ts"
+import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import { memberAt } from "./MainJobSteps.ts"
+import { type Berth, makeShellEnvironment, startBerth } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { signUpClient, openWebClient } from "./WebClient.ts"
 
 class Service extends Context.Tag("@berth/test/GatewayService")<
   Service,
-  { readonly berth: Berth; readonly upstream: OpenAiStandIn; readonly network: TempoNetwork }
+  { readonly berth: Berth; readonly upstream: FakeOpenAi; readonly network: TempoNetwork }
 >() {}
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     const databaseUrl = yield* freshDatabase
-    const upstream = yield* openAiStandIn()
-    const network = yield* tempoNetwork
+    const upstream = yield* makeFakeOpenAi()
+    const network = yield* startTempoNetwork
     const berth = yield* startBerth({
       databaseUrl,
       environment: {
@@ -38,7 +38,7 @@ const service = Layer.unwrapScoped(
         LIMIT_REGISTER: "1000/1h",
         MPP_CHAIN_ID: String(network.chainId),
         MPP_RPC_URL: network.url,
-        MPP_RECIPIENT: recipient
+        MPP_RECIPIENT: paymentRecipient
       }
     })
     return Layer.merge(Layer.succeed(Service, { berth, upstream, network }), Records.layer(databaseUrl))
@@ -55,7 +55,7 @@ const mppx = join(dirname(createRequire(import.meta.url).resolve("mppx")), "bin.
 /** What the command line of mppx prints, and how it ends. */
 const command = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) =>
   Effect.async<{ readonly code: number; readonly text: string }>((resume) => {
-    const env = { ...shellEnvironment(), NO_UPDATE_NOTIFIER: "1", ...environment }
+    const env = { ...makeShellEnvironment(), NO_UPDATE_NOTIFIER: "1", ...environment }
     const child = execFile(
       process.execPath,
       [mppx, ...args],
@@ -68,7 +68,7 @@ const command = (args: ReadonlyArray<string>, environment: Readonly<Record<strin
   })
 
 /** How many chats have reached the models. */
-const chats = ({ received }: OpenAiStandIn) =>
+const chats = ({ received }: FakeOpenAi) =>
   received.filter(({ path: of }) => of.endsWith("/chat/completions")).length
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gateway of the real program", (it) => {
@@ -126,48 +126,48 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
     "charges and answers once what a process has died of",
     Effect.fn(function* () {
       const { berth, network, upstream } = yield* Service
-      const person = yield* newcomer(berth.webUrl)
+      const person = yield* signUpClient(berth.webUrl)
       const before = yield* network.received
-      const stranger = yield* visit(berth.webUrl)
+      const stranger = yield* openWebClient(berth.webUrl)
       const asked = yield* stranger.raw("POST", path, { body: call, headers: { "x-payment-method": "mpp" } })
       const { mpp } = yield* Schema.decodeUnknown(ChallengeBody)(asked.body)
       const raw = yield* network.sign([{ to: mpp.recipient, amount: BigInt(mpp.amount) }])
       const byMachine = stranger.raw("POST", path, {
         body: call,
-        headers: { authorization: plain({ id: mpp.nonce }, raw).join("") }
+        headers: { authorization: interfaceCredential({ id: mpp.nonce }, raw).join("") }
       })
       const byCard = person.raw("POST", path, { body: call, headers: { "idempotency-key": "once" } })
 
       const seen = chats(upstream)
-      upstream.next({ type: "break-off", pieces: ["Half "], by: "hanging" })
-      upstream.next({ type: "break-off", pieces: ["Half "], by: "hanging" })
+      upstream.respondWith({ type: "break-off", pieces: ["Half "], by: "hanging" })
+      upstream.respondWith({ type: "break-off", pieces: ["Half "], by: "hanging" })
       const first = yield* Effect.fork(
         Effect.all([Effect.exit(byMachine), Effect.exit(byCard)], { concurrency: "unbounded" })
       )
       yield* eventually(
         Effect.sync(() => chats(upstream)),
         (so) => so >= seen + 2,
-        { what: "both calls to reach the model", limit: "60 seconds" }
+        { description: "both calls to reach the model", timeout: "60 seconds" }
       )
       const { server } = yield* berth.pids
       process.kill(server, "SIGKILL")
       yield* Fiber.join(first)
       yield* eventually(berth.pids, (pids) => pids.server !== server && pids.server > 0, {
-        what: "another server",
-        limit: "60 seconds"
+        description: "another server",
+        timeout: "60 seconds"
       })
       yield* berth.ready
 
       /** What a dead process held is let go after its lease. */
       const answered = (asking: typeof byMachine) =>
-        eventually(asking, ({ status }) => status === 200, { what: "the answer", limit: "90 seconds" })
+        eventually(asking, ({ status }) => status === 200, { description: "the answer", timeout: "90 seconds" })
       const [paid, charged] = yield* Effect.all([answered(byMachine), answered(byCard)], { concurrency: "unbounded" })
-      expect(member(paid.body, "payment", "method")).toBe("mpp")
-      expect(member(charged.body, "payment", "method")).toBe("card")
+      expect(memberAt(paid.body, "payment", "method")).toBe("mpp")
+      expect(memberAt(charged.body, "payment", "method")).toBe("card")
       expect(yield* network.received).toBe(before + 10_000n)
       expect((yield* byMachine).status).toBe(402)
       expect(yield* byCard).toMatchObject({ status: 200, body: charged.body })
-      expect(yield* Records.accountOf(person.userId)).toMatchObject({ used: 1, booked: 1, open: 0, ledger: 1 })
+      expect(yield* Records.readMessageAccounts(person.userId)).toMatchObject({ used: 1, booked: 1, open: 0, ledger: 1 })
     })
   )
 })

@@ -1,24 +1,24 @@
-import { isAlive } from "@berth/infra/process/RunningProcess"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { browsers } from "../support/Browsers.ts"
+import { browserHeaders } from "../support/BrowserHeaders.ts"
 import { freshDatabase } from "../support/Databases.ts"
-import { type ReadMail, readMail, tokenIn } from "../support/MailText.ts"
-import { type SmtpInbox, smtpInbox } from "../support/SmtpInbox.ts"
-import { type Berth, startBerth, until } from "./Programs.ts"
-import { newAccount, visit } from "./Visitor.ts"
+import { type ParsedMail, parseMail, findLinkToken } from "../support/MailText.ts"
+import { type FakeSmtpServer, makeFakeSmtpServer } from "../fakes/FakeSmtpServer.ts"
+import { type Berth, startBerth, repeatUntil } from "./BerthProcess.ts"
+import { makeAccount, openWebClient } from "./WebClient.ts"
 
 class Service extends Context.Tag("@berth/test/MailService")<
   Service,
-  { readonly berth: Berth; readonly inbox: SmtpInbox }
+  { readonly berth: Berth; readonly inbox: FakeSmtpServer }
 >() {}
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     const databaseUrl = yield* freshDatabase
-    const inbox = yield* smtpInbox({ login: { user: "berth", password: "hunter2", withoutTls: true } })
+    const inbox = yield* makeFakeSmtpServer({ login: { user: "berth", password: "hunter2", withoutTls: true } })
     const berth = yield* startBerth({
       databaseUrl,
       environment: {
@@ -33,22 +33,22 @@ const service = Layer.unwrapScoped(
   })
 )
 
-const headers = browsers["Firefox on Linux"]
+const headers = browserHeaders["Firefox on Linux"]
 
 /** The mails to an address whose text matches, by their Message-IDs: the same one may have come twice. */
-const arrived = (inbox: SmtpInbox, email: string, text: RegExp) =>
+const arrived = (inbox: FakeSmtpServer, email: string, text: RegExp) =>
   Effect.map(inbox.received, (mails) => {
-    const read = mails.filter(({ to }) => to.includes(email)).map(({ source }) => readMail(source))
+    const read = mails.filter(({ to }) => to.includes(email)).map(({ source }) => parseMail(source))
     return new Map(
       read
         .filter((mail) => text.test(mail.text))
-        .map((mail): readonly [string, ReadMail] => [mail.headers.get("message-id") ?? "", mail])
+        .map((mail): readonly [string, ParsedMail] => [mail.headers.get("message-id") ?? "", mail])
     )
   })
 
-const theOne = (inbox: SmtpInbox, email: string, text: RegExp) =>
+const theOne = (inbox: FakeSmtpServer, email: string, text: RegExp) =>
   Effect.gen(function* () {
-    yield* until(Effect.map(arrived(inbox, email, text), ({ size }) => size > 0))
+    yield* repeatUntil(Effect.map(arrived(inbox, email, text), ({ size }) => size > 0))
     const mails = [...(yield* arrived(inbox, email, text)).values()]
     expect(mails).toHaveLength(1)
     return mails[0]?.text ?? ""
@@ -59,8 +59,8 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (i
     "outlives a server that is away and a worker that is killed, and its links do what they say",
     Effect.fn(function* () {
       const { berth, inbox } = yield* Service
-      const visitor = yield* visit(berth.webUrl)
-      const account = newAccount("forgetful")
+      const visitor = yield* openWebClient(berth.webUrl)
+      const account = makeAccount("forgetful")
       expect(yield* visitor.raw("POST", "/api/register", { body: account })).toMatchObject({
         status: 403,
         body: { code: "bot_blocked" }
@@ -70,14 +70,14 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (i
       expect(yield* visitor.raw("POST", "/api/register", { body: account, headers })).toMatchObject({ status: 200 })
       const forgotten = { body: { email: account.email }, headers }
       expect(yield* visitor.raw("POST", "/api/auth/forgot-password", forgotten)).toMatchObject({ status: 200 })
-      yield* until(Effect.map(berth.logs, (logs) => logs.includes("Mail cannot be sent for now")))
+      yield* repeatUntil(Effect.map(berth.logs, (logs) => logs.includes("Mail cannot be sent for now")))
       const { worker } = yield* berth.pids
       process.kill(worker, "SIGKILL")
-      yield* until(Effect.sync(() => !isAlive(worker)))
+      yield* repeatUntil(Effect.sync(() => !isProcessAlive(worker)))
       yield* inbox.turnAway(false)
 
-      const confirmation = tokenIn(yield* theOne(inbox, account.email, /verify-email/), "/api/auth/verify-email")
-      const link = tokenIn(yield* theOne(inbox, account.email, /reset-password/), "/reset-password")
+      const confirmation = findLinkToken(yield* theOne(inbox, account.email, /verify-email/), "/api/auth/verify-email")
+      const link = findLinkToken(yield* theOne(inbox, account.email, /reset-password/), "/reset-password")
       const confirmed = yield* Effect.promise(() =>
         fetch(`${berth.webUrl}/api/auth/verify-email?token=${confirmation}`, { redirect: "manual" })
       )
@@ -109,14 +109,14 @@ layer(Layer.empty, { timeout: "180 seconds", excludeTestServices: true })("mail 
     "lies in files",
     Effect.fn(function* () {
       const berth = yield* startBerth({ databaseUrl: yield* freshDatabase })
-      const visitor = yield* visit(berth.webUrl)
-      const account = newAccount("reader")
+      const visitor = yield* openWebClient(berth.webUrl)
+      const account = makeAccount("reader")
       yield* visitor.register(account)
       const directory = join(berth.place.dataDirectory, "mail")
       const files = Effect.promise(() => readdir(directory).catch(() => []))
-      yield* until(Effect.map(files, (names) => names.some((name) => name.endsWith(".eml"))))
+      yield* repeatUntil(Effect.map(files, (names) => names.some((name) => name.endsWith(".eml"))))
       const [file = ""] = (yield* files).filter((name) => name.endsWith(".eml"))
-      const { headers: head, text } = readMail(yield* Effect.promise(() => readFile(join(directory, file), "utf8")))
+      const { headers: head, text } = parseMail(yield* Effect.promise(() => readFile(join(directory, file), "utf8")))
       expect(head.get("to")).toBe(account.email)
       expect(head.get("from")).toBe("Berth <no-reply@localhost>")
       expect(text).toContain(`http://localhost:${berth.place.port}/api/auth/verify-email?token=`)

@@ -1,19 +1,19 @@
 import { expect, layer } from "@effect/vitest"
-import { UserId } from "@berth/domain/accounts/User"
+import { UserId } from "@berth/domain/shared/User"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { Cookies } from "@effect/platform"
 import { Array, Chunk, Context, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
-import { eventually } from "../conformance/Eventually.ts"
+import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
-import { allCells, cellProcesses, environmentOf } from "./Cells.ts"
-import { type Collector, collector } from "./Collector.ts"
-import { keysOf, mainJob, member, text } from "./Journey.ts"
-import { type Berth, startBerth } from "./Programs.ts"
-import * as Records from "./Records.ts"
-import { type Account, type Newcomer, newcomer, visit } from "./Visitor.ts"
+import { readAllRuntimeTraces, listRuntimeProcesses, readProcessEnvironment } from "./RuntimeProcesses.ts"
+import { type FakeOtelCollector, makeFakeOtelCollector } from "../fakes/FakeOtelCollector.ts"
+import { sortedKeysOf, runMainJob, memberAt, textOrEmpty } from "./MainJobSteps.ts"
+import { type Berth, startBerth } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { type TestAccount, type SignedUpClient, signUpClient, openWebClient } from "./WebClient.ts"
 
-const owner: Account = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
+const owner: TestAccount = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
 
 /** What the platform was given and nobody else may ever see. */
 const secretKey = randomBytes(32).toString("base64")
@@ -24,13 +24,13 @@ const secrets = {
 
 class Service extends Context.Tag("@berth/test/MainJobService")<
   Service,
-  { readonly berth: Berth; readonly collector: Collector; readonly databaseUrl: Redacted.Redacted }
+  { readonly berth: Berth; readonly collector: FakeOtelCollector; readonly databaseUrl: Redacted.Redacted }
 >() {}
 
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     const databaseUrl = yield* freshDatabase
-    const spans = yield* collector
+    const spans = yield* makeFakeOtelCollector
     const berth = yield* startBerth({
       databaseUrl,
       environment: {
@@ -52,8 +52,8 @@ const webUrl = Effect.map(Service, ({ berth }) => berth.webUrl)
 /** A new user on a plan. */
 const subscriber = (plan: "starter" | "pro") =>
   Effect.gen(function* () {
-    const person = yield* newcomer(yield* webUrl, plan)
-    yield* Records.subscribe(person.userId, plan)
+    const person = yield* signUpClient(yield* webUrl, plan)
+    yield* Records.insertSubscription(person.userId, plan)
     return person
   })
 
@@ -63,19 +63,19 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
   it.effect(
     "works for the owner from the first step to the last",
     Effect.fn(function* () {
-      const visitor = yield* visit(yield* webUrl)
+      const visitor = yield* openWebClient(yield* webUrl)
       const registered = yield* visitor.raw("POST", "/api/register", { body: owner })
       expect(registered).toMatchObject({ status: 200, body: { email: owner.email, name: owner.email } })
-      expect(keysOf(registered.body)).toEqual(["email", "id", "name"])
+      expect(sortedKeysOf(registered.body)).toEqual(["email", "id", "name"])
       expect(yield* visitor.raw("POST", "/api/register", { body: owner })).toMatchObject({ status: 409 })
       expect(yield* visitor.raw("GET", "/api/settings")).toMatchObject({ status: 401 })
       const signedIn = yield* visitor.raw("POST", "/api/auth/callback/credentials", { body: owner })
       expect(signedIn).toMatchObject({ status: 200, body: { user: { email: owner.email }, url: "/dashboard" } })
-      expect(keysOf(signedIn.body)).toEqual(["url", "user"])
-      const userId = UserId.make(text(member(registered.body, "id")))
-      yield* mainJob({ ...visitor, account: owner, userId })
+      expect(sortedKeysOf(signedIn.body)).toEqual(["url", "user"])
+      const userId = UserId.make(textOrEmpty(memberAt(registered.body, "id")))
+      yield* runMainJob({ ...visitor, account: owner, userId })
       // Administrators pay no units.
-      expect(yield* Records.accountOf(userId)).toMatchObject({ answered: 5, replies: 5, pending: 0, used: 0, open: 0 })
+      expect(yield* Records.readMessageAccounts(userId)).toMatchObject({ answered: 5, replies: 5, pending: 0, used: 0, open: 0 })
     })
   )
 
@@ -83,12 +83,12 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
     "asks for a subscription, and keeps tenants apart",
     Effect.fn(function* () {
       const url = yield* webUrl
-      const [one, other] = yield* Effect.all([newcomer(url, "one"), newcomer(url, "other")], many)
+      const [one, other] = yield* Effect.all([signUpClient(url, "one"), signUpClient(url, "other")], many)
       expect(yield* one.raw("POST", "/api/agents/provision", { body: { name: "Ada" } })).toMatchObject({
         status: 402,
         body: { code: "subscription_required" }
       })
-      yield* Records.subscribe(one.userId, "starter")
+      yield* Records.insertSubscription(one.userId, "starter")
       const agent = yield* one.provision("Ada")
       yield* one.untilRunning(agent.id)
       const { sessionId } = yield* one.chat("A secret of mine")
@@ -123,7 +123,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         [subscriber("starter"), subscriber("pro"), subscriber("pro")],
         many
       )
-      const ask = (person: Newcomer, headers = {}) =>
+      const ask = (person: SignedUpClient, headers = {}) =>
         person.raw("POST", "/api/agents/provision", { body: { name: "Ada" }, headers })
       for (const [person, limit] of [
         [starter, 1],
@@ -146,7 +146,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         many
       )
       expect(repeated.map(({ status }) => status)).toEqual(repeated.map(() => 201))
-      expect(new Set(repeated.map(({ body }) => member(body, "agent", "id"))).size).toBe(1)
+      expect(new Set(repeated.map(({ body }) => memberAt(body, "agent", "id"))).size).toBe(1)
       expect((yield* keyed.api.agents.list()).count).toBe(1)
       for (const person of [starter, pro, keyed])
         for (const { id } of (yield* person.api.agents.list()).agents) yield* person.untilRunning(id)
@@ -157,7 +157,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
     "answers until the day's units are used up, and loses nothing then",
     Effect.fn(function* () {
       const person = yield* subscriber("starter")
-      yield* Records.useUnits(person.userId, 47)
+      yield* Records.setUsedUnits(person.userId, 47)
       const agent = yield* person.provision("Ada")
       yield* person.untilRunning(agent.id)
       // Three are left of fifty, and five are asked for at once.
@@ -172,7 +172,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         body: { error: "payment_required", code: "units_exhausted", units: 1, remaining: 0 }
       })
       expect(yield* person.raw("GET", "/api/chat")).toMatchObject({ body: { count: 6 } })
-      expect(yield* Records.accountOf(person.userId)).toEqual({
+      expect(yield* Records.readMessageAccounts(person.userId)).toEqual({
         answered: 3,
         pending: 0,
         failed: 0,
@@ -195,8 +195,8 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         yield* Stream.runCollect(Stream.take(person.events("/api/agent", { message: "I am off" }), 1))
       )
       expect(first).toMatchObject({ event: "delta" })
-      yield* eventually(Records.accountOf(person.userId), ({ answered, used }) => answered === 1 && used === 1, {
-        what: "the answer to be kept and paid"
+      yield* eventually(Records.readMessageAccounts(person.userId), ({ answered, used }) => answered === 1 && used === 1, {
+        description: "the answer to be kept and paid"
       })
       expect(yield* person.raw("GET", "/api/chat")).toMatchObject({ body: { count: 2 } })
     })
@@ -224,11 +224,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
       const { status } = yield* person.api.instances.find({ path: { userId: person.userId } })
       expect([yield* person.statusOf(id), yield* person.statusOf(second)]).toEqual([status, status])
-      expect(yield* cellProcesses(person.userId)).toHaveLength(status === "stopped" ? 0 : 1)
+      expect(yield* listRuntimeProcesses(person.userId)).toHaveLength(status === "stopped" ? 0 : 1)
       expect(yield* act("start")).toMatchObject({ status: 200 })
       expect((yield* person.chat("All well?")).reply).toContain("All well?")
-      expect(yield* cellProcesses(person.userId)).toHaveLength(1)
-      const { answered, used, open, pending } = yield* Records.accountOf(person.userId)
+      expect(yield* listRuntimeProcesses(person.userId)).toHaveLength(1)
+      const { answered, used, open, pending } = yield* Records.readMessageAccounts(person.userId)
       expect({ used, open, pending }).toEqual({ used: answered, open: 0, pending: 0 })
     })
   )
@@ -245,7 +245,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       }
       const asked = yield* person.raw("POST", "/api/agents/provision", { body: { name: "Ada" }, headers })
       expect(asked.headers["x-request-id"]).toBe(`asked-${traceId}`)
-      const agentId = AgentId.make(text(member(asked.body, "agent", "id")))
+      const agentId = AgentId.make(textOrEmpty(memberAt(asked.body, "agent", "id")))
       yield* person.untilRunning(agentId)
       const namesOf = (id: string) =>
         new Set(
@@ -259,7 +259,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         eventually(
           Effect.sync(() => names.filter((name) => !namesOf(id).has(name))),
           (missing) => missing.length === 0,
-          { what: "spans that are missing" }
+          { description: "spans that are missing" }
         )
       const chatId = randomBytes(16).toString("hex")
       yield* person.raw("POST", "/api/agent", {
@@ -271,7 +271,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         "berth-server Agents.provision",
         "berth-worker job new-agent",
         "berth-worker NewAgentJob",
-        "berth-server CellKeeper.deploy",
+        "berth-server InstanceReconciler.deploy",
         "berth-server InstanceDriver.start",
         "berth-server AgentRuntime.configure",
         "berth-cell http.server PUT"
@@ -279,9 +279,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
 
       yield* contains(chatId, [
         "berth-server Conversations.answer",
-        "berth-server CellKeeper.chat",
+        "berth-server InstanceReconciler.chat",
         "berth-cell Turns.answer",
-        "berth-cell ModelCalls.answer",
+        "berth-cell ModelClient.answer",
         "berth-server AiLayer.open"
       ])
 
@@ -291,7 +291,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       const missing = yield* person.raw("GET", "/api/agents/agt_none", { headers: { "x-request-id": "bad id\u00e9" } })
       expect(missing.status).toBe(404)
       expect(missing.headers["x-request-id"]).toMatch(/^req_/)
-      expect(member(missing.body, "traceId")).toMatch(/^[0-9a-f]{32}$/)
+      expect(memberAt(missing.body, "traceId")).toMatch(/^[0-9a-f]{32}$/)
     })
   )
 
@@ -331,9 +331,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       ].filter((secret) => secret !== "")
       const cookies = Object.values(Cookies.toRecord(yield* person.cookies))
       expect(cookies).toHaveLength(1)
-      const cells = yield* allCells(berth.place.dataDirectory)
+      const cells = yield* readAllRuntimeTraces(berth.place.dataDirectory)
       const environments = yield* Effect.forEach(cells, ({ owner, pid }) =>
-        Effect.map(Option.isSome(pid) ? environmentOf(pid.value) : Effect.succeed(""), (text) => ({ owner, text }))
+        Effect.map(Option.isSome(pid) ? readProcessEnvironment(pid.value) : Effect.succeed(""), (text) => ({ owner, text }))
       )
       const running = environments.filter(({ text }) => text !== "")
       expect(running.length).toBeGreaterThan(0)

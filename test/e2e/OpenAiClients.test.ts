@@ -3,12 +3,12 @@ import { Context, Data, Effect, Fiber, Layer, Schedule, type Scope } from "effec
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import OpenAI from "openai"
 import { freshDatabase } from "../support/Databases.ts"
-import { anthropicStandIn } from "../support/vendors/AnthropicStandIn.ts"
-import { googleStandIn } from "../support/vendors/GoogleStandIn.ts"
-import { openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
-import type { VendorStandIn } from "../support/vendors/VendorStandIn.ts"
-import { member } from "./Journey.ts"
-import { startBerth, until } from "./Programs.ts"
+import { makeFakeAnthropic } from "../fakes/models/FakeAnthropic.ts"
+import { makeFakeGoogle } from "../fakes/models/FakeGoogle.ts"
+import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import type { FakeModelVendor } from "../fakes/models/FakeModelVendor.ts"
+import { memberAt } from "./MainJobSteps.ts"
+import { startBerth, repeatUntil } from "./BerthProcess.ts"
 
 const model = "openai/gpt-4o-mini"
 const messages: Array<OpenAI.ChatCompletionMessageParam> = [{ role: "user", content: "Hello" }]
@@ -18,16 +18,16 @@ class Service extends Context.Tag("@berth/test/OpenAiService")<
   {
     readonly client: OpenAI
     readonly backendUrl: string
-    readonly openai: VendorStandIn
-    readonly anthropic: VendorStandIn
-    readonly google: VendorStandIn
+    readonly openai: FakeModelVendor
+    readonly anthropic: FakeModelVendor
+    readonly google: FakeModelVendor
   }
 >() {}
 
 const service = Layer.scoped(
   Service,
   Effect.gen(function* () {
-    const [openai, anthropic, google] = [yield* openAiStandIn(), yield* anthropicStandIn, yield* googleStandIn]
+    const [openai, anthropic, google] = [yield* makeFakeOpenAi(), yield* makeFakeAnthropic, yield* makeFakeGoogle]
     const { backendUrl } = yield* startBerth({
       databaseUrl: yield* freshDatabase,
       environment: {
@@ -99,7 +99,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
   it.effect("reads a stream, piece by piece and with its usage", () =>
     Effect.gen(function* () {
       const { client, openai } = yield* Service
-      openai.next({ type: "answer", pieces: ["Grüß ", "Gott", " 🚢"] })
+      openai.respondWith({ type: "answer", pieces: ["Grüß ", "Gott", " 🚢"] })
       const chunks = yield* call(async () => {
         const seen: Array<OpenAI.ChatCompletionChunk> = []
         const stream = await client.chat.completions.create({
@@ -130,7 +130,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
             [google, "google/gemini-2.5-flash"]
           ] as const
           for (const [vendor, id] of vendors) {
-            vendor.next({
+            vendor.respondWith({
               type: "answer",
               pieces: [],
               calls: [{ id: "call_1", name: "weather", arguments: '{"city":"Graz"}' }]
@@ -192,7 +192,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
   it.effect("asks for JSON by a schema", () =>
     Effect.gen(function* () {
       const { client, openai } = yield* Service
-      openai.next({ type: "answer", pieces: ['{"name":', '"Ada"}'] })
+      openai.respondWith({ type: "answer", pieces: ['{"name":', '"Ada"}'] })
       const schema = { type: "object", properties: { name: { type: "string" } } }
       const answer = yield* call(() =>
         client.chat.completions.create({
@@ -202,7 +202,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
         })
       )
       expect(JSON.parse(answer.choices[0]?.message.content ?? "")).toEqual({ name: "Ada" })
-      expect(member(openai.received.at(-1)?.body, "response_format")).toEqual({
+      expect(memberAt(openai.received.at(-1)?.body, "response_format")).toEqual({
         type: "json_schema",
         json_schema: { name: "person", schema, strict: true }
       })
@@ -236,7 +236,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
       expect(elsewhere).toBeInstanceOf(OpenAI.NotFoundError)
 
       // One that breaks off is told of in the stream, where its text was cut.
-      openai.next({ type: "break-off", pieces: ["Half "], by: "cutting" })
+      openai.respondWith({ type: "break-off", pieces: ["Half "], by: "cutting" })
       const texts: Array<string> = []
       const broken = yield* refusal(async () => {
         const stream = await client.chat.completions.create({ model, messages, stream: true })
@@ -250,36 +250,36 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
   it.effect("that leaves ends the vendor's answer, streamed or not", () =>
     Effect.gen(function* () {
       const { client, openai } = yield* Service
-      const before = openai.left()
-      openai.next({ type: "endless" })
+      const before = openai.abandonedRequests()
+      openai.respondWith({ type: "endless" })
       yield* call(async () => {
         const stream = await client.chat.completions.create({ model, messages, stream: true })
         for await (const _ of stream) break
       })
-      yield* until(Effect.sync(() => openai.left() === before + 1))
+      yield* repeatUntil(Effect.sync(() => openai.abandonedRequests() === before + 1))
 
-      openai.next({ type: "hang" })
+      openai.respondWith({ type: "hang" })
       const controller = new AbortController()
       const asked = openai.received.length
       const waiting = client.chat.completions.create({ model, messages }, { signal: controller.signal })
       const failed = yield* Effect.fork(refusal(() => waiting))
-      yield* until(Effect.sync(() => openai.received.length > asked))
+      yield* repeatUntil(Effect.sync(() => openai.received.length > asked))
       controller.abort()
       expect(yield* Fiber.join(failed)).toBeInstanceOf(OpenAI.APIUserAbortError)
-      yield* until(Effect.sync(() => openai.left() === before + 2))
+      yield* repeatUntil(Effect.sync(() => openai.abandonedRequests() === before + 2))
     })
   )
 
   it.effect("that stops reading stops the vendor, and goes on where it stopped", () =>
     Effect.gen(function* () {
       const { backendUrl, openai } = yield* Service
-      const before = openai.streamed()
-      const left = openai.left()
-      openai.next({ type: "endless" })
+      const before = openai.streamedBytes()
+      const left = openai.abandonedRequests()
+      openai.respondWith({ type: "endless" })
       yield* Effect.scoped(
         Effect.gen(function* () {
           const response = yield* bareStream(backendUrl)
-          const held = yield* settled(() => openai.streamed() - before)
+          const held = yield* settled(() => openai.streamedBytes() - before)
           const stopped = held()
           // What sockets and streams hold between the two, far from what is sent in the same time to one who reads.
           expect(stopped).toBeLessThan(64 * 1024 * 1024)
@@ -290,7 +290,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("OpenAI's 
           )
         })
       )
-      yield* until(Effect.sync(() => openai.left() === left + 1))
+      yield* repeatUntil(Effect.sync(() => openai.abandonedRequests() === left + 1))
     })
   )
 })

@@ -1,21 +1,21 @@
-import type { UserId } from "@berth/domain/accounts/User"
-import { isAlive } from "@berth/infra/process/RunningProcess"
+import type { UserId } from "@berth/domain/shared/User"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { expect, layer } from "@effect/vitest"
 import { Array, Chunk, Context, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
-import { eventually } from "../conformance/Eventually.ts"
+import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
-import { connect, type Frame } from "../support/SocketClient.ts"
-import { openAiStandIn, type OpenAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
-import { temporaryDirectory } from "../support/Workplace.ts"
-import { allCells } from "./Cells.ts"
-import { showWhenTestsFail } from "./LastWords.ts"
-import { root, shellEnvironment } from "./Programs.ts"
-import * as Records from "./Records.ts"
-import { newcomer, type Newcomer, type Told, visit } from "./Visitor.ts"
+import { connectSocket, type SocketFrame } from "../support/SocketClient.ts"
+import { makeFakeOpenAi, type FakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
+import { readAllRuntimeTraces } from "./RuntimeProcesses.ts"
+import { showLogsOnFailure } from "./RecentLogs.ts"
+import { root, makeShellEnvironment } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { signUpClient, type SignedUpClient, type StreamedEvent, openWebClient } from "./WebClient.ts"
 
 const model = "openai/gpt-4o-mini"
 
@@ -30,7 +30,7 @@ interface WebProcess {
 
 class Service extends Context.Tag("@berth/test/StreamsService")<
   Service,
-  { readonly webs: readonly [WebProcess, WebProcess]; readonly upstream: OpenAiStandIn }
+  { readonly webs: readonly [WebProcess, WebProcess]; readonly upstream: FakeOpenAi }
 >() {}
 
 const build = Effect.async<void>((resume) => {
@@ -59,17 +59,17 @@ const program = (name: "server" | "worker", environment: Readonly<Record<string,
       const gone = yield* Deferred.make<void>()
       const child = spawn(process.execPath, [join(root, "dist", `${name}.mjs`)], {
         stdio: ["ignore", "pipe", "pipe"],
-        env: { ...shellEnvironment(), ...environment }
+        env: { ...makeShellEnvironment(), ...environment }
       })
       child.stdout.setEncoding("utf8").on("data", (text: string) => said.push(text))
       child.stderr.setEncoding("utf8").on("data", (text: string) => said.push(text))
       child.once("exit", () => Deferred.unsafeDone(gone, Effect.void))
       running = { child, gone }
-      const ready = eventually(isReady, (yes) => yes, { what: `the ${name} to be ready`, limit: "90 seconds" })
+      const ready = eventually(isReady, (yes) => yes, { description: `the ${name} to be ready`, timeout: "90 seconds" })
       const over = Effect.zipRight(Deferred.await(gone), Effect.dieMessage(`the ${name} ended`))
       yield* Effect.raceFirst(Effect.interruptible(ready), Effect.interruptible(over))
     }).pipe(Effect.orDie)
-    showWhenTestsFail(`${name} on port ${healthPort}`, () => said.join(""))
+    showLogsOnFailure(`${name} on port ${healthPort}`, () => said.join(""))
     yield* Effect.acquireRelease(start, () => kill)
     return { kill, start, logs: Effect.sync(() => said.join("")) }
   })
@@ -77,7 +77,7 @@ const program = (name: "server" | "worker", environment: Readonly<Record<string,
 const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     yield* build
-    const upstream = yield* openAiStandIn()
+    const upstream = yield* makeFakeOpenAi()
     const databaseUrl = yield* freshDatabase
     const dataDirectory = join(yield* temporaryDirectory, "data")
     const [first, second, backendPort, health] = yield* Effect.all([freePort, freePort, freePort, freePort])
@@ -99,8 +99,8 @@ const service = Layer.unwrapScoped(
       WORKER_DRAIN_SECONDS: "5"
     }
     yield* Effect.addFinalizer(() =>
-      Effect.map(allCells(dataDirectory), (cells) => {
-        for (const { pid } of cells) if (Option.isSome(pid) && isAlive(pid.value)) process.kill(pid.value, "SIGKILL")
+      Effect.map(readAllRuntimeTraces(dataDirectory), (cells) => {
+        for (const { pid } of cells) if (Option.isSome(pid) && isProcessAlive(pid.value)) process.kill(pid.value, "SIGKILL")
       })
     )
     yield* program("server", { ...environment, SERVER_ROLE: "backend" }, backendPort)
@@ -116,20 +116,20 @@ const service = Layer.unwrapScoped(
   })
 )
 
-const settled = Effect.gen(function* () {
+const ownerWithRunningAgent = Effect.gen(function* () {
   const { webs } = yield* Service
-  const person = yield* newcomer(webs[0].url)
-  yield* Records.subscribe(person.userId, "pro")
+  const person = yield* signUpClient(webs[0].url)
+  yield* Records.insertSubscription(person.userId, "pro")
   const { id } = yield* person.provision("Ada", model)
   yield* person.untilRunning(id)
-  const other = yield* visit(webs[1].url)
+  const other = yield* openWebClient(webs[1].url)
   yield* other.signIn(person.account)
   return { ...person, agentId: id, other }
 })
 
-const begin = (person: Newcomer, message: string) =>
+const begin = (person: SignedUpClient, message: string) =>
   Effect.gen(function* () {
-    const told: Array<Told> = []
+    const told: Array<StreamedEvent> = []
     const fiber = yield* Effect.forkDaemon(
       Effect.exit(
         Stream.runForEach(person.events("/api/agent", { message }), (event) => Effect.sync(() => told.push(event)))
@@ -138,17 +138,17 @@ const begin = (person: Newcomer, message: string) =>
     return { told, fiber }
   })
 
-const twoPieces = (told: ReadonlyArray<Told>) =>
+const twoPieces = (told: ReadonlyArray<StreamedEvent>) =>
   eventually(
     Effect.sync(() => told),
     (so) => so.length >= 2,
-    { what: "two pieces of an answer" }
+    { description: "two pieces of an answer" }
   )
 
-const resumed = (visitor: Pick<Newcomer, "resume">, id: string | undefined) =>
+const resumed = (visitor: Pick<SignedUpClient, "resume">, id: string | undefined) =>
   Effect.map(Stream.runCollect(visitor.resume("/api/agent", id ?? "")), Chunk.toReadonlyArray)
 
-const cookieOf = (person: Pick<Newcomer, "cookies">) =>
+const cookieOf = (person: Pick<SignedUpClient, "cookies">) =>
   Effect.map(person.cookies, (jar) =>
     Array.fromIterable(Object.values(jar.cookies))
       .map(({ name, valueEncoded }) => `${name}=${valueEncoded}`)
@@ -156,7 +156,7 @@ const cookieOf = (person: Pick<Newcomer, "cookies">) =>
   )
 
 const costs = (userId: UserId, answered: number, failed: number) =>
-  Effect.map(Records.accountOf(userId), (account) =>
+  Effect.map(Records.readMessageAccounts(userId), (account) =>
     expect(account).toEqual({
       answered,
       failed,
@@ -174,8 +174,8 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
     "goes on at the other one, live, while the first works on it",
     Effect.fn(function* () {
       const { upstream } = yield* Service
-      const person = yield* settled
-      upstream.next({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
+      const person = yield* ownerWithRunningAgent
+      upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
       const { fiber, told } = yield* begin(person, "Tell!")
       yield* twoPieces(told)
       const rest = yield* Effect.forkDaemon(resumed(person.other, told[0]?.id))
@@ -194,7 +194,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
     "is whole wherever it is cut, at either of them, and after a restart of both",
     Effect.fn(function* () {
       const { webs } = yield* Service
-      const person = yield* settled
+      const person = yield* ownerWithRunningAgent
       const { fiber, told } = yield* begin(person, "A message of some words")
       yield* Fiber.join(fiber)
       expect(told.at(-1)?.event).toBe("done")
@@ -212,8 +212,8 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
     "whose process was killed with -9 ends with an error at the other one, and costs nothing",
     Effect.fn(function* () {
       const { upstream, webs } = yield* Service
-      const person = yield* settled
-      upstream.next({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
+      const person = yield* ownerWithRunningAgent
+      upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
       const { fiber, told } = yield* begin(person, "Tell!")
       yield* twoPieces(told)
       yield* webs[0].kill
@@ -234,13 +234,13 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
     "goes on over a WebSocket at the other one, which also says what the first does to the agent",
     Effect.fn(function* () {
       const { webs } = yield* Service
-      const person = yield* settled
+      const person = yield* ownerWithRunningAgent
       const path = `/agents/${person.agentId}/ws`
       const [first, second] = [
-        yield* connect({ host: webs[0].host, path, headers: { cookie: yield* cookieOf(person) } }),
-        yield* connect({ host: webs[1].host, path, headers: { cookie: yield* cookieOf(person.other) } })
+        yield* connectSocket({ host: webs[0].host, path, headers: { cookie: yield* cookieOf(person) } }),
+        yield* connectSocket({ host: webs[1].host, path, headers: { cookie: yield* cookieOf(person.other) } })
       ]
-      const isOf = (id: unknown) => (frame: Frame) => String(frame["id"]).startsWith(`${String(id)}:`)
+      const isOf = (id: unknown) => (frame: SocketFrame) => String(frame["id"]).startsWith(`${String(id)}:`)
       first.send({ type: "chat", message: "Some words" })
       const { messageId } = yield* first.until(({ type }) => type === "accepted")
       second.send({ type: "resume", lastEventId: `${String(messageId)}:0` })

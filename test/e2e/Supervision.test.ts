@@ -1,10 +1,10 @@
-import { isAlive } from "@berth/infra/process/RunningProcess"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { eventually } from "../conformance/Eventually.ts"
+import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
-import { type Berth, type BerthPids, launchBerth, startBerth } from "./Programs.ts"
+import { type Berth, type BerthPids, launchBerth, startBerth } from "./BerthProcess.ts"
 
 const all = ({ postgres, server, supervisor, worker }: BerthPids) => [
   supervisor,
@@ -13,30 +13,30 @@ const all = ({ postgres, server, supervisor, worker }: BerthPids) => [
   ...Option.toArray(postgres)
 ]
 
-const living = (pids: BerthPids) => all(pids).filter(isAlive)
+const living = (pids: BerthPids) => all(pids).filter(isProcessAlive)
 
 /** The four programs, once all of them live: the web API is ready before the worker need be, and an earlier start's may still answer. */
 const whenAllLive = (berth: Berth, except?: BerthPids) =>
   eventually(
     berth.pids,
     (pids) => living(pids).length === 4 && pids.server !== except?.server && pids.worker !== except?.worker,
-    { what: "the four programs to live", limit: "60 seconds" }
+    { description: "the four programs to live", timeout: "60 seconds" }
   )
 
 /** Waits until the supervisor has put another process in the place of one that was killed. */
 const replaced = (berth: Berth, name: "server" | "worker", old: number) =>
-  eventually(berth.pids, (pids) => pids[name] !== old && isAlive(pids[name]), {
-    what: `another ${name} than process ${old}`,
-    limit: "60 seconds"
+  eventually(berth.pids, (pids) => pids[name] !== old && isProcessAlive(pids[name]), {
+    description: `another ${name} than process ${old}`,
+    timeout: "60 seconds"
   })
 
 describe("npm start", () => {
   it.scopedLive("brings everything up on an empty directory, and on Ctrl-C ends it in order", () =>
     Effect.gen(function* () {
-      const berth = yield* startBerth({ through: "npm" })
+      const berth = yield* startBerth({ launcher: "npm" })
       const pids = yield* whenAllLive(berth)
       yield* eventually(berth.logs, (logs) => logs.includes(`http://localhost:${berth.place.port}/api/register`), {
-        what: "a word on what to do next"
+        description: "a word on what to do next"
       })
 
       yield* berth.signalGroup("SIGINT")
@@ -59,9 +59,9 @@ describe("npm start", () => {
 
       const postgres = Option.getOrThrow(before.postgres)
       process.kill(postgres, "SIGKILL")
-      yield* eventually(berth.pids, (pids) => Option.exists(pids.postgres, (pid) => pid !== postgres && isAlive(pid)), {
-        what: `another database than process ${postgres}`,
-        limit: "60 seconds"
+      yield* eventually(berth.pids, (pids) => Option.exists(pids.postgres, (pid) => pid !== postgres && isProcessAlive(pid)), {
+        description: `another database than process ${postgres}`,
+        timeout: "60 seconds"
       })
       yield* berth.ready
 
@@ -90,7 +90,7 @@ describe("npm start", () => {
       const second = yield* startBerth({ place: first.place })
       const after = yield* whenAllLive(second, before)
       expect(after.postgres).toEqual(before.postgres)
-      expect([before.supervisor, before.server, before.worker].filter(isAlive)).toEqual([])
+      expect([before.supervisor, before.server, before.worker].filter(isProcessAlive)).toEqual([])
 
       yield* second.signal("SIGTERM")
       expect(yield* second.ended).toEqual({ code: 0, signal: null })
@@ -107,9 +107,9 @@ describe("npm start", () => {
       process.kill(pids.worker, "SIGSTOP")
       yield* berth.signal("SIGINT")
       yield* eventually(
-        Effect.sync(() => isAlive(pids.server)),
+        Effect.sync(() => isProcessAlive(pids.server)),
         (alive) => !alive,
-        { what: "the server's end" }
+        { description: "the server's end" }
       )
       // The first moment after a signal is taken for its echo.
       yield* Effect.sleep("1100 millis")

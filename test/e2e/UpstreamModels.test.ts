@@ -1,14 +1,14 @@
 import { LLMock } from "@copilotkit/aimock"
 import { expect, layer } from "@effect/vitest"
 import { Chunk, Context, Effect, Exit, Fiber, Layer, Option, Scope, Stream } from "effect"
-import { eventually } from "../conformance/Eventually.ts"
+import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
-import { type Behaviour, type OpenAiStandIn, openAiStandIn } from "../support/vendors/OpenAiStandIn.ts"
-import { allCells, environmentOf } from "./Cells.ts"
-import { member, text } from "./Journey.ts"
-import { type Berth, startBerth } from "./Programs.ts"
-import * as Records from "./Records.ts"
-import { newcomer } from "./Visitor.ts"
+import { type ModelBehavior, type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import { readAllRuntimeTraces, readProcessEnvironment } from "./RuntimeProcesses.ts"
+import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
+import { type Berth, startBerth } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { signUpClient } from "./WebClient.ts"
 
 const model = "openai/gpt-4o-mini"
 
@@ -16,7 +16,7 @@ class Service extends Context.Tag("@berth/test/UpstreamService")<
   Service,
   {
     readonly berth: Berth
-    readonly upstream: OpenAiStandIn
+    readonly upstream: FakeOpenAi
     /** Ends the stand-in, so that another server can take its address. */
     readonly endUpstream: Effect.Effect<void>
   }
@@ -26,7 +26,7 @@ const service = Layer.unwrapScoped(
   Effect.gen(function* () {
     const databaseUrl = yield* freshDatabase
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const upstream = yield* Scope.extend(openAiStandIn(), scope)
+    const upstream = yield* Scope.extend(makeFakeOpenAi(), scope)
     const berth = yield* startBerth({
       databaseUrl,
       environment: {
@@ -45,22 +45,22 @@ const service = Layer.unwrapScoped(
 )
 
 /** Someone whose agent answers with the upstream's model. */
-const settled = Effect.gen(function* () {
+const ownerWithRunningAgent = Effect.gen(function* () {
   const { berth } = yield* Service
-  const person = yield* newcomer(berth.webUrl)
-  yield* Records.subscribe(person.userId, "starter")
+  const person = yield* signUpClient(berth.webUrl)
+  yield* Records.insertSubscription(person.userId, "starter")
   const { id } = yield* person.provision("Ada", model)
   yield* person.untilRunning(id)
   return person
 })
 
-const times = (count: number, behaviour: Behaviour): ReadonlyArray<Behaviour> =>
+const times = (count: number, behaviour: ModelBehavior): ReadonlyArray<ModelBehavior> =>
   Array.from({ length: count }, () => behaviour)
 
 const page = "<html><body><h1>Bad gateway</h1></body></html>"
 
 /** What goes wrong upstream, as often as it is asked again, and the words in which that is told. */
-const troubles = (apiKey: string): ReadonlyArray<readonly [string, ReadonlyArray<Behaviour>, RegExp]> => [
+const upstreamFailures = (apiKey: string): ReadonlyArray<readonly [string, ReadonlyArray<ModelBehavior>, RegExp]> => [
   [
     "a refused key",
     times(1, { type: "refuse", status: 401, error: { message: `Incorrect API key provided: ${apiKey}.` } }),
@@ -103,14 +103,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
     "answers the agent's owner, piece by piece too",
     Effect.fn(function* () {
       const { upstream } = yield* Service
-      const person = yield* settled
-      upstream.next({ type: "answer", pieces: ["Grüß ", "Gott"] }, { type: "answer", pieces: ["日", "本", " 🚢"] })
+      const person = yield* ownerWithRunningAgent
+      upstream.respondWith({ type: "answer", pieces: ["Grüß ", "Gott"] }, { type: "answer", pieces: ["日", "本", " 🚢"] })
       const { sessionId } = yield* person.chat("Good morning")
       const told = yield* Stream.runCollect(person.events("/api/agent", { message: "And in Japan?" }))
       const events = Chunk.toReadonlyArray(told).map(({ data, event }) => [
         event,
-        member(data, "text"),
-        member(data, "reply")
+        memberAt(data, "text"),
+        memberAt(data, "reply")
       ])
       expect(events).toEqual([
         ["delta", "日", undefined],
@@ -119,8 +119,8 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         ["done", undefined, "日本 🚢"]
       ])
       const { body } = upstream.received.at(-1) ?? { body: undefined }
-      expect(member(body, "model")).toBe("gpt-4o-mini")
-      const messages = member(body, "messages")
+      expect(memberAt(body, "model")).toBe("gpt-4o-mini")
+      const messages = memberAt(body, "messages")
       expect(Array.isArray(messages) ? messages.slice(1) : []).toEqual([
         { role: "user", content: "Good morning" },
         { role: "assistant", content: "Grüß Gott" },
@@ -136,7 +136,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
     "that fails costs nothing, and everybody who has to know is told why",
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
-      const person = yield* settled
+      const person = yield* ownerWithRunningAgent
       let answered = 0
       let failed = 0
       // A success between two failures, or the circuit breaker leaves the model alone.
@@ -144,31 +144,31 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         expect((yield* person.chat("Well?")).reply).toBe("You said: Well?")
         answered += 1
       })
-      const silent = yield* settled
+      const silent = yield* ownerWithRunningAgent
       const before = upstream.received.length
-      upstream.next({ type: "hang" })
+      upstream.respondWith({ type: "hang" })
       const hanging = yield* Effect.fork(silent.raw("POST", "/api/agent", { body: { message: "Hello?" } }))
       yield* eventually(
         Effect.sync(() => upstream.received.length),
         (now) => now > before,
-        { what: "the call that will hang" }
+        { description: "the call that will hang" }
       )
 
-      for (const [name, behaviours, words] of troubles(upstream.apiKey)) {
+      for (const [name, behaviours, words] of upstreamFailures(upstream.apiKey)) {
         yield* works
-        upstream.next(...behaviours)
+        upstream.respondWith(...behaviours)
         const said = yield* person.raw("POST", "/api/agent", { body: { message: `This meets ${name}` } })
         expect([name, said]).toMatchObject([name, { status: 500, body: { code: "not_answered" } }])
-        expect([name, text(member(said.body, "message"))]).toEqual([name, expect.stringMatching(words)])
+        expect([name, textOrEmpty(memberAt(said.body, "message"))]).toEqual([name, expect.stringMatching(words)])
 
         yield* works
-        upstream.next(...behaviours)
+        upstream.respondWith(...behaviours)
         const sent = yield* person.raw("POST", "/api/chat", { body: { message: `This meets ${name} too` } })
         expect([name, sent]).toMatchObject([name, { status: 500, body: { error: "failed to send" } }])
-        expect([name, text(member(sent.body, "message"))]).toEqual([name, expect.stringMatching(words)])
+        expect([name, textOrEmpty(memberAt(sent.body, "message"))]).toEqual([name, expect.stringMatching(words)])
 
         yield* works
-        upstream.next(...behaviours)
+        upstream.respondWith(...behaviours)
         const told = Chunk.toReadonlyArray(
           yield* Stream.runCollect(person.events("/api/agent", { message: `This meets ${name} as a stream` }))
         )
@@ -180,14 +180,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         expect(shown).not.toContain("<h1>")
         const line = (yield* berth.logs)
           .split("\n")
-          .find((one) => one.includes("A message was not answered") && one.includes(text(member(said.body, "traceId"))))
+          .find((one) => one.includes("A message was not answered") && one.includes(textOrEmpty(memberAt(said.body, "traceId"))))
         expect([name, line]).toEqual([name, expect.stringMatching(words)])
       }
       const inOrder = { replies: answered, used: answered, booked: answered, ledger: answered, pending: 0, open: 0 }
-      expect(yield* Records.accountOf(person.userId)).toEqual({ answered, failed, ...inOrder })
+      expect(yield* Records.readMessageAccounts(person.userId)).toEqual({ answered, failed, ...inOrder })
 
       expect(yield* Fiber.join(hanging)).toMatchObject({ status: 500, body: { code: "not_answered" } })
-      expect(yield* Records.accountOf(silent.userId)).toMatchObject({ answered: 0, failed: 1, used: 0, open: 0 })
+      expect(yield* Records.readMessageAccounts(silent.userId)).toMatchObject({ answered: 0, failed: 1, used: 0, open: 0 })
       expect((yield* silent.chat("Hello again")).reply).toBe("You said: Hello again")
     })
   )
@@ -196,11 +196,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
     "has a key that no cell and no log gets to see",
     Effect.fn(function* () {
       const { berth, upstream } = yield* Service
-      yield* (yield* settled).chat("Hello")
-      const cells = yield* allCells(berth.place.dataDirectory)
+      yield* (yield* ownerWithRunningAgent).chat("Hello")
+      const cells = yield* readAllRuntimeTraces(berth.place.dataDirectory)
       const environments = yield* Effect.forEach(
         cells.flatMap(({ pid }) => Option.toArray(pid)),
-        environmentOf
+        readProcessEnvironment
       )
       expect(environments.filter((found) => found.includes("BERTH_CELL_TOKEN=")).length).toBeGreaterThan(0)
       const everywhere = [...environments, ...cells.map(({ log }) => log), yield* berth.logs].join("\n")
@@ -222,11 +222,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         (server) => Effect.promise(() => server.stop())
       )
       mock.on({ model: "gpt-4o-mini", userMessage: "What are you?" }, { content: "I am a mock, and proud of it." })
-      const person = yield* settled
+      const person = yield* ownerWithRunningAgent
       expect((yield* person.chat("What are you?")).reply).toBe("I am a mock, and proud of it.")
       const told = yield* Stream.runCollect(person.events("/api/agent", { message: "What are you?" }))
       const deltas = Chunk.toReadonlyArray(told).filter(({ event }) => event === "delta")
-      expect(deltas.map(({ data }) => text(member(data, "text"))).join("")).toBe("I am a mock, and proud of it.")
+      expect(deltas.map(({ data }) => textOrEmpty(memberAt(data, "text"))).join("")).toBe("I am a mock, and proud of it.")
       expect(Chunk.toReadonlyArray(told).at(-1)).toMatchObject({ event: "done" })
     }, Effect.scoped)
   )

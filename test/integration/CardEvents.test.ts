@@ -1,8 +1,8 @@
-import { Email } from "@berth/domain/accounts/Email"
-import { UserId } from "@berth/domain/accounts/User"
+import { Email } from "@berth/domain/shared/Email"
+import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import { CardProcessor } from "@berth/domain/billing/CardProcessor"
+import { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
 import {
   type CardEvent,
   type CardEventEnvelope,
@@ -10,23 +10,23 @@ import {
   isCardEvent
 } from "@berth/domain/billing/events/CardEvent"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
-import { PurchaseAttempts } from "@berth/domain/billing/PurchaseAttempts"
-import { currencyOf, type Purchase, purchaseOfPack } from "@berth/domain/billing/Purchase"
-import { StorageEntitlements } from "@berth/domain/billing/StorageEntitlements"
-import { SubscriptionRepository } from "@berth/domain/billing/Subscription"
-import { creditsOfUnits } from "@berth/domain/billing/UnitSplit"
-import { MatchCardEvents, ReconfigureInstance, SendMail } from "@berth/domain/jobs/Job"
+import { PurchaseAttempts } from "@berth/domain/billing/checkout/PurchaseAttempts"
+import { findPurchaseCurrency, type Purchase, makePackPurchase } from "@berth/domain/billing/checkout/Purchase"
+import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
+import { MatchCardEventsJob, ReconfigureInstanceJob, SendMailJob } from "@berth/domain/jobs/JobKind"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, DateTime, Duration, Effect, FastCheck, Layer, Option, Redacted, type Scope } from "effect"
-import { makeBooks, usersOfBooks } from "../support/billing/CardBooks.ts"
-import { arrival } from "../support/billing/CardHistories.ts"
-import { type CardWorker, cardWorker, storeEvents, workOffCards } from "../support/billing/CardWorkers.ts"
+import { makeInMemoryCardRecords, cardRecordUsers } from "../support/billing/InMemoryCardRecords.ts"
+import { cardEventArrival } from "../support/billing/CardEventHistories.ts"
+import { type CardEventWorker, makeCardEventWorker, storeCardEvents, processCardJobs } from "../support/billing/CardEventWorkers.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import { stripeStandIn } from "../support/stripe/StripeStandIn.ts"
-import { storedAgent, storedUser, unique } from "../support/Samples.ts"
+import { makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
+import { insertAgent, insertUser, uniqueName } from "../support/Samples.ts"
 
 let made = 0
 const event = (type: CardEventType, created: number, object: object): CardEvent => {
@@ -71,19 +71,19 @@ const subscribed = (id: string, userId: string | null, customer = `cus_of_${id}`
 }
 
 /** Several workers on a database of their own. */
-const scene = (options: { readonly workers?: number; readonly verifiedEmailsOnly?: boolean } = {}) =>
+const makeFixtures = (options: { readonly workers?: number; readonly verifiedEmailsOnly?: boolean } = {}) =>
   Effect.gen(function* () {
     const url = yield* migratedDatabase
-    const worker = cardWorker(url, { verifiedEmailsOnly: options.verifiedEmailsOnly ?? false })
+    const worker = makeCardEventWorker(url, { verifiedEmailsOnly: options.verifiedEmailsOnly ?? false })
     const [first, ...more] = [yield* worker, ...(yield* Effect.replicateEffect(worker, (options.workers ?? 2) - 1))]
-    const workers: readonly [CardWorker, ...ReadonlyArray<CardWorker>] = [first, ...more]
+    const workers: readonly [CardEventWorker, ...ReadonlyArray<CardEventWorker>] = [first, ...more]
     const inside = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, first)
     return {
       inside,
       first,
       tell: (...events: ReadonlyArray<CardEvent>) =>
-        Effect.zipRight(inside(storeEvents(events)), workOffCards(workers)),
-      work: workOffCards(workers),
+        Effect.zipRight(inside(storeCardEvents(events)), processCardJobs(workers)),
+      work: processCardJobs(workers),
       subscription: (userId: UserId) =>
         inside(
           Effect.map(
@@ -92,7 +92,7 @@ const scene = (options: { readonly workers?: number; readonly verifiedEmailsOnly
           )
         ),
       user: (userId: UserId) => inside(Effect.flatMap(UserRepository, ({ find }) => Effect.flatten(find(userId)))),
-      tier: (userId: UserId) => inside(Effect.flatMap(StorageEntitlements, (storage) => storage.of(userId))),
+      tier: (userId: UserId) => inside(Effect.flatMap(StorageEntitlements, (storage) => storage.find(userId))),
       agents: (userId: UserId) =>
         inside(
           Effect.map(
@@ -111,28 +111,28 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "come to the same as in memory, in whatever order they arrive and however often",
     Effect.gen(function* () {
-      const { inside, tell, tier, user } = yield* scene({ workers: 3 })
+      const { inside, tell, tier, user } = yield* makeFixtures({ workers: 3 })
       const sql = yield* inside(SqlClient)
       const users = yield* inside(UserRepository)
-      for (const id of usersOfBooks) {
+      for (const id of cardRecordUsers) {
         const name = id.slice(4)
         const email = Email.make(`${name}@example.com`)
         yield* users.insert({ id, email, name, passwordHash: null, referralCode: `code-${name}` })
       }
-      for (const { arrived } of FastCheck.sample(arrival, { numRuns: 8, seed: 1_234 })) {
+      for (const { arrived } of FastCheck.sample(cardEventArrival, { numRuns: 8, seed: 1_234 })) {
         yield* sql`truncate card_events, card_payers, card_subscriptions, card_purchases, subscriptions, purchases,
             purchase_reversals, storage_entitlements`
         yield* sql`update users set credit_units = 0, reversed_units = 0, plan = 'free'`
-        const books = makeBooks()
+        const books = makeInMemoryCardRecords()
         for (const one of arrived) books.apply(one)
         const expected = books.state()
 
         yield* tell(...arrived)
 
-        for (const [index, id] of usersOfBooks.entries()) {
+        for (const [index, id] of cardRecordUsers.entries()) {
           const { counting, storage, units } = expected.users[index] ?? assert.fail("a user without a state")
           const found = yield* user(id)
-          assert.strictEqual(found.credits, creditsOfUnits(units.reduce((sum, one) => sum + one, 0)))
+          assert.strictEqual(found.credits, convertUnitsToCredits(units.reduce((sum, one) => sum + one, 0)))
           assert.strictEqual(found.plan, counting?.status === "active" ? counting.plan : "free")
           assert.strictEqual(yield* tier(id), storage ? "upgraded" : "included")
           const rows = yield* sql`
@@ -160,8 +160,8 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "book credits once, whoever tells of them and however often",
     Effect.gen(function* () {
-      const { first, inside, tell, user } = yield* scene({ workers: 3 })
-      const { id } = yield* inside(storedUser())
+      const { first, inside, tell, user } = yield* makeFixtures({ workers: 3 })
+      const { id } = yield* inside(insertUser())
       const metadata = { kind: "credits", credits: "15", userId: id }
       const paid = { customer: "cus_1", metadata, amount_total: 1500, amount_paid: 1500, currency: "usd" }
       const telling = (created: number) => [
@@ -188,8 +188,8 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "book credits of a delayed payment once it has succeeded, in any order, and end the attempt of one that failed",
     Effect.gen(function* () {
-      const { inside, tell, user } = yield* scene({ workers: 3 })
-      const { id } = yield* inside(storedUser())
+      const { inside, tell, user } = yield* makeFixtures({ workers: 3 })
+      const { id } = yield* inside(insertUser())
       const { begin } = yield* inside(PurchaseAttempts)
       const attempt = yield* begin({
         userId: id,
@@ -227,8 +227,8 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "grant a plan and storage whose delayed payment is followed by the subscription and its invoice",
     Effect.gen(function* () {
-      const { inside, subscription, tell, tier } = yield* scene()
-      const { id } = yield* inside(storedUser())
+      const { inside, subscription, tell, tier } = yield* makeFixtures()
+      const { id } = yield* inside(insertUser())
       const told = (
         what: "completed" | "async_payment_succeeded" | "async_payment_failed",
         name: string,
@@ -260,8 +260,8 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "reverse the credits of refunded and disputed payments in proportion, before or after they are booked",
     Effect.gen(function* () {
-      const { inside, tell, user } = yield* scene({ workers: 3 })
-      const { id } = yield* inside(storedUser())
+      const { inside, tell, user } = yield* makeFixtures({ workers: 3 })
+      const { id } = yield* inside(insertUser())
       const paid = { customer: "cus_1", currency: "usd", metadata: { kind: "credits", credits: "15", userId: id } }
       const invoice = event("invoice.payment_succeeded", 10, { ...paid, id: "in_1", amount_paid: 1500 })
       const session = event("checkout.session.completed", 10, {
@@ -306,9 +306,9 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "follow delayed payments of checkouts as the processor decides them",
     Effect.gen(function* () {
-      const { inside, subscription, tell, user } = yield* scene()
-      const { id } = yield* inside(storedUser())
-      const fake = yield* stripeStandIn
+      const { inside, subscription, tell, user } = yield* makeFixtures()
+      const { id } = yield* inside(insertUser())
+      const fake = yield* makeFakeStripe
       const adapter = StripeCardProcessor.layer({
         secretKey: Redacted.make(fake.secretKey),
         apiUrl: fake.url,
@@ -318,8 +318,8 @@ describe("Events of the card processor, by several workers at once,", () => {
       const site = new URL("https://berth.example/")
       const checkoutOf = (purchase: Purchase) =>
         Effect.gen(function* () {
-          const idempotencyKey = yield* inside(unique("req"))
-          const currency = currencyOf(purchase)
+          const idempotencyKey = yield* inside(uniqueName("req"))
+          const currency = findPurchaseCurrency(purchase)
           const customerId = yield* cards.createCustomer({
             userId: id,
             email: "a@example.com",
@@ -334,12 +334,12 @@ describe("Events of the card processor, by several workers at once,", () => {
             cancelUrl: site,
             idempotencyKey: `${idempotencyKey}-page`
           })
-          const told = handled(fake.complete(url, { paysLater: true }))
+          const told = handled(fake.completeCheckout(url, { paysLater: true }))
           const decide = (outcome: "succeeds" | "fails") =>
             handled(fake.books.decideCheckout(fake.sessionAt(url).id, outcome))
           return { told, decide }
         })
-      const bought = purchaseOfPack({ pack: "200", credits: 15, price: 15 })
+      const bought = makePackPurchase({ pack: "200", credits: 15, price: 15 })
       const [paid, failed] = [yield* checkoutOf(bought), yield* checkoutOf(bought)]
       yield* tell(...paid.told, ...failed.told, ...failed.decide("fails"))
       assert.strictEqual((yield* user(id)).credits, 0)
@@ -349,7 +349,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       const plan = yield* checkoutOf({ kind: "plan", plan: "solo" })
       yield* tell(...plan.told)
       assert.strictEqual(yield* subscription(id), "solo active")
-      fake.passTime(60)
+      fake.advanceClock(60)
       yield* tell(...plan.decide("fails"))
       assert.strictEqual(yield* subscription(id), "solo past_due")
     })
@@ -358,14 +358,14 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "tell of a subscription from its beginning to its end: paid, failed, paid again, over, and over for good",
     Effect.gen(function* () {
-      const { inside, subscription, tell, user } = yield* scene()
-      const { id } = yield* inside(storedUser())
+      const { inside, subscription, tell, user } = yield* makeFixtures()
+      const { id } = yield* inside(insertUser())
       const { bought, charged, is } = subscribed("sub_1", id)
       const jobs = yield* tell(is(10, "incomplete", "pro", "created"))
       assert.deepStrictEqual([yield* subscription(id), namesOf(jobs)], ["none", []])
       const granted = yield* tell(bought(10, "pro"), charged(10, "succeeded"), is(10, "active", "pro"))
       assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["pro active", "pro"])
-      assert.deepStrictEqual(namesOf(granted), [ReconfigureInstance.name])
+      assert.deepStrictEqual(namesOf(granted), [ReconfigureInstanceJob.name])
       yield* tell(charged(30, "failed"))
       assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["pro past_due", "free"])
       // Told late: it was paid before it failed.
@@ -388,12 +388,12 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "stop the newest agents that a smaller plan has no room for, and nothing while a month is only late",
     Effect.gen(function* () {
-      const { agents, inside, subscription, tell } = yield* scene()
-      const { id } = yield* inside(storedUser())
+      const { agents, inside, subscription, tell } = yield* makeFixtures()
+      const { id } = yield* inside(insertUser())
       const { bought, charged, is } = subscribed("sub_1", id)
       yield* tell(bought(10, "collective"))
       for (const [index, status] of (["active", "running", "provisioning"] as const).entries())
-        yield* inside(storedAgent(id, { name: `${index}`, status, at: DateTime.unsafeMake(index) }))
+        yield* inside(insertAgent(id, { name: `${index}`, status, at: DateTime.unsafeMake(index) }))
       yield* tell(charged(20, "failed"))
       assert.deepStrictEqual(
         [yield* subscription(id), yield* agents(id)],
@@ -404,7 +404,7 @@ describe("Events of the card processor, by several workers at once,", () => {
         [yield* subscription(id), yield* agents(id)],
         ["solo active", ["0 active", "1 stopped", "2 stopped"]]
       )
-      assert.deepStrictEqual(namesOf(jobs), [ReconfigureInstance.name, SendMail.name].toSorted())
+      assert.deepStrictEqual(namesOf(jobs), [ReconfigureInstanceJob.name, SendMailJob.name].toSorted())
       // They do not start by themselves; what was stopped is the owner's to start.
       yield* tell(is(40, "active", "label"))
       assert.deepStrictEqual(yield* agents(id), ["0 active", "1 stopped", "2 stopped"])
@@ -414,8 +414,8 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "count the newest that is paid of two subscriptions, and the other one again when that ends",
     Effect.gen(function* () {
-      const { inside, subscription, tell } = yield* scene()
-      const { id } = yield* inside(storedUser())
+      const { inside, subscription, tell } = yield* makeFixtures()
+      const { id } = yield* inside(insertUser())
       const [one, two] = [subscribed("sub_1", id, "cus_1"), subscribed("sub_2", id, "cus_1")]
       yield* tell(two.bought(20, "scale"), one.bought(10, "pro"))
       assert.strictEqual(yield* subscription(id), "scale active")
@@ -427,8 +427,8 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "wait for a customer whom nobody knows, and are his when he registers",
     Effect.gen(function* () {
-      const { inside, subscription, tell, user, work } = yield* scene()
-      const email = `${yield* inside(unique("late"))}@example.com`
+      const { inside, subscription, tell, user, work } = yield* makeFixtures()
+      const email = `${yield* inside(uniqueName("late"))}@example.com`
       const { bought, charged, is } = subscribed("sub_1", null)
       // Only the checkout knows the address; the rest is known by the customer that it names.
       yield* tell(charged(30, "failed"), is(20, "active", "scale"), bought(10, "pro", email.toUpperCase()))
@@ -447,7 +447,7 @@ describe("Events of the card processor, by several workers at once,", () => {
           })
         )
       )
-      yield* inside(Effect.flatMap(Outbox, ({ append }) => append(MatchCardEvents, { userId: id }, id)))
+      yield* inside(Effect.flatMap(Outbox, ({ append }) => append(MatchCardEventsJob, { userId: id }, id)))
       yield* work
       assert.deepStrictEqual(yield* states, [{ status: "applied", count: 3 }])
       assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["scale past_due", "free"])
@@ -457,9 +457,9 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "are nobody's by an address that he has not confirmed, where rights need that",
     Effect.gen(function* () {
-      const { inside, subscription, tell, work } = yield* scene({ verifiedEmailsOnly: true })
-      const { email, id } = yield* inside(storedUser())
-      const match = inside(Effect.flatMap(Outbox, ({ append }) => append(MatchCardEvents, { userId: id }, id)))
+      const { inside, subscription, tell, work } = yield* makeFixtures({ verifiedEmailsOnly: true })
+      const { email, id } = yield* inside(insertUser())
+      const match = inside(Effect.flatMap(Outbox, ({ append }) => append(MatchCardEventsJob, { userId: id }, id)))
       yield* tell(subscribed("sub_1", null).bought(10, "pro", email))
       yield* Effect.zipRight(match, work)
       assert.strictEqual(yield* subscription(id), "none")
@@ -472,8 +472,8 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "are forgotten that are for an account which was deleted",
     Effect.gen(function* () {
-      const { inside, tell } = yield* scene()
-      const { email, id } = yield* inside(storedUser())
+      const { inside, tell } = yield* makeFixtures()
+      const { email, id } = yield* inside(insertUser())
       const { bought, is } = subscribed("sub_1", id)
       yield* tell(bought(10, "pro", email))
       yield* inside(Effect.flatMap(UserRepository, ({ remove }) => remove(id, "fmr_1")))
@@ -488,8 +488,8 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "whose job was lost, or whose customer came unseen, are found and have their effects",
     Effect.gen(function* () {
-      const { first, inside, subscription, tell, work } = yield* scene()
-      const email = `${yield* inside(unique("unseen"))}@example.com`
+      const { first, inside, subscription, tell, work } = yield* makeFixtures()
+      const email = `${yield* inside(uniqueName("unseen"))}@example.com`
       yield* tell(subscribed("sub_1", null).bought(10, "pro", email))
       const { id } = yield* inside(
         Effect.flatMap(UserRepository, (users) =>
@@ -502,29 +502,29 @@ describe("Events of the card processor, by several workers at once,", () => {
           })
         )
       )
-      const other = yield* inside(storedUser())
-      yield* inside(storeEvents([subscribed("sub_2", other.id).bought(10, "scale")]))
+      const other = yield* inside(insertUser())
+      yield* inside(storeCardEvents([subscribed("sub_2", other.id).bought(10, "scale")]))
       const sql = yield* inside(SqlClient)
       yield* sql`delete from outbox`
-      const { lookOver, tidy } = Context.get(first, CardEventEffects)
-      assert.strictEqual(yield* lookOver, 0)
+      const { retryOverdue, runRetention } = Context.get(first, CardEventEffects)
+      assert.strictEqual(yield* retryOverdue, 0)
       yield* sql`update card_events set job_requested_at = now() - interval '16 minutes'`
       assert.deepStrictEqual(
-        (yield* Effect.all([lookOver, lookOver], { concurrency: 2 })).reduce((sum, found) => sum + found, 0),
+        (yield* Effect.all([retryOverdue, retryOverdue], { concurrency: 2 })).reduce((sum, found) => sum + found, 0),
         2
       )
       yield* work
       assert.deepStrictEqual([yield* subscription(id), yield* subscription(other.id)], ["pro active", "scale active"])
       yield* sql`update card_events set received_at = now() - interval '91 days'`
-      assert.strictEqual(yield* tidy, 2)
+      assert.strictEqual(yield* runRetention, 2)
     })
   )
 
   test(
     "that nothing says the purchase of are kept, and looked at again once its price may have been set",
     Effect.gen(function* () {
-      const { first, inside, subscription, tell, work } = yield* scene()
-      const { id } = yield* inside(storedUser())
+      const { first, inside, subscription, tell, work } = yield* makeFixtures()
+      const { id } = yield* inside(insertUser())
       const priced = (price: string) =>
         event("customer.subscription.updated", 10, {
           id: "sub_1",
@@ -543,7 +543,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       yield* sql`
         update card_events set job_requested_at = now() - interval '2 hours',
           payload = replace(payload::text, 'price_unknown', 'price_label')::jsonb`
-      yield* Context.get(first, CardEventEffects).tidy
+      yield* Context.get(first, CardEventEffects).runRetention
       yield* work
       assert.deepStrictEqual(
         [yield* subscription(id), yield* sql`select status from card_events`],
@@ -555,14 +555,14 @@ describe("Events of the card processor, by several workers at once,", () => {
   test(
     "that make no sense are not tried again and again",
     Effect.gen(function* () {
-      const { first, inside } = yield* scene()
+      const { first, inside } = yield* makeFixtures()
       const bad = event("customer.subscription.updated", 10, { status: 7 })
-      yield* inside(storeEvents([bad]))
-      const { apply, lookOver } = Context.get(first, CardEventEffects)
-      assert.strictEqual((yield* Effect.flip(apply(bad.id)))._tag, "CardEventIsUnreadable")
+      yield* inside(storeCardEvents([bad]))
+      const { apply, retryOverdue } = Context.get(first, CardEventEffects)
+      assert.strictEqual((yield* Effect.flip(apply(bad.id)))._tag, "CardEventUnreadable")
       const sql = yield* inside(SqlClient)
       yield* sql`update card_events set job_requested_at = now() - interval '1 day'`
-      assert.strictEqual(yield* lookOver, 0)
+      assert.strictEqual(yield* retryOverdue, 0)
       yield* apply("evt_that_nobody_knows")
     })
   )

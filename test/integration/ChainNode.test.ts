@@ -1,4 +1,4 @@
-import { ChainIsUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import { SmartWalletSignatures } from "@berth/domain/chain/SmartWalletSignatures"
 import { TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
@@ -7,7 +7,7 @@ import * as ViemSmartWalletSignatures from "@berth/infra/chain/ViemSmartWalletSi
 import * as ViemTokenBalances from "@berth/infra/chain/ViemTokenBalances"
 import { assert, describe, it } from "@effect/vitest"
 import { type Duration, Effect, Layer, Logger, Redacted } from "effect"
-import { failure, type NodeBehaviour, result, stubNode } from "../support/chain/StubNode.ts"
+import { respondRpcError, type ChainNodeBehavior, respondRpcResult, makeFakeChainNode } from "../fakes/chain/FakeChainNode.ts"
 
 const address = WalletAddress.make(`0x${"ab".repeat(20)}`)
 
@@ -33,13 +33,13 @@ const askAll = (url: string, timeout: Duration.DurationInput = "300 millis") =>
   })
 
 const raw =
-  (status: number, type: string, body: string, headers: Readonly<Record<string, string>> = {}): NodeBehaviour =>
+  (status: number, type: string, body: string, headers: Readonly<Record<string, string>> = {}): ChainNodeBehavior =>
   (_request, response) => {
     response.writeHead(status, { "content-type": type, ...headers })
     response.end(body)
   }
 
-const troubles: ReadonlyArray<readonly [string, NodeBehaviour]> = [
+const nodeFailures: ReadonlyArray<readonly [string, ChainNodeBehavior]> = [
   ["answers nothing", () => undefined],
   [
     "answers a head without a body",
@@ -50,25 +50,25 @@ const troubles: ReadonlyArray<readonly [string, NodeBehaviour]> = [
   ],
   ["cuts the connection", (_request, response) => void response.destroy()],
   ["is overrun, and says to come back in an hour", raw(429, "text/plain", "slow down", { "retry-after": "3600" })],
-  ["is overrun, in JSON-RPC", failure({ code: -32005, message: "limit exceeded" })],
-  ["is overrun, in JSON-RPC with a status", failure({ code: 429, message: "limit exceeded" }, 429)],
+  ["is overrun, in JSON-RPC", respondRpcError({ code: -32005, message: "limit exceeded" })],
+  ["is overrun, in JSON-RPC with a status", respondRpcError({ code: 429, message: "limit exceeded" }, 429)],
   ["refuses the key", raw(401, "application/json", '{"error":"who are you"}')],
   ["is broken", raw(503, "text/html", "<html>")],
-  ["is broken inside", failure({ code: -32603, message: "internal error" })],
-  ["is behind", failure({ code: -32000, message: "header not found" })],
-  ["knows no such method", failure({ code: -32601, message: "the method does not exist" })],
+  ["is broken inside", respondRpcError({ code: -32603, message: "internal error" })],
+  ["is behind", respondRpcError({ code: -32000, message: "header not found" })],
+  ["knows no such method", respondRpcError({ code: -32601, message: "the method does not exist" })],
   ["is a web page", raw(200, "text/html", "<html>hello</html>")],
-  ["answers no hex", result({ not: "hex" })],
+  ["answers no hex", respondRpcResult({ not: "hex" })],
   ["leads elsewhere", raw(307, "text/plain", "", { location: "https://example.com/" })]
 ]
 
 describe("A node of the chain", () => {
-  for (const [what, behave] of troubles)
+  for (const [what, behave] of nodeFailures)
     it.scopedLive(`that ${what} is no answer, in bounded time, and its key is told nobody`, () =>
       Effect.gen(function* () {
-        const { url } = yield* stubNode(behave)
+        const { url } = yield* makeFakeChainNode(behave)
         const { failures, lines } = yield* askAll(url)
-        for (const error of failures) assert.instanceOf(error, ChainIsUnreachable)
+        for (const error of failures) assert.instanceOf(error, ChainUnreachable)
         assert.isAtLeast(lines.length, 2)
         assert.notInclude(`${lines.join("\n")}${JSON.stringify(failures)}${String(failures)}`, "hunter2")
       })
@@ -77,22 +77,22 @@ describe("A node of the chain", () => {
   it.scopedLive("that is not there is no answer", () =>
     Effect.gen(function* () {
       const { failures } = yield* askAll("http://127.0.0.1:1/v2/hunter2")
-      for (const error of failures) assert.instanceOf(error, ChainIsUnreachable)
+      for (const error of failures) assert.instanceOf(error, ChainUnreachable)
     })
   )
 
   it.scopedLive("of another chain is not asked", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* stubNode(result("0x01"), "0x1")
+      const { asked, url } = yield* makeFakeChainNode(respondRpcResult("0x01"), "0x1")
       const { failures } = yield* askAll(url)
-      for (const error of failures) assert.instanceOf(error, ChainIsUnreachable)
+      for (const error of failures) assert.instanceOf(error, ChainUnreachable)
       assert.deepStrictEqual(new Set(yield* asked), new Set(["eth_chainId"]))
     })
   )
 
   it.scopedLive("is asked for its chain until it was right once, and what fails is asked twice", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* stubNode(raw(503, "text/html", ""))
+      const { asked, url } = yield* makeFakeChainNode(raw(503, "text/html", ""))
       yield* askAll(url, "30 seconds")
       assert.deepStrictEqual(yield* asked, ["eth_chainId", ...Array.from({ length: 4 }, () => "eth_call")])
     })
@@ -100,12 +100,12 @@ describe("A node of the chain", () => {
 
   it.scopedLive("is asked so much at once and no more: what is too much is told so at once", () =>
     Effect.gen(function* () {
-      const { asked, url } = yield* stubNode(() => undefined)
+      const { asked, url } = yield* makeFakeChainNode(() => undefined)
       const node = yield* makeChainNode({
         chain: "base",
         url: Redacted.make(new URL(url)),
         timeout: "3 seconds",
-        maximumOpen: 5
+        maximumConcurrentCalls: 5
       })
       const reasons: Array<string> = []
       const verify = Effect.flatMap(SmartWalletSignatures, (signatures) =>
@@ -135,7 +135,7 @@ describe("A node of the chain", () => {
         { code: -32000, message: "invalid opcode: INVALID" },
         { code: -32015, message: "VM execution error." }
       ]) {
-        const { url } = yield* stubNode(failure(error))
+        const { url } = yield* makeFakeChainNode(respondRpcError(error))
         const node = yield* makeChainNode({ chain: "base", url: Redacted.make(new URL(url)) })
         const verdict = yield* Effect.flatMap(SmartWalletSignatures, ({ verify }) =>
           verify({ address, message: "m", signature: "0x00", chain: "base" })

@@ -1,7 +1,7 @@
 import { start } from "@berth/infra/embedded-postgres/EmbeddedPostgres"
 import * as Postmaster from "@berth/infra/embedded-postgres/Postmaster"
-import { temporaryDirectory } from "../support/Workplace.ts"
-import { isAlive } from "@berth/infra/process/RunningProcess"
+import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Option, Redacted, Scope } from "effect"
 import { readFileSync, statSync } from "node:fs"
@@ -39,7 +39,7 @@ describe("EmbeddedPostgres", () => {
       yield* query(first.url, "create table kept (word text)")
       yield* query(first.url, "insert into kept values ('ÄÖ')")
       yield* first.close
-      expect(isAlive(first.pid)).toBe(false)
+      expect(isProcessAlive(first.pid)).toBe(false)
 
       const second = yield* startIn(directory)
       expect(second.adopted).toBe(false)
@@ -74,7 +74,7 @@ describe("EmbeddedPostgres", () => {
       expect(yield* query(adopted.url, "select 1 as one")).toEqual([{ one: 1 }])
       yield* adopted.close
       yield* adopted.exited
-      expect(isAlive(left.pid)).toBe(false)
+      expect(isProcessAlive(left.pid)).toBe(false)
     })
   )
 
@@ -116,7 +116,7 @@ describe("EmbeddedPostgres", () => {
       const directory = join(yield* temporaryDirectory, "postgres")
       const failure = yield* Effect.flip(start({ directory, settings: { max_connections: "many" } }))
       expect(failure.message).toContain("max_connections")
-      expect(Option.isNone(yield* Postmaster.read(join(directory, "cluster")))).toBe(true)
+      expect(Option.isNone(yield* Postmaster.readPostmaster(join(directory, "cluster")))).toBe(true)
     })
   )
 })

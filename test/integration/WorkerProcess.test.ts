@@ -1,12 +1,12 @@
-import { Email } from "@berth/domain/accounts/Email"
-import { UserId } from "@berth/domain/accounts/User"
+import { Email } from "@berth/domain/shared/Email"
+import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import { NewAgent } from "@berth/domain/jobs/Job"
+import { ProvisionAgentJob } from "@berth/domain/jobs/JobKind"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
-import * as Storage from "@berth/infra/composition/Storage"
+import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Redacted } from "effect"
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
@@ -14,11 +14,11 @@ import { randomBytes } from "node:crypto"
 import { createServer, type ServerResponse } from "node:http"
 import { join } from "node:path"
 import { inject } from "vitest"
-import { eventually } from "../conformance/Eventually.ts"
+import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
-import { describeWith, redisServer } from "../support/Tools.ts"
-import { temporaryDirectory } from "../support/Workplace.ts"
+import { describeWithTool, redisServer } from "../support/RequiredTools.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 
 const root = join(import.meta.dirname, "../..")
 
@@ -88,7 +88,7 @@ const provision = Effect.fn("provision")(function* (id: string) {
     createdAt: now,
     updatedAt: now
   })
-  yield* transaction.run(Effect.zipRight(agents.insert(agent), outbox.append(NewAgent, { agentId: agent.id })))
+  yield* transaction.run(Effect.zipRight(agents.insert(agent), outbox.append(ProvisionAgentJob, { agentId: agent.id })))
   const { traceId } = yield* Effect.orDie(Effect.currentSpan)
   return { agentId: agent.id, traceId }
 })
@@ -117,7 +117,7 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
     const dataDirectory = yield* temporaryDirectory
     const redis = yield* redisUrl
     const storage = yield* Layer.build(
-      Storage.layer({
+      PersistenceWiring.layer({
         databaseUrl,
         maxConnections: 2,
         applicationName: "test",
@@ -221,4 +221,4 @@ describe("A worker on PostgreSQL", works(Effect.succeed({})))
 // Each in a database of its own, so that no worker meets another test's jobs.
 let database = 0
 const redis = Effect.sync(() => ({ REDIS_URL: `${inject("redisUrl")}/${++database}` }))
-describeWith(redisServer, "A worker on Redis", works(redis))
+describeWithTool(redisServer, "A worker on Redis", works(redis))

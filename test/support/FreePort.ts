@@ -1,4 +1,4 @@
-import { bindable } from "@berth/infra/net/FreePort"
+import { findBindablePort } from "@berth/infra/net/PortProbe"
 import { Effect, Random } from "effect"
 
 /**
@@ -6,5 +6,5 @@ import { Effect, Random } from "effect"
  * somewhere: whoever is to listen there may take a while to start.
  */
 export const freePort: Effect.Effect<number> = Effect.flatMap(Random.nextIntBetween(10_000, 32_000), (port) =>
-  bindable(port, "127.0.0.1")
+  findBindablePort(port, "127.0.0.1")
 ).pipe(Effect.flatten, Effect.retry({ times: 100 }), Effect.orDie)

@@ -13,7 +13,7 @@ export interface HttpCall {
   readonly body?: string | Uint8Array | ReadonlyArray<Uint8Array>
 }
 
-export interface HttpAnswer {
+export interface HttpCallResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
@@ -23,7 +23,7 @@ export interface HttpAnswer {
 
 const Members = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 /** The members of a JSON object; none of anything else. */
-export const membersOf = (text: string) => Option.getOrElse(Schema.decodeOption(Members)(text), () => ({}))
+export const parseJsonObject = (text: string) => Option.getOrElse(Schema.decodeOption(Members)(text), () => ({}))
 
 const timeLimit = "45 seconds"
 
@@ -45,8 +45,8 @@ const headersOf = (call: HttpCall, pieces: ReadonlyArray<string | Uint8Array>) =
 }
 
 /** Sends a call on a connection of its own and reads the whole answer, within 20 seconds. */
-export const send = (baseUrl: string, call: HttpCall): Effect.Effect<HttpAnswer> =>
-  Effect.async<HttpAnswer, Error>((resume) => {
+export const sendHttpCall = (baseUrl: string, call: HttpCall): Effect.Effect<HttpCallResponse> =>
+  Effect.async<HttpCallResponse, Error>((resume) => {
     const { hostname, port } = new URL(baseUrl)
     const pieces = piecesOf(call)
     const outgoing = request({
@@ -70,7 +70,7 @@ export const send = (baseUrl: string, call: HttpCall): Effect.Effect<HttpAnswer>
             status: response.statusCode ?? 0,
             headers: response.headers,
             text,
-            body: membersOf(text)
+            body: parseJsonObject(text)
           })
         )
         outgoing.destroy()

@@ -1,5 +1,5 @@
 /** What stands in a mail as it went over the wire: its headers, unfolded, and its text, decoded. */
-export interface ReadMail {
+export interface ParsedMail {
   readonly headers: ReadonlyMap<string, string>
   /** The names of the headers in order, as often as they come. */
   readonly names: ReadonlyArray<string>
@@ -16,7 +16,7 @@ const decodeBody = (body: string, encoding: string): string => {
 }
 
 /** Reads a mail of one part. */
-export const readMail = (source: string): ReadMail => {
+export const parseMail = (source: string): ParsedMail => {
   const end = source.search(/\r?\n\r?\n/)
   const head = source.slice(0, end).replace(/\r?\n[ \t]+/g, " ")
   const lines = head.split(/\r?\n/).map((line): readonly [string, string] => {
@@ -30,7 +30,7 @@ export const readMail = (source: string): ReadMail => {
 }
 
 /** The token in the first link of a text that leads to a path. */
-export const tokenIn = (text: string, path: string): string => {
+export const findLinkToken = (text: string, path: string): string => {
   const found = new RegExp(`${path.replaceAll("/", "\\/")}\\?token=([A-Za-z0-9_-]+)`).exec(text)
   return found?.[1] ?? ""
 }

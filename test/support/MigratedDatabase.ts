@@ -1,5 +1,5 @@
 import { layerMigrated } from "@berth/infra/postgres/Migrations"
-import * as Postgres from "@berth/infra/postgres/Postgres"
+import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Layer, type Redacted, type Scope } from "effect"
@@ -15,5 +15,5 @@ export const migratedDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Sco
 
 /** A pool of ten on a migrated database of its own. */
 export const layer: Layer.Layer<PgClient | SqlClient> = Layer.unwrapScoped(
-  Effect.map(migratedDatabase, (url) => Layer.orDie(Postgres.layer(options(url))))
+  Effect.map(migratedDatabase, (url) => Layer.orDie(PostgresPool.layer(options(url))))
 )

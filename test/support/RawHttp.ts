@@ -25,7 +25,7 @@ export const sendBytes = (
   })
 
 /** The first answer in what was read. */
-export const readAnswer = (text: string) => {
+export const parseRawResponse = (text: string) => {
   const [head = "", body = ""] = text.split("\r\n\r\n")
   const [line = "", ...fields] = head.split("\r\n")
   return {

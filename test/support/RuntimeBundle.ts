@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 const place = join(root, "node_modules", ".cache", "berth-test")
 
 /** Packs a program into one file under a name made from its content, so that test files running side by side share it. */
-export const bundle = async (entry: string, define: Readonly<Record<string, string>> = {}): Promise<string> => {
+export const bundleProgram = async (entry: string, define: Readonly<Record<string, string>> = {}): Promise<string> => {
   const { outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,
@@ -39,8 +39,8 @@ export const bundle = async (entry: string, define: Readonly<Record<string, stri
 }
 
 /** The cell's program, built from the sources as they are. Absolute path of one self-contained file. */
-export const runtimeBundle = (): Promise<string> => bundle(join(root, "packages/runtime/src/main.ts"))
+export const bundleRuntime = (): Promise<string> => bundleProgram(join(root, "packages/runtime/src/main.ts"))
 
 /** A program in a cell's place that comes up as this version, and then behaves so. */
-export const hostileCell = (behaviour: string, version = "0.0.1"): Promise<string> =>
-  bundle(join(root, "test/support/HostileCell.ts"), { BEHAVIOUR: behaviour, VERSION: version })
+export const bundleHostileRuntime = (behaviour: string, version = "0.0.1"): Promise<string> =>
+  bundleProgram(join(root, "test/support/processes/HostileRuntime.ts"), { BEHAVIOUR: behaviour, VERSION: version })

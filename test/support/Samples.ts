@@ -1,5 +1,5 @@
-import { Email } from "@berth/domain/accounts/Email"
-import { UserId } from "@berth/domain/accounts/User"
+import { Email } from "@berth/domain/shared/Email"
+import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
@@ -31,13 +31,13 @@ export const pageAssets = PageAssets.make(
 const newId = Effect.flatMap(IdGenerator, (ids) => ids.next("usr"))
 
 /** What nobody else in this run is called. */
-export const unique = (prefix: string) => Effect.map(newId, (id) => `${prefix}-${id.slice(-12)}`)
+export const uniqueName = (prefix: string) => Effect.map(newId, (id) => `${prefix}-${id.slice(-12)}`)
 
 /** A new user on the free plan without credits; `name` also begins his e-mail. */
-export const storedUser = (name = "user") =>
+export const insertUser = (name = "user") =>
   Effect.gen(function* () {
     const users = yield* UserRepository
-    const local = yield* unique(name)
+    const local = yield* uniqueName(name)
     return yield* users.insert({
       id: UserId.make(yield* newId),
       email: Email.make(`${local}@example.com`),
@@ -47,7 +47,7 @@ export const storedUser = (name = "user") =>
     })
   })
 
-export const storedAgent = (
+export const insertAgent = (
   ownerId: UserId,
   changes: { readonly name?: string; readonly status?: AgentStatus; readonly at?: DateTime.Utc } = {}
 ) =>

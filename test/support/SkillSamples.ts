@@ -1,5 +1,5 @@
 import type { Skill } from "@berth/domain/skills/Skill"
-import { SkillCatalogue } from "@berth/domain/skills/SkillCatalogue"
+import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
 import { Layer } from "effect"
 
 /** A skill for everybody, and one that plans with basic skills do not have. */
@@ -23,4 +23,4 @@ export const sampleSkills: ReadonlyArray<Skill> = [
 ]
 
 /** The catalogue of a scene. */
-export const sampleCatalogue = Layer.succeed(SkillCatalogue, sampleSkills)
+export const sampleCatalogue = Layer.succeed(SkillCatalog, sampleSkills)

@@ -1,7 +1,7 @@
 import { Deferred, Effect, Option, Schema } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import { WebSocket } from "ws"
-import { eventually } from "../conformance/Eventually.ts"
+import { eventually } from "./Eventually.ts"
 
 export interface SocketCall {
   /** `127.0.0.1:3000`. */
@@ -13,7 +13,7 @@ export interface SocketCall {
 }
 
 /** A frame as it came; it is told apart by `type`. */
-export type Frame = Readonly<Record<string, unknown>>
+export type SocketFrame = Readonly<Record<string, unknown>>
 
 export interface SocketRefusal {
   readonly status: number
@@ -25,11 +25,11 @@ export interface SocketRefusal {
 export interface SocketClient {
   readonly ws: WebSocket
   /** All that came so far. */
-  readonly frames: ReadonlyArray<Frame>
+  readonly frames: ReadonlyArray<SocketFrame>
   /** An object goes as JSON, anything else as it is. */
   readonly send: (frame: string | Uint8Array | object) => void
   /** The first frame that is like this, once it has come. */
-  readonly until: (isIt: (frame: Frame) => boolean) => Effect.Effect<Frame, Error>
+  readonly until: (isIt: (frame: SocketFrame) => boolean) => Effect.Effect<SocketFrame, Error>
   readonly closed: Effect.Effect<{ readonly code: number; readonly reason: string }>
 }
 
@@ -41,10 +41,10 @@ const dial = ({ headers = {}, host, path, protocols = [] }: SocketCall) =>
 const limit = { duration: "45 seconds", onTimeout: () => new Error("no answer to a handshake in time") } as const
 
 /** A socket that the service takes; it ends with the scope. */
-export const connect = (call: SocketCall) =>
+export const connectSocket = (call: SocketCall) =>
   Effect.gen(function* () {
     const closed = yield* Deferred.make<{ readonly code: number; readonly reason: string }>()
-    const frames: Array<Frame> = []
+    const frames: Array<SocketFrame> = []
     const ws = yield* Effect.acquireRelease(
       Effect.async<WebSocket, Error>((resume) => {
         const made = dial(call)
@@ -79,7 +79,7 @@ const membersOf = (text: string) =>
   Option.getOrElse(Option.liftThrowable(decode)(text), (): Readonly<Record<string, unknown>> => ({}))
 
 /** The answer of a service that takes no socket for a call. */
-export const refusalOf = (call: SocketCall): Effect.Effect<SocketRefusal, Error> =>
+export const readSocketRefusal = (call: SocketCall): Effect.Effect<SocketRefusal, Error> =>
   Effect.async<SocketRefusal, Error>((resume) => {
     const made = dial(call)
     made.once("open", () => {

@@ -2,8 +2,8 @@ import { start } from "@berth/infra/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Option, Redacted, Scope } from "effect"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
-import { startRedis } from "./Redis.ts"
-import { endAtOnce, sweep, temporaryDirectory } from "./Workplace.ts"
+import { startRedis } from "./RedisServer.ts"
+import { removeOwnDirectories, removeStaleDirectories, temporaryDirectory } from "./TemporaryDirectories.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -42,7 +42,7 @@ const redis = (directory: string) =>
   Option.match(given("REDIS_URL"), { onSome: Effect.succeed, onNone: () => startRedis(directory) })
 
 const services = Effect.gen(function* () {
-  yield* sweep
+  yield* removeStaleDirectories
   const directory = yield* temporaryDirectory
   const [databaseUrl, redisUrl] = yield* Effect.all([postgres(directory), redis(directory)], {
     concurrency: "unbounded"
@@ -51,7 +51,7 @@ const services = Effect.gen(function* () {
 })
 
 /** A run that is cut off, by Ctrl-C for example, gets no teardown. First in the list, because vitest's own listener is the last to run. */
-const endWithRun = () => process.prependOnceListener("exit", endAtOnce)
+const endWithRun = () => process.prependOnceListener("exit", removeOwnDirectories)
 
 /** One real PostgreSQL and, where it is installed, one real Redis for the whole run. */
 export default async function setup(project: TestProject) {

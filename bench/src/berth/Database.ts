@@ -1,4 +1,4 @@
-import type { BerthPlace } from "@berth/test/e2e/Programs"
+import type { BerthLocation } from "@berth/test/e2e/BerthProcess"
 import { Effect, Option, Redacted, Schema, type Scope } from "effect"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -16,14 +16,14 @@ export interface Database {
 }
 
 /** The embedded server's, from the files that it keeps beside its data. */
-const embeddedUrl = ({ dataDirectory }: BerthPlace) =>
+const embeddedUrl = ({ dataDirectory }: BerthLocation) =>
   Effect.promise(async () => {
     const file = async (name: string) => (await readFile(join(dataDirectory, "postgres", name), "utf8")).trim()
     return Redacted.make(`postgres://postgres:${await file("password")}@127.0.0.1:${await file("port")}/postgres`)
   })
 
-export const connect = (
-  place: BerthPlace,
+export const connectDatabase = (
+  place: BerthLocation,
   given: Option.Option<Redacted.Redacted>
 ): Effect.Effect<Database, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -1,10 +1,10 @@
-import { type Berth, type BerthDidNotStart, startBerth } from "@berth/test/e2e/Programs"
+import { type Berth, type BerthDidNotStart, startBerth } from "@berth/test/e2e/BerthProcess"
 import { Effect, Option, type Scope } from "effect"
 import * as Database from "./Database.ts"
 import { Storage } from "./Storage.ts"
 
 /** Nobody is held up by a limit while he is measured, and nothing leaves this machine. */
-export const environment = {
+export const benchEnvironment = {
   LIMIT_REGISTER: "1000000/1h",
   LIMIT_SIGN_IN: "1000000/1h",
   LIMIT_SIGN_IN_ACCOUNT: "1000000/1h",
@@ -25,8 +25,8 @@ export const hostBerth = (
   Effect.gen(function* () {
     const storage = yield* (yield* Storage).fresh
     const berth = yield* startBerth({
-      environment: { ...environment, ...storage.environment, ...settings },
+      environment: { ...benchEnvironment, ...storage.environment, ...settings },
       ...Option.match(storage.databaseUrl, { onNone: () => ({}), onSome: (databaseUrl) => ({ databaseUrl }) })
     })
-    return { berth, database: yield* Database.connect(berth.place, storage.databaseUrl) }
+    return { berth, database: yield* Database.connectDatabase(berth.place, storage.databaseUrl) }
   })

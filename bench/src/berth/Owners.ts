@@ -1,14 +1,14 @@
-import type { UserId } from "@berth/domain/accounts/User"
-import { newcomer, type Newcomer } from "@berth/test/e2e/Visitor"
+import type { UserId } from "@berth/domain/shared/User"
+import { signUpClient, type SignedUpClient } from "@berth/test/e2e/WebClient"
 import { Cookies } from "@effect/platform"
 import { Array, Effect } from "effect"
-import type { Call } from "../measure/Exchange.ts"
+import type { HttpRequest } from "../measure/TimedRequest.ts"
 import type { HostedBerth } from "./HostedBerth.ts"
 
 /** A signed-in user who pays for the largest plan. */
 export interface Owner {
   readonly userId: UserId
-  readonly visitor: Newcomer
+  readonly visitor: SignedUpClient
   /** The value of the `cookie` header. */
   readonly cookie: string
 }
@@ -17,14 +17,14 @@ export interface Owner {
 const concurrency = 2
 
 /** At least one. */
-export const newOwners = (
+export const createOwners = (
   { berth, database }: HostedBerth,
   count: number
 ): Effect.Effect<Array.NonEmptyReadonlyArray<Owner>> =>
   Effect.gen(function* () {
     const visitors = yield* Effect.forEach(
       Array.makeBy(count, () => "owner"),
-      (name) => Effect.orDie(newcomer(berth.webUrl, name)),
+      (name) => Effect.orDie(signUpClient(berth.webUrl, name)),
       { concurrency }
     )
     const ids = Array.map(visitors, ({ userId }) => userId)
@@ -43,14 +43,14 @@ export const newOwners = (
     )
   })
 
-export const get = ({ cookie }: Owner, path: string): Call => ({
+export const ownerGet = ({ cookie }: Owner, path: string): HttpRequest => ({
   method: "GET",
   path,
   headers: { cookie },
   expected: 200
 })
 
-export const post = ({ cookie }: Owner, path: string, body: unknown, expected = 200): Call => ({
+export const ownerPost = ({ cookie }: Owner, path: string, body: unknown, expected = 200): HttpRequest => ({
   method: "POST",
   path,
   headers: { cookie, "content-type": "application/json" },

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { readdir, readFile } from "node:fs/promises"
 
 /** MiB. */
-export interface Resident {
+export interface ResidentMemory {
   readonly rss: number
   /** What processes share is counted once, in equal parts. */
   readonly pss: number
@@ -16,7 +16,7 @@ const read = (path: string) =>
   )
 
 /** What processes hold in memory together. Needs Linux; elsewhere nothing is known and both are 0. */
-export const residentOf = (pids: ReadonlyArray<number>): Effect.Effect<Resident> =>
+export const readResidentMemory = (pids: ReadonlyArray<number>): Effect.Effect<ResidentMemory> =>
   Effect.map(
     Effect.forEach(pids, (pid) => read(`/proc/${pid}/smaps_rollup`)),
     (texts) => {
@@ -29,7 +29,7 @@ export const residentOf = (pids: ReadonlyArray<number>): Effect.Effect<Resident>
 const ticksPerSecond = 100
 
 /** Processor time that a process has used so far, in seconds; NaN where the system does not tell. */
-export const cpuSecondsOf = (pid: number): Effect.Effect<number> =>
+export const readCpuSeconds = (pid: number): Effect.Effect<number> =>
   Effect.map(read(`/proc/${pid}/stat`), (text) => {
     const [, ...fields] = text.split(") ").at(-1)?.split(" ") ?? []
     return (Number(fields[10] ?? Number.NaN) + Number(fields[11] ?? Number.NaN)) / ticksPerSecond
@@ -44,7 +44,7 @@ const parentOf = (pid: number) =>
   Effect.map(read(`/proc/${pid}/stat`), (text) => Number(text.split(") ").at(-1)?.split(" ")[1] ?? 0))
 
 /** Processes that a process has started, as far as they run. */
-export const childrenOf = (parent: number): Effect.Effect<ReadonlyArray<number>> =>
+export const listChildren = (parent: number): Effect.Effect<ReadonlyArray<number>> =>
   Effect.flatMap(
     runningPids,
     Effect.filter((pid) => Effect.map(parentOf(pid), (found) => found === parent))

@@ -15,7 +15,7 @@ export class Storage extends Context.Tag("@berth/bench/Storage")<
 >() {}
 
 /** What everybody has who does nothing about it. */
-export const embedded: Layer.Layer<Storage> = Layer.succeed(Storage, {
+export const embeddedStorage: Layer.Layer<Storage> = Layer.succeed(Storage, {
   name: "embedded PostgreSQL",
   fresh: Effect.succeed({ databaseUrl: Option.none(), environment: {} })
 })
@@ -47,7 +47,7 @@ const freshDatabase = (server: Redacted.Redacted) =>
   )
 
 /** Databases of one's own on the server of DATABASE_URL, whose role may make them, and the Redis of REDIS_URL. */
-export const given = Layer.effect(
+export const configuredStorage = Layer.effect(
   Storage,
   Effect.gen(function* () {
     const { redisUrl, server } = yield* Config.all({

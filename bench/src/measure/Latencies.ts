@@ -10,7 +10,7 @@ export interface Latencies {
 }
 
 /** Keeps any number of times to three digits. */
-export class Recorder {
+export class LatencyRecorder {
   readonly #histogram: RecordableHistogram = createHistogram({ figures: 3 })
 
   record(milliseconds: number): void {
@@ -23,8 +23,8 @@ export class Recorder {
   }
 }
 
-export const latenciesOf = (milliseconds: Iterable<number>): Latencies => {
-  const recorder = new Recorder()
+export const summarizeLatencies = (milliseconds: Iterable<number>): Latencies => {
+  const recorder = new LatencyRecorder()
   for (const one of milliseconds) recorder.record(one)
   return recorder.latencies
 }

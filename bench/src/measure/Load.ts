@@ -1,14 +1,14 @@
 import { Array, Effect } from "effect"
 import type { Client } from "undici"
-import { type Call, CallFailed, connection, exchange, faultOf, reasonOf } from "./Exchange.ts"
-import { type Latencies, Recorder } from "./Latencies.ts"
+import { type HttpRequest, CallFailed, openConnection, exchange, findFault, causeMessage } from "./TimedRequest.ts"
+import { type Latencies, LatencyRecorder } from "./Latencies.ts"
 
 /** Clients that each ask again as soon as they are answered. */
 export interface Load {
   readonly origin: string
   readonly connections: number
   /** What a connection asks, by its number and by how many were sent before over all of them; -1 for what opens it. */
-  readonly callOf: (connection: number, sequence: number) => Call
+  readonly callOf: (connection: number, sequence: number) => HttpRequest
 }
 
 /** Whichever is reached first ends it. */
@@ -32,13 +32,13 @@ const open = async (clients: ReadonlyArray<Client>, load: Load) => {
   const answers = await Promise.allSettled(clients.map((client, index) => exchange(client, load.callOf(index, -1))))
   return answers.flatMap((answer, index) => {
     const call = load.callOf(index, -1)
-    const reason = answer.status === "rejected" ? reasonOf(answer.reason) : faultOf(call, answer.value)
+    const reason = answer.status === "rejected" ? causeMessage(answer.reason) : findFault(call, answer.value)
     return reason === "" ? [] : [new CallFailed({ call, reason })]
   })[0]
 }
 
 const drive = async (clients: ReadonlyArray<Client>, load: Load, bounds: Bounds, signal: AbortSignal) => {
-  const recorder = new Recorder()
+  const recorder = new LatencyRecorder()
   let failure = await open(clients, load)
   const began = performance.now()
   const end = began + bounds.seconds * 1000
@@ -50,10 +50,10 @@ const drive = async (clients: ReadonlyArray<Client>, load: Load, bounds: Bounds,
       try {
         const answer = await exchange(client, call)
         recorder.record(answer.took)
-        const fault = faultOf(call, answer)
+        const fault = findFault(call, answer)
         if (fault !== "") failure ??= new CallFailed({ call, reason: fault })
       } catch (cause) {
-        failure ??= new CallFailed({ call, reason: reasonOf(cause) })
+        failure ??= new CallFailed({ call, reason: causeMessage(cause) })
       }
     }
   }
@@ -63,10 +63,10 @@ const drive = async (clients: ReadonlyArray<Client>, load: Load, bounds: Bounds,
 }
 
 /** Puts the load on and tells how it was answered; one bad answer fails the whole. */
-export const run = (load: Load, bounds: Bounds): Effect.Effect<LoadFigures, CallFailed> =>
+export const runLoad = (load: Load, bounds: Bounds): Effect.Effect<LoadFigures, CallFailed> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const clients = yield* Effect.all(Array.makeBy(load.connections, () => connection(load.origin)))
+      const clients = yield* Effect.all(Array.makeBy(load.connections, () => openConnection(load.origin)))
       const { failure, figures } = yield* Effect.promise((signal) => drive(clients, load, bounds, signal))
       if (failure !== undefined) return yield* failure
       return figures satisfies LoadFigures

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
-import type { Amounts } from "../Amounts.ts"
-import { cpuSecondsOf } from "../berth/Processes.ts"
-import type { CallFailed } from "./Exchange.ts"
+import type { RunSize } from "../RunSize.ts"
+import { readCpuSeconds } from "../berth/Processes.ts"
+import type { CallFailed } from "./TimedRequest.ts"
 import { type Latencies, median, medianLatencies } from "./Latencies.ts"
 import * as Load from "./Load.ts"
 
@@ -17,7 +17,7 @@ interface Round extends Load.LoadFigures {
   readonly cpu: number
 }
 
-export interface Standing extends Latencies {
+export interface ContestantResult extends Latencies {
   readonly name: string
   readonly connections: number
   /** Medians over the rounds, as are the latencies. */
@@ -28,9 +28,9 @@ export interface Standing extends Latencies {
 
 const round = ({ load, pid }: Contestant, bounds: Load.Bounds): Effect.Effect<Round, CallFailed> =>
   Effect.gen(function* () {
-    const before = yield* cpuSecondsOf(pid)
-    const figures = yield* Load.run(load, bounds)
-    const used = (yield* cpuSecondsOf(pid)) - before
+    const before = yield* readCpuSeconds(pid)
+    const figures = yield* Load.runLoad(load, bounds)
+    const used = (yield* readCpuSeconds(pid)) - before
     return { ...figures, cpu: (used * 1000) / (figures.requests + load.connections) }
   })
 
@@ -38,13 +38,13 @@ const round = ({ load, pid }: Contestant, bounds: Load.Bounds): Effect.Effect<Ro
  * Measures contestants in turns, A B A B, so that whatever disturbs the machine disturbs them alike. Each is warmed up
  * before the first round.
  */
-export const inTurns = (
+export const measureInTurns = (
   contestants: ReadonlyArray<Contestant>,
-  { roundRequests, roundSeconds, rounds, warmUpSeconds }: Amounts
-): Effect.Effect<ReadonlyArray<Standing>, CallFailed> =>
+  { roundRequests, roundSeconds, rounds, warmUpSeconds }: RunSize
+): Effect.Effect<ReadonlyArray<ContestantResult>, CallFailed> =>
   Effect.gen(function* () {
     const requests = roundRequests
-    yield* Effect.forEach(contestants, ({ load }) => Load.run(load, { seconds: warmUpSeconds, requests }))
+    yield* Effect.forEach(contestants, ({ load }) => Load.runLoad(load, { seconds: warmUpSeconds, requests }))
     const measured = yield* Effect.replicateEffect(
       Effect.forEach(contestants, (contestant) => round(contestant, { seconds: roundSeconds, requests })),
       rounds
@@ -63,5 +63,5 @@ export const inTurns = (
   })
 
 /** How many times the other's rate, as the median over the rounds that were run next to each other. */
-export const rateRatio = (one: Standing, other: Standing): number =>
+export const rateRatio = (one: ContestantResult, other: ContestantResult): number =>
   median(one.rounds.map(({ rate }, index) => rate / (other.rounds[index]?.rate ?? Number.NaN)))

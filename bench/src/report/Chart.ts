@@ -1,6 +1,6 @@
-import { figure } from "./Figure.ts"
+import { formatFigure } from "./Figure.ts"
 
-export interface Bar {
+export interface ChartBar {
   readonly label: string
   readonly value: number
   /** A line where the value should not, or should at least, be. */
@@ -9,10 +9,10 @@ export interface Bar {
   readonly isBaseline?: boolean
 }
 
-export interface Panel {
+export interface ChartPanel {
   readonly title: string
   readonly unit: string
-  readonly bars: ReadonlyArray<Bar>
+  readonly bars: ReadonlyArray<ChartBar>
 }
 
 const width = 760
@@ -23,11 +23,11 @@ const titleHeight = 34
 
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
-const heightOf = ({ bars }: Panel) => titleHeight + bars.length * barHeight + 14
+const heightOf = ({ bars }: ChartPanel) => titleHeight + bars.length * barHeight + 14
 
-const drawBar = (bar: Bar, unit: string, y: number, scale: (value: number) => number) => {
+const drawBar = (bar: ChartBar, unit: string, y: number, scale: (value: number) => number) => {
   const aim = bar.aim === undefined ? "" : `<path d="M${left + scale(bar.aim)} ${y}v${barHeight - 4}" class="aim"/>`
-  const said = `${figure(bar.value)} ${unit}${bar.aim === undefined ? "" : ` (aim ${figure(bar.aim)})`}`
+  const said = `${formatFigure(bar.value)} ${unit}${bar.aim === undefined ? "" : ` (aim ${formatFigure(bar.aim)})`}`
   return [
     `<text x="${left - 8}" y="${y + 11}" class="label">${escaped(bar.label)}</text>`,
     `<rect x="${left}" y="${y}" width="${Math.max(1, scale(bar.value))}" height="${barHeight - 4}"${bar.isBaseline === true ? ' class="baseline"' : ""}/>`,
@@ -36,7 +36,7 @@ const drawBar = (bar: Bar, unit: string, y: number, scale: (value: number) => nu
   ].join("")
 }
 
-const drawPanel = (panel: Panel, top: number) => {
+const drawPanel = (panel: ChartPanel, top: number) => {
   const largest = Math.max(...panel.bars.flatMap(({ aim, value }) => [value, aim ?? 0]), Number.MIN_VALUE)
   const scale = (value: number) => Math.round(((width - left - right) * value) / largest)
   return [
@@ -49,7 +49,7 @@ const style = `text{font:11px system-ui,sans-serif;fill:#222}.title{font-weight:
 rect{fill:#2f6f9f}.baseline{fill:#b9c6cf}.aim{stroke:#c0392b;stroke-width:2}`
 
 /** Panels of horizontal bars, each panel with a scale of its own, as an SVG document. */
-export const chart = (panels: ReadonlyArray<Panel>): string => {
+export const renderChart = (panels: ReadonlyArray<ChartPanel>): string => {
   const tops = panels.map((_, index) => panels.slice(0, index).reduce((sum, panel) => sum + heightOf(panel), 8))
   const height = panels.reduce((sum, panel) => sum + heightOf(panel), 16)
   return [

@@ -1,38 +1,38 @@
-import { rateRatio, type Standing } from "../measure/Rounds.ts"
-import type { Panel } from "./Chart.ts"
-import { figure } from "./Figure.ts"
-import type { Table } from "./Markdown.ts"
+import { rateRatio, type ContestantResult } from "../measure/Rounds.ts"
+import type { ChartPanel } from "./Chart.ts"
+import { formatFigure } from "./Figure.ts"
+import type { MarkdownTable } from "./Markdown.ts"
 
 /** Something of Berth's and what it is measured against. */
-export interface Pair {
-  readonly berth: Standing
-  readonly baseline: Standing
+export interface ComparisonPair {
+  readonly berth: ContestantResult
+  readonly baseline: ContestantResult
   /** Berth's rate as a part of the baseline's. */
   readonly ratio: number
 }
 
 /** Standings in the order Berth, baseline, Berth, baseline. */
-export const pairsOf = (standings: ReadonlyArray<Standing>): ReadonlyArray<Pair> =>
+export const pairResults = (standings: ReadonlyArray<ContestantResult>): ReadonlyArray<ComparisonPair> =>
   standings.flatMap((berth, index) => {
     const baseline = standings[index + 1]
     return index % 2 === 1 || baseline === undefined ? [] : [{ berth, baseline, ratio: rateRatio(berth, baseline) }]
   })
 
-const row = ({ connections, cpu, name, p50, p95, p99, rate }: Standing, ratio: string) => [
+const row = ({ connections, cpu, name, p50, p95, p99, rate }: ContestantResult, ratio: string) => [
   name,
   String(connections),
-  ...[rate, p50, p95, p99, cpu].map(figure),
+  ...[rate, p50, p95, p99, cpu].map(formatFigure),
   ratio
 ]
 
-export const table = (title: string, pairs: ReadonlyArray<Pair>, baseline = "bare"): Table => ({
+export const comparisonTable = (title: string, pairs: ReadonlyArray<ComparisonPair>, baseline = "bare"): MarkdownTable => ({
   title,
   columns: ["request", "connections", "per second", "p50 ms", "p95 ms", "p99 ms", "cpu ms", `rate to ${baseline}`],
-  rows: pairs.flatMap((pair) => [row(pair.berth, figure(pair.ratio)), row(pair.baseline, "")]),
+  rows: pairs.flatMap((pair) => [row(pair.berth, formatFigure(pair.ratio)), row(pair.baseline, "")]),
   note: "cpu: processor time of the answering process alone for one request. It moves least when the machine is busy."
 })
 
-export const panels = (title: string, pairs: ReadonlyArray<Pair>): ReadonlyArray<Panel> => [
+export const comparisonPanels = (title: string, pairs: ReadonlyArray<ComparisonPair>): ReadonlyArray<ChartPanel> => [
   {
     title: `${title}: answers per second`,
     unit: "/s",

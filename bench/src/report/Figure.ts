@@ -1,5 +1,5 @@
 /** A number with as many digits as it deserves. */
-export const figure = (value: number): string => {
+export const formatFigure = (value: number): string => {
   if (!Number.isFinite(value)) return "–"
   const size = Math.abs(value)
   if (size > 0 && size < 0.1) return value.toPrecision(2)

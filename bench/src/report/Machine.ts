@@ -14,7 +14,7 @@ export interface Machine {
   readonly loadBefore: number
 }
 
-export const machine: Effect.Effect<Machine> = Effect.sync(() => ({
+export const describeMachine: Effect.Effect<Machine> = Effect.sync(() => ({
   cpu: cpus()[0]?.model ?? "unknown",
   cores: cpus().length,
   usableCores: availableParallelism(),

@@ -1,4 +1,4 @@
-export interface Table {
+export interface MarkdownTable {
   readonly title: string
   readonly columns: ReadonlyArray<string>
   readonly rows: ReadonlyArray<ReadonlyArray<string>>
@@ -12,7 +12,7 @@ const rule = (widths: ReadonlyArray<number>) =>
   `| ${widths.map((width, column) => (column === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`)).join(" | ")} |`
 
 /** Text first, numbers after it to the right. */
-export const markdown = ({ columns, note, rows, title }: Table): string => {
+export const renderMarkdown = ({ columns, note, rows, title }: MarkdownTable): string => {
   const widths = columns.map((name, column) =>
     Math.max(3, name.length, ...rows.map((cells) => (cells[column] ?? "").length))
   )

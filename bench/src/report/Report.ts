@@ -1,16 +1,16 @@
-import { root } from "@berth/test/e2e/Programs"
+import { root } from "@berth/test/e2e/BerthProcess"
 import { DateTime, Effect } from "effect"
 import { mkdir, writeFile } from "node:fs/promises"
 import { join, relative } from "node:path"
 import type { Options, ScenarioName } from "../Options.ts"
-import type { Findings } from "../Scenario.ts"
-import { chart } from "./Chart.ts"
-import { figure } from "./Figure.ts"
+import type { ScenarioResult } from "../Scenario.ts"
+import { renderChart } from "./Chart.ts"
+import { formatFigure } from "./Figure.ts"
 import type { Machine } from "./Machine.ts"
-import { markdown } from "./Markdown.ts"
+import { renderMarkdown } from "./Markdown.ts"
 
 export type Outcome = { readonly name: ScenarioName; readonly seconds: number } & (
-  { readonly findings: Findings } | { readonly failure: string }
+  { readonly findings: ScenarioResult } | { readonly failure: string }
 )
 
 export interface Report {
@@ -37,13 +37,13 @@ const asJson = ({ machine, options, outcomes, startedAt, storage }: Report) => (
 })
 
 /** The report as people read it. */
-export const asMarkdown = (report: Report): string => {
+export const renderReport = (report: Report): string => {
   const { cores, cpu, loadBefore, node, platform, usableCores } = report.machine
   const pinning = usableCores < cores ? `everything pinned to ${usableCores} of them` : "nothing pinned"
   return [
-    `${cores} cores (${cpu}), ${pinning}; ${platform}, Node ${node}; ${report.storage}; load before ${figure(loadBefore)}`,
+    `${cores} cores (${cpu}), ${pinning}; ${platform}, Node ${node}; ${report.storage}; load before ${formatFigure(loadBefore)}`,
     "",
-    ...findingsOf(report).flatMap(({ tables }) => tables.map(markdown)),
+    ...findingsOf(report).flatMap(({ tables }) => tables.map(renderMarkdown)),
     ...report.outcomes.flatMap((outcome) =>
       "failure" in outcome ? [`${outcome.name} failed: ${outcome.failure}\n`] : []
     )
@@ -51,14 +51,14 @@ export const asMarkdown = (report: Report): string => {
 }
 
 /** Writes figures and chart to bench/results; returns their paths from the root. */
-export const write = (report: Report): Effect.Effect<ReadonlyArray<string>> =>
+export const writeReport = (report: Report): Effect.Effect<ReadonlyArray<string>> =>
   Effect.promise(async () => {
     const directory = join(root, "bench", "results")
     await mkdir(directory, { recursive: true })
     const base = join(directory, DateTime.formatIso(report.startedAt).replaceAll(":", "-").replace(/\.\d+/, ""))
     const files: ReadonlyArray<readonly [string, string]> = [
       [`${base}.json`, `${JSON.stringify(asJson(report), null, 2)}\n`],
-      [`${base}.svg`, chart(findingsOf(report).flatMap(({ panels }) => panels))]
+      [`${base}.svg`, renderChart(findingsOf(report).flatMap(({ panels }) => panels))]
     ]
     for (const [file, text] of files) await writeFile(file, text)
     return files.map(([file]) => relative(root, file))

@@ -1,11 +1,11 @@
 // What passing an answer on costs at the least: Node's own HTTP server and client, nothing read and nothing known.
 import { Agent, request as ask } from "node:http"
-import { serve } from "./Serve.ts"
+import { serveUntilParentExits } from "./BenchServer.ts"
 
 const upstream = new URL(process.env["UPSTREAM"] ?? "")
 const agent = new Agent({ keepAlive: true, maxSockets: 256 })
 
-serve((request, response) => {
+serveUntilParentExits((request, response) => {
   const passed = ask(
     {
       agent,

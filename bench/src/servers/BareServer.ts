@@ -2,7 +2,7 @@
 // driver with as large a pool, and JSON. No validation, no limits, no logs, no metrics, no ids.
 import { createHash } from "node:crypto"
 import { Pool } from "pg"
-import { serve } from "./Serve.ts"
+import { serveUntilParentExits } from "./BenchServer.ts"
 
 const pool = new Pool({ connectionString: process.env["DATABASE_URL"], max: 20 })
 
@@ -64,7 +64,7 @@ const answer = async (path: string, cookie: string) => {
   return { status: 200, body: path === "/api/agents" ? await agentsOf(user) : settingsOf(user) }
 }
 
-serve((request, response) => {
+serveUntilParentExits((request, response) => {
   const end = (status: number, body: unknown) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
   answer(request.url ?? "", request.headers.cookie ?? "").then(

@@ -8,24 +8,24 @@ const chunk = (choice: object | null, more: object = {}) =>
   })}\n\n`
 
 /** The parts of a streamed answer in the OpenAI format. */
-export const opening = chunk({ delta: { role: "assistant", content: "" } })
+export const openingEvents = chunk({ delta: { role: "assistant", content: "" } })
 
-export const piece = (content: string): string => chunk({ delta: { content } })
+export const deltaEvent = (content: string): string => chunk({ delta: { content } })
 
-export const closing = (pieces: number): string =>
+export const closingEvents = (pieces: number): string =>
   [
     chunk({ delta: {}, finish_reason: "stop" }),
     chunk(null, { usage: { prompt_tokens: 20, completion_tokens: pieces, total_tokens: 20 + pieces } }),
     "data: [DONE]\n\n"
   ].join("")
 
-export const models = JSON.stringify({
+export const modelList = JSON.stringify({
   object: "list",
   data: [{ id: "gpt-4o-mini", object: "model", owned_by: "openai" }]
 })
 
 /** The same answer in one piece. */
-export const completion = (pieces: ReadonlyArray<string>): string =>
+export const wholeCompletion = (pieces: ReadonlyArray<string>): string =>
   JSON.stringify({
     id: "chatcmpl-1",
     object: "chat.completion",

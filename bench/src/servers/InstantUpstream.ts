@@ -1,12 +1,12 @@
 // A vendor that answers at once, whole or as a stream, whichever is asked for.
-import { closing, completion, models, opening, piece } from "./Completion.ts"
-import { serve } from "./Serve.ts"
+import { closingEvents, wholeCompletion, modelList, openingEvents, deltaEvent } from "./Completion.ts"
+import { serveUntilParentExits } from "./BenchServer.ts"
 
 const pieces = ["Aye", ", ", "aye", ", captain."]
-const streamed = Buffer.from([opening, ...pieces.map(piece), closing(pieces.length)].join(""))
-const whole = Buffer.from(completion(pieces))
+const streamed = Buffer.from([openingEvents, ...pieces.map(deltaEvent), closingEvents(pieces.length)].join(""))
+const whole = Buffer.from(wholeCompletion(pieces))
 
-serve((request, response) => {
+serveUntilParentExits((request, response) => {
   let wantsStream = false
   request.on("data", (bytes: Buffer) => {
     wantsStream ||= bytes.includes(`"stream":true`)
@@ -21,7 +21,7 @@ serve((request, response) => {
         })
         .end(body)
     } else if (request.url === "/v1/models") {
-      response.writeHead(200, { "content-type": "application/json" }).end(models)
+      response.writeHead(200, { "content-type": "application/json" }).end(modelList)
     } else {
       response.writeHead(404).end()
     }

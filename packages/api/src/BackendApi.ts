@@ -1,10 +1,10 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import { AiApi } from "./ai/AiApi.ts"
 import { OpenAiApi } from "./ai/OpenAiApi.ts"
-import { CellMemoryApi } from "./cell/CellMemoryApi.ts"
-import { CellModelApi } from "./cell/CellModelApi.ts"
-import { ModelAnswersApi } from "./gateway/ModelAnswersApi.ts"
-import { SpeechApi } from "./gateway/SpeechApi.ts"
+import { RuntimeMemoryApi } from "./runtime/RuntimeMemoryApi.ts"
+import { RuntimeModelApi } from "./runtime/RuntimeModelApi.ts"
+import { ModelAnswersApi } from "./gateway/plugins/ModelAnswersApi.ts"
+import { SpeechApi } from "./gateway/speech/SpeechApi.ts"
 import { requestErrors } from "./http/RequestErrors.ts"
 import { AgentManagerApi } from "./instances/AgentManagerApi.ts"
 import { JobsApi } from "./jobs/JobsApi.ts"
@@ -14,8 +14,8 @@ export class BackendApi extends HttpApi.make("backend")
   .add(AiApi)
   .add(OpenAiApi)
   .add(AgentManagerApi)
-  .add(CellModelApi)
-  .add(CellMemoryApi)
+  .add(RuntimeModelApi)
+  .add(RuntimeMemoryApi)
   .add(JobsApi)
   .add(ModelAnswersApi)
   .add(SpeechApi)

@@ -1,13 +1,13 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import { AccountsApi } from "./accounts/AccountsApi.ts"
-import { RecoveryApi } from "./accounts/RecoveryApi.ts"
-import { ReferralApi } from "./accounts/ReferralApi.ts"
+import { RecoveryApi } from "./recovery/RecoveryApi.ts"
+import { ReferralsApi } from "./accounts/referrals/ReferralsApi.ts"
 import { AgentConfigApi } from "./agents/AgentConfigApi.ts"
-import { AgentRecordsApi } from "./agents/AgentRecordsApi.ts"
+import { AgentRecordsApi } from "./interaction/AgentRecordsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
-import { WebhooksApi } from "./billing/WebhooksApi.ts"
+import { WebhooksApi } from "./billing/events/WebhooksApi.ts"
 import { BillingApi } from "./billing/BillingApi.ts"
-import { CheckoutApi } from "./billing/CheckoutApi.ts"
+import { CheckoutApi } from "./billing/checkout/CheckoutApi.ts"
 import { DeprecatedApi } from "./deprecated/DeprecatedApi.ts"
 import { GatingApi } from "./gating/GatingApi.ts"
 import { GatewayApi } from "./gateway/GatewayApi.ts"
@@ -16,16 +16,16 @@ import { InstancesApi } from "./instances/InstancesApi.ts"
 import { InteractionApi } from "./interaction/InteractionApi.ts"
 import { AccessTokensApi } from "./sessions/AccessTokensApi.ts"
 import { SessionsApi } from "./sessions/SessionsApi.ts"
-import { OAuthApi } from "./signin/OAuthApi.ts"
+import { OAuthApi } from "./signin/oauth/OAuthApi.ts"
 import { SignInApi } from "./signin/SignInApi.ts"
-import { SocialIdentityApi } from "./signin/SocialIdentityApi.ts"
-import { WalletApi } from "./signin/WalletApi.ts"
+import { SocialIdentityApi } from "./signin/social/SocialIdentityApi.ts"
+import { WalletApi } from "./signin/wallets/WalletApi.ts"
 
 /** The public listener. */
 export class WebApi extends HttpApi.make("web")
   .add(AccountsApi)
   .add(RecoveryApi)
-  .add(ReferralApi)
+  .add(ReferralsApi)
   .add(SignInApi)
   .add(AccessTokensApi)
   .add(SessionsApi)

@@ -1,14 +1,14 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Effect } from "effect"
-import { run } from "./Cell.ts"
-import { settings } from "./cell/Settings.ts"
-import * as Logs from "./telemetry/Logs.ts"
+import { runRuntime } from "./Runtime.ts"
+import { runtimeSettings } from "./RuntimeSettings.ts"
+import * as RuntimeLogs from "./telemetry/RuntimeLogs.ts"
 
-settings.pipe(
-  Effect.flatMap(run),
+runtimeSettings.pipe(
+  Effect.flatMap(runRuntime),
   Effect.tapErrorCause((cause) =>
     Cause.isInterruptedOnly(cause) ? Effect.logInfo("The cell ended") : Effect.logFatal("The cell gave up", cause)
   ),
-  Effect.provide(Logs.layer),
+  Effect.provide(RuntimeLogs.layer),
   NodeRuntime.runMain({ disablePrettyLogger: true, disableErrorReporting: true })
 )

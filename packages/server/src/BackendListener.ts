@@ -1,32 +1,32 @@
-import { openAiFailure } from "@berth/api/ai/OpenAiErrors"
+import { makeOpenAiFailure } from "@berth/api/ai/OpenAiErrors"
 import { BackendApi } from "@berth/api/BackendApi"
-import { transcriptionsPath } from "@berth/api/gateway/SpeechApi"
+import { transcriptionsPath } from "@berth/api/gateway/speech/SpeechApi"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
-import { NotSignedIn } from "@berth/domain/sessions/SessionErrors"
+import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpLayerRouter } from "@effect/platform"
 import { identity, Layer } from "effect"
 import * as AiAccessHttp from "./ai/AiAccessHttp.ts"
-import { directRoutes } from "./ai/AiDirectRoutes.ts"
+import { makeAiDirectRoutes } from "./ai/AiDirectRoutes.ts"
 import * as AiHttp from "./ai/AiHttp.ts"
 import * as OpenAiHttp from "./ai/OpenAiHttp.ts"
-import * as CellAuthHttp from "./cell/CellAuthHttp.ts"
-import * as CellMemoryHttp from "./cell/CellMemoryHttp.ts"
-import * as CellModelHttp from "./cell/CellModelHttp.ts"
+import * as RuntimeAuthHttp from "./runtime/RuntimeAuthHttp.ts"
+import * as RuntimeMemoryHttp from "./runtime/RuntimeMemoryHttp.ts"
+import * as RuntimeModelHttp from "./runtime/RuntimeModelHttp.ts"
 import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
-import { formLimit } from "./gateway/ReadForm.ts"
+import { maximumFormBytes } from "./gateway/MultipartForm.ts"
 import * as SpeechHttp from "./gateway/SpeechHttp.ts"
-import * as Documentation from "./http/Documentation.ts"
+import * as DocumentationHttp from "./http/DocumentationHttp.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
-import * as CallerHttp from "./http/CallerHttp.ts"
-import { Idempotency } from "./http/Idempotency.ts"
+import * as RequestCaller from "./http/RequestCaller.ts"
+import { IdempotencyMiddleware } from "./http/IdempotencyMiddleware.ts"
 import * as InternalAuthHttp from "./http/InternalAuthHttp.ts"
-import * as Listener from "./http/Listener.ts"
+import * as HttpListener from "./http/HttpListener.ts"
 import * as MetricsHttp from "./http/MetricsHttp.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
-import { requestRules } from "./http/RequestRules.ts"
+import { makeHttpPipeline } from "./http/HttpPipeline.ts"
 import { withPlainSpans } from "./http/RequestSpan.ts"
-import { routesOf } from "./http/RouteTable.ts"
-import { withHiddenHeaders } from "./http/SpanSecrets.ts"
+import { listRoutes } from "./http/RouteTable.ts"
+import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
 import * as JobsHttp from "./jobs/JobsHttp.ts"
 import { RequestSession } from "./sessions/RequestSession.ts"
@@ -36,20 +36,20 @@ const groups = Layer.mergeAll(
   AiHttp.layer,
   OpenAiHttp.layer,
   AgentManagerHttp.layer,
-  CellModelHttp.layer,
-  CellMemoryHttp.layer,
+  RuntimeModelHttp.layer,
+  RuntimeMemoryHttp.layer,
   JobsHttp.layer,
   ModelAnswersHttp.layer,
   SpeechHttp.layer
 )
 
-const middlewares = Layer.mergeAll(InternalAuthHttp.layer, CellAuthHttp.layer, AiAccessHttp.layer)
+const middlewares = Layer.mergeAll(InternalAuthHttp.layer, RuntimeAuthHttp.layer, AiAccessHttp.layer)
 
 const table = [
-  ...routesOf(BackendApi),
+  ...listRoutes(BackendApi),
   ...HealthHttp.healthRoutes,
-  ...Documentation.documentationRoutes,
-  ...Documentation.frontRoutes,
+  ...DocumentationHttp.documentationRoutes,
+  ...DocumentationHttp.frontRoutes,
   ...MetricsHttp.metricsRoutes
 ]
 
@@ -57,53 +57,53 @@ const table = [
 const internalBodyLimit = 8 * 1024 * 1024
 const bodyLimit = (path: string) =>
   path === transcriptionsPath
-    ? formLimit
+    ? maximumFormBytes
     : path.startsWith("/internal/") || isOpenAis(path)
       ? internalBodyLimit
       : defaultBodyLimit
 
 /** The paths whose clients are OpenAI's: their errors have its shape, and their bodies carry images. */
 const isOpenAis = (path: string) => path.startsWith("/v1/")
-const reshapeErrors = (path: string) => (isOpenAis(path) ? openAiFailure : undefined)
+const reshapeErrors = (path: string) => (isOpenAis(path) ? makeOpenAiFailure : undefined)
 
 const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(BackendApi, { openapiPath: "/openapi.json" }).pipe(
     Layer.provide(groups),
     Layer.provide(middlewares)
   ),
-  Documentation.layer(BackendApi),
-  Documentation.front,
+  DocumentationHttp.layer(BackendApi),
+  DocumentationHttp.frontRedirect,
   HealthHttp.layer,
   MetricsHttp.layer
 ).pipe(
   Layer.provide(
-    requestRules(table, {
+    makeHttpPipeline(table, {
       sameOrigin: false,
       bodyLimit,
       reshapeErrors,
-      caller: CallerHttp.colleague,
-      direct: directRoutes
+      caller: RequestCaller.makeInternalCallerResolver,
+      direct: makeAiDirectRoutes
     })
   )
 )
 
 /** Nobody shows an access token here. */
-const noAccessTokens = Layer.succeed(BearerSessions, BearerSessions.make({ authenticate: () => new NotSignedIn() }))
+const noAccessTokens = Layer.succeed(BearerSessions, BearerSessions.make({ authenticate: () => new AuthenticationRequired() }))
 
 /** The private listener: the AI layer, the agent manager, and what cells ask for. */
-export const layer = (options: Listener.ListenerOptions) =>
+export const layer = (options: HttpListener.HttpListenerOptions) =>
   Layer.fresh(
     HttpLayerRouter.serve(routes, {
       disableLogger: true,
       disableListenLog: true,
-      routerConfig: Listener.routerConfig
+      routerConfig: HttpListener.routerConfig
     })
   ).pipe(
-    withHiddenHeaders,
+    withRedactedHeaders,
     options.sendsSpans === false ? withPlainSpans : identity,
     Layer.provide(
-      Layer.provide(Layer.provide(Layer.fresh(Idempotency.Default), noAccessTokens), RequestSession.Default)
+      Layer.provide(Layer.provide(Layer.fresh(IdempotencyMiddleware.Default), noAccessTokens), RequestSession.Default)
     ),
     Layer.provide(SessionCookie.layer),
-    Layer.provide(Listener.layer(options))
+    Layer.provide(HttpListener.layer(options))
   )

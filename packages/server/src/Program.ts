@@ -1,49 +1,49 @@
-import { AgentModels } from "@berth/domain/agents/AgentModels"
+import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
 import { LegacyModels } from "@berth/domain/agents/LegacyModels"
-import { PluginPrices } from "@berth/domain/gateway/PluginPrices"
+import { PluginPrices } from "@berth/domain/gateway/calls/PluginPrices"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
 import { BackendAddress } from "@berth/domain/instances/BackendAddress"
-import * as ModelCatalogue from "@berth/infra/ai/catalogue/ModelCatalogueLive"
-import * as KeyCheck from "@berth/infra/ai/KeyCheckLive"
-import * as ModelProviders from "@berth/infra/ai/ModelProvidersLive"
-import * as SpeechProviders from "@berth/infra/ai/SpeechProvidersLive"
-import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
-import * as ModelAnswersClient from "@berth/infra/backend/ModelAnswersClient"
-import * as SpeechClient from "@berth/infra/backend/SpeechClient"
-import * as ProcessDriver from "@berth/infra/cells/process/ProcessDriver"
-import * as AccountRules from "@berth/infra/composition/AccountRules"
-import * as Bots from "@berth/infra/composition/Bots"
-import * as CardEvents from "@berth/infra/composition/CardEvents"
-import * as Cards from "@berth/infra/composition/Cards"
-import * as Chain from "@berth/infra/composition/Chain"
-import * as Identity from "@berth/infra/composition/Identity"
-import { databaseUrlOf, internalApiKeyOf, jwtKeyOf } from "@berth/infra/composition/Keys"
-import * as Payments from "@berth/infra/composition/Payments"
-import * as Queues from "@berth/infra/composition/Queues"
-import * as Storage from "@berth/infra/composition/Storage"
+import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
+import * as HttpModelKeyVerifier from "@berth/infra/ai/HttpModelKeyVerifier"
+import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
+import * as ConfiguredSpeechProviders from "@berth/infra/ai/ConfiguredSpeechProviders"
+import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
+import * as BackendModelAnswers from "@berth/infra/backend/BackendModelAnswers"
+import * as BackendSpeech from "@berth/infra/backend/BackendSpeech"
+import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
+import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
+import * as BotDetectionWiring from "@berth/infra/wiring/BotDetectionWiring"
+import * as CardEventsWiring from "@berth/infra/wiring/CardEventsWiring"
+import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
+import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
+import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
+import { requireDatabaseUrl, resolveInternalApiKey, resolveJwtKey } from "@berth/infra/wiring/SecretsWiring"
+import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
+import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
+import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { ProviderSettings, Settings } from "@berth/infra/configuration/Settings"
-import * as AccessTokens from "@berth/infra/crypto/AccessTokens"
-import * as CommonPasswords from "@berth/infra/crypto/CommonPasswords"
-import * as PasswordHasher from "@berth/infra/crypto/PasswordHasher"
-import * as PostgresRateLimiter from "@berth/infra/limits/PostgresRateLimiter"
-import * as RedisRateLimiter from "@berth/infra/limits/RedisRateLimiter"
-import * as Health from "@berth/infra/postgres/Health"
-import { CannotRun, serviceVersion } from "@berth/infra/process/RunProgram"
+import * as JoseAccessTokens from "@berth/infra/crypto/JoseAccessTokens"
+import * as ZxcvbnCommonPasswords from "@berth/infra/crypto/ZxcvbnCommonPasswords"
+import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
+import * as PostgresRateLimiter from "@berth/infra/rate-limiter/PostgresRateLimiter"
+import * as RedisRateLimiter from "@berth/infra/rate-limiter/RedisRateLimiter"
+import * as DatabaseHealth from "@berth/infra/postgres/DatabaseHealth"
+import { ProgramMisconfigured, serviceVersion } from "@berth/infra/process/ProgramRunner"
 import * as AssetFiles from "@berth/infra/files/AssetFiles"
 import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
-import * as BerthRuntime from "@berth/infra/runtime/BerthRuntime"
-import * as SkillFolders from "@berth/infra/skills/SkillFolders"
-import { renderPrometheus } from "@berth/infra/telemetry/Prometheus"
+import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
+import * as FolderSkillCatalog from "@berth/infra/skills/FolderSkillCatalog"
+import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { FetchHttpClient } from "@effect/platform"
 import { SqlClient } from "@effect/sql"
 import { Duration, Effect, Layer, Option, Record, type Redacted } from "effect"
 import { availableParallelism } from "node:os"
 import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
-import { AiLayerIsPrivate } from "./ai/AiAccessHttp.ts"
+import { IsAiLayerPrivate } from "./ai/AiAccessHttp.ts"
 import * as BackendListener from "./BackendListener.ts"
-import { proxyList } from "./http/ClientAddress.ts"
-import { Readiness } from "./http/HealthHttp.ts"
+import { parseProxies } from "./http/ClientAddress.ts"
+import { ReadinessChecks } from "./http/HealthHttp.ts"
 import { InternalKey } from "./http/InternalAuthHttp.ts"
 import { MetricsText } from "./http/MetricsHttp.ts"
 import { WebSettings } from "./http/WebSettings.ts"
@@ -65,15 +65,15 @@ const webSettings = (settings: Settings) =>
   Layer.succeed(WebSettings, {
     appUrl: settings.addresses.appUrl,
     agentsDomain: settings.agentsDomain,
-    trustedProxies: proxyList(settings.trustedProxies),
+    trustedProxies: parseProxies(settings.trustedProxies),
     serviceVersion
   })
 
 const accessTokens = (settings: Settings) =>
   Layer.unwrapEffect(
-    Effect.map(jwtKeyOf(settings), (key) => {
+    Effect.map(resolveJwtKey(settings), (key) => {
       const { origin } = settings.addresses.appUrl
-      return AccessTokens.layer({ key, issuer: origin, audience: `${origin}/api` })
+      return JoseAccessTokens.layer({ key, issuer: origin, audience: `${origin}/api` })
     })
   )
 
@@ -81,33 +81,33 @@ const accessTokens = (settings: Settings) =>
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
-    CardEvents.signaturesFromSettings(settings),
-    Cards.fromSettings(settings),
-    KeyCheck.layer(Record.map(settings.providers, ({ baseUrl }) => baseUrl)),
-    Chain.fromSettings(settings),
-    Identity.fromSettings(settings),
-    Payments.fromSettings(settings),
+    CardEventsWiring.signaturesFromSettings(settings),
+    BillingWiring.fromSettings(settings),
+    HttpModelKeyVerifier.layer(Record.map(settings.providers, ({ baseUrl }) => baseUrl)),
+    ChainWiring.fromSettings(settings),
+    SignInWiring.fromSettings(settings),
+    GatewayWiring.fromSettings(settings),
     Layer.succeed(PluginPrices, settings.prices),
-    Layer.succeed(AgentModels, settings.agentModels),
-    AccountRules.fromSettings(settings),
-    Bots.fromSettings(settings),
-    CommonPasswords.layer,
+    Layer.succeed(AllowedAgentModels, settings.agentModels),
+    AccountsWiring.fromSettings(settings),
+    BotDetectionWiring.fromSettings(settings),
+    ZxcvbnCommonPasswords.layer,
     // Half the threads hash at most, so that a sign-up storm leaves the rest to everybody else.
-    PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
+    Argon2PasswordHasher.layer({ maxConcurrent: Math.max(1, Math.floor(availableParallelism() / 2)) })
   )
 
 const access = ({ apiKey, baseUrl }: ProviderSettings) =>
   Option.match(apiKey, { onNone: () => undefined, onSome: (key) => ({ apiKey: key, baseUrl }) })
 
-const sandboxIsOn = (settings: Settings) =>
+const isSandboxEnabled = (settings: Settings) =>
   Option.getOrElse(settings.sandboxModel, () => settings.environment === "development")
 
 const models = (settings: Settings) => {
   const { anthropic, google, groq, openai, openrouter } = settings.providers
-  const sandbox = sandboxIsOn(settings)
-  return ModelCatalogue.layer({ openRouterUrl: openrouter.baseUrl }).pipe(
+  const sandbox = isSandboxEnabled(settings)
+  return OpenRouterModelCatalog.layer({ openRouterUrl: openrouter.baseUrl }).pipe(
     Layer.provideMerge(
-      ModelProviders.layer({
+      ConfiguredModelProviders.layer({
         openrouter: access(openrouter),
         openai: access(openai),
         anthropic: access(anthropic),
@@ -126,11 +126,11 @@ const speech = (settings: Settings) => {
   const { groq, openai, openrouter } = settings.providers
   return LocalSpeech.layer(settings.speech).pipe(
     Layer.provide(
-      SpeechProviders.layer({
+      ConfiguredSpeechProviders.layer({
         openai: access(openai),
         groq: access(groq),
         openrouter: access(openrouter),
-        sandbox: sandboxIsOn(settings),
+        sandbox: isSandboxEnabled(settings),
         baseUrls: Record.map(settings.providers, ({ baseUrl }) => baseUrl)
       })
     ),
@@ -142,12 +142,12 @@ const wildcards = new Set(["0.0.0.0", "::"])
 const hostInUrl = (host: string) => (host.includes(":") ? `[${host}]` : host)
 
 /** The cells of this host, and the agent manager in this process. */
-const cells = (settings: Settings) => {
+const instances = (settings: Settings) => {
   const { backendHost, backendPort } = settings.addresses
   // Cells of this host reach the backend where it listens, whatever name others know it by.
   const backendUrl = `http://${hostInUrl(wildcards.has(backendHost) ? "127.0.0.1" : backendHost)}:${backendPort}`
   const dataDirectory = resolve(settings.dataDir)
-  const driver = ProcessDriver.layer({
+  const driver = ProcessInstanceDriver.layer({
     directory: join(dataDirectory, "instances"),
     bundle: fileURLToPath(new URL("./runtime.mjs", import.meta.url)),
     onClose: settings.supervised ? "stop" : "leave",
@@ -159,12 +159,12 @@ const cells = (settings: Settings) => {
   return UseCases.agentManager.pipe(
     Layer.provide(
       prepareDataDirectory(dataDirectory).pipe(
-        Effect.mapError(({ message }) => new CannotRun({ reason: message })),
+        Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message })),
         Effect.as(driver),
         Layer.unwrapEffect
       )
     ),
-    Layer.provide(BerthRuntime.layer),
+    Layer.provide(BerthAgentRuntime.layer),
     Layer.provide(FetchHttpClient.layer),
     Layer.provide(Layer.succeed(BackendAddress, backendUrl)),
     Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels))
@@ -172,8 +172,8 @@ const cells = (settings: Settings) => {
 }
 
 /** The skill folders that lie beside this program. */
-const skills = SkillFolders.layer(fileURLToPath(new URL("./skills", import.meta.url))).pipe(
-  Layer.mapError(({ message }) => new CannotRun({ reason: message }))
+const skills = FolderSkillCatalog.layer(fileURLToPath(new URL("./skills", import.meta.url))).pipe(
+  Layer.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
 )
 
 /** What the pages load, which lies beside this program. */
@@ -182,18 +182,18 @@ const pages = (settings: Settings) =>
     Layer.succeed(PageSettings, { salesEmail: settings.salesEmail }),
     Layer.effect(
       PageAssets.PageAssets,
-      AssetFiles.read(fileURLToPath(new URL("./pages", import.meta.url)), PageAssets.assetNames).pipe(
+      AssetFiles.readAssets(fileURLToPath(new URL("./pages", import.meta.url)), PageAssets.assetNames).pipe(
         Effect.map(PageAssets.make),
-        Effect.mapError(({ message }) => new CannotRun({ reason: message }))
+        Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
       )
     )
   )
 
 const readiness = Layer.effect(
-  Readiness,
+  ReadinessChecks,
   Effect.map(SqlClient.SqlClient, (sql) => ({
     checks: {
-      database: Health.ping.pipe(
+      database: DatabaseHealth.pingDatabase.pipe(
         Effect.provideService(SqlClient.SqlClient, sql),
         Effect.tapError((error) => Effect.logWarning("The database does not answer", error)),
         Effect.isSuccess
@@ -203,18 +203,18 @@ const readiness = Layer.effect(
 )
 
 /** One or both listeners over the same services, by role. */
-export const program = (settings: Settings) =>
+export const serverProgram = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
-      const databaseUrl = yield* databaseUrlOf(settings)
-      const internalApiKey = yield* internalApiKeyOf(settings)
+      const databaseUrl = yield* requireDatabaseUrl(settings)
+      const internalApiKey = yield* resolveInternalApiKey(settings)
       const { backendHost, backendPort, backendUrl, host, port } = settings.addresses
       const ai = models(settings)
       const drain = Duration.seconds(settings.drainSeconds)
       const sendsSpans = Option.isSome(settings.otlpEndpoint)
       const privately = Layer.mergeAll(
         Layer.succeed(InternalKey, internalApiKey),
-        Layer.succeed(AiLayerIsPrivate, settings.environment === "production"),
+        Layer.succeed(IsAiLayerPrivate, settings.environment === "production"),
         Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
       )
       const webListener = WebListener.layer({ host, port, drain, sendsSpans }).pipe(
@@ -228,13 +228,13 @@ export const program = (settings: Settings) =>
         Layer.provide(UseCases.backend),
         Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels)),
         Layer.provide(ai),
-        Layer.provide(Queues.fromSettings(settings, databaseUrl))
+        Layer.provide(JobsWiring.fromSettings(settings, databaseUrl))
       )
       const backendAt = { backendUrl: backendUrl.origin, internalApiKey }
       const remote = Layer.mergeAll(
-        AgentManagerClient.layer(backendAt),
-        ModelAnswersClient.layer(backendAt),
-        SpeechClient.layer(backendAt)
+        BackendAgentManager.layer(backendAt),
+        BackendModelAnswers.layer(backendAt),
+        BackendSpeech.layer(backendAt)
       ).pipe(Layer.provide(FetchHttpClient.layer))
       const localSpeech = speech(settings)
       const announced = (name: string, address: string) =>
@@ -250,11 +250,11 @@ export const program = (settings: Settings) =>
           Layer.provide(UseCases.localAnswers),
           Layer.provide(backendUp),
           Layer.provide(localSpeech),
-          Layer.provide(cells(settings)),
+          Layer.provide(instances(settings)),
           Layer.provide(ai)
         ),
         web: Layer.provide(webUp, remote),
-        backend: backendUp.pipe(Layer.provide(localSpeech), Layer.provide(cells(settings)), Layer.provide(ai))
+        backend: backendUp.pipe(Layer.provide(localSpeech), Layer.provide(instances(settings)), Layer.provide(ai))
       }
       return listeners[settings.role].pipe(
         Layer.provide(readiness),
@@ -262,14 +262,14 @@ export const program = (settings: Settings) =>
         Layer.provide(UseCases.shared),
         Layer.provide(webSettings(settings)),
         Layer.provide(limits(settings, databaseUrl)),
-        Layer.provide(Storage.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-server" })),
-        Layer.mapError((error) => (error._tag === "ServeError" ? cannotListen(error.cause) : error))
+        Layer.provide(PersistenceWiring.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-server" })),
+        Layer.mapError((error) => (error._tag === "ServeError" ? toProgramMisconfigured(error.cause) : error))
       )
     })
   )
 
-const cannotListen = (cause: unknown) =>
-  new CannotRun({
+const toProgramMisconfigured = (cause: unknown) =>
+  new ProgramMisconfigured({
     reason:
       cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
         ? `A port is taken (${cause.message}). Set PORT and BACKEND_PORT to free ones.`

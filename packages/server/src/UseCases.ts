@@ -1,60 +1,60 @@
-import { AccountDeletion } from "@berth/domain/accounts/AccountDeletion"
-import { AccountRemoval } from "@berth/domain/accounts/AccountRemoval"
+import { AccountDeletion } from "@berth/domain/recovery/deletion/AccountDeletion"
+import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { Accounts } from "@berth/domain/accounts/Accounts"
-import { Credentials } from "@berth/domain/accounts/Credentials"
-import { EmailVerifications } from "@berth/domain/accounts/EmailVerifications"
-import { ExternalAccounts } from "@berth/domain/accounts/ExternalAccounts"
-import { PasswordResets } from "@berth/domain/accounts/PasswordResets"
-import { Referrals } from "@berth/domain/accounts/Referrals"
+import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
+import { EmailVerifications } from "@berth/domain/accounts/email-verification/EmailVerifications"
+import { ExternalAccounts } from "@berth/domain/accounts/registration/ExternalAccounts"
+import { PasswordResets } from "@berth/domain/recovery/password-reset/PasswordResets"
+import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
 import { Users } from "@berth/domain/accounts/Users"
-import { Wallets } from "@berth/domain/accounts/Wallets"
+import { Wallets } from "@berth/domain/signin/wallets/Wallets"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
-import { AgentRoster } from "@berth/domain/agents/AgentRoster"
+import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
-import { Allowances } from "@berth/domain/billing/Allowances"
+import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { CardEventInbox } from "@berth/domain/billing/events/CardEventInbox"
-import { CardCustomers } from "@berth/domain/billing/CardCustomers"
-import { Purchases } from "@berth/domain/billing/Purchases"
-import { CellContents } from "@berth/domain/instances/CellContents"
+import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
+import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { InstanceContents } from "@berth/domain/instances/InstanceContents"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
-import { CellKeeper } from "@berth/domain/instances/CellKeeper"
-import { CellTokens } from "@berth/domain/instances/CellTokens"
+import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
+import { RuntimeTokens } from "@berth/domain/instances/RuntimeTokens"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
-import * as AgentTasksLive from "@berth/domain/gateway/AgentTasksLive"
-import { CardCalls } from "@berth/domain/gateway/CardCalls"
-import * as LocalModelAnswers from "@berth/domain/gateway/LocalModelAnswers"
-import { MachineCalls } from "@berth/domain/gateway/MachineCalls"
+import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
+import { CardCalls } from "@berth/domain/gateway/calls/CardCalls"
+import * as LocalModelAnswers from "@berth/domain/gateway/plugins/LocalModelAnswers"
+import { MachineCalls } from "@berth/domain/gateway/calls/MachineCalls"
 import { MachinePayments } from "@berth/domain/gateway/payments/MachinePayments"
 import { Plugins } from "@berth/domain/gateway/Plugins"
 import { Instances } from "@berth/domain/instances/Instances"
-import { DepartedOwners } from "@berth/domain/instances/DepartedOwners"
+import { OrphanCleanup } from "@berth/domain/instances/OrphanCleanup"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
-import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
-import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
-import { Conversations } from "@berth/domain/interaction/Conversations"
-import { Memories } from "@berth/domain/interaction/Memories"
-import { Post } from "@berth/domain/mail/Post"
+import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
+import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
+import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
+import { Memories } from "@berth/domain/interaction/memory/Memories"
+import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { OwnModelKeys } from "@berth/domain/secrets/OwnModelKeys"
-import * as OwnerKeysFromVault from "@berth/domain/secrets/OwnerKeysFromVault"
+import * as OwnerKeysFromVault from "@berth/domain/ai/keys/VaultOwnerKeys"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
-import { AccountClaims } from "@berth/domain/signin/AccountClaims"
-import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
-import { LinkedAccounts } from "@berth/domain/signin/LinkedAccounts"
-import { LinkedIdentities } from "@berth/domain/signin/LinkedIdentities"
-import { OAuthSignIn } from "@berth/domain/signin/OAuthSignIn"
-import { OAuthTickets } from "@berth/domain/signin/OAuthTickets"
-import { SocialSessions } from "@berth/domain/signin/SocialSessions"
-import { SocialSignIn } from "@berth/domain/signin/SocialSignIn"
-import { WalletLinking } from "@berth/domain/signin/WalletLinking"
-import { WalletNonces } from "@berth/domain/signin/WalletNonces"
-import { WalletProofs } from "@berth/domain/signin/WalletProofs"
-import { WalletSignIn } from "@berth/domain/signin/WalletSignIn"
-import * as WaysIn from "@berth/domain/signin/WaysIn"
+import { AccountClaims } from "@berth/domain/recovery/claims/AccountClaims"
+import { PasswordSignIn } from "@berth/domain/signin/password/PasswordSignIn"
+import { LinkedAccounts } from "@berth/domain/signin/identities/LinkedAccounts"
+import { LinkedIdentities } from "@berth/domain/signin/identities/LinkedIdentities"
+import { OAuthSignIn } from "@berth/domain/signin/oauth/OAuthSignIn"
+import { OAuthTickets } from "@berth/domain/signin/oauth/OAuthTickets"
+import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
+import { SocialSignIn } from "@berth/domain/signin/social/SocialSignIn"
+import { WalletLinking } from "@berth/domain/signin/wallets/WalletLinking"
+import { WalletNonces } from "@berth/domain/signin/wallets/WalletNonces"
+import { WalletProofs } from "@berth/domain/signin/wallets/WalletProofs"
+import { WalletSignIn } from "@berth/domain/signin/wallets/WalletSignIn"
+import * as WaysIn from "@berth/domain/recovery/claims/AccessMethods"
 import { Layer } from "effect"
 
 /*
@@ -84,7 +84,7 @@ const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
 const accounts = Accounts.Default.pipe(
   Layer.provideMerge(EmailVerifications.Default),
   Layer.provideMerge(Referrals.Default),
-  Layer.provide(Post.Default)
+  Layer.provide(MailOutbox.Default)
 )
 
 /** What the gateway does for whoever pays. */
@@ -96,7 +96,7 @@ const gateway = Layer.merge(CardCalls.Default, MachineCalls.Default).pipe(
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
   Layer.provide(AccountDeletion.Default, Layer.merge(AccountRemoval.Default, CardCustomers.Default)),
-  CredentialsSignIn.Default,
+  PasswordSignIn.Default,
   proofs,
   Layer.provideMerge(OwnModelKeys.Default, CredentialVault.Default),
   Layer.provide(Purchases.Default, CardCustomers.Default),
@@ -110,7 +110,7 @@ export const web = Layer.mergeAll(
   Layer.provideMerge(Layer.merge(accounts, LinkedIdentities.Default)),
   Layer.provideMerge(Layer.mergeAll(Conversations.Default, ConversationRecords.Default, AgentConfiguration.Default)),
   Layer.provideMerge(Users.Default),
-  Layer.provideMerge(Credentials.Default),
+  Layer.provideMerge(PasswordCredentials.Default),
   Layer.provideMerge(Agents.Default),
   Layer.provideMerge(Instances.Default)
 )
@@ -127,8 +127,8 @@ export const localAnswers = Layer.provide(LocalModelAnswers.layer, AiLayer.Defau
 /** Behind the private listener. */
 export const backend = Layer.mergeAll(
   AiLayer.Default,
-  AgentRoster.Default,
-  CellTokens.Default,
+  AgentLifecycle.Default,
+  RuntimeTokens.Default,
   DeadLetters.Default,
   localAnswers
 )
@@ -138,9 +138,9 @@ export const ownerKeys = Layer.provide(OwnerKeysFromVault.layer, CredentialVault
 
 /** The agent manager in this process, which keeps this host's cells. */
 export const agentManager = LocalAgentManager.layer.pipe(
-  Layer.provide(Layer.merge(CellKeeper.Default, DepartedOwners.Default)),
-  Layer.provide(CellContents.Default),
+  Layer.provide(Layer.merge(InstanceReconciler.Default, OrphanCleanup.Default)),
+  Layer.provide(InstanceContents.Default),
   Layer.provide(
-    Layer.mergeAll(Users.Default, AgentRoster.Default, Layer.provide(ContextWindows.layer, AiLayer.Default))
+    Layer.mergeAll(Users.Default, AgentLifecycle.Default, Layer.provide(ContextWindows.layer, AiLayer.Default))
   )
 )

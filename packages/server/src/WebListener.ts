@@ -4,38 +4,38 @@ import { HttpLayerRouter, type HttpServerRequest } from "@effect/platform"
 import { identity, Layer } from "effect"
 import * as AccountsHttp from "./accounts/AccountsHttp.ts"
 import * as BotCheckHttp from "./accounts/BotCheckHttp.ts"
-import * as RecoveryHttp from "./accounts/RecoveryHttp.ts"
-import * as ReferralHttp from "./accounts/ReferralHttp.ts"
+import * as RecoveryHttp from "./recovery/RecoveryHttp.ts"
+import * as ReferralsHttp from "./accounts/ReferralsHttp.ts"
 import * as AgentConfigHttp from "./agents/AgentConfigHttp.ts"
 import * as AgentOwnerHttp from "./agents/AgentOwnerHttp.ts"
 import * as AgentRecordsHttp from "./agents/AgentRecordsHttp.ts"
 import * as AgentsHttp from "./agents/AgentsHttp.ts"
-import * as WebhookHttp from "./billing/WebhookHttp.ts"
+import * as WebhooksHttp from "./billing/WebhooksHttp.ts"
 import * as BillingHttp from "./billing/BillingHttp.ts"
 import * as CheckoutHttp from "./billing/CheckoutHttp.ts"
 import * as DeprecatedHttp from "./deprecated/DeprecatedHttp.ts"
 import * as GatewayHttp from "./gateway/GatewayHttp.ts"
-import * as PricedDocument from "./gateway/PricedDocument.ts"
-import { gatewayBodyLimit } from "./gateway/ReadCall.ts"
+import * as PricedOpenApi from "./gateway/PricedOpenApi.ts"
+import { gatewayBodyLimit } from "./gateway/GatewayCall.ts"
 import * as GatingHttp from "./gating/GatingHttp.ts"
-import * as Documentation from "./http/Documentation.ts"
+import * as DocumentationHttp from "./http/DocumentationHttp.ts"
 import * as HealthHttp from "./http/HealthHttp.ts"
-import * as CallerHttp from "./http/CallerHttp.ts"
-import { Idempotency } from "./http/Idempotency.ts"
-import * as Listener from "./http/Listener.ts"
+import * as RequestCaller from "./http/RequestCaller.ts"
+import { IdempotencyMiddleware } from "./http/IdempotencyMiddleware.ts"
+import * as HttpListener from "./http/HttpListener.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
-import { requestRules } from "./http/RequestRules.ts"
+import { makeHttpPipeline } from "./http/HttpPipeline.ts"
 import { withPlainSpans } from "./http/RequestSpan.ts"
-import { routesOf } from "./http/RouteTable.ts"
-import { withHiddenHeaders } from "./http/SpanSecrets.ts"
+import { listRoutes } from "./http/RouteTable.ts"
+import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as InstancesHttp from "./instances/InstancesHttp.ts"
-import * as OwnInstanceHttp from "./instances/OwnInstanceHttp.ts"
+import * as InstanceOwnerHttp from "./instances/InstanceOwnerHttp.ts"
 import * as AgentSocketHttp from "./interaction/AgentSocketHttp.ts"
 import * as AgentSockets from "./interaction/AgentSockets.ts"
-import { hideTokens } from "./interaction/SocketCredentials.ts"
+import { moveTokenToHeader } from "./interaction/SocketCredentials.ts"
 import * as InteractionHttp from "./interaction/InteractionHttp.ts"
 import * as RateLimitsHttp from "./limits/RateLimitsHttp.ts"
-import { presentation } from "./pages/PagePresentation.ts"
+import { makePagePresentation } from "./pages/PagePresentation.ts"
 import * as PagesHttp from "./pages/PagesHttp.ts"
 import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
@@ -46,16 +46,16 @@ import * as SessionsHttp from "./sessions/SessionsHttp.ts"
 import * as OAuthHttp from "./signin/OAuthHttp.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
 import * as SocialIdentityHttp from "./signin/SocialIdentityHttp.ts"
-import * as WalletHttp from "./signin/WalletHttp.ts"
+import * as WalletsHttp from "./signin/WalletsHttp.ts"
 
 const groups = Layer.mergeAll(
   AccountsHttp.layer,
   RecoveryHttp.layer,
-  ReferralHttp.layer,
+  ReferralsHttp.layer,
   SignInHttp.layer,
   AccessTokensHttp.layer,
   SessionsHttp.layer,
-  WalletHttp.layer,
+  WalletsHttp.layer,
   OAuthHttp.layer,
   SocialIdentityHttp.layer,
   GatingHttp.layer,
@@ -65,7 +65,7 @@ const groups = Layer.mergeAll(
   InstancesHttp.layer,
   InteractionHttp.layer,
   GatewayHttp.layer,
-  WebhookHttp.layer,
+  WebhooksHttp.layer,
   BillingHttp.layer,
   CheckoutHttp.layer,
   DeprecatedHttp.layer
@@ -75,15 +75,15 @@ const middlewares = Layer.mergeAll(
   SessionAuthHttp.layer,
   BearerAuthHttp.layer,
   AgentOwnerHttp.layer,
-  OwnInstanceHttp.layer,
+  InstanceOwnerHttp.layer,
   RateLimitsHttp.layer,
   BotCheckHttp.layer
 )
 
 const table = [
-  ...routesOf(WebApi),
+  ...listRoutes(WebApi),
   ...HealthHttp.healthRoutes,
-  ...Documentation.documentationRoutes,
+  ...DocumentationHttp.documentationRoutes,
   ...AgentSocketHttp.agentSocketRoutes,
   ...PagesHttp.pageRoutes
 ]
@@ -98,36 +98,36 @@ const routes = Layer.mergeAll(
   HttpLayerRouter.addHttpApi(WebApi).pipe(Layer.provide(groups), Layer.provide(middlewares)),
   AgentSocketHttp.layer,
   PagesHttp.layer,
-  Documentation.layer(WebApi),
-  PricedDocument.layer,
+  DocumentationHttp.layer(WebApi),
+  PricedOpenApi.layer,
   HealthHttp.layer
 ).pipe(
   Layer.provide(
-    requestRules(table, {
+    makeHttpPipeline(table, {
       sameOrigin: true,
       bodyLimit,
       largeBodiesAtOnce,
-      caller: CallerHttp.client,
-      presentation
+      caller: RequestCaller.makeClientCallerResolver,
+      presentation: makePagePresentation
     })
   )
 )
 
 /** The public listener. */
-export const layer = (options: Listener.ListenerOptions) =>
+export const layer = (options: HttpListener.HttpListenerOptions) =>
   Layer.fresh(
     HttpLayerRouter.serve(routes, {
       disableLogger: true,
       disableListenLog: true,
-      routerConfig: Listener.routerConfig
+      routerConfig: HttpListener.routerConfig
     })
   ).pipe(
-    withHiddenHeaders,
+    withRedactedHeaders,
     options.sendsSpans === false ? withPlainSpans : identity,
     // Closes its sockets while the listener still has their connections.
     Layer.provide(AgentSockets.layer(options)),
     // Its own: that of the other listener in this process knows no access tokens.
-    Layer.provide(Layer.provideMerge(Layer.fresh(Idempotency.Default), RequestSession.Default)),
+    Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestSession.Default)),
     Layer.provide(SessionCookie.layer),
-    Layer.provide(Listener.layer({ ...options, prepare: hideTokens }))
+    Layer.provide(HttpListener.layer({ ...options, prepare: moveTokenToHeader }))
   )

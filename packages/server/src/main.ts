@@ -1,4 +1,4 @@
-import { runProgram } from "@berth/infra/process/RunProgram"
-import { program } from "./Program.ts"
+import { runProgram } from "@berth/infra/process/ProgramRunner"
+import { serverProgram } from "./Program.ts"
 
-runProgram({ serviceName: "berth-server", program })
+runProgram({ serviceName: "berth-server", program: serverProgram })

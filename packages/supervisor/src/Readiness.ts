@@ -2,7 +2,7 @@ import { Effect, Schedule } from "effect"
 import { get } from "node:http"
 
 /** The address under which this machine itself reaches a listener. */
-export const localAddress = (host: string): string => {
+export const toLocalAddress = (host: string): string => {
   if (host === "0.0.0.0") return "127.0.0.1"
   if (host === "::") return "[::1]"
   return host.includes(":") ? `[${host}]` : host
@@ -20,7 +20,7 @@ const answersOk = (url: string): Effect.Effect<boolean> =>
   })
 
 /** Waits until a program says that it is ready. */
-export const ready = (url: string): Effect.Effect<void> =>
+export const waitUntilReady = (url: string): Effect.Effect<void> =>
   answersOk(url).pipe(
     Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("100 millis") }),
     Effect.asVoid,

@@ -2,16 +2,16 @@ import { Effect } from "effect"
 import { LiveProcesses } from "./programs/LiveProcesses.ts"
 
 /** How long killed processes are waited for, in nanoseconds: whoever starts again at once must not meet them. */
-const patience = 2_000_000_000n
+const killTimeout = 2_000_000_000n
 
 /** The exit code of a process that was told to end at once. */
-const ended = 130
+const interruptedExitCode = 130
 
 /**
  * The first request to end interrupts the program (that is the runtime's doing) and everything drains. The second means
  * "now": every process is killed and so is this one. A closed terminal counts as a request.
  */
-export const secondSignalEndsAtOnce = Effect.gen(function* () {
+export const endOnSecondSignal = Effect.gen(function* () {
   const processes = yield* LiveProcesses
   const state = { requests: 0 }
   const onRequest = () => {
@@ -20,7 +20,7 @@ export const secondSignalEndsAtOnce = Effect.gen(function* () {
     processes.endAll()
     const waitedSince = process.hrtime.bigint()
     const leave = () => {
-      if (!processes.anyAlive() || process.hrtime.bigint() - waitedSince > patience) process.exit(ended)
+      if (!processes.hasRunning() || process.hrtime.bigint() - waitedSince > killTimeout) process.exit(interruptedExitCode)
     }
     leave()
     setInterval(leave, 5)

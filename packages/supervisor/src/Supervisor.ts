@@ -1,20 +1,20 @@
 import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
-import { bindable } from "@berth/infra/net/FreePort"
-import { endWithParent } from "@berth/infra/process/EndWithParent"
+import { findBindablePort } from "@berth/infra/net/PortProbe"
+import { endWithParent } from "@berth/infra/process/ParentExit"
 import { Data, Effect, Option, Redacted, Ref } from "effect"
 import { join } from "node:path"
-import { keepDatabase } from "./database/KeepDatabase.ts"
+import { superviseDatabase } from "./database/SupervisedDatabase.ts"
 import * as LockFile from "./lock/LockFile.ts"
-import { keepRunning } from "./programs/KeepRunning.ts"
-import * as Leftovers from "./programs/Leftovers.ts"
+import { superviseProgram } from "./programs/SupervisedProgram.ts"
+import * as OrphanedPrograms from "./programs/OrphanedPrograms.ts"
 import type { Program } from "./programs/Program.ts"
-import { localAddress, ready } from "./Readiness.ts"
-import type { Settings } from "./Settings.ts"
-import { secondSignalEndsAtOnce } from "./Signals.ts"
-import { welcome } from "./Welcome.ts"
+import { toLocalAddress, waitUntilReady } from "./Readiness.ts"
+import type { SupervisorSettings } from "./SupervisorSettings.ts"
+import { endOnSecondSignal } from "./Signals.ts"
+import { formatStartupMessage } from "./StartupMessage.ts"
 
 /** Another program listens where one of ours has to. */
-export class PortIsTaken extends Data.TaggedError("PortIsTaken")<{
+export class PortTaken extends Data.TaggedError("PortTaken")<{
   readonly variable: string
   readonly port: number
   readonly host: string
@@ -26,16 +26,16 @@ export class PortIsTaken extends Data.TaggedError("PortIsTaken")<{
 
 /** Asked before anything is started: whoever has the port might answer in our name that everything is ready. */
 const requirePort = (variable: string, host: string, port: number) =>
-  Effect.mapError(Effect.flatten(bindable(port, host)), () => new PortIsTaken({ variable, host, port }))
+  Effect.mapError(Effect.flatten(findBindablePort(port, host)), () => new PortTaken({ variable, host, port }))
 
 /** A database of somebody else's never gets lost to us: the programs themselves reconnect to it. */
-const database = (settings: Settings) =>
+const database = (settings: SupervisorSettings) =>
   Option.match(settings.databaseUrl, {
-    onNone: () => keepDatabase(join(settings.dataDirectory, "postgres")),
+    onNone: () => superviseDatabase(join(settings.dataDirectory, "postgres")),
     onSome: (url) => Effect.succeed({ url, lost: Effect.never })
   })
 
-const programs = (settings: Settings, scripts: string, url: Redacted.Redacted): ReadonlyArray<Program> => {
+const programs = (settings: SupervisorSettings, scripts: string, url: Redacted.Redacted): ReadonlyArray<Program> => {
   const environment = {
     ...process.env,
     BERTH_SUPERVISED: "1",
@@ -54,14 +54,14 @@ const programs = (settings: Settings, scripts: string, url: Redacted.Redacted): 
   ]
 }
 
-const say = (text: string) => Effect.sync(() => void process.stdout.write(text))
+const writeOutput = (text: string) => Effect.sync(() => void process.stdout.write(text))
 
-const announce = (settings: Settings, wasUp: Ref.Ref<boolean>) =>
+const announce = (settings: SupervisorSettings, wasUp: Ref.Ref<boolean>) =>
   Effect.gen(function* () {
-    yield* ready(`http://${localAddress(settings.host)}:${settings.port}/health/ready`)
+    yield* waitUntilReady(`http://${toLocalAddress(settings.host)}:${settings.port}/health/ready`)
     yield* Ref.set(wasUp, true)
-    yield* say(
-      welcome({
+    yield* writeOutput(
+      formatStartupMessage({
         web: `http://localhost:${settings.port}`,
         backend: `http://localhost:${settings.backendPort}`,
         dataDirectory: settings.dataDirectory
@@ -70,37 +70,37 @@ const announce = (settings: Settings, wasUp: Ref.Ref<boolean>) =>
   })
 
 /** Everything that has to be there before the programs can run. */
-const prepare = (settings: Settings) =>
+const prepare = (settings: SupervisorSettings) =>
   Effect.gen(function* () {
     yield* prepareDataDirectory(settings.dataDirectory)
-    yield* LockFile.acquire(join(settings.dataDirectory, "supervisor.lock"), settings.dataDirectory)
+    yield* LockFile.acquireLockFile(join(settings.dataDirectory, "supervisor.lock"), settings.dataDirectory)
     const recordFile = join(settings.dataDirectory, "programs.json")
-    yield* Leftovers.endLeftovers(recordFile)
+    yield* OrphanedPrograms.endOrphanedPrograms(recordFile)
     yield* requirePort("PORT", settings.host, settings.port)
     yield* requirePort("BACKEND_PORT", settings.backendHost, settings.backendPort)
     const { lost, url } = yield* database(settings)
-    return { lost, url, record: yield* Leftovers.keepRecord(recordFile) }
+    return { lost, url, record: yield* OrphanedPrograms.makeProgramRecorder(recordFile) }
   })
 
 /** What went wrong is said at once, and not after everything else has been brought down in order. */
-const telling = <A, E extends Error, R>(effect: Effect.Effect<A, E, R>) =>
+const logFailure = <A, E extends Error, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.tapError(effect, (error) => Effect.logError(error.message))
 
 /**
  * Brings everything up and keeps it up until it is interrupted. What is started first ends last: the programs finish
  * their work side by side, then the database stops, then the data directory is free again.
  */
-export const supervise = (settings: Settings, scripts: string) =>
+export const supervise = (settings: SupervisorSettings, scripts: string) =>
   Effect.scoped(
     Effect.gen(function* () {
-      yield* secondSignalEndsAtOnce
+      yield* endOnSecondSignal
       yield* endWithParent
-      const { lost, record, url } = yield* telling(prepare(settings))
+      const { lost, record, url } = yield* logFailure(prepare(settings))
       const wasUp = yield* Ref.make(false)
       yield* Effect.forkScoped(announce(settings, wasUp))
       const running = programs(settings, scripts, url).map((program) =>
-        telling(keepRunning(program, wasUp, (pid) => record(program.name, pid)))
+        logFailure(superviseProgram(program, wasUp, (pid) => record(program.name, pid)))
       )
-      yield* Effect.all([telling(lost), ...running], { concurrency: "unbounded", discard: true })
+      yield* Effect.all([logFailure(lost), ...running], { concurrency: "unbounded", discard: true })
     })
   ).pipe(Effect.onInterrupt(() => Effect.logInfo("Berth has ended")))

@@ -1,4 +1,4 @@
-import { describeConfigError, environmentProvider } from "@berth/infra/configuration/Environment"
+import { describeConfigError, makeEnvironmentProvider } from "@berth/infra/configuration/EnvironmentProvider"
 import { jsonLogger } from "@berth/infra/telemetry/JsonLogger"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, Logger } from "effect"
@@ -6,7 +6,7 @@ import { existsSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as LiveProcesses from "./programs/LiveProcesses.ts"
-import { type LogFormat, settings, standardLogFormat } from "./Settings.ts"
+import { type LogFormat, supervisorSettings, defaultLogFormat } from "./SupervisorSettings.ts"
 import { supervise } from "./Supervisor.ts"
 
 /** The other bundles lie beside this one. */
@@ -22,7 +22,7 @@ const readSettingsFile = Effect.sync(() => {
 
 const program = Effect.gen(function* () {
   yield* readSettingsFile
-  const chosen = yield* Effect.withConfigProvider(settings, environmentProvider(process.env))
+  const chosen = yield* Effect.withConfigProvider(supervisorSettings, makeEnvironmentProvider(process.env))
   yield* supervise(chosen, scripts).pipe(
     Effect.provide(LiveProcesses.layer),
     Effect.provide(Layer.merge(loggerLayer(chosen.logFormat), Logger.minimumLogLevel(chosen.logLevel)))
@@ -30,7 +30,7 @@ const program = Effect.gen(function* () {
 }).pipe(
   Effect.tapErrorTag("ConfigError", (error) =>
     Effect.logError(["Berth cannot start with these settings:", ...describeConfigError(error)].join("\n  ")).pipe(
-      Effect.provide(loggerLayer(standardLogFormat))
+      Effect.provide(loggerLayer(defaultLogFormat))
     )
   ),
   // A failure has been told already, where it happened; what is left is a fault of the supervisor's own.

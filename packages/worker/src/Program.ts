@@ -1,15 +1,15 @@
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
-import * as AgentManagerClient from "@berth/infra/backend/AgentManagerClient"
-import * as AccountRules from "@berth/infra/composition/AccountRules"
-import * as CardEvents from "@berth/infra/composition/CardEvents"
-import * as Cards from "@berth/infra/composition/Cards"
-import { databaseUrlOf, internalApiKeyOf } from "@berth/infra/composition/Keys"
-import * as Mail from "@berth/infra/composition/Mail"
-import * as Queues from "@berth/infra/composition/Queues"
-import * as Storage from "@berth/infra/composition/Storage"
+import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
+import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
+import * as CardEventsWiring from "@berth/infra/wiring/CardEventsWiring"
+import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
+import { requireDatabaseUrl, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
+import * as MailWiring from "@berth/infra/wiring/MailWiring"
+import * as JobsWiring from "@berth/infra/wiring/JobsWiring"
+import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import type { Settings } from "@berth/infra/configuration/Settings"
-import { ping } from "@berth/infra/postgres/Health"
-import { CannotRun } from "@berth/infra/process/RunProgram"
+import { pingDatabase } from "@berth/infra/postgres/DatabaseHealth"
+import { ProgramMisconfigured } from "@berth/infra/process/ProgramRunner"
 import { FetchHttpClient } from "@effect/platform"
 import { SqlClient } from "@effect/sql"
 import { Duration, Effect, Layer, Option } from "effect"
@@ -20,11 +20,11 @@ import * as Worker from "./Worker.ts"
 const poolSize = 5
 
 const checks = Layer.effect(
-  HealthListener.Checks,
+  HealthListener.WorkerHealthChecks,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { counts } = yield* JobQueue
-    return { database: Effect.provideService(ping, SqlClient.SqlClient, sql), queue: counts("provision") }
+    return { database: Effect.provideService(pingDatabase, SqlClient.SqlClient, sql), queue: counts("provision") }
   })
 )
 
@@ -36,17 +36,17 @@ const health = (settings: Settings) =>
         Layer.provide(checks),
         Layer.mapError(
           ({ cause }) =>
-            new CannotRun({ reason: `The health listener cannot listen on port ${port}: ${String(cause)}` })
+            new ProgramMisconfigured({ reason: `The health listener cannot listen on port ${port}: ${String(cause)}` })
         )
       )
   })
 
 /** The worker over its real ports. What is provided later closes later: health answers until the last job is done. */
-export const program = (settings: Settings) =>
+export const workerProgram = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
-      const databaseUrl = yield* databaseUrlOf(settings)
-      const internalApiKey = yield* internalApiKeyOf(settings)
+      const databaseUrl = yield* requireDatabaseUrl(settings)
+      const internalApiKey = yield* resolveInternalApiKey(settings)
       const { drainSeconds, provisionConcurrency, tasksConcurrency } = settings.worker
       return Worker.layer({
         concurrency: { tasks: tasksConcurrency, provision: provisionConcurrency },
@@ -54,14 +54,14 @@ export const program = (settings: Settings) =>
         streamRetention: settings.streamRetention
       }).pipe(
         Layer.provide(health(settings)),
-        Layer.provide(CardEvents.pricesFromSettings(settings)),
-        Layer.provide(Cards.processorFromSettings(settings)),
-        Layer.provide(Mail.fromSettings(settings)),
-        Layer.provide(AccountRules.fromSettings(settings)),
-        Layer.provide(AgentManagerClient.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),
+        Layer.provide(CardEventsWiring.pricesFromSettings(settings)),
+        Layer.provide(BillingWiring.processorFromSettings(settings)),
+        Layer.provide(MailWiring.fromSettings(settings)),
+        Layer.provide(AccountsWiring.fromSettings(settings)),
+        Layer.provide(BackendAgentManager.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),
         Layer.provide(FetchHttpClient.layer),
-        Layer.provide(Queues.fromSettings(settings, databaseUrl)),
-        Layer.provide(Storage.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-worker" }))
+        Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
+        Layer.provide(PersistenceWiring.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-worker" }))
       )
     })
   )

@@ -1,4 +1,4 @@
-import { runProgram } from "@berth/infra/process/RunProgram"
-import { program } from "./Program.ts"
+import { runProgram } from "@berth/infra/process/ProgramRunner"
+import { workerProgram } from "./Program.ts"
 
-runProgram({ serviceName: "berth-worker", program })
+runProgram({ serviceName: "berth-worker", program: workerProgram })

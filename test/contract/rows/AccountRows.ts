@@ -1,5 +1,5 @@
 import { type ErrorRow, registeredPassword } from "../ErrorRow.ts"
-import { whileUsersVanish, withoutTable } from "../Scene.ts"
+import { withVanishingUsers, withTableHidden } from "../OwnerFixtures.ts"
 
 /** Bodies that a route for anybody refuses. */
 const refusedBy =
@@ -148,7 +148,7 @@ const settingsRows: ReadonlyArray<ErrorRow> = [
   settings("POST", "the e-mail is none", { email: "nobody" }, 400, "invalid_email"),
   settings("POST", "the name is blank", { name: " " }, 400, "invalid_name"),
   settings("POST", "the types are wrong", { name: 1, email: 2 }, 400, "invalid_request", { fields: ["name", "email"] }),
-  settings("POST", "the user is gone", { name: "New" }, 404, "user_not_found", { during: whileUsersVanish }),
+  settings("POST", "the user is gone", { name: "New" }, 404, "user_not_found", { during: withVanishingUsers }),
   {
     when: "the e-mail is another's",
     listener: "web",
@@ -161,7 +161,7 @@ const settingsRows: ReadonlyArray<ErrorRow> = [
   settings("PATCH", "the types are wrong", { name: 1, notifications: { email: "yes" } }, 400, "invalid_request", {
     fields: ["name", "notifications.email"]
   }),
-  settings("PATCH", "the user is gone", { name: "New" }, 404, "user_not_found", { during: whileUsersVanish })
+  settings("PATCH", "the user is gone", { name: "New" }, 404, "user_not_found", { during: withVanishingUsers })
 ]
 
 const change = (
@@ -285,7 +285,7 @@ const recoveryRows: ReadonlyArray<ErrorRow> = [
     listener: "web",
     route: "POST /api/auth/forgot-password",
     call: ({ registered }) => ({ json: { email: registered.user.email } }),
-    during: withoutTable("outbox"),
+    during: withTableHidden("outbox"),
     status: 500,
     code: "internal"
   },
@@ -302,7 +302,7 @@ const recoveryRows: ReadonlyArray<ErrorRow> = [
     listener: "web",
     route: "POST /api/auth/reset-password",
     call: ({ resetToken }) => ({ json: { token: resetToken, password: good.password } }),
-    during: whileUsersVanish,
+    during: withVanishingUsers,
     status: 404,
     code: "user_not_found"
   },

@@ -1,9 +1,9 @@
-import { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Effect } from "effect"
-import { ScriptedAgentManager } from "../../support/ScriptedAgentManager.ts"
-import type { AppCall } from "../../support/WebApp.ts"
-import type { Circumstances, ErrorRow } from "../ErrorRow.ts"
-import { withoutTable } from "../Scene.ts"
+import { FakeAgentManager } from "../../fakes/FakeAgentManager.ts"
+import type { AppCall } from "../../support/TestApp.ts"
+import type { CallCondition, ErrorRow } from "../ErrorRow.ts"
+import { withTableHidden } from "../OwnerFixtures.ts"
 
 /** What every route of one agent answers. */
 const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}): ReadonlyArray<ErrorRow> => {
@@ -31,7 +31,7 @@ const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}): Read
       listener: "web",
       route,
       call: ({ owner }) => ({ ...more, as: owner, path: at(owner.agent.id) }),
-      during: withoutTable("agents"),
+      during: withTableHidden("agents"),
       status: 500,
       code: "internal"
     }
@@ -58,9 +58,9 @@ const wrong = (when: string, json: unknown, ...fields: ReadonlyArray<string>) =>
   change(when, json, 400, "invalid_request", { fields })
 
 const reconfiguring =
-  (outcome: Effect.Effect<never, BackendIsUnavailable | CellIsUnavailable>): Circumstances =>
+  (outcome: Effect.Effect<never, BackendUnavailable | InstanceUnavailable>): CallCondition =>
   (effect) =>
-    Effect.flatMap(ScriptedAgentManager, ({ during }) => during({ reconfigure: () => outcome })(effect))
+    Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior({ reconfigure: () => outcome })(effect))
 
 const page = (query: string, field: string, of: "messages" | "logs" = "messages"): ErrorRow => ({
   when: `the page is asked for by ${query}`,
@@ -110,10 +110,10 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
     members: { feature: "skill", id: "files" }
   },
   change("the agent cannot be told", { temperature: 1 }, 500, "configuration_not_applied", {
-    during: reconfiguring(new CellIsUnavailable({ reason: "it ended" }))
+    during: reconfiguring(new InstanceUnavailable({ reason: "it ended" }))
   }),
   change("the backend is gone", { temperature: 1 }, 500, "configuration_not_applied", {
-    during: reconfiguring(new BackendIsUnavailable({ reason: "it does not answer" }))
+    during: reconfiguring(new BackendUnavailable({ reason: "it does not answer" }))
   }),
   ...ofOneAgent("GET /api/agents/:id/messages"),
   page("limit=many", "limit"),
@@ -130,8 +130,8 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
     route: "GET /api/agents/:id/logs",
     call: ({ owner }) => ({ as: owner, path: `/api/agents/${owner.agent.id}/logs` }),
     during: (effect) =>
-      Effect.flatMap(ScriptedAgentManager, ({ during }) =>
-        during({ logs: () => new BackendIsUnavailable({ reason: "it does not answer" }) })(effect)
+      Effect.flatMap(FakeAgentManager, ({ withBehavior }) =>
+        withBehavior({ logs: () => new BackendUnavailable({ reason: "it does not answer" }) })(effect)
       ),
     status: 500,
     code: "logs_unavailable"

@@ -1,5 +1,5 @@
 import type { ErrorRow } from "../ErrorRow.ts"
-import { withoutTable } from "../Scene.ts"
+import { withTableHidden } from "../OwnerFixtures.ts"
 
 const provision = (
   when: string,
@@ -33,7 +33,7 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
     listener: "web",
     route: "GET /api/agents/provision",
     call: ({ owner }) => ({ as: owner }),
-    during: withoutTable("agents"),
+    during: withTableHidden("agents"),
     status: 500,
     code: "internal"
   },
@@ -42,7 +42,7 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
     listener: "web",
     route: "GET /api/agents",
     call: ({ owner }) => ({ as: owner }),
-    during: withoutTable("agents"),
+    during: withTableHidden("agents"),
     status: 500,
     code: "internal"
   },
@@ -133,5 +133,5 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
     code: "plan_limit_reached",
     members: { current: 1, limit: 1 }
   },
-  provision("the database fails", { name: "a" }, 500, "internal", { during: withoutTable("outbox") })
+  provision("the database fails", { name: "a" }, 500, "internal", { during: withTableHidden("outbox") })
 ]

@@ -1,15 +1,15 @@
-import { ProviderFailed } from "@berth/domain/ai/ModelChat"
+import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { Effect, Stream } from "effect"
-import { models, type ModelScript, ScriptedModels } from "../../support/ScriptedModels.ts"
-import type { Circumstances, ErrorRow } from "../ErrorRow.ts"
+import { fakeModels, type ModelProviderBehavior, FakeModelProviders } from "../../fakes/FakeModelProviders.ts"
+import type { CallCondition, ErrorRow } from "../ErrorRow.ts"
 
 const doing =
-  (script: Partial<ModelScript>): Circumstances =>
+  (script: Partial<ModelProviderBehavior>): CallCondition =>
   (effect) =>
-    Effect.flatMap(ScriptedModels, ({ during }) => during(script)(effect))
+    Effect.flatMap(FakeModelProviders, ({ withBehavior }) => withBehavior(script)(effect))
 
 const nothingAvailable = doing({
-  catalogue: Effect.succeed(models.map((model) => ({ ...model, available: false })))
+  catalogue: Effect.succeed(fakeModels.map((model) => ({ ...model, available: false })))
 })
 const catalogueBroken = doing({ catalogue: Effect.die(new Error("hunter2")) })
 const nobodyWell = doing({ healthy: () => Effect.succeed(false) })
@@ -46,7 +46,7 @@ export const aiRows: ReadonlyArray<ErrorRow> = [
     404,
     "provider_not_found"
   ),
-  ai("POST /api/ai/models/select", "no model is available", { json: {} }, 404, "no_models_available", {
+  ai("POST /api/ai/models/select", "no model is available", { json: {} }, 404, "models_unavailable", {
     during: nothingAvailable
   }),
   ai("POST /api/ai/models/select", "the types are wrong", { json: { taskType: 1 } }, 400, "invalid_request", {
@@ -64,7 +64,7 @@ export const aiRows: ReadonlyArray<ErrorRow> = [
   chat("the figures are out of range", { messages, temperature: 3, top_p: 2, max_tokens: 0 }, 400, "invalid_request", {
     fields: ["temperature", "top_p", "max_tokens"]
   }),
-  chat("no model is available", { messages }, 404, "no_models_available", { during: nothingAvailable }),
+  chat("no model is available", { messages }, 404, "models_unavailable", { during: nothingAvailable }),
   chat("there is no such model", { messages, model: "nobody/nothing" }, 404, "model_not_found", {
     members: { model: "nobody/nothing" }
   }),

@@ -1,22 +1,22 @@
-import { AgentIsUnknown } from "@berth/domain/agents/AgentErrors"
-import type { Model } from "@berth/domain/ai/Model"
-import { ProviderFailed } from "@berth/domain/ai/ModelChat"
-import { PluginFailed, PluginInputIsInvalid } from "@berth/domain/gateway/PluginRun"
+import { AgentNotFound } from "@berth/domain/agents/AgentErrors"
+import type { Model } from "@berth/domain/ai/models/Model"
+import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { Duration, Effect, Stream } from "effect"
-import { models, type ModelScript, ScriptedModels } from "../../support/ScriptedModels.ts"
-import { type PluginScript, ScriptedPlugins } from "../../support/ScriptedPlugins.ts"
-import type { Circumstances, ErrorRow, SceneOf } from "../ErrorRow.ts"
-import { asMachine, hello } from "../Paying.ts"
+import { fakeModels, type ModelProviderBehavior, FakeModelProviders } from "../../fakes/FakeModelProviders.ts"
+import { type PluginBehavior, FakePlugins } from "../../fakes/FakePlugins.ts"
+import type { CallCondition, ErrorRow, ErrorRowFixturesService } from "../ErrorRow.ts"
+import { machinePaymentHeaders, helloRequest } from "../GatewayPayments.ts"
 
 const ai =
-  (script: Partial<ModelScript>): Circumstances =>
+  (script: Partial<ModelProviderBehavior>): CallCondition =>
   (effect) =>
-    Effect.flatMap(ScriptedModels, ({ during }) => during(script)(effect))
+    Effect.flatMap(FakeModelProviders, ({ withBehavior }) => withBehavior(script)(effect))
 
 const plugins =
-  (script: Partial<PluginScript>): Circumstances =>
+  (script: Partial<PluginBehavior>): CallCondition =>
   (effect) =>
-    Effect.flatMap(ScriptedPlugins, ({ during }) => during(script)(effect))
+    Effect.flatMap(FakePlugins, ({ withBehavior }) => withBehavior(script)(effect))
 
 const failing = (kind: ProviderFailed["kind"]) =>
   ai({
@@ -28,18 +28,18 @@ const failing = (kind: ProviderFailed["kind"]) =>
 const cut = ai({ chat: () => Stream.make({ type: "text", text: "Half " } as const) })
 const broken = ai({ chat: () => Stream.die(new Error("hunter2 at /internal/x")) })
 const nothing = ai({
-  catalogue: Effect.succeed(models.map((model): Model => ({ ...model, available: false })))
+  catalogue: Effect.succeed(fakeModels.map((model): Model => ({ ...model, available: false })))
 })
 
 type Headers = Readonly<Record<string, string>>
 interface More extends Pick<ErrorRow, "during" | "fields" | "members"> {
-  readonly as?: (scene: SceneOf) => SceneOf["newcomer"] | undefined
+  readonly as?: (scene: ErrorRowFixturesService) => ErrorRowFixturesService["newcomer"] | undefined
   readonly headers?: Headers
   readonly body?: string
 }
 
 const row = (when: string, json: unknown, status: number, code: string, more: More = {}): ErrorRow => {
-  const { as = ({ owner }: SceneOf) => owner, body, headers = {}, ...rest } = more
+  const { as = ({ owner }: ErrorRowFixturesService) => owner, body, headers = {}, ...rest } = more
   return {
     when,
     listener: "web",
@@ -56,30 +56,30 @@ const row = (when: string, json: unknown, status: number, code: string, more: Mo
 }
 
 const nobody = { as: () => undefined }
-const machine = { ...nobody, headers: asMachine }
+const machine = { ...nobody, headers: machinePaymentHeaders }
 const required = { members: { error: "payment_required" } }
 const internal = { members: { error: "internal" } }
 const noPlugin = { members: { error: "no_plugin" } }
 const typed = { "content-type": "application/json" }
 
 export const gatewayRows: ReadonlyArray<ErrorRow> = [
-  row("nobody is signed in", hello, 401, "unauthorized", { ...nobody, members: { error: "Unauthorized" } }),
-  row("a session is of nobody", hello, 401, "unauthorized", { ...nobody, headers: { cookie: "berth_session=x" } }),
+  row("nobody is signed in", helloRequest, 401, "unauthorized", { ...nobody, members: { error: "Unauthorized" } }),
+  row("a session is of nobody", helloRequest, 401, "unauthorized", { ...nobody, headers: { cookie: "berth_session=x" } }),
   row("nobody is signed in and the body is no JSON", null, 401, "unauthorized", {
     ...nobody,
     headers: typed,
     body: "{bad"
   }),
   row("nobody is signed in and the messages are missing", {}, 401, "unauthorized", nobody),
-  row("the plugin is unknown", { ...hello, plugin: "video" }, 502, "no_plugin", noPlugin),
-  row("the plugin of the header is unknown", { ...hello, plugin: "agent" }, 502, "no_plugin", {
+  row("the plugin is unknown", { ...helloRequest, plugin: "video" }, 502, "no_plugin", noPlugin),
+  row("the plugin of the header is unknown", { ...helloRequest, plugin: "agent" }, 502, "no_plugin", {
     ...noPlugin,
-    headers: { "x-plugin-id": "constructor" }
+    headers: { "x-plugin-id": "function Object() { [native code] }" }
   }),
-  row("a machine asks for an unknown plugin", { ...hello, plugin: "" }, 502, "no_plugin", { ...machine, ...noPlugin }),
-  row("nobody asks for an unknown plugin", { plugin: "__proto__" }, 502, "no_plugin", { ...nobody, ...noPlugin }),
-  row("the plugin is no text", { ...hello, plugin: 5 }, 400, "invalid_request", { fields: ["plugin"] }),
-  row("the payment method is unknown", hello, 400, "invalid_request", {
+  row("a machine asks for an unknown plugin", { ...helloRequest, plugin: "" }, 502, "no_plugin", { ...machine, ...noPlugin }),
+  row("nobody asks for an unknown plugin", { plugin: "[object Object]" }, 502, "no_plugin", { ...nobody, ...noPlugin }),
+  row("the plugin is no text", { ...helloRequest, plugin: 5 }, 400, "invalid_request", { fields: ["plugin"] }),
+  row("the payment method is unknown", helloRequest, 400, "invalid_request", {
     headers: { "x-payment-method": "cash" },
     fields: ["x-payment-method"]
   }),
@@ -96,19 +96,19 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
   }),
   row(
     "every option is wrong",
-    { ...hello, temperature: 3, top_p: 2, max_tokens: 0, stream: "yes" },
+    { ...helloRequest, temperature: 3, top_p: 2, max_tokens: 0, stream: "yes" },
     400,
     "invalid_request",
     { fields: ["temperature", "top_p", "max_tokens", "stream"] }
   ),
-  row("the model is unknown", { ...hello, model: "nobody/none" }, 400, "invalid_request", { fields: ["model"] }),
+  row("the model is unknown", { ...helloRequest, model: "nobody/none" }, 400, "invalid_request", { fields: ["model"] }),
   row("an agent has no messages", { plugin: "agent" }, 400, "invalid_request", { fields: ["messages"] }),
-  row("an agent is not the caller's", { ...hello, plugin: "agent", agentId: "agt_0" }, 404, "agent_not_found", {
-    during: plugins({ agent: () => Stream.fail(new AgentIsUnknown()) })
+  row("an agent is not the caller's", { ...helloRequest, plugin: "agent", agentId: "agt_0" }, 404, "agent_not_found", {
+    during: plugins({ agent: () => Stream.fail(new AgentNotFound()) })
   }),
-  row("an agent is not up", { ...hello, plugin: "agent", agentId: "agt_0" }, 400, "invalid_request", {
+  row("an agent is not up", { ...helloRequest, plugin: "agent", agentId: "agt_0" }, 400, "invalid_request", {
     during: plugins({
-      agent: () => Stream.fail(new PluginInputIsInvalid({ field: "agentId", reason: "is an agent that is not up" }))
+      agent: () => Stream.fail(new PluginInputInvalid({ field: "agentId", reason: "is an agent that is not up" }))
     }),
     fields: ["agentId"]
   }),
@@ -127,33 +127,33 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
     413,
     "body_too_large"
   ),
-  row("a machine has not paid", hello, 402, "payment_required", { ...machine, ...required }),
-  row("a machine shows what is no credential", hello, 402, "payment_required", {
+  row("a machine has not paid", helloRequest, 402, "payment_required", { ...machine, ...required }),
+  row("a machine shows what is no credential", helloRequest, 402, "payment_required", {
     ...nobody,
     headers: { authorization: "payment hello" },
     members: { error: "payment_required", type: "https://paymentauth.org/problems/malformed-credential" }
   }),
-  row("a machine shows two credentials", hello, 400, "payment_required", {
+  row("a machine shows two credentials", helloRequest, 400, "payment_required", {
     ...nobody,
     headers: { authorization: "Payment abc, Payment def" },
     ...required
   }),
-  row("neither units nor credits are left", hello, 402, "payment_required", { as: ({ spent }) => spent, ...required }),
-  row("they are not for a card", hello, 402, "payment_required", {
+  row("neither units nor credits are left", helloRequest, 402, "payment_required", { as: ({ spent }) => spent, ...required }),
+  row("they are not for a card", helloRequest, 402, "payment_required", {
     as: ({ spent }) => spent,
     headers: { "x-payment-method": "card" },
     ...required
   }),
-  row("no model is available", hello, 500, "plugin_failed", { during: nothing, ...internal }),
-  row("the provider is at its limit", hello, 500, "plugin_failed", { during: failing("rate-limited"), ...internal }),
-  row("the provider takes too long", hello, 500, "plugin_failed", { during: failing("timeout"), ...internal }),
-  row("the answer is cut", hello, 500, "plugin_failed", { during: cut, ...internal }),
-  row("the models break", hello, 500, "plugin_failed", { during: broken, ...internal }),
-  row("an agent fails", { ...hello, plugin: "agent" }, 500, "plugin_failed", {
+  row("no model is available", helloRequest, 500, "plugin_failed", { during: nothing, ...internal }),
+  row("the provider is at its limit", helloRequest, 500, "plugin_failed", { during: failing("rate-limited"), ...internal }),
+  row("the provider takes too long", helloRequest, 500, "plugin_failed", { during: failing("timeout"), ...internal }),
+  row("the answer is cut", helloRequest, 500, "plugin_failed", { during: cut, ...internal }),
+  row("the models break", helloRequest, 500, "plugin_failed", { during: broken, ...internal }),
+  row("an agent fails", { ...helloRequest, plugin: "agent" }, 500, "plugin_failed", {
     during: plugins({ agent: () => Stream.fail(new PluginFailed({ reason: "it gave up" })) }),
     ...internal
   }),
-  row("an agent says nothing", { ...hello, plugin: "agent" }, 500, "plugin_failed", {
+  row("an agent says nothing", { ...helloRequest, plugin: "agent" }, 500, "plugin_failed", {
     during: plugins({ agent: () => Stream.empty }),
     ...internal
   }),
@@ -161,7 +161,7 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
     during: plugins({ speak: () => new PluginFailed({ reason: "no provider speaks" }) }),
     ...internal
   }),
-  row("the key of a repetition is too long", hello, 400, "invalid_idempotency_key", {
+  row("the key of a repetition is too long", helloRequest, 400, "invalid_idempotency_key", {
     headers: { "idempotency-key": "x".repeat(256) }
   })
 ]

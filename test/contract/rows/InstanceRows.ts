@@ -1,9 +1,9 @@
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
-import { BackendIsUnavailable, CellIsUnavailable, InstanceIsUnknown } from "@berth/domain/instances/InstanceErrors"
+import { BackendUnavailable, InstanceUnavailable, InstanceNotFound } from "@berth/domain/instances/InstanceErrors"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, Effect } from "effect"
-import { ScriptedAgentManager } from "../../support/ScriptedAgentManager.ts"
-import type { Circumstances, ErrorRow, SceneOf } from "../ErrorRow.ts"
+import { FakeAgentManager } from "../../fakes/FakeAgentManager.ts"
+import type { CallCondition, ErrorRow, ErrorRowFixturesService } from "../ErrorRow.ts"
 
 type Manager = Context.Tag.Service<AgentManager>
 
@@ -27,8 +27,8 @@ const routeOf = (path: InstancePath): ErrorRow["route"] =>
 const row = (
   path: InstancePath,
   when: string,
-  call: (scene: SceneOf) => Pick<SceneOf["owner"], "user" | "cookie"> | undefined,
-  ofWhom: (scene: SceneOf) => string,
+  call: (scene: ErrorRowFixturesService) => Pick<ErrorRowFixturesService["owner"], "user" | "cookie"> | undefined,
+  ofWhom: (scene: ErrorRowFixturesService) => string,
   outcome: Pick<ErrorRow, "status" | "code" | "during">
 ): ErrorRow => ({
   when,
@@ -42,29 +42,29 @@ const row = (
   ...outcome
 })
 
-const ownersId = ({ owner }: SceneOf) => owner.user.id
-const byOwner = ({ owner }: SceneOf) => owner
+const ownersId = ({ owner }: ErrorRowFixturesService) => owner.user.id
+const byOwner = ({ owner }: ErrorRowFixturesService) => owner
 
 const doing =
-  (script: Partial<Manager>): Circumstances =>
+  (script: Partial<Manager>): CallCondition =>
   (effect) =>
-    Effect.flatMap(ScriptedAgentManager, ({ during }) => during(script)(effect))
+    Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior(script)(effect))
 
-const backendGone = new BackendIsUnavailable({ reason: "it does not answer" })
-const cellGone = new CellIsUnavailable({ reason: "it did not come up" })
+const backendGone = new BackendUnavailable({ reason: "it does not answer" })
+const cellGone = new InstanceUnavailable({ reason: "it did not come up" })
 const broken = Effect.die(new Error("hunter2 at /internal/instances"))
 
 const managed = ["start", "stop", "restart", "update", "repair"] as const
 
 const failing = (method: (typeof managed)[number]): ReadonlyArray<ErrorRow> => {
   const path = `/${method}` as const
-  const during = (outcome: Effect.Effect<never, BackendIsUnavailable | InstanceIsUnknown>) =>
+  const during = (outcome: Effect.Effect<never, BackendUnavailable | InstanceNotFound>) =>
     doing({ [method]: () => outcome })
   return [
     row(path, "one has no instance", byOwner, ownersId, {
       status: 404,
       code: "instance_not_found",
-      during: during(Effect.fail(new InstanceIsUnknown()))
+      during: during(Effect.fail(new InstanceNotFound()))
     }),
     row(path, "the backend does not answer", byOwner, ownersId, {
       status: 502,
@@ -76,7 +76,7 @@ const failing = (method: (typeof managed)[number]): ReadonlyArray<ErrorRow> => {
 }
 
 /** The owner's gateway token cannot be opened any more. */
-const withSpoiltToken: Circumstances = (effect) =>
+const withSpoiltToken: CallCondition = (effect) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.acquireUseRelease(
       Effect.orDie(sql`update instances set gateway_token_sealed = 'v1.other.AAAA.AAAA'`),

@@ -1,17 +1,17 @@
 import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
-import { BackendIsUnavailable, CellIsUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Effect, Stream } from "effect"
-import { ScriptedAgentManager } from "../../support/ScriptedAgentManager.ts"
-import type { Circumstances, ErrorRow, SceneOf } from "../ErrorRow.ts"
+import { FakeAgentManager } from "../../fakes/FakeAgentManager.ts"
+import type { CallCondition, ErrorRow, ErrorRowFixturesService } from "../ErrorRow.ts"
 
 const answering =
-  (answer: Stream.Stream<never, BackendIsUnavailable | CellIsUnavailable | TurnFailed>): Circumstances =>
+  (answer: Stream.Stream<never, BackendUnavailable | InstanceUnavailable | TurnFailed>): CallCondition =>
   (effect) =>
-    Effect.flatMap(ScriptedAgentManager, ({ during }) => during({ chat: () => answer })(effect))
+    Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior({ chat: () => answer })(effect))
 
-const silent: ReadonlyArray<readonly [string, Circumstances]> = [
-  ["the backend is gone", answering(Stream.fail(new BackendIsUnavailable({ reason: "it does not answer" })))],
-  ["the cell is gone", answering(Stream.fail(new CellIsUnavailable({ reason: "it ended" })))],
+const silent: ReadonlyArray<readonly [string, CallCondition]> = [
+  ["the backend is gone", answering(Stream.fail(new BackendUnavailable({ reason: "it does not answer" })))],
+  ["the cell is gone", answering(Stream.fail(new InstanceUnavailable({ reason: "it ended" })))],
   ["the turn fails", answering(Stream.fail(new TurnFailed({ reason: "the model said no" })))],
   ["the answer breaks off", answering(Stream.empty)],
   ["something breaks", answering(Stream.die(new Error("hunter2 at /internal/turns")))]
@@ -19,10 +19,10 @@ const silent: ReadonlyArray<readonly [string, Circumstances]> = [
 
 const read = (
   when: string,
-  query: (scene: SceneOf) => string,
+  query: (scene: ErrorRowFixturesService) => string,
   status: number,
   code: string,
-  as: (scene: SceneOf) => SceneOf["newcomer"] = ({ owner }) => owner
+  as: (scene: ErrorRowFixturesService) => ErrorRowFixturesService["newcomer"] = ({ owner }) => owner
 ): ErrorRow => ({
   when,
   listener: "web",
@@ -40,10 +40,10 @@ const post =
     status: number,
     code: string,
     more: Pick<ErrorRow, "during" | "fields" | "members"> & {
-      readonly as?: (scene: SceneOf) => SceneOf["newcomer"]
+      readonly as?: (scene: ErrorRowFixturesService) => ErrorRowFixturesService["newcomer"]
     } = {}
   ): ErrorRow => {
-    const { as = ({ owner }: SceneOf) => owner, ...rest } = more
+    const { as = ({ owner }: ErrorRowFixturesService) => owner, ...rest } = more
     return { when, listener: "web", route, call: (scene) => ({ as: as(scene), json }), status, code, ...rest }
   }
 const act = post("POST /api/agent")
@@ -152,7 +152,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   switching("the types are wrong", { skillId: 1, enabled: "yes" }, 400, "invalid_request", {
     fields: ["skillId", "enabled"]
   }),
-  ...["nothing", "", "TIME", " time", "time\u00e9", "__proto__", "s".repeat(10_000)].map((skillId) =>
+  ...["nothing", "", "TIME", " time", "time\u00e9", "[object Object]", "s".repeat(10_000)].map((skillId) =>
     switching(`there is no skill ${skillId.slice(0, 20)}`, { skillId, enabled: false }, 404, "skill_not_found")
   ),
   switching("there is no agent", { skillId: "time", enabled: true }, 404, "no_running_agent", {
@@ -178,8 +178,8 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     }
   }),
   ...[
-    ["it ended", new CellIsUnavailable({ reason: "it ended" })] as const,
-    ["the backend is gone", new BackendIsUnavailable({ reason: "it does not answer" })] as const
+    ["it ended", new InstanceUnavailable({ reason: "it ended" })] as const,
+    ["the backend is gone", new BackendUnavailable({ reason: "it does not answer" })] as const
   ].map(([when, failure]) =>
     switching(
       `the cell cannot be told: ${when}`,
@@ -188,7 +188,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
       "configuration_not_applied",
       {
         during: (effect) =>
-          Effect.flatMap(ScriptedAgentManager, ({ during }) => during({ reconfigure: () => failure })(effect))
+          Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior({ reconfigure: () => failure })(effect))
       }
     )
   ),
@@ -197,7 +197,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   keeping("the value is missing", { key: "openai" }, 400, "invalid_request", { fields: ["value"] }),
   keeping("both are null", { key: null, value: null }, 400, "invalid_request", { fields: ["key", "value"] }),
   keeping("the types are wrong", { key: 1, value: ["hunter2"] }, 400, "invalid_request", { fields: ["key", "value"] }),
-  ...["groq", "OpenAI", "", "openai ", "__proto__"].map((key) =>
+  ...["groq", "OpenAI", "", "openai ", "[object Object]"].map((key) =>
     keeping(`no credential is called ${JSON.stringify(key)}`, { key, value: "hunter2" }, 400, "unknown_credential", {
       members: {
         message: "key: must be one of anthropic, openai, openrouter, google, telegram, discord, whatsapp."
@@ -226,11 +226,11 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     const headers = { accept: "text/event-stream", "last-event-id": id }
     const row = { when, listener: "web", status, code } as const
     return [
-      { ...row, route: "POST /api/agent", call: ({ owner }: SceneOf) => ({ as: owner, json: {}, headers }) },
+      { ...row, route: "POST /api/agent", call: ({ owner }: ErrorRowFixturesService) => ({ as: owner, json: {}, headers }) },
       {
         ...row,
         route: "POST /api/chat",
-        call: ({ owner }: SceneOf) => ({ as: owner, json: { message: "hello" }, headers })
+        call: ({ owner }: ErrorRowFixturesService) => ({ as: owner, json: { message: "hello" }, headers })
       }
     ] as const
   }),

@@ -1,4 +1,4 @@
-import { withoutTable } from "../Scene.ts"
+import { withTableHidden } from "../OwnerFixtures.ts"
 import type { ErrorRow } from "../ErrorRow.ts"
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
@@ -39,6 +39,6 @@ export const socialIdentityRows: ReadonlyArray<ErrorRow> = [
   refresh("the token is nobody's", { refreshToken: `${"A".repeat(43)}=` }, 401, "refresh_token_invalid"),
   {
     ...refresh("it cannot be looked up", { refreshToken: `${"A".repeat(43)}=` }, 500, "internal"),
-    during: withoutTable("social_tokens")
+    during: withTableHidden("social_tokens")
   }
 ]

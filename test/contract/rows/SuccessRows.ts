@@ -1,58 +1,58 @@
-import { delivered, eventOf } from "../../support/CardEvents.ts"
-import { runtimeVersion } from "../../support/ScriptedAgentManager.ts"
-import type * as App from "../../support/WebApp.ts"
-import type { SceneOf } from "../ErrorRow.ts"
-import * as s from "../Shapes.ts"
+import { cardEventRequest, makeCardEvent } from "../../support/billing/CardEventRequests.ts"
+import { fakeRuntimeVersion } from "../../fakes/FakeAgentManager.ts"
+import type * as App from "../../support/TestApp.ts"
+import type { ErrorRowFixturesService } from "../ErrorRow.ts"
+import * as s from "../ResponseShapes.ts"
 
 /** A call that succeeds, and exactly what its answer carries. */
 export interface SuccessRow {
   readonly what: string
   readonly listener?: "backend"
-  readonly call: (scene: SceneOf) => App.AppCall
+  readonly call: (scene: ErrorRowFixturesService) => App.AppCall
   readonly status?: number
-  readonly shape: s.Shape
+  readonly shape: s.ResponseShape
 }
 
 const agentItem = {
-  id: s.id("agt"),
-  name: s.text,
-  model: s.text,
-  status: s.matching(/^(provisioning|running|active|stopped|error)$/),
-  websocketUrl: s.matching(/^ws:\/\/localhost:\d+\/agents\/agt_[0-9a-f]{32}\/ws$/),
-  createdAt: s.timestamp
+  id: s.prefixedId("agt"),
+  name: s.nonEmptyText,
+  model: s.nonEmptyText,
+  status: s.matchingPattern(/^(provisioning|running|active|stopped|error)$/),
+  websocketUrl: s.matchingPattern(/^ws:\/\/localhost:\d+\/agents\/agt_[0-9a-f]{32}\/ws$/),
+  createdAt: s.recentTimestamp
 }
-const agentListItem = { ...agentItem, updatedAt: s.timestamp }
+const agentListItem = { ...agentItem, updatedAt: s.recentTimestamp }
 const settings = {
-  id: s.id("usr"),
-  email: s.text,
-  name: s.text,
-  plan: s.is("pro"),
-  credits: s.amount,
-  twoFactorEnabled: s.flag
+  id: s.prefixedId("usr"),
+  email: s.nonEmptyText,
+  name: s.nonEmptyText,
+  plan: s.equalTo("pro"),
+  credits: s.finiteNumber,
+  twoFactorEnabled: s.booleanValue
 }
-const instanceUrl = s.matching(/^http:\/\/[a-z0-9-]+\.agents\.localhost:\d+$/)
-const subdomain = s.matching(/^[a-z0-9-]{1,63}$/)
+const instanceUrl = s.matchingPattern(/^http:\/\/[a-z0-9-]+\.agents\.localhost:\d+$/)
+const subdomain = s.matchingPattern(/^[a-z0-9-]{1,63}$/)
 const model = {
-  id: s.text,
-  name: s.text,
-  provider: s.text,
-  description: s.text,
-  tags: [s.text],
-  inputCost: s.amount,
-  outputCost: s.amount,
-  contextWindow: s.count,
-  available: s.flag
+  id: s.nonEmptyText,
+  name: s.nonEmptyText,
+  provider: s.nonEmptyText,
+  description: s.nonEmptyText,
+  tags: [s.nonEmptyText],
+  inputCost: s.finiteNumber,
+  outputCost: s.finiteNumber,
+  contextWindow: s.naturalNumber,
+  available: s.booleanValue
 } as const
 
 const get =
   (path: string) =>
-  ({ owner }: SceneOf) => ({ method: "GET", path, as: owner })
+  ({ owner }: ErrorRowFixturesService) => ({ method: "GET", path, as: owner })
 const post =
   (path: string, json: unknown) =>
-  ({ owner }: SceneOf) => ({ method: "POST", path, as: owner, json })
+  ({ owner }: ErrorRowFixturesService) => ({ method: "POST", path, as: owner, json })
 const ofInstance =
   (method: string, path: string) =>
-  ({ owner }: SceneOf) => ({
+  ({ owner }: ErrorRowFixturesService) => ({
     method,
     path: `/api/instance/${owner.user.id}${path}`,
     as: owner
@@ -72,7 +72,7 @@ const accountRows: ReadonlyArray<SuccessRow> = [
     }),
     shape: {
       ...settings,
-      notifications: { email: s.is(true), product: s.is(true), security: s.is(true), agentStatus: s.is(true) }
+      notifications: { email: s.equalTo(true), product: s.equalTo(true), security: s.equalTo(true), agentStatus: s.equalTo(true) }
     }
   }
 ]
@@ -84,12 +84,12 @@ const signInSessionRows: ReadonlyArray<SuccessRow> = [
     shape: {
       sessions: [
         {
-          id: s.id("ses"),
-          createdAt: s.timestamp,
-          lastSeenAt: s.timestamp,
-          userAgent: s.orNull(s.text),
-          address: s.orNull(s.text),
-          current: s.is(true)
+          id: s.prefixedId("ses"),
+          createdAt: s.recentTimestamp,
+          lastSeenAt: s.recentTimestamp,
+          userAgent: s.orNull(s.nonEmptyText),
+          address: s.orNull(s.nonEmptyText),
+          current: s.equalTo(true)
         }
       ]
     }
@@ -100,7 +100,7 @@ const recoveryRows: ReadonlyArray<SuccessRow> = [
   {
     what: "POST /api/auth/forgot-password",
     call: ({ owner }) => ({ method: "POST", path: "/api/auth/forgot-password", json: { email: owner.user.email } }),
-    shape: { message: s.text }
+    shape: { message: s.nonEmptyText }
   },
   {
     what: "POST /api/auth/reset-password",
@@ -109,19 +109,19 @@ const recoveryRows: ReadonlyArray<SuccessRow> = [
       path: "/api/auth/reset-password",
       json: { token: resetToken, password: "another battery" }
     }),
-    shape: { message: s.text }
+    shape: { message: s.nonEmptyText }
   },
-  { what: "POST /api/auth/verify-email", call: post("/api/auth/verify-email", {}), shape: { message: s.text } },
+  { what: "POST /api/auth/verify-email", call: post("/api/auth/verify-email", {}), shape: { message: s.nonEmptyText } },
   {
     what: "GET /api/settings/referral",
     call: get("/api/settings/referral"),
     shape: {
-      code: s.matching(/^[a-z0-9-]{1,20}$/),
-      credits: s.amount,
-      referrals: s.is(0),
-      pending: s.is(0),
-      earnedCredits: s.is(0),
-      rewardsLeftToday: s.is(10)
+      code: s.matchingPattern(/^[a-z0-9-]{1,20}$/),
+      credits: s.finiteNumber,
+      referrals: s.equalTo(0),
+      pending: s.equalTo(0),
+      earnedCredits: s.equalTo(0),
+      rewardsLeftToday: s.equalTo(10)
     }
   }
 ]
@@ -130,37 +130,37 @@ const agentRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agents",
     call: get("/api/agents"),
-    shape: { agents: [agentListItem], count: s.is(1), status: s.is("ok") }
+    shape: { agents: [agentListItem], count: s.equalTo(1), status: s.equalTo("ok") }
   },
   {
     what: "GET /api/agents by nobody",
     call: () => ({ method: "GET", path: "/api/agents" }),
-    shape: { agents: (value) => Array.isArray(value) && value.length === 0, count: s.is(0), status: s.is("ok") }
+    shape: { agents: (value) => Array.isArray(value) && value.length === 0, count: s.equalTo(0), status: s.equalTo("ok") }
   },
   {
     what: "GET /api/agents/:id",
     call: ({ owner }) => ({ method: "GET", path: `/api/agents/${owner.agent.id}`, as: owner }),
     shape: {
       agent: {
-        id: s.id("agt"),
-        status: s.is("running"),
-        startedAt: s.orNull(s.timestamp),
-        plan: s.is("pro"),
+        id: s.prefixedId("agt"),
+        status: s.equalTo("running"),
+        startedAt: s.orNull(s.recentTimestamp),
+        plan: s.equalTo("pro"),
         subdomain,
         url: instanceUrl,
-        runtimeVersion: s.orNull(s.text),
-        verified: s.is(false),
-        verificationType: s.is(null),
-        attestationUid: s.is(null),
-        verifiedAt: s.is(null)
+        runtimeVersion: s.orNull(s.nonEmptyText),
+        verified: s.equalTo(false),
+        verificationType: s.equalTo(null),
+        attestationUid: s.equalTo(null),
+        verifiedAt: s.equalTo(null)
       },
-      status: s.is("ok")
+      status: s.equalTo("ok")
     }
   },
   {
     what: "GET /api/agents/provision",
     call: get("/api/agents/provision"),
-    shape: { success: s.is(true), agents: [agentListItem], count: s.is(1) }
+    shape: { success: s.equalTo(true), agents: [agentListItem], count: s.equalTo(1) }
   },
   {
     what: "POST /api/agents/provision",
@@ -172,8 +172,8 @@ const agentRows: ReadonlyArray<SuccessRow> = [
     }),
     status: 201,
     shape: {
-      success: s.is(true),
-      agent: { ...agentItem, status: s.is("provisioning"), model: s.is("claude-opus-4-6") }
+      success: s.equalTo(true),
+      agent: { ...agentItem, status: s.equalTo("provisioning"), model: s.equalTo("claude-opus-4-6") }
     }
   }
 ]
@@ -183,80 +183,80 @@ const instanceRows: ReadonlyArray<SuccessRow> = [
     what: "GET /api/instance/:userId",
     call: ofInstance("GET", ""),
     shape: {
-      userId: s.id("usr"),
-      status: s.text,
-      startedAt: s.orNull(s.timestamp),
+      userId: s.prefixedId("usr"),
+      status: s.nonEmptyText,
+      startedAt: s.orNull(s.recentTimestamp),
       subdomain,
       url: instanceUrl,
-      plan: s.is("pro"),
-      runtimeVersion: s.orNull(s.text)
+      plan: s.equalTo("pro"),
+      runtimeVersion: s.orNull(s.nonEmptyText)
     }
   },
   {
     what: "GET /api/instance/:userId/token",
     call: ofInstance("GET", "/token"),
-    shape: { token: s.matching(/^[A-Za-z0-9_-]{43}$/) }
+    shape: { token: s.matchingPattern(/^[A-Za-z0-9_-]{43}$/) }
   },
   {
     what: "GET /api/instance/:userId/stats",
     call: ofInstance("GET", "/stats"),
     shape: {
-      userId: s.id("usr"),
-      cpu: s.is("1.23%"),
-      memory: s.is("64.0MiB / 256.0MiB"),
-      status: s.text,
-      plan: s.text,
-      runtimeVersion: s.orNull(s.text)
+      userId: s.prefixedId("usr"),
+      cpu: s.equalTo("1.23%"),
+      memory: s.equalTo("64.0MiB / 256.0MiB"),
+      status: s.nonEmptyText,
+      plan: s.nonEmptyText,
+      runtimeVersion: s.orNull(s.nonEmptyText)
     }
   },
   {
     what: "POST /api/instance/:userId/start",
     call: ofInstance("POST", "/start"),
-    shape: { success: s.is(true), status: s.is("active") }
+    shape: { success: s.equalTo(true), status: s.equalTo("active") }
   },
   {
     what: "POST /api/instance/:userId/stop",
     call: ofInstance("POST", "/stop"),
-    shape: { success: s.is(true), status: s.is("stopped") }
+    shape: { success: s.equalTo(true), status: s.equalTo("stopped") }
   },
   {
     what: "POST /api/instance/:userId/restart",
     call: ofInstance("POST", "/restart"),
     shape: {
-      success: s.is(true),
-      status: s.is("active"),
-      healedLegacyModel: s.is(false),
-      healMessage: s.is(null),
-      runtimeVersion: s.is(runtimeVersion)
+      success: s.equalTo(true),
+      status: s.equalTo("active"),
+      healedLegacyModel: s.equalTo(false),
+      healMessage: s.equalTo(null),
+      runtimeVersion: s.equalTo(fakeRuntimeVersion)
     }
   },
   {
     what: "POST /api/instance/:userId/update",
     call: ofInstance("POST", "/update"),
-    shape: { success: s.is(true), status: s.is("running") }
+    shape: { success: s.equalTo(true), status: s.equalTo("running") }
   },
   {
     what: "POST /api/instance/:userId/repair",
     call: ofInstance("POST", "/repair"),
-    shape: { success: s.is(true), message: s.text }
+    shape: { success: s.equalTo(true), message: s.nonEmptyText }
   }
 ]
 
 const summary = {
-  id: s.id("chs"),
-  status: s.is("active"),
-  messageCount: s.count,
-  createdAt: s.epochMillis,
-  lastActivity: s.epochMillis
+  id: s.prefixedId("chs"),
+  status: s.equalTo("active"),
+  messageCount: s.naturalNumber,
+  createdAt: s.recentEpochMillis,
+  lastActivity: s.recentEpochMillis
 }
-const reply = { sessionId: s.id("chs"), reply: s.is("Echo: hello"), timestamp: s.epochMillis }
+const reply = { sessionId: s.prefixedId("chs"), reply: s.equalTo("Echo: hello"), timestamp: s.recentEpochMillis }
 
 /** In this order: what is read was said before. */
 const interactionRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agent",
     call: get("/api/agent"),
-    shape: { apiVersion: s.is("1.0.0"), serviceVersion: s.is("1.2.3-test"), endpoints: s.mapOf(s.text) }
+    shape: { apiVersion: s.equalTo("1.0.0"), serviceVersion: s.equalTo("1.2.3-test"), endpoints: s.recordOf(s.nonEmptyText) }
   },
   { what: "POST /api/agent without action", call: post("/api/agent", { message: "hello" }), shape: reply },
   { what: "POST /api/agent chat", call: post("/api/agent", { action: "chat", message: "hello" }), shape: reply },
@@ -273,7 +273,7 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
   {
     what: "POST /api/agent create-session",
     call: post("/api/agent", { action: "create-session" }),
-    shape: { sessionId: s.id("chs"), status: s.is("active") }
+    shape: { sessionId: s.prefixedId("chs"), status: s.equalTo("active") }
   },
   {
     what: "GET /api/agent?action=sessions",
@@ -292,11 +292,11 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
         ...summary,
         messages: [
           {
-            id: s.id("msg"),
-            role: s.matching(/^(user|assistant)$/),
-            content: s.text,
-            timestamp: s.epochMillis,
-            status: s.is("answered")
+            id: s.prefixedId("msg"),
+            role: s.matchingPattern(/^(user|assistant)$/),
+            content: s.nonEmptyText,
+            timestamp: s.recentEpochMillis,
+            status: s.equalTo("answered")
           }
         ]
       }
@@ -306,43 +306,43 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
     what: "GET /api/agent?action=health",
     call: get("/api/agent?action=health"),
     shape: {
-      status: s.is("running"),
-      version: s.text,
-      apiVersion: s.is("1.0.0"),
-      uptime: s.count,
-      model: s.is("claude-opus-4-6"),
-      channels: [s.is("web")],
+      status: s.equalTo("running"),
+      version: s.nonEmptyText,
+      apiVersion: s.equalTo("1.0.0"),
+      uptime: s.naturalNumber,
+      model: s.equalTo("claude-opus-4-6"),
+      channels: [s.equalTo("web")],
       skills: (value) => Array.isArray(value),
-      lastSeen: s.epochMillis
+      lastSeen: s.recentEpochMillis
     }
   },
   {
     what: "GET /api/agent?action=skills",
     call: get("/api/agent?action=skills"),
-    shape: { skills: [{ id: s.text, name: s.text, description: s.text, enabled: s.flag }] }
+    shape: { skills: [{ id: s.nonEmptyText, name: s.nonEmptyText, description: s.nonEmptyText, enabled: s.booleanValue }] }
   },
   {
     what: "POST /api/agent update-skill",
     call: post("/api/agent", { action: "update-skill", skillId: "time", enabled: true, agentId: null }),
-    shape: { success: s.is(true), skillId: s.is("time"), enabled: s.is(true) }
+    shape: { success: s.equalTo(true), skillId: s.equalTo("time"), enabled: s.equalTo(true) }
   },
   {
     what: "POST /api/agent set-credential",
     call: post("/api/agent", { action: "set-credential", key: "discord", value: " a-token " }),
-    shape: { success: s.is(true), key: s.is("discord"), configured: s.is(true) }
+    shape: { success: s.equalTo(true), key: s.equalTo("discord"), configured: s.equalTo(true) }
   },
   {
     what: "GET /api/agent?action=credentials",
     call: get("/api/agent?action=credentials"),
     shape: {
       credentials: {
-        anthropic: s.is(false),
-        openai: s.is(false),
-        openrouter: s.is(false),
-        google: s.is(false),
-        telegram: s.is(false),
-        discord: s.is(true),
-        whatsapp: s.is(false)
+        anthropic: s.equalTo(false),
+        openai: s.equalTo(false),
+        openrouter: s.equalTo(false),
+        google: s.equalTo(false),
+        telegram: s.equalTo(false),
+        discord: s.equalTo(true),
+        whatsapp: s.equalTo(false)
       }
     }
   },
@@ -350,12 +350,12 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
     what: "POST /api/chat",
     call: post("/api/chat", { message: "hello", topic: "greetings" }),
     shape: {
-      id: s.id("msg"),
-      message: s.is("hello"),
-      topic: s.is("greetings"),
-      status: s.is("sent"),
-      timestamp: s.timestamp,
-      reply: s.is("Echo: hello")
+      id: s.prefixedId("msg"),
+      message: s.equalTo("hello"),
+      topic: s.equalTo("greetings"),
+      status: s.equalTo("sent"),
+      timestamp: s.recentTimestamp,
+      reply: s.equalTo("Echo: hello")
     }
   },
   {
@@ -364,33 +364,33 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
     shape: {
       messages: [
         {
-          id: s.id("msg"),
-          sender: s.matching(/^(user|agent)$/),
-          message: s.text,
-          topic: s.orNull(s.text),
-          timestamp: s.timestamp
+          id: s.prefixedId("msg"),
+          sender: s.matchingPattern(/^(user|agent)$/),
+          message: s.nonEmptyText,
+          topic: s.orNull(s.nonEmptyText),
+          timestamp: s.recentTimestamp
         }
       ],
-      count: s.count
+      count: s.naturalNumber
     }
   },
   {
     what: "GET /api/agent?action=memory",
     call: get("/api/agent?action=memory"),
-    shape: { memory: [{ role: s.matching(/^(user|assistant)$/), content: s.text }] }
+    shape: { memory: [{ role: s.matchingPattern(/^(user|assistant)$/), content: s.nonEmptyText }] }
   }
 ]
 
 const config = {
-  model: s.is("claude-opus-4-6"),
-  customModel: s.is(null),
-  channels: [s.is("web")],
+  model: s.equalTo("claude-opus-4-6"),
+  customModel: s.equalTo(null),
+  channels: [s.equalTo("web")],
   skills: (value: unknown) => Array.isArray(value),
-  systemPrompt: s.orNull(s.text),
-  temperature: s.orNull(s.amount),
-  maxTokens: s.orNull(s.count),
-  timezone: s.text,
-  heartbeat: s.orNull(s.text)
+  systemPrompt: s.orNull(s.nonEmptyText),
+  temperature: s.orNull(s.finiteNumber),
+  maxTokens: s.orNull(s.naturalNumber),
+  timezone: s.nonEmptyText,
+  heartbeat: s.orNull(s.nonEmptyText)
 } as const
 
 const page = (query: string, limit: number, offset: number): SuccessRow => ({
@@ -399,18 +399,18 @@ const page = (query: string, limit: number, offset: number): SuccessRow => ({
   shape: {
     messages: [
       {
-        id: s.id("msg"),
-        agentId: s.id("agt"),
-        sender: s.matching(/^(user|agent)$/),
-        content: s.text,
-        timestamp: s.timestamp,
-        platform: s.is("web")
+        id: s.prefixedId("msg"),
+        agentId: s.prefixedId("agt"),
+        sender: s.matchingPattern(/^(user|agent)$/),
+        content: s.nonEmptyText,
+        timestamp: s.recentTimestamp,
+        platform: s.equalTo("web")
       }
     ],
-    total: s.count,
-    limit: s.is(limit),
-    offset: s.is(offset),
-    status: s.is("ok")
+    total: s.naturalNumber,
+    limit: s.equalTo(limit),
+    offset: s.equalTo(offset),
+    status: s.equalTo("ok")
   }
 })
 
@@ -420,29 +420,29 @@ const logPage = (query: string, limit: number): SuccessRow => ({
   shape: {
     logs: [
       {
-        id: s.text,
-        timestamp: s.timestamp,
-        level: s.matching(/^(info|warning|error|debug)$/),
-        message: s.text,
-        source: s.text,
-        agentId: s.id("agt")
+        id: s.nonEmptyText,
+        timestamp: s.recentTimestamp,
+        level: s.matchingPattern(/^(info|warning|error|debug)$/),
+        message: s.nonEmptyText,
+        source: s.nonEmptyText,
+        agentId: s.prefixedId("agt")
       }
     ],
-    total: s.count,
-    limit: s.is(limit),
-    status: s.is("ok")
+    total: s.naturalNumber,
+    limit: s.equalTo(limit),
+    status: s.equalTo("ok")
   }
 })
 
-const percent = s.matching(/^\d+\.\d\d%$/)
-const unavailable = s.is("N/A")
+const percent = s.matchingPattern(/^\d+\.\d\d%$/)
+const unavailable = s.equalTo("N/A")
 
 /** After the conversations: the messages are theirs, and the last row forgets them. */
 const recordRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agents/:id/config",
     call: ({ owner }) => ({ method: "GET", path: `/api/agents/${owner.agent.id}/config`, as: owner }),
-    shape: { config, status: s.is("ok") }
+    shape: { config, status: s.equalTo("ok") }
   },
   {
     what: "PUT /api/agents/:id/config",
@@ -452,7 +452,7 @@ const recordRows: ReadonlyArray<SuccessRow> = [
       as: owner,
       json: { temperature: 0.5, systemPrompt: "Be brief." }
     }),
-    shape: { config: { ...config, temperature: s.is(0.5), systemPrompt: s.is("Be brief.") }, status: s.is("updated") }
+    shape: { config: { ...config, temperature: s.equalTo(0.5), systemPrompt: s.equalTo("Be brief.") }, status: s.equalTo("updated") }
   },
   page("", 50, 0),
   page("?limit=5000&offset=1", 100, 1),
@@ -465,28 +465,28 @@ const recordRows: ReadonlyArray<SuccessRow> = [
     call: ({ owner }) => ({ method: "GET", path: `/api/agents/${owner.agent.id}/stats`, as: owner }),
     shape: {
       stats: {
-        agentId: s.id("agt"),
-        cpu: s.is("1.23%"),
-        memory: s.is("64.0MiB / 256.0MiB"),
-        memoryPercent: s.is("25.00%"),
+        agentId: s.prefixedId("agt"),
+        cpu: s.equalTo("1.23%"),
+        memory: s.equalTo("64.0MiB / 256.0MiB"),
+        memoryPercent: s.equalTo("25.00%"),
         network: unavailable,
-        uptime: s.count,
-        uptimeFormatted: s.text,
-        status: s.is("running"),
-        pids: s.is("11"),
-        messagesProcessed: s.matching(/^[1-9]\d*$/),
-        messagesPerHour: s.matching(/^[1-9]\d*$/),
-        averageResponseTime: s.matching(/^\d+$/),
+        uptime: s.naturalNumber,
+        uptimeFormatted: s.nonEmptyText,
+        status: s.equalTo("running"),
+        pids: s.equalTo("11"),
+        messagesProcessed: s.matchingPattern(/^[1-9]\d*$/),
+        messagesPerHour: s.matchingPattern(/^[1-9]\d*$/),
+        averageResponseTime: s.matchingPattern(/^\d+$/),
         successRate: percent,
         errorRate: percent
       },
-      status: s.is("ok")
+      status: s.equalTo("ok")
     }
   },
   {
     what: "POST /api/instance/:userId/reset-memory",
     call: ofInstance("POST", "/reset-memory"),
-    shape: { success: s.is(true), message: s.text }
+    shape: { success: s.equalTo(true), message: s.nonEmptyText }
   },
   {
     what: "GET /api/agent?action=memory after reset-memory",
@@ -496,7 +496,7 @@ const recordRows: ReadonlyArray<SuccessRow> = [
   {
     what: "DELETE /api/agents/provision/:id",
     call: ({ idle }) => ({ method: "DELETE", path: `/api/agents/provision/${idle.agent.id}`, as: idle }),
-    shape: { success: s.is(true) }
+    shape: { success: s.equalTo(true) }
   }
 ]
 
@@ -504,7 +504,7 @@ const sessionRows: ReadonlyArray<SuccessRow> = [
   {
     what: "POST /api/auth/token",
     call: ({ owner }) => ({ method: "POST", path: "/api/auth/token", as: owner }),
-    shape: { token: s.matching(/^[\w-]+\.[\w-]+\.[\w-]+$/), expiresAt: s.timestamp }
+    shape: { token: s.matchingPattern(/^[\w-]+\.[\w-]+\.[\w-]+$/), expiresAt: s.recentTimestamp }
   },
   {
     what: "GET /.well-known/jwks.json",
@@ -512,12 +512,12 @@ const sessionRows: ReadonlyArray<SuccessRow> = [
     shape: {
       keys: [
         {
-          kty: s.is("OKP"),
-          crv: s.is("Ed25519"),
-          x: s.matching(/^[\w-]{43}$/),
-          kid: s.matching(/^[\w-]{43}$/),
-          alg: s.is("EdDSA"),
-          use: s.is("sig")
+          kty: s.equalTo("OKP"),
+          crv: s.equalTo("Ed25519"),
+          x: s.matchingPattern(/^[\w-]{43}$/),
+          kid: s.matchingPattern(/^[\w-]{43}$/),
+          alg: s.equalTo("EdDSA"),
+          use: s.equalTo("sig")
         }
       ]
     }
@@ -525,12 +525,12 @@ const sessionRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/auth/session",
     call: get("/api/auth/session"),
-    shape: { user: { id: s.id("usr"), email: s.text, name: s.text }, expiresAt: s.matching(/^\d{4}-.*Z$/) }
+    shape: { user: { id: s.prefixedId("usr"), email: s.nonEmptyText, name: s.nonEmptyText }, expiresAt: s.matchingPattern(/^\d{4}-.*Z$/) }
   },
   {
     what: "GET /api/auth/session by nobody",
     call: () => ({ method: "GET", path: "/api/auth/session" }),
-    shape: { user: s.is(null), expiresAt: s.is(null) }
+    shape: { user: s.equalTo(null), expiresAt: s.equalTo(null) }
   }
 ]
 
@@ -538,7 +538,7 @@ const walletRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/auth/nonce",
     call: () => ({ method: "GET", path: "/api/auth/nonce" }),
-    shape: { nonce: s.matching(/^[A-Za-z0-9]{24}$/) }
+    shape: { nonce: s.matchingPattern(/^[A-Za-z0-9]{24}$/) }
   },
   {
     what: "GET /api/settings/wallets without one",
@@ -551,11 +551,11 @@ const metadata = (path: string): SuccessRow => ({
   what: `GET ${path}`,
   call: () => ({ method: "GET", path }),
   shape: {
-    endpoint: s.is(path),
-    method: s.is("POST"),
-    description: s.text,
-    body: s.mapOf(s.text),
-    response: s.mapOf(s.text)
+    endpoint: s.equalTo(path),
+    method: s.equalTo("POST"),
+    description: s.nonEmptyText,
+    body: s.recordOf(s.nonEmptyText),
+    response: s.recordOf(s.nonEmptyText)
   }
 })
 
@@ -564,7 +564,7 @@ const socialIdentityRows: ReadonlyArray<SuccessRow> = [
   metadata("/api/auth/socialIdentity/refresh")
 ]
 
-const ai = (what: `${"GET" | "POST"} ${string}`, shape: s.Shape, json?: unknown): SuccessRow => {
+const ai = (what: `${"GET" | "POST"} ${string}`, shape: s.ResponseShape, json?: unknown): SuccessRow => {
   const [method = "", path = ""] = what.split(" ")
   return { what, listener: "backend", call: () => ({ method, path, ...(json === undefined ? {} : { json }) }), shape }
 }
@@ -572,60 +572,60 @@ const ai = (what: `${"GET" | "POST"} ${string}`, shape: s.Shape, json?: unknown)
 const messages = [{ role: "user", content: "hello" }]
 
 const aiRows: ReadonlyArray<SuccessRow> = [
-  ai("GET /api/ai/health", { status: s.is("healthy"), providers: s.mapOf(s.is(true)), timestamp: s.timestamp }),
+  ai("GET /api/ai/health", { status: s.equalTo("healthy"), providers: s.recordOf(s.equalTo(true)), timestamp: s.recentTimestamp }),
   ai("GET /api/ai/models", {
     models: [model],
-    count: s.is(2),
-    providers: { anthropic: s.is(1), openai: s.is(1) },
-    timestamp: s.timestamp
+    count: s.equalTo(2),
+    providers: { anthropic: s.equalTo(1), openai: s.equalTo(1) },
+    timestamp: s.recentTimestamp
   }),
   ai("GET /api/ai/models/openai", {
-    provider: s.is("openai"),
+    provider: s.equalTo("openai"),
     models: [model],
-    count: s.is(1),
-    timestamp: s.timestamp
+    count: s.equalTo(1),
+    timestamp: s.recentTimestamp
   }),
   ai(
     "POST /api/ai/models/select",
-    { model: { id: s.text, provider: s.text }, taskType: s.is("coding"), timestamp: s.timestamp },
+    { model: { id: s.nonEmptyText, provider: s.nonEmptyText }, taskType: s.equalTo("coding"), timestamp: s.recentTimestamp },
     { taskType: "coding" }
   ),
   ai("POST /api/ai/models/select", {
-    model: { id: s.text, provider: s.text },
-    taskType: s.is("general"),
-    timestamp: s.timestamp
+    model: { id: s.nonEmptyText, provider: s.nonEmptyText },
+    taskType: s.equalTo("general"),
+    timestamp: s.recentTimestamp
   }),
   ai(
     "POST /api/ai/chat",
     {
-      id: s.id("cpl"),
-      model: s.is("openai/gpt-4"),
-      provider: s.is("openai"),
-      message: { role: s.is("assistant"), content: s.is("Good day.") },
-      usage: { promptTokens: s.is(7), completionTokens: s.is(3), totalTokens: s.is(10) },
-      timestamp: s.timestamp
+      id: s.prefixedId("cpl"),
+      model: s.equalTo("openai/gpt-4"),
+      provider: s.equalTo("openai"),
+      message: { role: s.equalTo("assistant"), content: s.equalTo("Good day.") },
+      usage: { promptTokens: s.equalTo(7), completionTokens: s.equalTo(3), totalTokens: s.equalTo(10) },
+      timestamp: s.recentTimestamp
     },
     { messages, model: "gpt-4", temperature: 0.5, top_p: 1, max_tokens: 10 }
   ),
   ai(
     "POST /api/ai/estimate-cost",
     {
-      model: s.is("gpt-4"),
-      inputTokens: s.is(1_000_000),
-      outputTokens: s.is(100_000),
-      estimatedCost: s.is(4.5),
-      currency: s.is("USD"),
-      timestamp: s.timestamp
+      model: s.equalTo("gpt-4"),
+      inputTokens: s.equalTo(1_000_000),
+      outputTokens: s.equalTo(100_000),
+      estimatedCost: s.equalTo(4.5),
+      currency: s.equalTo("USD"),
+      timestamp: s.recentTimestamp
     },
     { model: "gpt-4", inputTokens: 1_000_000, outputTokens: 100_000 }
   )
 ]
 
 const gatewayAnswer = (plugin: string) => ({
-  plugin: s.is(plugin),
-  message: s.text,
-  timestamp: s.timestamp,
-  payment: { method: s.is("card"), receipt: s.is(null) }
+  plugin: s.equalTo(plugin),
+  message: s.nonEmptyText,
+  timestamp: s.recentTimestamp,
+  payment: { method: s.equalTo("card"), receipt: s.equalTo(null) }
 })
 const gatewayRows: ReadonlyArray<SuccessRow> = [
   { what: "POST /api/v1/gateway", call: post("/api/v1/gateway", { messages }), shape: gatewayAnswer("generate-text") },
@@ -643,8 +643,8 @@ const gatewayRows: ReadonlyArray<SuccessRow> = [
 const webhookRows: ReadonlyArray<SuccessRow> = [
   {
     what: "POST /api/webhooks/cardProcessor",
-    call: () => delivered(eventOf("charge.refunded", { id: "ch_1" })),
-    shape: { received: s.is(true) }
+    call: () => cardEventRequest(makeCardEvent("charge.refunded", { id: "ch_1" })),
+    shape: { received: s.equalTo(true) }
   }
 ]
 

@@ -2,7 +2,7 @@ import { Effect, Schedule, type Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { createRequire } from "node:module"
 import { freePort } from "../FreePort.ts"
-import { send } from "../HttpCall.ts"
+import { sendHttpCall } from "../HttpCall.ts"
 
 /** Anvil's own package brings a launcher, which would leave the chain running when it is killed; this is what it launches. */
 const binary = () => {
@@ -21,7 +21,7 @@ const end = (child: ChildProcess) =>
   })
 
 /** A chain of its own, with accounts that have money; it ends with the scope. Answers its address. */
-export const anvilOf = (
+export const startAnvil = (
   chainId: number,
   ...options: ReadonlyArray<string>
 ): Effect.Effect<string, never, Scope.Scope> =>
@@ -38,7 +38,7 @@ export const anvilOf = (
     )
     const url = `http://127.0.0.1:${port}`
     const question = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }
-    yield* send(url, { method: "POST", path: "/", json: question }).pipe(
+    yield* sendHttpCall(url, { method: "POST", path: "/", json: question }).pipe(
       Effect.sandbox,
       Effect.filterOrFail(
         ({ body }) => body["result"] === `0x${chainId.toString(16)}` && !ended(child),
@@ -51,4 +51,4 @@ export const anvilOf = (
   })
 
 /** One with the chain id of base. */
-export const anvil = anvilOf(8453)
+export const startBaseAnvil = startAnvil(8453)

@@ -13,7 +13,7 @@ import {
 } from "viem"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 import { base } from "viem/chains"
-import { anvil } from "./Anvil.ts"
+import { startBaseAnvil } from "./Anvil.ts"
 import fixtures from "./Fixtures.json" with { type: "json" }
 
 /*
@@ -29,7 +29,7 @@ const factoryAbi = parseAbi([
 const tokenAbi = parseAbi(["function mint(address to, uint256 amount)"])
 
 /** A new plain key. */
-export const newKey = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
+export const makePrivateKey = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
 
 /** A wallet that is a contract of this owner's. */
 export interface SmartWallet {
@@ -42,15 +42,15 @@ export interface SmartWallet {
 }
 
 /** Around any signature: where the wallet comes from, with which call. */
-export interface Wrapping {
+export interface SignatureWrapping {
   readonly factory: Address
   readonly call: Hex
 }
-export const wrapped = (signature: Hex, { call, factory }: Wrapping): Hex =>
+export const wrapSignature = (signature: Hex, { call, factory }: SignatureWrapping): Hex =>
   serializeErc6492Signature({ address: factory, data: call, signature })
 
 const make = Effect.gen(function* () {
-  const url = yield* anvil
+  const url = yield* startBaseAnvil
   const wallet = createWalletClient({ chain: base, transport: http(url), pollingInterval: 20 }).extend(publicActions)
   const [account] = yield* Effect.promise(() => wallet.getAddresses())
   if (account === undefined) return yield* Effect.dieMessage("anvil has no account")
@@ -67,13 +67,13 @@ const make = Effect.gen(function* () {
 
   const factory = yield* deploy(fixtures.bytecode.TestFactory)
   const token = yield* deploy(fixtures.bytecode.TestToken)
-  const factoryCall = (functionName: "create" | "fail" | "loop", owner: Address): Wrapping => ({
+  const factoryCall = (functionName: "create" | "fail" | "loop", owner: Address): SignatureWrapping => ({
     factory,
     call: encodeFunctionData({ abi: factoryAbi, functionName, args: [owner] })
   })
 
   /** Not deployed yet. */
-  const smartWallet = (owner = newKey()) =>
+  const smartWallet = (owner = makePrivateKey()) =>
     Effect.map(
       Effect.promise(() =>
         wallet.readContract({ address: factory, abi: factoryAbi, functionName: "predict", args: [owner.address] })
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
         owner,
         sign: (message) => owner.signMessage({ message }),
         signWrapped: async (message) =>
-          wrapped(await owner.signMessage({ message }), factoryCall("create", owner.address))
+          wrapSignature(await owner.signMessage({ message }), factoryCall("create", owner.address))
       })
     )
 
@@ -117,5 +117,5 @@ const make = Effect.gen(function* () {
 })
 
 /** A chain with a wallet factory and a token, until the scope closes. */
-export const testChain: Effect.Effect<Effect.Effect.Success<typeof make>, never, Scope.Scope> = make
+export const startTestChain: Effect.Effect<Effect.Effect.Success<typeof make>, never, Scope.Scope> = make
 export type TestChain = Effect.Effect.Success<typeof make>

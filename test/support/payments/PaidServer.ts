@@ -1,14 +1,14 @@
-import { challengeBody, challengeHeader } from "@berth/domain/gateway/payments/ChallengeMessage"
+import { makeChallengeBody, formatChallengeHeader } from "@berth/domain/gateway/payments/ChallengeMessage"
 import type { MachinePayments } from "@berth/domain/gateway/payments/MachinePayments"
-import { receiptHeader } from "@berth/domain/gateway/payments/PaymentReceipt"
+import { formatReceiptHeader } from "@berth/domain/gateway/payments/PaymentReceipt"
 import { Effect, type Scope } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { buffer } from "node:stream/consumers"
-import { call } from "./PaidCalls.ts"
-import { listening } from "../Listening.ts"
+import { paidRequest } from "./PaymentFixtures.ts"
+import { listenLocally } from "../LocalServer.ts"
 
 /** An HTTP server whose every call is paid for, and nothing else. Answers its address. */
-export const paidServer = (payments: MachinePayments): Effect.Effect<string, never, Scope.Scope> => {
+export const startPaidServer = (payments: MachinePayments): Effect.Effect<string, never, Scope.Scope> => {
   const reply = (response: ServerResponse, status: number, headers: Record<string, string>, body: object) =>
     Effect.sync(() => {
       response.writeHead(status, { "content-type": "application/json", ...headers })
@@ -19,19 +19,19 @@ export const paidServer = (payments: MachinePayments): Effect.Effect<string, nev
     Effect.gen(function* () {
       const body = yield* Effect.promise(() => buffer(request))
       const { authorization } = request.headers
-      const redeemed = yield* payments.redeem(authorization === undefined ? [] : [authorization], { ...call, body })
+      const redeemed = yield* payments.redeem(authorization === undefined ? [] : [authorization], { ...paidRequest, body })
       switch (redeemed._tag) {
         case "Unpaid": {
-          const said = challengeBody(redeemed.challenge, redeemed.failure)
-          const header = { "www-authenticate": challengeHeader(redeemed.challenge), "cache-control": "no-store" }
+          const said = makeChallengeBody(redeemed.challenge, redeemed.failure)
+          const header = { "www-authenticate": formatChallengeHeader(redeemed.challenge), "cache-control": "no-store" }
           return yield* reply(response, said.status, header, said)
         }
         case "InProgress":
           return yield* reply(response, 409, {}, { error: "in_progress" })
         case "Paid": {
-          const isOurs = yield* payments.answered(redeemed.claim)
+          const isOurs = yield* payments.complete(redeemed.claim)
           if (!isOurs) return yield* reply(response, 409, {}, { error: "in_progress" })
-          const header = { "payment-receipt": receiptHeader(redeemed.receipt), "cache-control": "private" }
+          const header = { "payment-receipt": formatReceiptHeader(redeemed.receipt), "cache-control": "private" }
           return yield* reply(response, 200, header, { receipt: redeemed.receipt.reference })
         }
       }
@@ -40,5 +40,5 @@ export const paidServer = (payments: MachinePayments): Effect.Effect<string, nev
   const server = createServer((request, response) => {
     void Effect.runPromise(answer(request, response))
   })
-  return Effect.map(listening(server), ({ origin }) => origin)
+  return Effect.map(listenLocally(server), ({ origin }) => origin)
 }

@@ -1,76 +1,76 @@
 import {
-  CurrentPasswordIsWrong,
-  EmailIsInvalid,
-  EmailIsTaken,
-  NameIsInvalid,
-  PasswordIsRefused,
-  ReferralCodeIsInvalid,
-  UserIsUnknown
+  CurrentPasswordIncorrect,
+  EmailInvalid,
+  EmailAlreadyTaken,
+  DisplayNameInvalid,
+  PasswordRejected,
+  ReferralCodeInvalid,
+  UserNotFound
 } from "@berth/domain/accounts/AccountErrors"
-import { ReauthenticationIsRequired } from "@berth/domain/accounts/AccountDeletionErrors"
-import { ResetTokenIsInvalid } from "@berth/domain/accounts/PasswordResets"
+import { ReauthenticationRequired } from "@berth/domain/accounts/AccountDeletionErrors"
+import { ResetTokenInvalid } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { errorBody } from "../http/ErrorBody.ts"
 
-export const EmailIsInvalidBody = errorBody(EmailIsInvalid, {
+export const EmailInvalidBody = errorBody(EmailInvalid, {
   status: 400,
   code: "invalid_email",
   error: "Invalid email",
   message: "email: must be a valid e-mail address.",
-  read: () => new EmailIsInvalid()
+  read: () => new EmailInvalid()
 })
-export const EmailIsTakenBody = errorBody(EmailIsTaken, {
+export const EmailAlreadyTakenBody = errorBody(EmailAlreadyTaken, {
   status: 409,
   code: "email_taken",
   error: "Email already in use",
   message: "An account with this e-mail address exists already.",
-  read: () => new EmailIsTaken()
+  read: () => new EmailAlreadyTaken()
 })
-export const NameIsInvalidBody = errorBody(NameIsInvalid, {
+export const DisplayNameInvalidBody = errorBody(DisplayNameInvalid, {
   status: 400,
   code: "invalid_name",
   error: "Invalid name",
   message: "name: must have 1 to 200 characters and no control characters.",
-  read: () => new NameIsInvalid()
+  read: () => new DisplayNameInvalid()
 })
-export const PasswordIsRefusedBody = errorBody(PasswordIsRefused, {
+export const PasswordRejectedBody = errorBody(PasswordRejected, {
   status: 400,
   code: "password_refused",
   error: "Password refused",
   message: ({ reason }) => `password: ${reason}`,
-  read: (message) => new PasswordIsRefused({ reason: message.replace(/^password: /, "") })
+  read: (message) => new PasswordRejected({ reason: message.replace(/^password: /, "") })
 })
-export const ReferralCodeIsInvalidBody = errorBody(ReferralCodeIsInvalid, {
+export const ReferralCodeInvalidBody = errorBody(ReferralCodeInvalid, {
   status: 400,
   code: "invalid_referral_code",
   error: "Invalid referral code",
   message: "referralCode: there is no such referral code.",
-  read: () => new ReferralCodeIsInvalid()
+  read: () => new ReferralCodeInvalid()
 })
-export const UserIsUnknownBody = errorBody(UserIsUnknown, {
+export const UserNotFoundBody = errorBody(UserNotFound, {
   status: 404,
   code: "user_not_found",
   error: "User not found",
   message: "There is no such user any more.",
-  read: () => new UserIsUnknown()
+  read: () => new UserNotFound()
 })
-export const CurrentPasswordIsWrongBody = errorBody(CurrentPasswordIsWrong, {
+export const CurrentPasswordIncorrectBody = errorBody(CurrentPasswordIncorrect, {
   status: 401,
   code: "wrong_password",
   error: "Wrong password",
   message: "currentPassword: is not your password.",
-  read: () => new CurrentPasswordIsWrong()
+  read: () => new CurrentPasswordIncorrect()
 })
-export const ReauthenticationIsRequiredBody = errorBody(ReauthenticationIsRequired, {
+export const ReauthenticationRequiredBody = errorBody(ReauthenticationRequired, {
   status: 401,
   code: "reauthentication_required",
   error: "Reauthentication required",
   message: "This cannot be undone: send your password in `password`, or sign in again and ask within 10 minutes.",
-  read: () => new ReauthenticationIsRequired()
+  read: () => new ReauthenticationRequired()
 })
-export const ResetTokenIsInvalidBody = errorBody(ResetTokenIsInvalid, {
+export const ResetTokenInvalidBody = errorBody(ResetTokenInvalid, {
   status: 400,
   code: "invalid_reset_token",
   error: "Invalid or expired token",
   message: "token: is not valid any more. Ask for a new link.",
-  read: () => new ResetTokenIsInvalid()
+  read: () => new ResetTokenInvalid()
 })

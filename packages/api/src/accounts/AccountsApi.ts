@@ -1,24 +1,24 @@
-import { Notifications, UserId } from "@berth/domain/accounts/User"
-import { PlanId } from "@berth/domain/billing/Plan"
+import { NotificationPreferences, UserId } from "@berth/domain/shared/User"
+import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
-import { RegisterLimit, TooManyRequestsBody } from "../limits/RateLimits.ts"
-import { NotSignedInBody, SessionAuth } from "../sessions/SessionAuth.ts"
+import { RegisterLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { AuthenticationRequiredBody, SessionAuth } from "../sessions/SessionAuth.ts"
 import {
-  CurrentPasswordIsWrongBody,
-  EmailIsInvalidBody,
-  EmailIsTakenBody,
-  NameIsInvalidBody,
-  PasswordIsRefusedBody,
-  ReauthenticationIsRequiredBody,
-  ReferralCodeIsInvalidBody,
-  UserIsUnknownBody
+  CurrentPasswordIncorrectBody,
+  EmailInvalidBody,
+  EmailAlreadyTakenBody,
+  DisplayNameInvalidBody,
+  PasswordRejectedBody,
+  ReauthenticationRequiredBody,
+  ReferralCodeInvalidBody,
+  UserNotFoundBody
 } from "./AccountErrorBodies.ts"
-import { BotCheck } from "./BotCheck.ts"
+import { BotCheck } from "./bot-detection/BotCheck.ts"
 
-export const Registered = Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }).annotations({
+export const RegisteredUser = Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }).annotations({
   identifier: "Registered"
 })
 
@@ -30,11 +30,11 @@ const settingsFields = {
   credits: Schema.Number,
   twoFactorEnabled: Schema.Boolean
 }
-export const Settings = Schema.Struct(settingsFields).annotations({ identifier: "Settings" })
-export const SettingsWithNotifications = Schema.Struct({
+export const AccountSettings = Schema.Struct(settingsFields).annotations({ identifier: "Settings" })
+export const AccountSettingsWithNotifications = Schema.Struct({
   ...settingsFields,
-  notifications: Notifications
-}).annotations({ identifier: "SettingsWithNotifications" })
+  notifications: NotificationPreferences
+}).annotations({ identifier: "AccountSettingsWithNotifications" })
 
 /** POST /api/register */
 const register = HttpApiEndpoint.post("register", "/api/register")
@@ -47,31 +47,31 @@ const register = HttpApiEndpoint.post("register", "/api/register")
       turnstileToken: optionalText
     })
   )
-  .addSuccess(Registered)
-  .addError(EmailIsInvalidBody)
-  .addError(NameIsInvalidBody)
-  .addError(PasswordIsRefusedBody)
-  .addError(ReferralCodeIsInvalidBody)
-  .addError(EmailIsTakenBody)
+  .addSuccess(RegisteredUser)
+  .addError(EmailInvalidBody)
+  .addError(DisplayNameInvalidBody)
+  .addError(PasswordRejectedBody)
+  .addError(ReferralCodeInvalidBody)
+  .addError(EmailAlreadyTakenBody)
   .middleware(BotCheck)
   .middleware(RegisterLimit)
 
 /** GET /api/settings */
 const settings = HttpApiEndpoint.get("settings", "/api/settings")
-  .addSuccess(Settings)
-  .addError(UserIsUnknownBody)
+  .addSuccess(AccountSettings)
+  .addError(UserNotFoundBody)
   .middleware(SessionAuth)
 
 /** POST /api/settings: a new e-mail address is unconfirmed until the link that is mailed there is opened. */
 const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .setPayload(payload({ name: optionalText, email: optionalText }))
-  .addSuccess(Settings)
-  .addError(NotSignedInBody)
-  .addError(EmailIsInvalidBody)
-  .addError(NameIsInvalidBody)
-  .addError(EmailIsTakenBody)
-  .addError(UserIsUnknownBody)
-  .addError(TooManyRequestsBody)
+  .addSuccess(AccountSettings)
+  .addError(AuthenticationRequiredBody)
+  .addError(EmailInvalidBody)
+  .addError(DisplayNameInvalidBody)
+  .addError(EmailAlreadyTakenBody)
+  .addError(UserNotFoundBody)
+  .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
 /** PATCH /api/settings */
@@ -90,31 +90,31 @@ const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
       )
     })
   )
-  .addSuccess(SettingsWithNotifications)
-  .addError(NotSignedInBody)
-  .addError(NameIsInvalidBody)
-  .addError(EmailIsInvalidBody)
-  .addError(EmailIsTakenBody)
-  .addError(UserIsUnknownBody)
-  .addError(TooManyRequestsBody)
+  .addSuccess(AccountSettingsWithNotifications)
+  .addError(AuthenticationRequiredBody)
+  .addError(DisplayNameInvalidBody)
+  .addError(EmailInvalidBody)
+  .addError(EmailAlreadyTakenBody)
+  .addError(UserNotFoundBody)
+  .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
 /** POST /api/settings/password: ends every other session of the user. */
 const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/password")
   .setPayload(payload({ currentPassword: SecretText, newPassword: SecretText }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
-  .addError(PasswordIsRefusedBody)
-  .addError(CurrentPasswordIsWrongBody)
-  .addError(NotSignedInBody)
-  .addError(TooManyRequestsBody)
+  .addError(PasswordRejectedBody)
+  .addError(CurrentPasswordIncorrectBody)
+  .addError(AuthenticationRequiredBody)
+  .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
 /** DELETE /api/settings: deletes the account and all that is in it, for ever. Wants the password, or a sign-in within the last ten minutes. */
 const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
   .setPayload(payload({ password: Schema.optionalWith(SecretText, { nullable: true }) }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
-  .addError(ReauthenticationIsRequiredBody)
-  .addError(TooManyRequestsBody)
+  .addError(ReauthenticationRequiredBody)
+  .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
 export class AccountsApi extends HttpApiGroup.make("accounts")

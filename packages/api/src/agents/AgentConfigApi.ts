@@ -5,12 +5,12 @@ import { ModelName } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { agentConfigFields } from "./AgentConfigFields.ts"
 import {
-  AgentIsUnknownBody,
-  ConfigurationIsNotAppliedBody,
-  CustomModelIsMissingBody,
-  ModelIsNotAllowedBody,
-  PlanFeatureIsRequiredBody,
-  SkillsAreUnknownBody
+  AgentNotFoundBody,
+  ConfigurationNotAppliedBody,
+  CustomModelMissingBody,
+  ModelNotAllowedBody,
+  PlanFeatureRequiredBody,
+  SkillSelectionInvalidBody
 } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
 
@@ -37,12 +37,12 @@ const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")
     })
   )
   .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("updated") }))
-  .addError(ModelIsNotAllowedBody)
-  .addError(CustomModelIsMissingBody)
-  .addError(SkillsAreUnknownBody)
-  .addError(PlanFeatureIsRequiredBody)
-  .addError(AgentIsUnknownBody)
-  .addError(ConfigurationIsNotAppliedBody)
+  .addError(ModelNotAllowedBody)
+  .addError(CustomModelMissingBody)
+  .addError(SkillSelectionInvalidBody)
+  .addError(PlanFeatureRequiredBody)
+  .addError(AgentNotFoundBody)
+  .addError(ConfigurationNotAppliedBody)
 
 export class AgentConfigApi extends HttpApiGroup.make("agentConfig")
   .add(read)

@@ -1,40 +1,40 @@
 import {
-  AgentIsUnknown,
-  AgentNameIsInvalid,
-  PlanLimitIsReached,
-  SubscriptionIsRequired
+  AgentNotFound,
+  AgentNameInvalid,
+  PlanLimitReached,
+  SubscriptionRequired
 } from "@berth/domain/agents/AgentErrors"
-import { CustomModelIsMissing, ModelIsNotAllowed } from "@berth/domain/agents/AgentModel"
-import { PlanFeatureIsRequired, SkillsAreUnknown } from "@berth/domain/agents/ConfigurationRules"
-import { PlanId } from "@berth/domain/billing/Plan"
+import { CustomModelMissing, ModelNotAllowed } from "@berth/domain/agents/AgentModel"
+import { PlanFeatureRequired, SkillSelectionInvalid } from "@berth/domain/agents/AgentConfigPolicy"
+import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
-import { classOf, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
 
-export const AgentIsUnknownBody = errorBody(AgentIsUnknown, {
+export const AgentNotFoundBody = errorBody(AgentNotFound, {
   status: 404,
   code: "agent_not_found",
   error: "Agent not found",
   message: "You have no agent with this id.",
-  read: () => new AgentIsUnknown()
+  read: () => new AgentNotFound()
 })
-export const AgentNameIsInvalidBody = errorBody(AgentNameIsInvalid, {
+export const AgentNameInvalidBody = errorBody(AgentNameInvalid, {
   status: 400,
   code: "invalid_agent_name",
   error: "Invalid agent name",
   message: ({ reason }) => `name: ${reason}`,
-  read: (message) => new AgentNameIsInvalid({ reason: message.replace(/^name: /, "") })
+  read: (message) => new AgentNameInvalid({ reason: message.replace(/^name: /, "") })
 })
-export const ModelIsNotAllowedBody = Schema.transform(
+export const ModelNotAllowedBody = Schema.transform(
   Schema.Struct({
     ...errorFields("model_not_allowed"),
     model: Schema.String,
     allowed: Schema.Array(Schema.String)
   }).annotations({ identifier: "ModelNotAllowed" }),
-  classOf(ModelIsNotAllowed),
+  errorClassSchema(ModelNotAllowed),
   {
     strict: true,
-    decode: ({ allowed, model }) => new ModelIsNotAllowed({ model, allowed }),
+    decode: ({ allowed, model }) => new ModelNotAllowed({ model, allowed }),
     encode: ({ allowed, model }) => ({
       error: "Model not allowed",
       message: `model: must be one of ${allowed.join(", ")}.`,
@@ -44,23 +44,23 @@ export const ModelIsNotAllowedBody = Schema.transform(
     })
   }
 ).annotations(HttpApiSchema.annotations({ status: 400, description: "Model not allowed" }))
-export const CustomModelIsMissingBody = errorBody(CustomModelIsMissing, {
+export const CustomModelMissingBody = errorBody(CustomModelMissing, {
   status: 400,
   code: "custom_model_missing",
   error: "Custom model missing",
   message: "config.customModel: the model custom needs the provider/model id of a model here.",
-  read: () => new CustomModelIsMissing()
+  read: () => new CustomModelMissing()
 })
-export const SkillsAreUnknownBody = Schema.transform(
+export const SkillSelectionInvalidBody = Schema.transform(
   Schema.Struct({
     ...errorFields("unknown_skill"),
     skills: Schema.Array(Schema.String),
     known: Schema.Array(Schema.String)
   }).annotations({ identifier: "UnknownSkill" }),
-  classOf(SkillsAreUnknown),
+  errorClassSchema(SkillSelectionInvalid),
   {
     strict: true,
-    decode: ({ known, skills }) => new SkillsAreUnknown({ skills, known }),
+    decode: ({ known, skills }) => new SkillSelectionInvalid({ skills, known }),
     encode: ({ known, skills }) => ({
       error: "Unknown skill",
       message: `skills: there is no ${skills.join(", no ")}; there are ${known.join(", ")}.`,
@@ -70,17 +70,17 @@ export const SkillsAreUnknownBody = Schema.transform(
     })
   }
 ).annotations(HttpApiSchema.annotations({ status: 400, description: "Unknown skill" }))
-export const PlanFeatureIsRequiredBody = Schema.transform(
+export const PlanFeatureRequiredBody = Schema.transform(
   Schema.Struct({
     ...errorFields("plan_feature_required"),
     feature: Schema.Literal("skill", "channel"),
     id: Schema.String,
     plans: Schema.Array(PlanId)
   }).annotations({ identifier: "PlanFeatureRequired" }),
-  classOf(PlanFeatureIsRequired),
+  errorClassSchema(PlanFeatureRequired),
   {
     strict: true,
-    decode: ({ feature, id, plans }) => new PlanFeatureIsRequired({ feature, id, plans }),
+    decode: ({ feature, id, plans }) => new PlanFeatureRequired({ feature, id, plans }),
     encode: ({ feature, id, plans }) => ({
       error: "Plan feature required",
       message: `Your plan does not have the ${feature} ${id}. These plans do: ${plans.join(", ")}.`,
@@ -91,23 +91,23 @@ export const PlanFeatureIsRequiredBody = Schema.transform(
     })
   }
 ).annotations(HttpApiSchema.annotations({ status: 403, description: "Not part of the plan" }))
-export const SubscriptionIsRequiredBody = errorBody(SubscriptionIsRequired, {
+export const SubscriptionRequiredBody = errorBody(SubscriptionRequired, {
   status: 402,
   code: "subscription_required",
   error: "Subscription required",
   message: "Provisioning an agent needs an active subscription; choose a plan at /pricing.",
-  read: () => new SubscriptionIsRequired()
+  read: () => new SubscriptionRequired()
 })
-export const PlanLimitIsReachedBody = Schema.transform(
+export const PlanLimitReachedBody = Schema.transform(
   Schema.Struct({
     ...errorFields("plan_limit_reached"),
     current: Schema.Number,
     limit: Schema.Number
   }).annotations({ identifier: "PlanLimitReached" }),
-  classOf(PlanLimitIsReached),
+  errorClassSchema(PlanLimitReached),
   {
     strict: true,
-    decode: ({ current, limit }) => new PlanLimitIsReached({ current, limit }),
+    decode: ({ current, limit }) => new PlanLimitReached({ current, limit }),
     encode: ({ current, limit }) => ({
       error: "Agent limit reached",
       message: `Your plan allows ${limit} agents and you have ${current}. Delete one or choose a larger plan.`,
@@ -119,24 +119,24 @@ export const PlanLimitIsReachedBody = Schema.transform(
 ).annotations(HttpApiSchema.annotations({ status: 429, description: "Agent limit of the plan reached" }))
 
 /** The backend, which has the logs, does not answer. */
-export class LogsAreUnavailable extends Data.TaggedError("LogsAreUnavailable")<{ readonly reason: string }> {}
-export const LogsAreUnavailableBody = errorBody(LogsAreUnavailable, {
+export class LogsUnavailable extends Data.TaggedError("LogsUnavailable")<{ readonly reason: string }> {}
+export const LogsUnavailableBody = errorBody(LogsUnavailable, {
   status: 500,
   code: "logs_unavailable",
   error: "Logs unavailable",
   message: ({ reason }) => `The logs cannot be read at the moment: ${reason}`,
-  read: (message) => new LogsAreUnavailable({ reason: message })
+  read: (message) => new LogsUnavailable({ reason: message })
 })
 
 /** The configuration is stored, but the running agent could not be told. */
-export class ConfigurationIsNotApplied extends Data.TaggedError("ConfigurationIsNotApplied")<{
+export class ConfigurationNotApplied extends Data.TaggedError("ConfigurationNotApplied")<{
   readonly reason: string
 }> {}
-export const ConfigurationIsNotAppliedBody = errorBody(ConfigurationIsNotApplied, {
+export const ConfigurationNotAppliedBody = errorBody(ConfigurationNotApplied, {
   status: 500,
   code: "configuration_not_applied",
   error: "Configuration not applied",
   message: ({ reason }) =>
     `The configuration is stored, but the running agent has not heard of it yet; it will be told again: ${reason}`,
-  read: (message) => new ConfigurationIsNotApplied({ reason: message })
+  read: (message) => new ConfigurationNotApplied({ reason: message })
 })

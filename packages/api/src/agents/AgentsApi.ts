@@ -1,22 +1,22 @@
 import { AgentId } from "@berth/domain/agents/Agent"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { PlanId } from "@berth/domain/billing/Plan"
+import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ModelName, payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
-import { IdempotencyErrors } from "../limits/Idempotency.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { OptionalSessionAuth, SessionAuth } from "../sessions/SessionAuth.ts"
 import { AgentConfigInput } from "./AgentConfigFields.ts"
 import {
-  AgentNameIsInvalidBody,
-  CustomModelIsMissingBody,
-  ModelIsNotAllowedBody,
-  PlanFeatureIsRequiredBody,
-  PlanLimitIsReachedBody,
-  SkillsAreUnknownBody,
-  SubscriptionIsRequiredBody
+  AgentNameInvalidBody,
+  CustomModelMissingBody,
+  ModelNotAllowedBody,
+  PlanFeatureRequiredBody,
+  PlanLimitReachedBody,
+  SkillSelectionInvalidBody,
+  SubscriptionRequiredBody
 } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
 
@@ -69,13 +69,13 @@ const provision = HttpApiEndpoint.post("provision", "/api/agents/provision")
     })
   )
   .addSuccess(Schema.Struct({ success: Schema.Boolean, agent: ProvisionedAgent }), { status: 201 })
-  .addError(AgentNameIsInvalidBody)
-  .addError(ModelIsNotAllowedBody)
-  .addError(CustomModelIsMissingBody)
-  .addError(SkillsAreUnknownBody)
-  .addError(SubscriptionIsRequiredBody)
-  .addError(PlanFeatureIsRequiredBody)
-  .addError(PlanLimitIsReachedBody)
+  .addError(AgentNameInvalidBody)
+  .addError(ModelNotAllowedBody)
+  .addError(CustomModelMissingBody)
+  .addError(SkillSelectionInvalidBody)
+  .addError(SubscriptionRequiredBody)
+  .addError(PlanFeatureRequiredBody)
+  .addError(PlanLimitReachedBody)
   .addError(IdempotencyErrors)
   .middleware(SessionAuth)
 

@@ -1,4 +1,4 @@
-import { Model, ProviderName, TaskType } from "@berth/domain/ai/Model"
+import { Model, ProviderName, TaskType } from "@berth/domain/ai/models/Model"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema, Struct } from "effect"
 import { ModelName, optionalText, payload } from "../http/Payload.ts"
@@ -7,13 +7,13 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { ResponseFormatBody, TextContent, UserContent } from "./ChatContent.ts"
 import {
   AiAccess,
-  AiIsUnavailableBody,
-  MessagesAreMissingBody,
-  ModelIsUnknownBody,
-  NoModelsAvailableBody,
+  AiServiceUnavailableBody,
+  MessagesMissingBody,
+  ModelNotFoundBody,
+  ModelsUnavailableBody,
   ProviderFailedBody,
-  ProviderIsUnknownBody,
-  TokenCountIsInvalidBody
+  ProviderNotFoundBody,
+  TokenCountInvalidBody
 } from "./AiErrorBodies.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
@@ -31,7 +31,7 @@ export const AiHealthAnswer = Schema.Struct({
 }).annotations({ identifier: "AiHealth" })
 
 /** GET /api/ai/health */
-const health = HttpApiEndpoint.get("health", "/api/ai/health").addSuccess(AiHealthAnswer).addError(AiIsUnavailableBody)
+const health = HttpApiEndpoint.get("health", "/api/ai/health").addSuccess(AiHealthAnswer).addError(AiServiceUnavailableBody)
 
 /** A model as the interface shows it. */
 const ListedModel = Schema.Struct(Struct.omit(Model.fields, "takesTools")).annotations({ identifier: "Model" })
@@ -59,7 +59,7 @@ export const ProviderModelsAnswer = Schema.Struct({
 const modelsOfProvider = HttpApiEndpoint.get("modelsOfProvider", "/api/ai/models/:provider")
   .setPath(Schema.Struct({ provider: Schema.String }))
   .addSuccess(ProviderModelsAnswer)
-  .addError(ProviderIsUnknownBody)
+  .addError(ProviderNotFoundBody)
 
 export const SelectedModel = Schema.Struct({
   model: Schema.Struct({ id: Schema.String, provider: ProviderName }),
@@ -71,7 +71,7 @@ export const SelectedModel = Schema.Struct({
 const selectModel = HttpApiEndpoint.post("selectModel", "/api/ai/models/select")
   .setPayload(payload({ taskType: optionalText }))
   .addSuccess(SelectedModel)
-  .addError(NoModelsAvailableBody)
+  .addError(ModelsUnavailableBody)
 
 export const ChatPayload = payload({
   messages: Schema.NonEmptyArray(AiChatMessage),
@@ -86,18 +86,18 @@ export const ChatPayload = payload({
   })
 }).annotations({ identifier: "AiChat" })
 
-export const TokenUsage = Schema.Struct({
+export const TokenUsageBody = Schema.Struct({
   promptTokens: Schema.Int,
   completionTokens: Schema.Int,
   totalTokens: Schema.Int
-}).annotations({ identifier: "TokenUsage" })
+}).annotations({ identifier: "TokenUsageBody" })
 
 export const ChatAnswer = Schema.Struct({
   id: Schema.String,
   model: Schema.String,
   provider: ProviderName,
   message: Schema.Struct({ role: Schema.Literal("assistant"), content: Schema.String }),
-  usage: TokenUsage,
+  usage: TokenUsageBody,
   timestamp: Timestamp
 }).annotations({ identifier: "AiChatAnswer" })
 
@@ -106,9 +106,9 @@ const chat = HttpApiEndpoint.post("chat", "/api/ai/chat")
   .setPayload(ChatPayload)
   .addSuccess(ChatAnswer)
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
-  .addError(MessagesAreMissingBody)
-  .addError(ModelIsUnknownBody)
-  .addError(NoModelsAvailableBody)
+  .addError(MessagesMissingBody)
+  .addError(ModelNotFoundBody)
+  .addError(ModelsUnavailableBody)
   .addError(ProviderFailedBody)
 
 export const CostAnswer = Schema.Struct({
@@ -124,8 +124,8 @@ export const CostAnswer = Schema.Struct({
 const estimateCost = HttpApiEndpoint.post("estimateCost", "/api/ai/estimate-cost")
   .setPayload(payload({ model: ModelName, inputTokens: Schema.Number, outputTokens: Schema.Number }))
   .addSuccess(CostAnswer)
-  .addError(ModelIsUnknownBody)
-  .addError(TokenCountIsInvalidBody)
+  .addError(ModelNotFoundBody)
+  .addError(TokenCountInvalidBody)
 
 /** The AI layer, on the private listener. */
 export class AiApi extends HttpApiGroup.make("ai")

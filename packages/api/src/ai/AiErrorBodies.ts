@@ -1,34 +1,34 @@
 import {
-  AiIsUnavailable,
-  MessagesAreMissing,
-  ModelIsUnknown,
-  NoModelsAvailable,
-  ProviderIsUnknown,
-  TokenCountIsInvalid
-} from "@berth/domain/ai/ModelErrors"
-import { ProviderFailed } from "@berth/domain/ai/ModelChat"
-import { ProviderName, TaskType } from "@berth/domain/ai/Model"
+  AiServiceUnavailable,
+  MessagesMissing,
+  ModelNotFound,
+  ModelsUnavailable,
+  ProviderNotFound,
+  TokenCountInvalid
+} from "@berth/domain/ai/models/ModelErrors"
+import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import { ProviderName, TaskType } from "@berth/domain/ai/models/Model"
 import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "@effect/platform"
 import { Schema } from "effect"
-import { classOf, errorBody, errorFields } from "../http/ErrorBody.ts"
-import { InternalKeyIsWrongBody } from "../http/InternalAuth.ts"
+import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { InternalKeyRequiredBody } from "../http/InternalAuth.ts"
 
 /** In production only the service's own processes use the AI layer; in development everybody on the machine. */
 export class AiAccess extends HttpApiMiddleware.Tag<AiAccess>()("AiAccess", {
-  failure: InternalKeyIsWrongBody,
+  failure: InternalKeyRequiredBody,
   security: { internal: HttpApiSecurity.bearer }
 }) {}
 
-export const AiIsUnavailableBody = Schema.transform(
+export const AiServiceUnavailableBody = Schema.transform(
   Schema.Struct({
     ...errorFields("ai_unavailable"),
     status: Schema.Literal("error"),
     providers: Schema.Record({ key: Schema.String, value: Schema.Boolean })
   }).annotations({ identifier: "AiUnavailable" }),
-  classOf(AiIsUnavailable),
+  errorClassSchema(AiServiceUnavailable),
   {
     strict: true,
-    decode: ({ providers }) => new AiIsUnavailable({ providers }),
+    decode: ({ providers }) => new AiServiceUnavailable({ providers }),
     encode: (failure) => ({
       status: "error" as const,
       error: "AI service unavailable",
@@ -39,31 +39,31 @@ export const AiIsUnavailableBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 503, description: "No provider can be reached" }))
 
-export const NoModelsAvailableBody = Schema.transform(
-  Schema.Struct({ ...errorFields("no_models_available"), taskType: TaskType }).annotations({
-    identifier: "NoModelsAvailable"
+export const ModelsUnavailableBody = Schema.transform(
+  Schema.Struct({ ...errorFields("models_unavailable"), taskType: TaskType }).annotations({
+    identifier: "ModelsUnavailable"
   }),
-  classOf(NoModelsAvailable),
+  errorClassSchema(ModelsUnavailable),
   {
     strict: true,
-    decode: ({ taskType }) => new NoModelsAvailable({ taskType }),
+    decode: ({ taskType }) => new ModelsUnavailable({ taskType }),
     encode: (failure) => ({
       error: "No models available",
       message: failure.message,
-      code: "no_models_available" as const,
+      code: "models_unavailable" as const,
       taskType: failure.taskType
     })
   }
 ).annotations(HttpApiSchema.annotations({ status: 404, description: "No model is available" }))
 
-export const ModelIsUnknownBody = Schema.transform(
+export const ModelNotFoundBody = Schema.transform(
   Schema.Struct({ ...errorFields("model_not_found"), model: Schema.String }).annotations({
     identifier: "ModelNotFound"
   }),
-  classOf(ModelIsUnknown),
+  errorClassSchema(ModelNotFound),
   {
     strict: true,
-    decode: ({ model }) => new ModelIsUnknown({ model }),
+    decode: ({ model }) => new ModelNotFound({ model }),
     encode: (failure) => ({
       error: "Model not found",
       message: failure.message,
@@ -73,14 +73,14 @@ export const ModelIsUnknownBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 404, description: "There is no such model" }))
 
-export const ProviderIsUnknownBody = Schema.transform(
+export const ProviderNotFoundBody = Schema.transform(
   Schema.Struct({ ...errorFields("provider_not_found"), provider: Schema.String }).annotations({
     identifier: "ProviderNotFound"
   }),
-  classOf(ProviderIsUnknown),
+  errorClassSchema(ProviderNotFound),
   {
     strict: true,
-    decode: ({ provider }) => new ProviderIsUnknown({ provider }),
+    decode: ({ provider }) => new ProviderNotFound({ provider }),
     encode: (failure) => ({
       error: "Provider not found",
       message: failure.message,
@@ -90,23 +90,23 @@ export const ProviderIsUnknownBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 404, description: "There is no such provider" }))
 
-export const MessagesAreMissingBody = errorBody(MessagesAreMissing, {
+export const MessagesMissingBody = errorBody(MessagesMissing, {
   status: 400,
   code: "messages_missing",
   error: "Messages missing",
   message: (failure) => failure.message,
-  read: () => new MessagesAreMissing()
+  read: () => new MessagesMissing()
 })
 
-export const TokenCountIsInvalidBody = Schema.transform(
+export const TokenCountInvalidBody = Schema.transform(
   Schema.Struct({
     ...errorFields("invalid_token_count"),
     field: Schema.Literal("inputTokens", "outputTokens")
   }).annotations({ identifier: "InvalidTokenCount" }),
-  classOf(TokenCountIsInvalid),
+  errorClassSchema(TokenCountInvalid),
   {
     strict: true,
-    decode: ({ field }) => new TokenCountIsInvalid({ field }),
+    decode: ({ field }) => new TokenCountInvalid({ field }),
     encode: (failure) => ({
       error: "Invalid token count",
       message: failure.message,
@@ -123,7 +123,7 @@ export const ProviderFailedBody = Schema.transform(
     provider: ProviderName,
     kind: Schema.Literal("unreachable", "timeout", "rate-limited", "unauthorized", "refused", "overloaded", "nonsense")
   }).annotations({ identifier: "ProviderFailed" }),
-  classOf(ProviderFailed),
+  errorClassSchema(ProviderFailed),
   {
     strict: true,
     decode: ({ kind, message, provider }) => new ProviderFailed({ provider, kind, reason: message }),

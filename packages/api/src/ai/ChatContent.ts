@@ -1,5 +1,5 @@
-import type { ContentPart, ImageSource } from "@berth/domain/ai/ContentPart"
-import type { ResponseFormat } from "@berth/domain/ai/ModelChat"
+import type { ContentPart, ImageSource } from "@berth/domain/ai/chat/ContentPart"
+import type { ResponseFormat } from "@berth/domain/ai/chat/ModelChat"
 import { Schema } from "effect"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
@@ -56,7 +56,7 @@ const sourceOf = (url: string): ImageSource => {
 }
 
 /** What is said, in the words of the AI layer. */
-export const partsOf = (
+export const parseContentParts = (
   content: ReadonlyArray<typeof TextPart.Type | typeof ImagePart.Type>
 ): ReadonlyArray<ContentPart> =>
   content.map((part) =>
@@ -69,7 +69,7 @@ export const partsOf = (
         }
   )
 
-export const formatOf = (body: typeof ResponseFormatBody.Type | undefined): ResponseFormat | undefined => {
+export const parseResponseFormat = (body: typeof ResponseFormatBody.Type | undefined): ResponseFormat | undefined => {
   if (body === undefined || body.type === "text") return undefined
   if (body.type === "json_object") return { type: "json-object" }
   const { schema = {}, ...rest } = body.json_schema

@@ -2,9 +2,9 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { ModelName, payload } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
-import { AiAccess, ModelIsUnknownBody, NoModelsAvailableBody, ProviderFailedBody } from "./AiErrorBodies.ts"
+import { AiAccess, ModelNotFoundBody, ModelsUnavailableBody, ProviderFailedBody } from "./AiErrorBodies.ts"
 import { ResponseFormatBody, TextContent, TextPart, UserContent } from "./ChatContent.ts"
-import { documentErrors, ParameterIsUnsupportedBody } from "./OpenAiErrors.ts"
+import { documentErrors, ParameterUnsupportedBody } from "./OpenAiErrors.ts"
 
 /*
  * The part of OpenAI's protocol that its clients use to chat, so that any of them works by its address and key alone.
@@ -52,7 +52,7 @@ const ToolChoice = Schema.Union(
 const Penalty = Schema.Number.pipe(Schema.between(-2, 2))
 const Limit = Schema.Int.pipe(Schema.positive())
 
-export const CompletionPayload = payload({
+export const OpenAiCompletionPayload = payload({
   model: ModelName,
   messages: Schema.NonEmptyArray(CompletionMessage),
   stream: optional(Schema.Boolean),
@@ -80,7 +80,7 @@ export const CompletionPayload = payload({
   function_call: optional(Schema.Unknown),
   web_search_options: optional(Schema.Unknown)
 }).annotations({ identifier: "OpenAiCompletionRequest" })
-export type CompletionPayload = typeof CompletionPayload.Type
+export type OpenAiCompletionPayload = typeof OpenAiCompletionPayload.Type
 
 export const CompletionUsage = Schema.Struct({
   prompt_tokens: Schema.Int,
@@ -89,7 +89,7 @@ export const CompletionUsage = Schema.Struct({
   cost: Schema.Number.annotations({ description: "US dollars, by the catalogue's prices" })
 }).annotations({ identifier: "OpenAiUsage" })
 
-export const Completion = Schema.Struct({
+export const OpenAiCompletion = Schema.Struct({
   id: Schema.String,
   object: Schema.Literal("chat.completion"),
   created: Schema.Int.annotations({ description: "Seconds since 1970" }),
@@ -109,7 +109,7 @@ export const Completion = Schema.Struct({
   ),
   usage: CompletionUsage
 }).annotations({ identifier: "OpenAiCompletion" })
-export type Completion = typeof Completion.Type
+export type OpenAiCompletion = typeof OpenAiCompletion.Type
 
 const failuresOfProviders = {
   "429": "The model provider's rate limit is reached",
@@ -120,12 +120,12 @@ const failuresOfProviders = {
 
 /** POST /v1/chat/completions */
 const createCompletion = HttpApiEndpoint.post("createCompletion", "/v1/chat/completions")
-  .setPayload(CompletionPayload)
-  .addSuccess(Completion)
+  .setPayload(OpenAiCompletionPayload)
+  .addSuccess(OpenAiCompletion)
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
-  .addError(ParameterIsUnsupportedBody)
-  .addError(ModelIsUnknownBody)
-  .addError(NoModelsAvailableBody)
+  .addError(ParameterUnsupportedBody)
+  .addError(ModelNotFoundBody)
+  .addError(ModelsUnavailableBody)
   .addError(ProviderFailedBody)
   .annotateContext(documentErrors(failuresOfProviders))
 
@@ -145,14 +145,14 @@ const listModels = HttpApiEndpoint.get("listModels", "/v1/models")
 const retrieveModel = HttpApiEndpoint.get("retrieveModel", "/v1/models/:id")
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(OpenAiModel)
-  .addError(ModelIsUnknownBody)
+  .addError(ModelNotFoundBody)
   .annotateContext(documentErrors())
 
 /** GET /v1/models/:vendor/:name, the same with a slash as it is. */
 const retrieveModelOfVendor = HttpApiEndpoint.get("retrieveModelOfVendor", "/v1/models/:vendor/:name")
   .setPath(Schema.Struct({ vendor: Schema.String, name: Schema.String }))
   .addSuccess(OpenAiModel)
-  .addError(ModelIsUnknownBody)
+  .addError(ModelNotFoundBody)
   .annotateContext(documentErrors())
 
 /** The AI layer in OpenAI's words, on the private listener. */

@@ -3,7 +3,7 @@ import { Data, JSONSchema, Option, Predicate, Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 
 /** What was asked for is part of OpenAI's protocol, and not of what this service can do. */
-export class ParameterIsUnsupported extends Data.TaggedError("ParameterIsUnsupported")<{
+export class ParameterUnsupported extends Data.TaggedError("ParameterUnsupported")<{
   readonly parameter: string
   readonly reason: string
 }> {
@@ -14,14 +14,14 @@ export class ParameterIsUnsupported extends Data.TaggedError("ParameterIsUnsuppo
 
 const namedIn = /^([^:]*): (.*)$/s
 
-export const ParameterIsUnsupportedBody = errorBody(ParameterIsUnsupported, {
+export const ParameterUnsupportedBody = errorBody(ParameterUnsupported, {
   status: 400,
   code: "unsupported_parameter",
   error: "Unsupported parameter",
   message: (failure) => failure.message,
   read: (message) => {
     const [, parameter = "", reason = message] = namedIn.exec(message) ?? []
-    return new ParameterIsUnsupported({ parameter, reason })
+    return new ParameterUnsupported({ parameter, reason })
   }
 })
 
@@ -80,7 +80,7 @@ const parameterOf = (code: string | undefined, message: string, issue: string | 
 }
 
 /** An error of this service, as its other paths tell it, in OpenAI's shape. Total: whatever the body holds. */
-export const openAiFailure = (status: number, body: unknown): OpenAiFailure => {
+export const makeOpenAiFailure = (status: number, body: unknown): OpenAiFailure => {
   const told = Option.getOrElse(readTold(body), (): typeof Told.Type => ({}))
   const message = told.message ?? (Predicate.isString(told.error) ? told.error : "The request failed.")
   const [ownStatus, ownCode] =

@@ -1,4 +1,4 @@
-import { openAiFailure } from "./OpenAiErrors.ts"
+import { makeOpenAiFailure } from "./OpenAiErrors.ts"
 
 export interface ToolCallDelta {
   readonly index: number
@@ -36,13 +36,13 @@ export interface OpenAiFrames {
   /** The end of an answer and of its stream. */
   readonly end: (finishReason: string, usage: StreamUsage) => string
   /** What failed in place of an end: an error as the service's other paths tell it. */
-  readonly broken: (status: number, body: unknown) => string
+  readonly error: (status: number, body: unknown) => string
 }
 
 const frame = (data: string) => `data: ${data}\n\n`
 
 /** What is the same in every chunk is written once. */
-export const openAiFrames = ({ created, id, model, withUsage }: StreamHead): OpenAiFrames => {
+export const makeOpenAiFrames = ({ created, id, model, withUsage }: StreamHead): OpenAiFrames => {
   const head = `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"choices":[`
   const tail = withUsage ? `],"usage":null}` : "]}"
   const chunk = (delta: CompletionDelta, finishReason: string | null) =>
@@ -55,6 +55,6 @@ export const openAiFrames = ({ created, id, model, withUsage }: StreamHead): Ope
       chunk({}, finishReason) +
       (withUsage ? frame(`${head}],"usage":${JSON.stringify(usage)}}`) : "") +
       frame("[DONE]"),
-    broken: (status, body) => frame(JSON.stringify(openAiFailure(status, body).body))
+    error: (status, body) => frame(JSON.stringify(makeOpenAiFailure(status, body).body))
   }
 }

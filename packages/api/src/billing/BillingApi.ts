@@ -1,26 +1,26 @@
-import { PlanId } from "@berth/domain/billing/Plan"
-import { SubscriptionStatus } from "@berth/domain/billing/Subscription"
+import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { pageLimit, pageOffset } from "../http/Page.ts"
+import { pageLimit, pageOffset } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
-import { IdempotencyErrors } from "../limits/Idempotency.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
 import { BearerAuth } from "../sessions/BearerAuth.ts"
 import {
-  ApiKeyIsInvalidBody,
-  BillingPlanIsUnknownBody,
-  CardIsNeededBody,
-  CardProcessorIsNotConfiguredBody,
-  CardProcessorIsUnavailableBody,
-  CreditPackIsUnknownBody,
-  KeyCannotBeCheckedBody,
-  KeyIsRefusedBody,
-  NothingWasBoughtBody,
-  OtherPlanRunsBody,
-  OwnKeyProviderIsUnknownBody,
-  PlanChangeIsRefusedBody
+  ApiKeyInvalidBody,
+  BillingPlanNotFoundBody,
+  PaymentCardRequiredBody,
+  CardProcessorNotConfiguredBody,
+  CardProcessorUnavailableBody,
+  CreditPackNotFoundBody,
+  ModelKeyUnverifiableBody,
+  ModelKeyRejectedBody,
+  PurchaseNotFoundBody,
+  PlanCurrencyConflictBody,
+  OwnKeyProviderUnknownBody,
+  PlanChangeDeclinedBody
 } from "./BillingErrorBodies.ts"
 
 const BilledPlan = Schema.Struct({
@@ -74,18 +74,18 @@ const act = HttpApiEndpoint.post("act", "/api/billing")
       Succeeded
     )
   )
-  .addError(BillingPlanIsUnknownBody)
-  .addError(CreditPackIsUnknownBody)
-  .addError(OtherPlanRunsBody)
-  .addError(NothingWasBoughtBody)
-  .addError(CardIsNeededBody)
-  .addError(PlanChangeIsRefusedBody)
-  .addError(OwnKeyProviderIsUnknownBody)
-  .addError(ApiKeyIsInvalidBody)
-  .addError(KeyIsRefusedBody)
-  .addError(KeyCannotBeCheckedBody)
-  .addError(CardProcessorIsNotConfiguredBody)
-  .addError(CardProcessorIsUnavailableBody)
+  .addError(BillingPlanNotFoundBody)
+  .addError(CreditPackNotFoundBody)
+  .addError(PlanCurrencyConflictBody)
+  .addError(PurchaseNotFoundBody)
+  .addError(PaymentCardRequiredBody)
+  .addError(PlanChangeDeclinedBody)
+  .addError(OwnKeyProviderUnknownBody)
+  .addError(ApiKeyInvalidBody)
+  .addError(ModelKeyRejectedBody)
+  .addError(ModelKeyUnverifiableBody)
+  .addError(CardProcessorNotConfiguredBody)
+  .addError(CardProcessorUnavailableBody)
   .addError(IdempotencyErrors)
   .annotateContext(
     OpenApi.annotations({

@@ -1,26 +1,26 @@
-import { CardProcessorIsNotConfigured, CardProcessorIsUnavailable } from "@berth/domain/billing/CardProcessor"
-import { OtherPlanRuns } from "@berth/domain/billing/DecidePurchase"
-import { CardIsNeeded, NothingWasBought } from "@berth/domain/billing/Purchases"
+import { CardProcessorNotConfigured, CardProcessorUnavailable } from "@berth/domain/billing/checkout/CardProcessor"
+import { PlanCurrencyConflict } from "@berth/domain/billing/checkout/PurchaseDecision"
+import { PaymentCardRequired, PurchaseNotFound } from "@berth/domain/billing/checkout/Purchases"
 import { modelCredentialKeys } from "@berth/domain/secrets/Credential"
-import { KeyCannotBeChecked, KeyIsRefused } from "@berth/domain/secrets/KeyCheck"
-import { OwnKeyProviderIsUnknown } from "@berth/domain/secrets/OwnModelKeys"
+import { ModelKeyUnverifiable, ModelKeyRejected } from "@berth/domain/secrets/ModelKeyVerifier"
+import { OwnKeyProviderUnknown } from "@berth/domain/secrets/OwnModelKeys"
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Option, Schema } from "effect"
-import { classOf, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
 
 /** The card was declined, or there is none: 402 with a checkout that takes another one. */
-export const CardIsNeededBody = Schema.transform(
+export const PaymentCardRequiredBody = Schema.transform(
   Schema.Struct({
     ...errorFields("payment_required"),
     checkoutUrl: Schema.String.annotations({ description: "A page on which the purchase can be paid, for a day" }),
     declineCode: Schema.NullOr(Schema.String).annotations({
       description: "Why the saved card was declined, where it was and its bank says so"
     })
-  }).annotations({ identifier: "CardIsNeeded" }),
-  classOf(CardIsNeeded),
+  }).annotations({ identifier: "PaymentCardRequired" }),
+  errorClassSchema(PaymentCardRequired),
   {
     strict: true,
-    decode: ({ checkoutUrl }) => new CardIsNeeded({ refusal: Option.none(), checkoutUrl: new URL(checkoutUrl) }),
+    decode: ({ checkoutUrl }) => new PaymentCardRequired({ refusal: Option.none(), checkoutUrl: new URL(checkoutUrl) }),
     encode: ({ checkoutUrl, refusal }) => ({
       error: "payment_required",
       message: Option.match(refusal, {
@@ -36,92 +36,92 @@ export const CardIsNeededBody = Schema.transform(
 ).annotations(HttpApiSchema.annotations({ status: 402, description: "Payment required" }))
 
 /** A plan was to be changed, and its card was declined. */
-export class PlanChangeIsRefused extends Data.TaggedError("PlanChangeIsRefused")<{ readonly reason: string }> {}
-export const PlanChangeIsRefusedBody = errorBody(PlanChangeIsRefused, {
+export class PlanChangeDeclined extends Data.TaggedError("PlanChangeDeclined")<{ readonly reason: string }> {}
+export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
   status: 402,
   code: "card_declined",
   error: "Card declined",
   message: ({ reason }) => `${reason} The plan stays as it was. The action portal leads to where the card is changed.`,
-  read: (message) => new PlanChangeIsRefused({ reason: message })
+  read: (message) => new PlanChangeDeclined({ reason: message })
 })
 
-export const OtherPlanRunsBody = errorBody(OtherPlanRuns, {
+export const PlanCurrencyConflictBody = errorBody(PlanCurrencyConflict, {
   status: 400,
   code: "other_currency",
   error: "Another subscription runs",
   message: ({ message }) => message,
-  read: () => new OtherPlanRuns({ plan: "solo" })
+  read: () => new PlanCurrencyConflict({ plan: "solo" })
 })
-export const NothingWasBoughtBody = errorBody(NothingWasBought, {
+export const PurchaseNotFoundBody = errorBody(PurchaseNotFound, {
   status: 400,
   code: "nothing_bought",
   error: "Nothing bought",
   message: "You have bought nothing by card yet, so there is nothing to manage.",
-  read: () => new NothingWasBought()
+  read: () => new PurchaseNotFound()
 })
-export const CardProcessorIsNotConfiguredBody = errorBody(CardProcessorIsNotConfigured, {
+export const CardProcessorNotConfiguredBody = errorBody(CardProcessorNotConfigured, {
   status: 503,
   code: "card_processor_not_configured",
   error: "Payment is not set up",
   message: "Nothing can be bought here: the operator of this service has set up no card processor.",
-  read: () => new CardProcessorIsNotConfigured()
+  read: () => new CardProcessorNotConfigured()
 })
-export const CardProcessorIsUnavailableBody = errorBody(CardProcessorIsUnavailable, {
+export const CardProcessorUnavailableBody = errorBody(CardProcessorUnavailable, {
   status: 503,
   code: "card_processor_unavailable",
   error: "The card processor does not answer",
   message:
     "The card processor does not answer. Try again in a moment: the same purchase is made once, and credits that were paid for come by themselves.",
-  read: () => new CardProcessorIsUnavailable({ reason: "unknown" })
+  read: () => new CardProcessorUnavailable({ reason: "unknown" })
 })
 
 /** No pack of credits is named like that. */
-export class CreditPackIsUnknown extends Data.TaggedError("CreditPackIsUnknown")<object> {}
-export const CreditPackIsUnknownBody = errorBody(CreditPackIsUnknown, {
+export class CreditPackNotFound extends Data.TaggedError("CreditPackNotFound")<object> {}
+export const CreditPackNotFoundBody = errorBody(CreditPackNotFound, {
   status: 400,
   code: "unknown_pack",
   error: "Unknown pack",
   message: "pack: must be one of 50, 200, 500.",
-  read: () => new CreditPackIsUnknown()
+  read: () => new CreditPackNotFound()
 })
 /** The billing API sells no plan of this name. */
-export class BillingPlanIsUnknown extends Data.TaggedError("BillingPlanIsUnknown")<object> {}
-export const BillingPlanIsUnknownBody = errorBody(BillingPlanIsUnknown, {
+export class BillingPlanNotFound extends Data.TaggedError("BillingPlanNotFound")<object> {}
+export const BillingPlanNotFoundBody = errorBody(BillingPlanNotFound, {
   status: 400,
   code: "unknown_plan",
   error: "Unknown plan",
   message: "plan: must be one of starter, pro, scale.",
-  read: () => new BillingPlanIsUnknown()
+  read: () => new BillingPlanNotFound()
 })
 
-export const OwnKeyProviderIsUnknownBody = errorBody(OwnKeyProviderIsUnknown, {
+export const OwnKeyProviderUnknownBody = errorBody(OwnKeyProviderUnknown, {
   status: 400,
   code: "unknown_provider",
   error: "Unknown provider",
   message: `provider: must be one of ${modelCredentialKeys.join(", ")}.`,
-  read: () => new OwnKeyProviderIsUnknown()
+  read: () => new OwnKeyProviderUnknown()
 })
 /** What was given cannot be a key of anybody's. */
-export class ApiKeyIsInvalid extends Data.TaggedError("ApiKeyIsInvalid")<{ readonly reason: string }> {}
-export const ApiKeyIsInvalidBody = errorBody(ApiKeyIsInvalid, {
+export class ApiKeyInvalid extends Data.TaggedError("ApiKeyInvalid")<{ readonly reason: string }> {}
+export const ApiKeyInvalidBody = errorBody(ApiKeyInvalid, {
   status: 400,
   code: "invalid_api_key",
   error: "Invalid key",
   message: ({ reason }) => `apiKey: ${reason}`,
-  read: (message) => new ApiKeyIsInvalid({ reason: message.replace(/^apiKey: /, "") })
+  read: (message) => new ApiKeyInvalid({ reason: message.replace(/^apiKey: /, "") })
 })
-export const KeyIsRefusedBody = errorBody(KeyIsRefused, {
+export const ModelKeyRejectedBody = errorBody(ModelKeyRejected, {
   status: 400,
   code: "key_refused",
   error: "The key was refused",
   message: ({ provider }) => `apiKey: ${provider} does not take this key. It was not kept.`,
-  read: () => new KeyIsRefused({ provider: "openai" })
+  read: () => new ModelKeyRejected({ provider: "openai" })
 })
-export const KeyCannotBeCheckedBody = errorBody(KeyCannotBeChecked, {
+export const ModelKeyUnverifiableBody = errorBody(ModelKeyUnverifiable, {
   status: 503,
   code: "key_not_checked",
   error: "The key could not be checked",
   message: ({ provider }) =>
     `${provider} does not answer, so the key could not be checked and was not kept. Try again.`,
-  read: () => new KeyCannotBeChecked({ provider: "openai" })
+  read: () => new ModelKeyUnverifiable({ provider: "openai" })
 })

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { errorFields } from "../http/ErrorBody.ts"
 
 /** 410: the operation is gone; `successor` is what to use instead, also in the `Link` header. */
-export const Deprecated = Schema.Struct({
+export const DeprecatedOperation = Schema.Struct({
   ...errorFields("deprecated"),
   successor: Schema.String
 }).annotations({ identifier: "Deprecated" })
@@ -11,10 +11,10 @@ export const Deprecated = Schema.Struct({
 const gone = { status: 410 } as const
 const anyId = Schema.Struct({ id: Schema.String })
 
-const createAgent = HttpApiEndpoint.post("createAgent", "/api/agents").addSuccess(Deprecated, gone)
-const updateAgent = HttpApiEndpoint.put("updateAgent", "/api/agents/:id").setPath(anyId).addSuccess(Deprecated, gone)
-const deleteAgent = HttpApiEndpoint.del("deleteAgent", "/api/agents/:id").setPath(anyId).addSuccess(Deprecated, gone)
-const checkout = HttpApiEndpoint.post("checkout", "/api/checkout").addSuccess(Deprecated, gone)
+const createAgent = HttpApiEndpoint.post("createAgent", "/api/agents").addSuccess(DeprecatedOperation, gone)
+const updateAgent = HttpApiEndpoint.put("updateAgent", "/api/agents/:id").setPath(anyId).addSuccess(DeprecatedOperation, gone)
+const deleteAgent = HttpApiEndpoint.del("deleteAgent", "/api/agents/:id").setPath(anyId).addSuccess(DeprecatedOperation, gone)
+const checkout = HttpApiEndpoint.post("checkout", "/api/checkout").addSuccess(DeprecatedOperation, gone)
 
 /** Operations that the service once had. */
 export class DeprecatedApi extends HttpApiGroup.make("deprecated")

@@ -1,22 +1,22 @@
-import { PluginId } from "@berth/domain/gateway/Plugin"
+import { PluginId } from "@berth/domain/gateway/plugins/Plugin"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import { AgentIsUnknownBody } from "../agents/AgentErrorBodies.ts"
+import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { CrossOrigin } from "../http/CrossOrigin.ts"
-import { BodyIsTooLargeBody, InternalFailureBody, MediaTypeIsUnsupportedBody } from "../http/TransportErrors.ts"
+import { BodyTooLargeBody, InternalFailureBody, MediaTypeUnsupportedBody } from "../http/TransportErrors.ts"
 import { Timestamp } from "../http/Timestamp.ts"
-import { IdempotencyErrors } from "../limits/Idempotency.ts"
-import { TooManyRequestsBody } from "../limits/RateLimits.ts"
-import { NotSignedInBody } from "../sessions/SessionAuth.ts"
+import { IdempotencyErrors } from "../limits/IdempotencyErrors.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { AuthenticationRequiredBody } from "../sessions/SessionAuth.ts"
 import {
-  PaymentIsInProgressBody,
-  PaymentIsRequiredBody,
-  PaymentIsUnreadableBody,
-  PaymentsAreUnavailableBody,
+  PaymentInProgressBody,
+  PaymentRequiredBody,
+  PaymentUnreadableBody,
+  PaymentsUnavailableBody,
   PluginFailedBody,
-  PluginIsUnknownBody
+  PluginNotFoundBody
 } from "./GatewayErrorBodies.ts"
-import { GatewayBody, RecordingFormBody } from "./PluginBodies.ts"
+import { GatewayBody, RecordingFormBody } from "./plugins/PluginBodies.ts"
 
 export const gatewayPath = "/api/v1/gateway"
 /** What a payment is for, as challenges name it. */
@@ -56,18 +56,18 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .setPayload(Schema.Union(GatewayBody, HttpApiSchema.Multipart(RecordingFormBody)))
   .addSuccess(GatewayAnswer)
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
-  .addError(TooManyRequestsBody)
-  .addError(NotSignedInBody)
-  .addError(PaymentIsRequiredBody)
-  .addError(PaymentIsUnreadableBody)
-  .addError(PaymentIsInProgressBody)
-  .addError(BodyIsTooLargeBody)
-  .addError(MediaTypeIsUnsupportedBody)
+  .addError(RateLimitExceededBody)
+  .addError(AuthenticationRequiredBody)
+  .addError(PaymentRequiredBody)
+  .addError(PaymentUnreadableBody)
+  .addError(PaymentInProgressBody)
+  .addError(BodyTooLargeBody)
+  .addError(MediaTypeUnsupportedBody)
   .addError(IdempotencyErrors)
-  .addError(AgentIsUnknownBody)
+  .addError(AgentNotFoundBody)
   .addError(PluginFailedBody)
-  .addError(PluginIsUnknownBody)
-  .addError(PaymentsAreUnavailableBody)
+  .addError(PluginNotFoundBody)
+  .addError(PaymentsUnavailableBody)
 
 /** OPTIONS /api/v1/gateway: a browser asks whether a page may call. */
 const preflight = HttpApiEndpoint.options("preflight", gatewayPath).addSuccess(HttpApiSchema.NoContent)

@@ -2,21 +2,21 @@ import { Schema } from "effect"
 import { GatewayAnswer } from "./GatewayApi.ts"
 
 /** A piece of the answer. */
-export const GatewayDelta = Schema.Struct({ text: Schema.String })
+export const GatewayDeltaEvent = Schema.Struct({ text: Schema.String })
 /** The last event of an answer that came to its end: the text is in the pieces before. */
-export const GatewayDone = GatewayAnswer.pipe(Schema.omit("message"))
+export const GatewayDoneEvent = GatewayAnswer.pipe(Schema.omit("message"))
 /** The last event of one that broke off: the body of the error. */
-export const GatewayBroken = Schema.Struct({ error: Schema.String, message: Schema.String, code: Schema.String })
+export const GatewayErrorEvent = Schema.Struct({ error: Schema.String, message: Schema.String, code: Schema.String })
 
 const frame = (event: string, data: string) => `event: ${event}\ndata: ${data}\n\n`
 
-const encodeDelta = Schema.encodeSync(Schema.parseJson(GatewayDelta))
-const encodeDone = Schema.encodeSync(Schema.parseJson(GatewayDone))
-const encodeBroken = Schema.encodeSync(Schema.parseJson(GatewayBroken))
+const encodeDelta = Schema.encodeSync(Schema.parseJson(GatewayDeltaEvent))
+const encodeDone = Schema.encodeSync(Schema.parseJson(GatewayDoneEvent))
+const encodeBroken = Schema.encodeSync(Schema.parseJson(GatewayErrorEvent))
 
 /** The events of a streamed call as server-sent events. */
 export const gatewayFrames = {
   delta: (text: string): string => frame("delta", encodeDelta({ text })),
-  done: (answer: typeof GatewayDone.Type): string => frame("done", encodeDone(answer)),
-  error: (failure: typeof GatewayBroken.Type): string => frame("error", encodeBroken(failure))
+  done: (answer: typeof GatewayDoneEvent.Type): string => frame("done", encodeDone(answer)),
+  error: (failure: typeof GatewayErrorEvent.Type): string => frame("error", encodeBroken(failure))
 }

@@ -1,6 +1,6 @@
 import { Chain } from "@berth/domain/chain/Chain"
 import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { GatingCheckFailed, GatingIsNotConfigured } from "@berth/domain/gating/GatingErrors"
+import { GatingCheckFailed, GatingNotConfigured } from "@berth/domain/gating/GatingErrors"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
@@ -8,12 +8,12 @@ import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 
-export const GatingIsNotConfiguredBody = errorBody(GatingIsNotConfigured, {
+export const GatingNotConfiguredBody = errorBody(GatingNotConfigured, {
   status: 500,
   code: "gating_not_configured",
   error: "Token gating is not configured",
   message: "This service has no gating token. Its operator sets one by GATING_TOKEN_ADDRESS.",
-  read: () => new GatingIsNotConfigured()
+  read: () => new GatingNotConfigured()
 })
 export const GatingCheckFailedBody = errorBody(GatingCheckFailed, {
   status: 500,
@@ -36,18 +36,18 @@ const verdict = {
   chain: Chain
 }
 
-export const GateChecked = Schema.Struct({
+export const GatingCheckResult = Schema.Struct({
   fid: Schema.String,
   ...verdict,
   message: Schema.String,
   timestamp: Timestamp
-}).annotations({ identifier: "GateChecked" })
+}).annotations({ identifier: "GatingCheckResult" })
 
-export const GateLookedAt = Schema.Struct({
+export const GatingLookupResult = Schema.Struct({
   ...verdict,
   contractAddress: WalletAddress,
   rpcEndpoint: Schema.String.annotations({ description: "Where the chain is asked, without what could be a key" })
-}).annotations({ identifier: "GateLookedAt" })
+}).annotations({ identifier: "GatingLookupResult" })
 
 const fid = Schema.String.pipe(
   Schema.filter((text) => text.trim() !== "" && text.length <= 100, { message: () => "must have 1 to 100 characters" })
@@ -56,15 +56,15 @@ const fid = Schema.String.pipe(
 /** POST /api/auth/token-gating/verify */
 const check = HttpApiEndpoint.post("checkGate", "/api/auth/token-gating/verify")
   .setPayload(payload({ fid, address }))
-  .addSuccess(GateChecked)
-  .addError(GatingIsNotConfiguredBody)
+  .addSuccess(GatingCheckResult)
+  .addError(GatingNotConfiguredBody)
   .addError(GatingCheckFailedBody)
 
 /** GET /api/auth/token-gating/verify?address= */
 const lookAt = HttpApiEndpoint.get("lookAtGate", "/api/auth/token-gating/verify")
   .setUrlParams(payload({ address }))
-  .addSuccess(GateLookedAt)
-  .addError(GatingIsNotConfiguredBody)
+  .addSuccess(GatingLookupResult)
+  .addError(GatingNotConfiguredBody)
   .addError(GatingCheckFailedBody)
 
 export class GatingApi extends HttpApiGroup.make("gating").add(check).add(lookAt).addError(InternalFailureBody) {}

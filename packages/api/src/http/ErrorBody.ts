@@ -19,7 +19,7 @@ export class GroupErrorMembers extends Context.Reference<GroupErrorMembers>()("@
 }) {}
 
 /** An error class as a schema: what it is on the typed side of its body. */
-export const classOf = <E>(constructor: abstract new (...args: never) => E) =>
+export const errorClassSchema = <E>(constructor: abstract new (...args: never) => E) =>
   Schema.declare((value: unknown): value is E => value instanceof constructor)
 
 interface ErrorBodyOptions<E, Code extends string> {
@@ -42,7 +42,7 @@ export const errorBody = <E, Code extends string>(
 ) =>
   Schema.transform(
     Schema.Struct(errorFields(code)).annotations({ identifier: identifierOf(code) }),
-    classOf(constructor),
+    errorClassSchema(constructor),
     {
       strict: true,
       decode: (body) => read(body.message),
@@ -59,7 +59,7 @@ export const lifecycleErrorBody = <E, Code extends string>(
     Schema.Struct({ ...lifecycleFields, ...errorFields(code) }).annotations({
       identifier: `Lifecycle${identifierOf(code)}`
     }),
-    classOf(constructor),
+    errorClassSchema(constructor),
     {
       strict: true,
       decode: (body) => read(body.message),

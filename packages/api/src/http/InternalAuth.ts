@@ -3,18 +3,18 @@ import { Data } from "effect"
 import { errorBody } from "./ErrorBody.ts"
 
 /** The caller of a private endpoint did not show the internal key. */
-export class InternalKeyIsWrong extends Data.TaggedError("InternalKeyIsWrong")<object> {}
+export class InternalKeyRequired extends Data.TaggedError("InternalKeyRequired")<object> {}
 
-export const InternalKeyIsWrongBody = errorBody(InternalKeyIsWrong, {
+export const InternalKeyRequiredBody = errorBody(InternalKeyRequired, {
   status: 401,
   code: "internal_key_required",
   error: "Unauthorized",
   message: "This endpoint is private to the service.",
-  read: () => new InternalKeyIsWrong()
+  read: () => new InternalKeyRequired()
 })
 
 /** Only the service's own processes pass: `Authorization: Bearer <INTERNAL_API_KEY>`. */
 export class InternalAuth extends HttpApiMiddleware.Tag<InternalAuth>()("InternalAuth", {
-  failure: InternalKeyIsWrongBody,
+  failure: InternalKeyRequiredBody,
   security: { internal: HttpApiSecurity.bearer }
 }) {}

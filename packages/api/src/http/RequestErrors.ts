@@ -1,7 +1,7 @@
 import { HttpApiError, HttpApiSchema, HttpServerError } from "@effect/platform"
 import { ParseResult, Schema } from "effect"
-import { classOf, errorFields } from "./ErrorBody.ts"
-import { summarise } from "./Issues.ts"
+import { errorClassSchema, errorFields } from "./ErrorBody.ts"
+import { summarizeIssues } from "./RequestIssues.ts"
 
 /** A field of the request and what is wrong with it. */
 const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({ identifier: "Issue" })
@@ -38,14 +38,14 @@ const maximumQuote = 200
 const cut = (text: string) => (text.length > maximumQuote ? `${text.slice(0, maximumQuote).toWellFormed()}…` : text)
 
 const namedIssues = (issues: HttpApiError.HttpApiDecodeError["issues"]) =>
-  summarise(issues.map(({ message, path }) => ({ path: path.join("."), message })))
+  summarizeIssues(issues.map(({ message, path }) => ({ path: path.join("."), message })))
     .slice(0, maximumIssues)
     .map(({ message, path }) => ({ path: cut(path), message: cut(message) }))
 
 /** A body that cannot be read: 400. Only ever encoded. */
 export const MalformedBodyBody = Schema.transformOrFail(
   Schema.Struct(errorFields("malformed_body")).annotations({ identifier: "MalformedBody" }),
-  classOf(HttpServerError.RequestError),
+  errorClassSchema(HttpServerError.RequestError),
   {
     strict: true,
     encode: () =>

@@ -1,42 +1,42 @@
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
-import { classOf, errorBody, errorFields } from "./ErrorBody.ts"
+import { errorClassSchema, errorBody, errorFields } from "./ErrorBody.ts"
 
 /*
  * What can be wrong with a request before its endpoint is known or its body read. Any path can answer these.
  */
 
-export class RouteIsUnknown extends Data.TaggedError("RouteIsUnknown")<object> {}
-export class MethodIsNotAllowed extends Data.TaggedError("MethodIsNotAllowed")<{
+export class RouteNotFound extends Data.TaggedError("RouteNotFound")<object> {}
+export class MethodNotAllowed extends Data.TaggedError("MethodNotAllowed")<{
   readonly allowed: ReadonlyArray<string>
 }> {}
-export class BodyIsTooLarge extends Data.TaggedError("BodyIsTooLarge")<{ readonly limit: number }> {}
-export class MediaTypeIsUnsupported extends Data.TaggedError("MediaTypeIsUnsupported")<{
+export class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{ readonly limit: number }> {}
+export class MediaTypeUnsupported extends Data.TaggedError("MediaTypeUnsupported")<{
   readonly supported: ReadonlyArray<string>
 }> {}
-export class BodyIsMalformed extends Data.TaggedError("BodyIsMalformed")<{ readonly reason: string }> {}
-export class OriginIsForeign extends Data.TaggedError("OriginIsForeign")<object> {}
+export class BodyMalformed extends Data.TaggedError("BodyMalformed")<{ readonly reason: string }> {}
+export class OriginNotAllowed extends Data.TaggedError("OriginNotAllowed")<object> {}
 export class InternalFailure extends Data.TaggedError("InternalFailure")<object> {}
-export class ServiceIsUnavailable extends Data.TaggedError("ServiceIsUnavailable")<object> {}
+export class ServiceUnavailable extends Data.TaggedError("ServiceUnavailable")<object> {}
 /** The bytes are no HTTP request. */
-export class RequestIsMalformed extends Data.TaggedError("RequestIsMalformed")<object> {}
-export class HeadersAreTooLarge extends Data.TaggedError("HeadersAreTooLarge")<object> {}
-export class RequestTookTooLong extends Data.TaggedError("RequestTookTooLong")<object> {}
+export class RequestMalformed extends Data.TaggedError("RequestMalformed")<object> {}
+export class HeadersTooLarge extends Data.TaggedError("HeadersTooLarge")<object> {}
+export class RequestTimeout extends Data.TaggedError("RequestTimeout")<object> {}
 export class ExpectationFailed extends Data.TaggedError("ExpectationFailed")<object> {}
 
-export const RouteIsUnknownBody = errorBody(RouteIsUnknown, {
+export const RouteNotFoundBody = errorBody(RouteNotFound, {
   status: 404,
   code: "route_not_found",
   error: "Not found",
   message: "There is nothing at this path. /openapi.json lists what there is.",
-  read: () => new RouteIsUnknown()
+  read: () => new RouteNotFound()
 })
-export const MethodIsNotAllowedBody = Schema.transform(
+export const MethodNotAllowedBody = Schema.transform(
   Schema.Struct({ ...errorFields("method_not_allowed"), allowed: Schema.Array(Schema.String) }),
-  classOf(MethodIsNotAllowed),
+  errorClassSchema(MethodNotAllowed),
   {
     strict: true,
-    decode: ({ allowed }) => new MethodIsNotAllowed({ allowed }),
+    decode: ({ allowed }) => new MethodNotAllowed({ allowed }),
     encode: ({ allowed }) => ({
       error: "Method not allowed",
       message: `This path takes ${allowed.join(", ")}.`,
@@ -45,34 +45,34 @@ export const MethodIsNotAllowedBody = Schema.transform(
     })
   }
 ).annotations(HttpApiSchema.annotations({ status: 405 }))
-export const BodyIsTooLargeBody = errorBody(BodyIsTooLarge, {
+export const BodyTooLargeBody = errorBody(BodyTooLarge, {
   status: 413,
   code: "body_too_large",
   error: "Body too large",
   message: ({ limit }) => `The request body may have at most ${limit} bytes.`,
-  read: (message) => new BodyIsTooLarge({ limit: Number(/\d+/.exec(message)?.[0] ?? 0) })
+  read: (message) => new BodyTooLarge({ limit: Number(/\d+/.exec(message)?.[0] ?? 0) })
 })
-export const MediaTypeIsUnsupportedBody = errorBody(MediaTypeIsUnsupported, {
+export const MediaTypeUnsupportedBody = errorBody(MediaTypeUnsupported, {
   status: 415,
   code: "unsupported_media_type",
   error: "Unsupported media type",
   message: ({ supported }) =>
     `The request body must be ${supported.join(" or ")}, uncompressed and in UTF-8; say so in Content-Type.`,
-  read: () => new MediaTypeIsUnsupported({ supported: [] })
+  read: () => new MediaTypeUnsupported({ supported: [] })
 })
-export const BodyIsMalformedBody = errorBody(BodyIsMalformed, {
+export const BodyMalformedBody = errorBody(BodyMalformed, {
   status: 400,
   code: "malformed_body",
   error: "Malformed body",
   message: ({ reason }) => `The request body ${reason}.`,
-  read: (message) => new BodyIsMalformed({ reason: message })
+  read: (message) => new BodyMalformed({ reason: message })
 })
-export const OriginIsForeignBody = errorBody(OriginIsForeign, {
+export const OriginNotAllowedBody = errorBody(OriginNotAllowed, {
   status: 403,
   code: "foreign_origin",
   error: "Forbidden origin",
   message: "This request comes from a page of another origin.",
-  read: () => new OriginIsForeign()
+  read: () => new OriginNotAllowed()
 })
 export const InternalFailureBody = errorBody(InternalFailure, {
   status: 500,
@@ -81,33 +81,33 @@ export const InternalFailureBody = errorBody(InternalFailure, {
   message: "Something went wrong on our side. Quote the traceId when you report it.",
   read: () => new InternalFailure()
 })
-export const ServiceIsUnavailableBody = errorBody(ServiceIsUnavailable, {
+export const ServiceUnavailableBody = errorBody(ServiceUnavailable, {
   status: 503,
   code: "unavailable",
-  error: "Unavailable",
+  error: "DependencyUnavailable",
   message: "The service cannot answer for the moment. Try again in a few seconds; nothing is wrong with the request.",
-  read: () => new ServiceIsUnavailable()
+  read: () => new ServiceUnavailable()
 })
-export const RequestIsMalformedBody = errorBody(RequestIsMalformed, {
+export const RequestMalformedBody = errorBody(RequestMalformed, {
   status: 400,
   code: "malformed_request",
   error: "Malformed request",
   message: "This is no HTTP request that can be read.",
-  read: () => new RequestIsMalformed()
+  read: () => new RequestMalformed()
 })
-export const HeadersAreTooLargeBody = errorBody(HeadersAreTooLarge, {
+export const HeadersTooLargeBody = errorBody(HeadersTooLarge, {
   status: 431,
   code: "headers_too_large",
   error: "Headers too large",
   message: "The request line and headers may have at most 16 KiB together.",
-  read: () => new HeadersAreTooLarge()
+  read: () => new HeadersTooLarge()
 })
-export const RequestTookTooLongBody = errorBody(RequestTookTooLong, {
+export const RequestTimeoutBody = errorBody(RequestTimeout, {
   status: 408,
   code: "request_timeout",
   error: "Request timeout",
   message: "The request took too long to arrive. Send it again on a new connection.",
-  read: () => new RequestTookTooLong()
+  read: () => new RequestTimeout()
 })
 export const ExpectationFailedBody = errorBody(ExpectationFailed, {
   status: 417,

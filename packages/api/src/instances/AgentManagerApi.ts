@@ -1,12 +1,12 @@
-import { UserId } from "@berth/domain/accounts/User"
+import { UserId } from "@berth/domain/shared/User"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
-import { CellLogPage, LogLevel } from "@berth/domain/instances/CellLog"
-import { CellStats } from "@berth/domain/instances/CellStats"
+import { RuntimeLogPage, LogLevel } from "@berth/domain/instances/RuntimeLog"
+import { InstanceStats } from "@berth/domain/instances/InstanceStats"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalAuth } from "../http/InternalAuth.ts"
-import { BackendIsUnavailableBody, CellIsUnavailableBody, InstanceIsUnknownBody } from "./LifecycleErrorBodies.ts"
+import { BackendUnavailableBody, InstanceUnavailableBody, InstanceNotFoundBody } from "./LifecycleErrorBodies.ts"
 
 /*
  * The agent manager on the private listener, for the web API and the worker. Ownership is settled before a call comes here.
@@ -20,29 +20,29 @@ const cellAction = <const Name extends string, Path extends `/${string}`>(name: 
   HttpApiEndpoint.post(name, path)
     .setPath(owner)
     .addSuccess(HttpApiSchema.NoContent)
-    .addError(InstanceIsUnknownBody)
-    .addError(CellIsUnavailableBody)
-    .addError(BackendIsUnavailableBody)
+    .addError(InstanceNotFoundBody)
+    .addError(InstanceUnavailableBody)
+    .addError(BackendUnavailableBody)
 
 const deploy = HttpApiEndpoint.post("deploy", "/internal/agents/:agentId/deploy")
   .setPath(agent)
   .addSuccess(HttpApiSchema.NoContent)
-  .addError(CellIsUnavailableBody)
-  .addError(BackendIsUnavailableBody)
+  .addError(InstanceUnavailableBody)
+  .addError(BackendUnavailableBody)
 
 const giveUp = HttpApiEndpoint.post("giveUp", "/internal/agents/:agentId/give-up")
   .setPath(agent)
   .setPayload(Schema.Struct({ reason: Schema.String }))
   .addSuccess(HttpApiSchema.NoContent)
-  .addError(BackendIsUnavailableBody)
+  .addError(BackendUnavailableBody)
 
 const start = cellAction("start", "/internal/instances/:userId/start")
 
 const stop = HttpApiEndpoint.post("stop", "/internal/instances/:userId/stop")
   .setPath(owner)
   .addSuccess(HttpApiSchema.NoContent)
-  .addError(InstanceIsUnknownBody)
-  .addError(BackendIsUnavailableBody)
+  .addError(InstanceNotFoundBody)
+  .addError(BackendUnavailableBody)
 
 const restart = HttpApiEndpoint.post("restart", "/internal/instances/:userId/restart")
   .setPath(owner)
@@ -52,9 +52,9 @@ const restart = HttpApiEndpoint.post("restart", "/internal/instances/:userId/res
       healings: Schema.Array(Schema.Struct({ from: Schema.String, to: Schema.String }))
     })
   )
-  .addError(InstanceIsUnknownBody)
-  .addError(CellIsUnavailableBody)
-  .addError(BackendIsUnavailableBody)
+  .addError(InstanceNotFoundBody)
+  .addError(InstanceUnavailableBody)
+  .addError(BackendUnavailableBody)
 
 const update = cellAction("update", "/internal/instances/:userId/update")
 
@@ -63,13 +63,13 @@ const repair = cellAction("repair", "/internal/instances/:userId/repair")
 const reconfigure = HttpApiEndpoint.post("reconfigure", "/internal/instances/:userId/reconfigure")
   .setPath(owner)
   .addSuccess(HttpApiSchema.NoContent)
-  .addError(CellIsUnavailableBody)
-  .addError(BackendIsUnavailableBody)
+  .addError(InstanceUnavailableBody)
+  .addError(BackendUnavailableBody)
 
 const remove = HttpApiEndpoint.post("remove", "/internal/instances/:userId/remove")
   .setPath(owner)
   .addSuccess(HttpApiSchema.NoContent)
-  .addError(BackendIsUnavailableBody)
+  .addError(BackendUnavailableBody)
 
 const logs = HttpApiEndpoint.get("logs", "/internal/instances/:userId/logs")
   .setPath(owner)
@@ -80,13 +80,13 @@ const logs = HttpApiEndpoint.get("logs", "/internal/instances/:userId/logs")
       limit: Schema.NumberFromString
     })
   )
-  .addSuccess(CellLogPage)
-  .addError(BackendIsUnavailableBody)
+  .addSuccess(RuntimeLogPage)
+  .addError(BackendUnavailableBody)
 
 const stats = HttpApiEndpoint.get("stats", "/internal/instances/:userId/stats")
   .setPath(owner)
-  .addSuccess(Schema.Struct({ stats: Schema.Option(CellStats) }))
-  .addError(BackendIsUnavailableBody)
+  .addSuccess(Schema.Struct({ stats: Schema.Option(InstanceStats) }))
+  .addError(BackendUnavailableBody)
 
 /** A turn's events on this wire; a stream that ends with neither `done` nor `error` was cut. */
 export const ManagedTurnEvent = Schema.Union(
@@ -105,7 +105,7 @@ const chat = HttpApiEndpoint.post("chat", "/internal/instances/:userId/turns")
   .setPath(owner)
   .setPayload(Turn)
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
-  .addError(CellIsUnavailableBody)
+  .addError(InstanceUnavailableBody)
 
 export class AgentManagerApi extends HttpApiGroup.make("agentManager")
   .add(deploy)

@@ -1,28 +1,28 @@
-import type { User } from "@berth/domain/accounts/User"
-import { UserId } from "@berth/domain/accounts/User"
+import type { User } from "@berth/domain/shared/User"
+import { UserId } from "@berth/domain/shared/User"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { PlanId } from "@berth/domain/billing/Plan"
+import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "@effect/platform"
 import { Context, Schema } from "effect"
 import { GroupErrorMembers, lifecycleMembers } from "../http/ErrorBody.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { sessionCookie } from "../sessions/SessionAuth.ts"
 import {
-  BackendIsUnavailableBody,
-  CellIsUnavailableBody,
-  InstanceIsNotYoursBody,
-  InstanceIsUnknownBody,
+  BackendUnavailableBody,
+  InstanceUnavailableBody,
+  InstanceNotOwnedBody,
+  InstanceNotFoundBody,
   LifecycleFailedBody,
-  LifecycleNotSignedInBody
+  LifecycleAuthenticationRequiredBody
 } from "./LifecycleErrorBodies.ts"
 
 /** The user whose instance the path names, proved to be the caller. */
 export class InstanceOwner extends Context.Tag("@berth/InstanceOwner")<InstanceOwner, User>() {}
 
 /** 401 without a session, then 403 for anybody else's instance, existing or not. */
-export class OwnInstanceAuth extends HttpApiMiddleware.Tag<OwnInstanceAuth>()("OwnInstanceAuth", {
+export class InstanceOwnerAuth extends HttpApiMiddleware.Tag<InstanceOwnerAuth>()("InstanceOwnerAuth", {
   provides: InstanceOwner,
-  failure: Schema.Union(LifecycleNotSignedInBody, InstanceIsNotYoursBody),
+  failure: Schema.Union(LifecycleAuthenticationRequiredBody, InstanceNotOwnedBody),
   security: { session: sessionCookie }
 }) {}
 
@@ -37,9 +37,9 @@ const cellAction = <const Name extends string, Path extends `/${string}`, A, I>(
   HttpApiEndpoint.post(name, path)
     .setPath(owner)
     .addSuccess(success)
-    .addError(InstanceIsUnknownBody)
-    .addError(BackendIsUnavailableBody)
-    .addError(CellIsUnavailableBody)
+    .addError(InstanceNotFoundBody)
+    .addError(BackendUnavailableBody)
+    .addError(InstanceUnavailableBody)
 
 export const InstanceView = Schema.Struct({
   userId: UserId,
@@ -55,13 +55,13 @@ export const InstanceView = Schema.Struct({
 const find = HttpApiEndpoint.get("find", "/api/instance/:userId")
   .setPath(owner)
   .addSuccess(InstanceView)
-  .addError(InstanceIsUnknownBody)
+  .addError(InstanceNotFoundBody)
 
 /** GET /api/instance/:userId/token */
 const token = HttpApiEndpoint.get("token", "/api/instance/:userId/token")
   .setPath(owner)
   .addSuccess(Schema.Struct({ token: Schema.String }))
-  .addError(InstanceIsUnknownBody)
+  .addError(InstanceNotFoundBody)
 
 /** GET /api/instance/:userId/stats: the figures are "N/A" while the cell is down, and where its host does not tell. */
 const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
@@ -76,8 +76,8 @@ const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
       runtimeVersion: Schema.NullOr(Schema.String)
     }).annotations({ identifier: "InstanceStats" })
   )
-  .addError(InstanceIsUnknownBody)
-  .addError(BackendIsUnavailableBody)
+  .addError(InstanceNotFoundBody)
+  .addError(BackendUnavailableBody)
 
 /** POST /api/instance/:userId/start */
 const start = cellAction(
@@ -90,8 +90,8 @@ const start = cellAction(
 const stop = HttpApiEndpoint.post("stop", "/api/instance/:userId/stop")
   .setPath(owner)
   .addSuccess(Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("stopped") }))
-  .addError(InstanceIsUnknownBody)
-  .addError(BackendIsUnavailableBody)
+  .addError(InstanceNotFoundBody)
+  .addError(BackendUnavailableBody)
 
 /** POST /api/instance/:userId/restart */
 const restart = cellAction(
@@ -122,7 +122,7 @@ const repair = cellAction("repair", "/api/instance/:userId/repair", Done)
 const resetMemory = HttpApiEndpoint.post("resetMemory", "/api/instance/:userId/reset-memory")
   .setPath(owner)
   .addSuccess(Done)
-  .addError(InstanceIsUnknownBody)
+  .addError(InstanceNotFoundBody)
 
 export class InstancesApi extends HttpApiGroup.make("instances")
   .add(find)
@@ -134,6 +134,6 @@ export class InstancesApi extends HttpApiGroup.make("instances")
   .add(update)
   .add(repair)
   .add(resetMemory)
-  .middlewareEndpoints(OwnInstanceAuth)
+  .middlewareEndpoints(InstanceOwnerAuth)
   .addError(LifecycleFailedBody)
   .annotate(GroupErrorMembers, lifecycleMembers) {}

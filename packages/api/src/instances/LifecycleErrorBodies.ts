@@ -1,52 +1,52 @@
 import {
-  BackendIsUnavailable,
-  CellIsUnavailable,
-  InstanceIsNotYours,
-  InstanceIsUnknown
+  BackendUnavailable,
+  InstanceUnavailable,
+  InstanceNotOwned,
+  InstanceNotFound
 } from "@berth/domain/instances/InstanceErrors"
 import { Data } from "effect"
 import { lifecycleErrorBody } from "../http/ErrorBody.ts"
 
 /** No session, in the lifecycle group's own shape. */
-export class LifecycleNotSignedIn extends Data.TaggedError("LifecycleNotSignedIn")<object> {}
+export class LifecycleAuthenticationRequired extends Data.TaggedError("LifecycleAuthenticationRequired")<object> {}
 
 /** An internal failure in the lifecycle group's own shape. */
 export class LifecycleFailed extends Data.TaggedError("LifecycleFailed")<object> {}
 
-export const LifecycleNotSignedInBody = lifecycleErrorBody(LifecycleNotSignedIn, {
+export const LifecycleAuthenticationRequiredBody = lifecycleErrorBody(LifecycleAuthenticationRequired, {
   status: 401,
   code: "unauthorized",
   error: "Unauthorized",
   message: "Sign in first: this needs a valid session.",
-  read: () => new LifecycleNotSignedIn()
+  read: () => new LifecycleAuthenticationRequired()
 })
-export const InstanceIsNotYoursBody = lifecycleErrorBody(InstanceIsNotYours, {
+export const InstanceNotOwnedBody = lifecycleErrorBody(InstanceNotOwned, {
   status: 403,
   code: "not_owner",
   error: "Forbidden",
   message: "This instance is not yours.",
-  read: () => new InstanceIsNotYours()
+  read: () => new InstanceNotOwned()
 })
-export const InstanceIsUnknownBody = lifecycleErrorBody(InstanceIsUnknown, {
+export const InstanceNotFoundBody = lifecycleErrorBody(InstanceNotFound, {
   status: 404,
   code: "instance_not_found",
   error: "Instance not found",
   message: "You have no instance yet; provision an agent first.",
-  read: () => new InstanceIsUnknown()
+  read: () => new InstanceNotFound()
 })
-export const BackendIsUnavailableBody = lifecycleErrorBody(BackendIsUnavailable, {
+export const BackendUnavailableBody = lifecycleErrorBody(BackendUnavailable, {
   status: 502,
   code: "backend_unavailable",
   error: "Backend unavailable",
   message: ({ reason }) => `The agent backend is unavailable: ${reason}`,
-  read: (message) => new BackendIsUnavailable({ reason: message.replace(/^The agent backend is unavailable: /, "") })
+  read: (message) => new BackendUnavailable({ reason: message.replace(/^The agent backend is unavailable: /, "") })
 })
-export const CellIsUnavailableBody = lifecycleErrorBody(CellIsUnavailable, {
+export const InstanceUnavailableBody = lifecycleErrorBody(InstanceUnavailable, {
   status: 502,
   code: "instance_unavailable",
   error: "Instance unavailable",
   message: ({ reason }) => `The instance is unavailable: ${reason}`,
-  read: (message) => new CellIsUnavailable({ reason: message.replace(/^The instance is unavailable: /, "") })
+  read: (message) => new InstanceUnavailable({ reason: message.replace(/^The instance is unavailable: /, "") })
 })
 /** What any failure that is none of the above looks like in this group. Only ever read: it is told outside the endpoints. */
 export const LifecycleFailedBody = lifecycleErrorBody(LifecycleFailed, {

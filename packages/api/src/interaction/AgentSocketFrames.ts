@@ -1,19 +1,19 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
 import { Data, Schema } from "effect"
-import { AgentIsUnknownBody } from "../agents/AgentErrorBodies.ts"
+import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
 import { errorBody } from "../http/ErrorBody.ts"
-import { InternalFailureBody, ServiceIsUnavailableBody } from "../http/TransportErrors.ts"
+import { InternalFailureBody, ServiceUnavailableBody } from "../http/TransportErrors.ts"
 import {
-  ChatSessionIsUnknownBody,
-  LastEventIdIsInvalidBody,
-  MessageIsInvalidBody,
-  MessageIsUnknownBody,
-  MessageWasNotAnsweredBody,
-  NoAgentIsRunningBody,
-  TooManyArePendingBody,
-  TooManySessionsBody,
-  UnitsAreExhaustedBody
+  ChatSessionNotFoundBody,
+  LastEventIdInvalidBody,
+  MessageInvalidBody,
+  MessageNotFoundBody,
+  MessageUnansweredBody,
+  RunningAgentNotFoundBody,
+  PendingMessageLimitReachedBody,
+  ChatSessionLimitReachedBody,
+  UnitsExhaustedBody
 } from "./InteractionErrorBodies.ts"
 
 /*
@@ -91,60 +91,60 @@ export const ServerFrame = Schema.Union(
 export type ServerFrame = typeof ServerFrame.Type
 
 /** A frame that is no JSON object of a known type. */
-export class FrameIsInvalid extends Data.TaggedError("FrameIsInvalid")<{ readonly reason: string }> {}
-export const FrameIsInvalidBody = errorBody(FrameIsInvalid, {
+export class FrameInvalid extends Data.TaggedError("FrameInvalid")<{ readonly reason: string }> {}
+export const FrameInvalidBody = errorBody(FrameInvalid, {
   status: 400,
   code: "invalid_frame",
   error: "Invalid frame",
   message: ({ reason }) => `The frame ${reason}.`,
-  read: (message) => new FrameIsInvalid({ reason: message })
+  read: (message) => new FrameInvalid({ reason: message })
 })
 
 /** More answers at a time than a socket follows. */
-export class TooManyAnswers extends Data.TaggedError("TooManyAnswers")<{ readonly limit: number }> {}
-export const TooManyAnswersBody = errorBody(TooManyAnswers, {
+export class AnswerLimitReached extends Data.TaggedError("AnswerLimitReached")<{ readonly limit: number }> {}
+export const AnswerLimitReachedBody = errorBody(AnswerLimitReached, {
   status: 429,
-  code: "too_many_answers",
+  code: "answer_limit_reached",
   error: "Too many answers at a time",
   message: ({ limit }) => `This socket follows ${limit} answers already. Wait for some of them.`,
-  read: () => new TooManyAnswers({ limit: 0 })
+  read: () => new AnswerLimitReached({ limit: 0 })
 })
 
 /** Whatever can be wrong with a frame, in the words that the routes have for it. */
 export const FrameErrorBody = Schema.Union(
-  FrameIsInvalidBody,
-  TooManyAnswersBody,
-  MessageIsInvalidBody,
-  NoAgentIsRunningBody,
-  AgentIsUnknownBody,
-  ChatSessionIsUnknownBody,
-  UnitsAreExhaustedBody,
-  TooManyArePendingBody,
-  TooManySessionsBody,
-  LastEventIdIsInvalidBody,
-  MessageIsUnknownBody,
-  MessageWasNotAnsweredBody,
-  ServiceIsUnavailableBody,
+  FrameInvalidBody,
+  AnswerLimitReachedBody,
+  MessageInvalidBody,
+  RunningAgentNotFoundBody,
+  AgentNotFoundBody,
+  ChatSessionNotFoundBody,
+  UnitsExhaustedBody,
+  PendingMessageLimitReachedBody,
+  ChatSessionLimitReachedBody,
+  LastEventIdInvalidBody,
+  MessageNotFoundBody,
+  MessageUnansweredBody,
+  ServiceUnavailableBody,
   InternalFailureBody
 )
 export type FrameError = typeof FrameErrorBody.Type
 
 /** The request is no WebSocket handshake: 426. */
-export class UpgradeIsRequired extends Data.TaggedError("UpgradeIsRequired")<object> {}
-export const UpgradeIsRequiredBody = errorBody(UpgradeIsRequired, {
+export class UpgradeRequired extends Data.TaggedError("UpgradeRequired")<object> {}
+export const UpgradeRequiredBody = errorBody(UpgradeRequired, {
   status: 426,
   code: "upgrade_required",
   error: "Upgrade required",
   message: "This path speaks WebSocket (RFC 6455, version 13).",
-  read: () => new UpgradeIsRequired()
+  read: () => new UpgradeRequired()
 })
 
 /** The user has as many sockets open as anybody may have. */
-export class TooManySockets extends Data.TaggedError("TooManySockets")<{ readonly limit: number }> {}
-export const TooManySocketsBody = errorBody(TooManySockets, {
+export class SocketLimitReached extends Data.TaggedError("SocketLimitReached")<{ readonly limit: number }> {}
+export const SocketLimitReachedBody = errorBody(SocketLimitReached, {
   status: 429,
-  code: "too_many_sockets",
+  code: "socket_limit_reached",
   error: "Too many sockets",
   message: ({ limit }) => `You have ${limit} sockets open. Close some of them.`,
-  read: () => new TooManySockets({ limit: 0 })
+  read: () => new SocketLimitReached({ limit: 0 })
 })

@@ -6,29 +6,29 @@ import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import {
-  AgentIsUnknownBody,
-  ConfigurationIsNotAppliedBody,
-  PlanFeatureIsRequiredBody
+  AgentNotFoundBody,
+  ConfigurationNotAppliedBody,
+  PlanFeatureRequiredBody
 } from "../agents/AgentErrorBodies.ts"
-import { pageNumber } from "../http/Page.ts"
+import { pageNumber } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SessionAuth } from "../sessions/SessionAuth.ts"
 import {
   ChatFailedBody,
-  ChatSessionIsUnknownBody,
-  CredentialIsInvalidBody,
-  CredentialKeyIsUnknownBody,
-  LastEventIdIsInvalidBody,
-  MessageIsInvalidBody,
-  MessageIsUnknownBody,
-  MessageWasNotAnsweredBody,
-  NoAgentIsRunningBody,
-  SkillIsUnknownBody,
-  TooManyArePendingBody,
-  TooManySessionsBody,
-  UnitsAreExhaustedBody
+  ChatSessionNotFoundBody,
+  CredentialInvalidBody,
+  CredentialKeyUnknownBody,
+  LastEventIdInvalidBody,
+  MessageInvalidBody,
+  MessageNotFoundBody,
+  MessageUnansweredBody,
+  RunningAgentNotFoundBody,
+  SkillNotFoundBody,
+  PendingMessageLimitReachedBody,
+  ChatSessionLimitReachedBody,
+  UnitsExhaustedBody
 } from "./InteractionErrorBodies.ts"
 
 export const interactionApiVersion = "1.0.0"
@@ -118,10 +118,10 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
       InteractionIndex
     )
   )
-  .addError(ChatSessionIsUnknownBody)
-  .addError(AgentIsUnknownBody)
-  .addError(NoAgentIsRunningBody)
-  .addError(MessageIsInvalidBody)
+  .addError(ChatSessionNotFoundBody)
+  .addError(AgentNotFoundBody)
+  .addError(RunningAgentNotFoundBody)
+  .addError(MessageInvalidBody)
   .middleware(SessionAuth)
 
 const actions = ["chat", "create-session", "update-skill", "set-credential"] as const
@@ -155,21 +155,21 @@ const act = HttpApiEndpoint.post("act", "/api/agent")
     )
   )
   .addSuccess(eventText)
-  .addError(LastEventIdIsInvalidBody)
-  .addError(MessageIsUnknownBody)
-  .addError(TooManyArePendingBody)
-  .addError(TooManySessionsBody)
-  .addError(MessageIsInvalidBody)
-  .addError(AgentIsUnknownBody)
-  .addError(NoAgentIsRunningBody)
-  .addError(ChatSessionIsUnknownBody)
-  .addError(UnitsAreExhaustedBody)
-  .addError(SkillIsUnknownBody)
-  .addError(PlanFeatureIsRequiredBody)
-  .addError(CredentialKeyIsUnknownBody)
-  .addError(CredentialIsInvalidBody)
-  .addError(ConfigurationIsNotAppliedBody)
-  .addError(MessageWasNotAnsweredBody)
+  .addError(LastEventIdInvalidBody)
+  .addError(MessageNotFoundBody)
+  .addError(PendingMessageLimitReachedBody)
+  .addError(ChatSessionLimitReachedBody)
+  .addError(MessageInvalidBody)
+  .addError(AgentNotFoundBody)
+  .addError(RunningAgentNotFoundBody)
+  .addError(ChatSessionNotFoundBody)
+  .addError(UnitsExhaustedBody)
+  .addError(SkillNotFoundBody)
+  .addError(PlanFeatureRequiredBody)
+  .addError(CredentialKeyUnknownBody)
+  .addError(CredentialInvalidBody)
+  .addError(ConfigurationNotAppliedBody)
+  .addError(MessageUnansweredBody)
   .middleware(SessionAuth)
 
 export const ChatRecord = Schema.Struct({
@@ -199,11 +199,11 @@ const chat = HttpApiEndpoint.post("chat", "/api/chat")
     })
   )
   .addSuccess(eventText)
-  .addError(LastEventIdIsInvalidBody)
-  .addError(MessageIsUnknownBody)
-  .addError(TooManyArePendingBody)
-  .addError(MessageIsInvalidBody)
-  .addError(UnitsAreExhaustedBody)
+  .addError(LastEventIdInvalidBody)
+  .addError(MessageNotFoundBody)
+  .addError(PendingMessageLimitReachedBody)
+  .addError(MessageInvalidBody)
+  .addError(UnitsExhaustedBody)
   .addError(ChatFailedBody)
   .middleware(SessionAuth)
 
@@ -220,8 +220,8 @@ const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/eve
   .setPath(Schema.Struct({ messageId: MessageId }))
   .addSuccess(eventText)
   .addSuccess(HttpApiSchema.NoContent)
-  .addError(LastEventIdIsInvalidBody)
-  .addError(MessageIsUnknownBody)
+  .addError(LastEventIdInvalidBody)
+  .addError(MessageNotFoundBody)
   .middleware(SessionAuth)
 
 export class InteractionApi extends HttpApiGroup.make("interaction")

@@ -1,89 +1,89 @@
-import { SkillIsUnknown } from "@berth/domain/agents/AgentConfiguration"
-import { UnitsAreExhausted } from "@berth/domain/billing/Charging"
+import { SkillNotFound } from "@berth/domain/agents/AgentConfiguration"
+import { UnitsExhausted } from "@berth/domain/billing/units/UnitLedger"
 import {
-  ChatSessionIsUnknown,
-  MessageIsInvalid,
-  MessageIsUnknown,
-  MessageWasNotAnswered,
-  NoAgentIsRunning,
-  TooManyArePending,
-  TooManySessions
+  ChatSessionNotFound,
+  MessageInvalid,
+  MessageNotFound,
+  MessageUnanswered,
+  RunningAgentNotFound,
+  PendingMessageLimitReached,
+  ChatSessionLimitReached
 } from "@berth/domain/interaction/ConversationErrors"
-import { CredentialIsInvalid, CredentialKey, CredentialKeyIsUnknown } from "@berth/domain/secrets/Credential"
+import { CredentialInvalid, CredentialKey, CredentialKeyUnknown } from "@berth/domain/secrets/Credential"
 import { HttpApiError, HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
-import { classOf, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
 
-export const ChatSessionIsUnknownBody = errorBody(ChatSessionIsUnknown, {
+export const ChatSessionNotFoundBody = errorBody(ChatSessionNotFound, {
   status: 404,
   code: "session_not_found",
   error: "Session not found",
   message: "You have no conversation with this id.",
-  read: () => new ChatSessionIsUnknown()
+  read: () => new ChatSessionNotFound()
 })
-export const MessageIsInvalidBody = errorBody(MessageIsInvalid, {
+export const MessageInvalidBody = errorBody(MessageInvalid, {
   status: 400,
   code: "invalid_message",
   error: "Invalid message",
   message: ({ reason }) => `message: ${reason}`,
-  read: (message) => new MessageIsInvalid({ reason: message.replace(/^message: /, "") })
+  read: (message) => new MessageInvalid({ reason: message.replace(/^message: /, "") })
 })
-export const NoAgentIsRunningBody = errorBody(NoAgentIsRunning, {
+export const RunningAgentNotFoundBody = errorBody(RunningAgentNotFound, {
   status: 404,
   code: "no_running_agent",
   error: "No running agent",
   message: "You have no agent that is up. Provision one, or start your instance.",
-  read: () => new NoAgentIsRunning()
+  read: () => new RunningAgentNotFound()
 })
-export const SkillIsUnknownBody = errorBody(SkillIsUnknown, {
+export const SkillNotFoundBody = errorBody(SkillNotFound, {
   status: 404,
   code: "skill_not_found",
   error: "Skill not found",
   message: "There is no skill with this id. GET /api/agent?action=skills lists what there is.",
-  read: () => new SkillIsUnknown()
+  read: () => new SkillNotFound()
 })
-export const CredentialKeyIsUnknownBody = errorBody(CredentialKeyIsUnknown, {
+export const CredentialKeyUnknownBody = errorBody(CredentialKeyUnknown, {
   status: 400,
   code: "unknown_credential",
   error: "Unknown credential",
   message: `key: must be one of ${CredentialKey.literals.join(", ")}.`,
-  read: () => new CredentialKeyIsUnknown()
+  read: () => new CredentialKeyUnknown()
 })
-export const CredentialIsInvalidBody = errorBody(CredentialIsInvalid, {
+export const CredentialInvalidBody = errorBody(CredentialInvalid, {
   status: 400,
   code: "invalid_credential",
   error: "Invalid credential",
   message: ({ reason }) => `value: ${reason}`,
-  read: (message) => new CredentialIsInvalid({ reason: message.replace(/^value: /, "") })
+  read: (message) => new CredentialInvalid({ reason: message.replace(/^value: /, "") })
 })
 
 /** What an action needs and the body does not have, told like any other mismatch with the contract. */
-export const fieldsAreMissing = (fields: ReadonlyArray<string>) =>
+export const makeMissingFieldsError = (fields: ReadonlyArray<string>) =>
   new HttpApiError.HttpApiDecodeError({
     message: "fields are missing",
     issues: fields.map((field) => ({ _tag: "Missing" as const, path: [field], message: "is missing" }))
   })
 
-export const MessageWasNotAnsweredBody = errorBody(MessageWasNotAnswered, {
+export const MessageUnansweredBody = errorBody(MessageUnanswered, {
   status: 500,
   code: "not_answered",
   error: "The agent did not answer",
   message: ({ reason }) => `Your message is kept and cost nothing, but no answer came: ${reason}`,
   read: (message) =>
-    new MessageWasNotAnswered({
+    new MessageUnanswered({
       reason: message.replace(/^Your message is kept and cost nothing, but no answer came: /, "")
     })
 })
-export const UnitsAreExhaustedBody = Schema.transform(
+export const UnitsExhaustedBody = Schema.transform(
   Schema.Struct({
     ...errorFields("units_exhausted"),
     units: Schema.Number,
     remaining: Schema.Number
   }).annotations({ identifier: "UnitsExhausted" }),
-  classOf(UnitsAreExhausted),
+  errorClassSchema(UnitsExhausted),
   {
     strict: true,
-    decode: ({ remaining, units }) => new UnitsAreExhausted({ units, remaining }),
+    decode: ({ remaining, units }) => new UnitsExhausted({ units, remaining }),
     encode: ({ remaining, units }) => ({
       error: "payment_required",
       message:
@@ -105,62 +105,62 @@ export const ChatFailedBody = errorBody(ChatFailed, {
   read: (message) => new ChatFailed({ reason: message.replace(/^The message could not be answered: /, "") })
 })
 
-export const MessageIsUnknownBody = errorBody(MessageIsUnknown, {
+export const MessageNotFoundBody = errorBody(MessageNotFound, {
   status: 404,
   code: "message_not_found",
   error: "Message not found",
   message: "You have sent no message with this id.",
-  read: () => new MessageIsUnknown()
+  read: () => new MessageNotFound()
 })
 
 /** What a client shows of where it stopped is no id of an event, or one of another message. */
-export class LastEventIdIsInvalid extends Data.TaggedError("LastEventIdIsInvalid")<object> {}
-export const LastEventIdIsInvalidBody = errorBody(LastEventIdIsInvalid, {
+export class LastEventIdInvalid extends Data.TaggedError("LastEventIdInvalid")<object> {}
+export const LastEventIdInvalidBody = errorBody(LastEventIdInvalid, {
   status: 400,
   code: "invalid_last_event_id",
   error: "Invalid last event id",
   message: "Last-Event-ID: must be the id of an event of this answer, <messageId>:<number>.",
-  read: () => new LastEventIdIsInvalid()
+  read: () => new LastEventIdInvalid()
 })
 
 /** How long who has too many messages waiting is asked to wait, in seconds. */
-export const pendingRetryAfter = 2
+export const pendingRetryAfterSeconds = 2
 
 /** 429, with `Retry-After` in the header and the seconds again in the body. */
-export const TooManyArePendingBody = Schema.transform(
+export const PendingMessageLimitReachedBody = Schema.transform(
   Schema.Struct({
     ...errorFields("too_many_pending"),
     of: Schema.Literal("session", "user"),
     limit: Schema.Int,
     retryAfter: Schema.Int.annotations({ description: "Seconds" })
   }).annotations({ identifier: "TooManyPending" }),
-  classOf(TooManyArePending),
+  errorClassSchema(PendingMessageLimitReached),
   {
     strict: true,
-    decode: ({ limit, of }) => new TooManyArePending({ of, limit }),
+    decode: ({ limit, of }) => new PendingMessageLimitReached({ of, limit }),
     encode: ({ limit, of }) => ({
       error: "Too many pending messages",
       message: `${limit} messages of ${of === "session" ? "this conversation" : "yours"} wait for their answers. Wait for some of them.`,
       code: "too_many_pending" as const,
       of,
       limit,
-      retryAfter: pendingRetryAfter
+      retryAfter: pendingRetryAfterSeconds
     })
   }
 ).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many messages wait for their answers" }))
 
-export const TooManySessionsBody = Schema.transform(
-  Schema.Struct({ ...errorFields("too_many_sessions"), limit: Schema.Int }).annotations({
-    identifier: "TooManySessions"
+export const ChatSessionLimitReachedBody = Schema.transform(
+  Schema.Struct({ ...errorFields("chat_session_limit_reached"), limit: Schema.Int }).annotations({
+    identifier: "ChatSessionLimitReached"
   }),
-  classOf(TooManySessions),
+  errorClassSchema(ChatSessionLimitReached),
   {
     strict: true,
-    decode: ({ limit }) => new TooManySessions({ limit }),
+    decode: ({ limit }) => new ChatSessionLimitReached({ limit }),
     encode: ({ limit }) => ({
       error: "Too many conversations",
       message: `You have ${limit} conversations, and nobody may have more. POST /api/instance/:userId/reset-memory forgets them.`,
-      code: "too_many_sessions" as const,
+      code: "chat_session_limit_reached" as const,
       limit
     })
   }

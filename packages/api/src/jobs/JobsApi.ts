@@ -1,21 +1,21 @@
-import { QueueName } from "@berth/domain/jobs/Job"
-import { DeadLetterIsUnknown } from "@berth/domain/jobs/DeadLetters"
+import { QueueName } from "@berth/domain/jobs/JobKind"
+import { DeadLetterNotFound } from "@berth/domain/jobs/DeadLetters"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 import { InternalAuth } from "../http/InternalAuth.ts"
-import { pageLimit } from "../http/Page.ts"
+import { pageLimit } from "../http/Pagination.ts"
 
 /*
  * What an operator does about jobs that failed for good, on the private listener.
  */
 
-export const DeadLetterIsUnknownBody = errorBody(DeadLetterIsUnknown, {
+export const DeadLetterNotFoundBody = errorBody(DeadLetterNotFound, {
   status: 404,
   code: "dead_letter_not_found",
   error: "Not found",
   message: "No job with this id has failed for good.",
-  read: () => new DeadLetterIsUnknown()
+  read: () => new DeadLetterNotFound()
 })
 
 const dead = HttpApiEndpoint.get("dead", "/internal/jobs/dead")
@@ -38,6 +38,6 @@ const dead = HttpApiEndpoint.get("dead", "/internal/jobs/dead")
 const replay = HttpApiEndpoint.post("replay", "/internal/jobs/dead/:id/replay")
   .setPath(Schema.Struct({ id: Schema.String }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean, queue: QueueName }))
-  .addError(DeadLetterIsUnknownBody)
+  .addError(DeadLetterNotFoundBody)
 
 export class JobsApi extends HttpApiGroup.make("jobs").add(dead).add(replay).middlewareEndpoints(InternalAuth) {}

@@ -1,12 +1,12 @@
-import { TooManyRequests } from "@berth/domain/limits/RateLimiter"
+import { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
 import { HttpApiMiddleware, HttpApiSchema } from "@effect/platform"
 import { Duration, Schema } from "effect"
-import { classOf, errorFields } from "../http/ErrorBody.ts"
+import { errorClassSchema, errorFields } from "../http/ErrorBody.ts"
 
 /** 429, with `Retry-After` in the header and the seconds again in the body. */
-export const TooManyRequestsBody = Schema.transform(
+export const RateLimitExceededBody = Schema.transform(
   Schema.Struct({
-    ...errorFields("too_many_requests"),
+    ...errorFields("rate_limit_exceeded"),
     limit: Schema.Literal(
       "register",
       "sign-in",
@@ -20,41 +20,41 @@ export const TooManyRequestsBody = Schema.transform(
       "gateway"
     ),
     retryAfter: Schema.Number.annotations({ description: "Seconds" })
-  }).annotations({ identifier: "TooManyRequests" }),
-  classOf(TooManyRequests),
+  }).annotations({ identifier: "RateLimitExceeded" }),
+  errorClassSchema(RateLimitExceeded),
   {
     strict: true,
-    decode: ({ limit, retryAfter }) => new TooManyRequests({ limit, retryAfter: Duration.seconds(retryAfter) }),
+    decode: ({ limit, retryAfter }) => new RateLimitExceeded({ limit, retryAfter: Duration.seconds(retryAfter) }),
     encode: ({ limit, retryAfter }) => ({
       error: "Too many requests",
-      message: `Too many requests. Try again in ${retryAfterSeconds(retryAfter)} seconds.`,
-      code: "too_many_requests" as const,
+      message: `Too many requests. Try again in ${toRetryAfterSeconds(retryAfter)} seconds.`,
+      code: "rate_limit_exceeded" as const,
       limit,
-      retryAfter: retryAfterSeconds(retryAfter)
+      retryAfter: toRetryAfterSeconds(retryAfter)
     })
   }
 ).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many requests" }))
 
 /** Whole seconds, at least one: what `Retry-After` says. */
-export const retryAfterSeconds = (duration: Duration.Duration): number =>
+export const toRetryAfterSeconds = (duration: Duration.Duration): number =>
   Math.max(1, Math.ceil(Duration.toSeconds(duration)))
 
 /** Counts registrations per client address. */
 export class RegisterLimit extends HttpApiMiddleware.Tag<RegisterLimit>()("RegisterLimit", {
-  failure: TooManyRequestsBody
+  failure: RateLimitExceededBody
 }) {}
 
 /** Counts sign-ins per client address; a right one gives its count back. */
 export class SignInLimit extends HttpApiMiddleware.Tag<SignInLimit>()("SignInLimit", {
-  failure: TooManyRequestsBody
+  failure: RateLimitExceededBody
 }) {}
 
 /** Counts forgotten passwords per client address. */
 export class ForgotPasswordLimit extends HttpApiMiddleware.Tag<ForgotPasswordLimit>()("ForgotPasswordLimit", {
-  failure: TooManyRequestsBody
+  failure: RateLimitExceededBody
 }) {}
 
 /** Counts attempts to set a password by a token per client address. */
 export class ResetPasswordLimit extends HttpApiMiddleware.Tag<ResetPasswordLimit>()("ResetPasswordLimit", {
-  failure: TooManyRequestsBody
+  failure: RateLimitExceededBody
 }) {}

@@ -4,19 +4,19 @@ import { Data } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 
 /** The request shows no access token that is good now. */
-export class AccessTokenIsRequired extends Data.TaggedError("AccessTokenIsRequired")<object> {}
+export class AccessTokenRequired extends Data.TaggedError("AccessTokenRequired")<object> {}
 
-export const AccessTokenIsRequiredBody = errorBody(AccessTokenIsRequired, {
+export const AccessTokenRequiredBody = errorBody(AccessTokenRequired, {
   status: 401,
   code: "access_token_required",
   error: "Unauthorized",
   message: "This needs `Authorization: Bearer` with a valid token of POST /api/auth/token.",
-  read: () => new AccessTokenIsRequired()
+  read: () => new AccessTokenRequired()
 })
 
 /** Only those with an access token pass: `Authorization: Bearer <token>`. */
 export class BearerAuth extends HttpApiMiddleware.Tag<BearerAuth>()("BearerAuth", {
   provides: CurrentUser,
-  failure: AccessTokenIsRequiredBody,
+  failure: AccessTokenRequiredBody,
   security: { jwt: HttpApiSecurity.bearer.pipe(HttpApiSecurity.annotate(OpenApi.Format, "JWT")) }
 }) {}

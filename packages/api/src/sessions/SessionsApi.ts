@@ -1,5 +1,5 @@
 import { SessionId } from "@berth/domain/sessions/Session"
-import { SignInSessionIsUnknown } from "@berth/domain/sessions/SessionErrors"
+import { SignInSessionNotFound } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
@@ -7,12 +7,12 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SessionAuth } from "./SessionAuth.ts"
 
-export const SignInSessionIsUnknownBody = errorBody(SignInSessionIsUnknown, {
+export const SignInSessionNotFoundBody = errorBody(SignInSessionNotFound, {
   status: 404,
   code: "sign_in_session_not_found",
   error: "Session not found",
   message: "You have no such session. GET /api/auth/sessions lists those you have.",
-  read: () => new SignInSessionIsUnknown()
+  read: () => new SignInSessionNotFound()
 })
 
 /** Where a user is signed in. */
@@ -38,7 +38,7 @@ const list = HttpApiEndpoint.get("list", "/api/auth/sessions")
 const revoke = HttpApiEndpoint.del("revoke", "/api/auth/sessions/:id")
   .setPath(Schema.Struct({ id: SessionId }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
-  .addError(SignInSessionIsUnknownBody)
+  .addError(SignInSessionNotFoundBody)
   .middleware(SessionAuth)
 
 export class SessionsApi extends HttpApiGroup.make("sessions").add(list).add(revoke).addError(InternalFailureBody) {}

@@ -1,19 +1,19 @@
-import { UserId } from "@berth/domain/accounts/User"
-import { CredentialsAreWrong } from "@berth/domain/accounts/Credentials"
+import { UserId } from "@berth/domain/shared/User"
+import { CredentialsInvalid } from "@berth/domain/accounts/password/PasswordCredentials"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
-import { SignInLimit, TooManyRequestsBody } from "../limits/RateLimits.ts"
+import { SignInLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
 
-export const CredentialsAreWrongBody = errorBody(CredentialsAreWrong, {
+export const CredentialsInvalidBody = errorBody(CredentialsInvalid, {
   status: 401,
   code: "invalid_credentials",
   error: "Invalid credentials",
   message: "E-mail or password is wrong.",
-  read: () => new CredentialsAreWrong()
+  read: () => new CredentialsInvalid()
 })
 
 const credentialFields = { email: Schema.String, password: SecretText }
@@ -35,8 +35,8 @@ const credentials = HttpApiEndpoint.post("credentials", "/api/auth/callback/cred
   )
   .addSuccess(SignedIn)
   .addSuccess(Schema.Void, { status: 302 })
-  .addError(CredentialsAreWrongBody)
-  .addError(TooManyRequestsBody)
+  .addError(CredentialsInvalidBody)
+  .addError(RateLimitExceededBody)
   .middleware(SignInLimit)
 
 /** POST /api/auth/signout: ends the session, if there is one. */

@@ -1,4 +1,4 @@
-import { openAiFailure, ParameterIsUnsupported, ParameterIsUnsupportedBody } from "@berth/api/ai/OpenAiErrors"
+import { makeOpenAiFailure, ParameterUnsupported, ParameterUnsupportedBody } from "@berth/api/ai/OpenAiErrors"
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck, Schema } from "effect"
 
@@ -77,7 +77,7 @@ describe("an error in OpenAI's shape", () => {
     ],
     ["nothing that is known", 418, { teapot: true }, [418, "invalid_request_error", null, null]]
   ])("is told of %s", (_, status, body, [ownStatus, type, code, param]) => {
-    expect(openAiFailure(status, { error: "Oh", message: "Oh dear", traceId: "t", ...body })).toEqual({
+    expect(makeOpenAiFailure(status, { error: "Oh", message: "Oh dear", traceId: "t", ...body })).toEqual({
       status: ownStatus,
       body: {
         error: { message: "message" in body ? body.message : "Oh dear", type, code, param },
@@ -90,7 +90,7 @@ describe("an error in OpenAI's shape", () => {
     "is there whatever the body is",
     [FastCheck.integer({ min: 400, max: 599 }), FastCheck.anything()],
     ([status, body]) => {
-      const failure = openAiFailure(status, body)
+      const failure = makeOpenAiFailure(status, body)
       expect(failure.status).toBeGreaterThanOrEqual(400)
       expect(failure.body.error.message).not.toBe(undefined)
     }
@@ -102,8 +102,8 @@ describe("a parameter that is not supported", () => {
     "is the same after its way over the wire",
     [FastCheck.stringMatching(/^[a-z_]{1,20}$/), FastCheck.string()],
     ([parameter, reason]) => {
-      const failure = new ParameterIsUnsupported({ parameter, reason })
-      const read = Schema.decodeSync(ParameterIsUnsupportedBody)(Schema.encodeSync(ParameterIsUnsupportedBody)(failure))
+      const failure = new ParameterUnsupported({ parameter, reason })
+      const read = Schema.decodeSync(ParameterUnsupportedBody)(Schema.encodeSync(ParameterUnsupportedBody)(failure))
       expect([read.parameter, read.reason]).toEqual([parameter, reason])
     }
   )

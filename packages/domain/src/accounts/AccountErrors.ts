@@ -1,10 +1,10 @@
 import { Data } from "effect"
 
-export class EmailIsInvalid extends Data.TaggedError("EmailIsInvalid")<object> {}
-export class EmailIsTaken extends Data.TaggedError("EmailIsTaken")<object> {}
-export class NameIsInvalid extends Data.TaggedError("NameIsInvalid")<object> {}
-export class PasswordIsRefused extends Data.TaggedError("PasswordIsRefused")<{ readonly reason: string }> {}
-export class ReferralCodeIsInvalid extends Data.TaggedError("ReferralCodeIsInvalid")<object> {}
-export class UserIsUnknown extends Data.TaggedError("UserIsUnknown")<object> {}
+export class EmailInvalid extends Data.TaggedError("EmailInvalid")<object> {}
+export class EmailAlreadyTaken extends Data.TaggedError("EmailAlreadyTaken")<object> {}
+export class DisplayNameInvalid extends Data.TaggedError("DisplayNameInvalid")<object> {}
+export class PasswordRejected extends Data.TaggedError("PasswordRejected")<{ readonly reason: string }> {}
+export class ReferralCodeInvalid extends Data.TaggedError("ReferralCodeInvalid")<object> {}
+export class UserNotFound extends Data.TaggedError("UserNotFound")<object> {}
 /** The password given as the present one is not it. */
-export class CurrentPasswordIsWrong extends Data.TaggedError("CurrentPasswordIsWrong")<object> {}
+export class CurrentPasswordIncorrect extends Data.TaggedError("CurrentPasswordIncorrect")<object> {}

@@ -1,6 +1,6 @@
 import { Redacted } from "effect"
 import type { Mail } from "../mail/Mail.ts"
-import type { Email } from "./Email.ts"
+import type { Email } from "../shared/Email.ts"
 
 /*
  * What accounts are mailed about. Nothing that a user has written stands in a mail: whoever registers with another's address
@@ -14,7 +14,7 @@ const linkTo = (appUrl: URL, path: string, token: Redacted.Redacted) =>
 
 const lines = (...text: ReadonlyArray<string>) => `${text.join("\n")}\n`
 
-export const passwordResetMail = (to: Email, appUrl: URL, token: Redacted.Redacted): Letter => ({
+export const composePasswordResetMail = (to: Email, appUrl: URL, token: Redacted.Redacted): Letter => ({
   to,
   subject: "Choose a new password",
   text: lines(
@@ -28,7 +28,7 @@ export const passwordResetMail = (to: Email, appUrl: URL, token: Redacted.Redact
   )
 })
 
-export const emailVerificationMail = (to: Email, appUrl: URL, token: Redacted.Redacted): Letter => ({
+export const composeEmailVerificationMail = (to: Email, appUrl: URL, token: Redacted.Redacted): Letter => ({
   to,
   subject: "Confirm your e-mail address",
   text: lines(
@@ -42,7 +42,7 @@ export const emailVerificationMail = (to: Email, appUrl: URL, token: Redacted.Re
   )
 })
 
-export const emailChangedMail = (to: Email, appUrl: URL): Letter => ({
+export const composeEmailChangedMail = (to: Email, appUrl: URL): Letter => ({
   to,
   subject: "Your e-mail address was changed",
   text: lines(

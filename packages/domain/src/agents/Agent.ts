@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { UserId } from "../accounts/User.ts"
+import { UserId } from "../shared/User.ts"
 import { Channel } from "../channels/Channel.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
 import { AgentStatus } from "./AgentStatus.ts"
@@ -10,7 +10,7 @@ export type AgentId = typeof AgentId.Type
 /** What the owner sets of an agent. */
 export const AgentConfig = Schema.Struct({
   channels: Schema.Array(Channel),
-  skills: Schema.Array(Schema.String),
+  listSkills: Schema.Array(Schema.String),
   systemPrompt: Schema.NullOr(Schema.String),
   temperature: Schema.NullOr(Schema.Number),
   maxTokens: Schema.NullOr(Schema.Int),
@@ -22,7 +22,7 @@ export type AgentConfig = typeof AgentConfig.Type
 
 export const defaultAgentConfig: AgentConfig = {
   channels: ["web"],
-  skills: [],
+  listSkills: [],
   systemPrompt: null,
   temperature: null,
   maxTokens: null,

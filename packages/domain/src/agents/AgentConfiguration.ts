@@ -1,29 +1,29 @@
 import { Data, Effect } from "effect"
-import type { User } from "../accounts/User.ts"
-import { Allowances } from "../billing/Allowances.ts"
+import type { User } from "../shared/User.ts"
+import { Allowances } from "../billing/subscriptions/Allowances.ts"
 import { AgentManager } from "../instances/AgentManager.ts"
-import { ReconfigureInstance } from "../jobs/Job.ts"
+import { ReconfigureInstanceJob } from "../jobs/JobKind.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
-import { SkillCatalogue } from "../skills/SkillCatalogue.ts"
-import { usableSkills } from "../skills/UsableSkills.ts"
+import { SkillCatalog } from "../skills/SkillCatalog.ts"
+import { selectUsableSkills } from "../skills/SkillAvailability.ts"
 import { type Agent, type AgentConfig } from "./Agent.ts"
-import { AgentIsUnknown } from "./AgentErrors.ts"
-import { chooseModel } from "./AgentModel.ts"
-import { AgentModels } from "./AgentModels.ts"
+import { AgentNotFound } from "./AgentErrors.ts"
+import { resolveAgentModel } from "./AgentModel.ts"
+import { AllowedAgentModels } from "./AgentModels.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import { isUp } from "./AgentStatus.ts"
-import { refuseBeyondPlan, refuseUnknownSkills, withoutRepeats } from "./ConfigurationRules.ts"
+import { validatePlanFeatures, validateSkillSelection, deduplicateSelections } from "./AgentConfigPolicy.ts"
 
 /** What the owner changes; what is absent stays. */
-export interface ConfigurationChange {
+export interface AgentConfigurationChange {
   readonly model?: string | undefined
   readonly customModel?: string | null | undefined
   readonly config: Partial<AgentConfig>
 }
 
 /** There is no skill with this id. */
-export class SkillIsUnknown extends Data.TaggedError("SkillIsUnknown")<object> {}
+export class SkillNotFound extends Data.TaggedError("SkillNotFound")<object> {}
 
 /**
  * Changing an agent that runs: the row first, then its cell, whose conversations go on. A cell that could not be told is told
@@ -33,38 +33,38 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
   effect: Effect.gen(function* () {
     const repository = yield* AgentRepository
     const manager = yield* AgentManager
-    const models = yield* AgentModels
+    const models = yield* AllowedAgentModels
     const allowances = yield* Allowances
-    const catalogue = yield* SkillCatalogue
+    const catalogue = yield* SkillCatalog
     const outbox = yield* Outbox
     const transaction = yield* Transaction
 
     /** The row, and with it a job that tells the cell, whatever becomes of the call that tells it at once. */
     const store = <A>(change: Effect.Effect<A>, agent: Agent) =>
-      transaction.run(Effect.zipLeft(change, outbox.append(ReconfigureInstance, { userId: agent.ownerId })))
+      transaction.run(Effect.zipLeft(change, outbox.append(ReconfigureInstanceJob, { userId: agent.ownerId })))
 
     const change = Effect.fn("AgentConfiguration.change")(function* (
       owner: User,
       agent: Agent,
-      asked: ConfigurationChange
+      asked: AgentConfigurationChange
     ) {
       const model =
         asked.model === undefined && asked.customModel === undefined
           ? undefined
-          : yield* chooseModel(models, {
+          : yield* resolveAgentModel(models, {
               model: asked.model ?? agent.model,
               customModel: asked.customModel === undefined ? agent.customModel : asked.customModel
             })
-      yield* refuseUnknownSkills(catalogue, agent.config, asked.config)
-      if (asked.config.channels !== undefined || asked.config.skills !== undefined) {
-        const { features } = yield* allowances.of(owner)
-        yield* refuseBeyondPlan(catalogue, features, agent.config, asked.config)
+      yield* validateSkillSelection(catalogue, agent.config, asked.config)
+      if (asked.config.channels !== undefined || asked.config.listSkills !== undefined) {
+        const { features } = yield* allowances.find(owner)
+        yield* validatePlanFeatures(catalogue, features, agent.config, asked.config)
       }
       const changed = yield* store(
-        repository.reconfigure(agent.id, { model, config: withoutRepeats(asked.config) }),
+        repository.updateConfiguration(agent.id, { model, config: deduplicateSelections(asked.config) }),
         agent
       )
-      const stored = yield* Effect.mapError(changed, () => new AgentIsUnknown())
+      const stored = yield* Effect.mapError(changed, () => new AgentNotFound())
       if (isUp(stored.status)) yield* manager.reconfigure(stored.ownerId)
       return stored
     })
@@ -76,29 +76,29 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
       skillId: string,
       enabled: boolean
     ) {
-      if (!catalogue.some(({ id }) => id === skillId)) return yield* new SkillIsUnknown()
+      if (!catalogue.some(({ id }) => id === skillId)) return yield* new SkillNotFound()
       if (enabled) {
-        const { features } = yield* allowances.of(owner)
+        const { features } = yield* allowances.find(owner)
         // Also what the agent has already: a skill that the plan has lost would not come on.
-        yield* refuseBeyondPlan(catalogue, features, { channels: [], skills: [] }, { skills: [skillId] })
+        yield* validatePlanFeatures(catalogue, features, { channels: [], listSkills: [] }, { listSkills: [skillId] })
       }
       const changed = yield* store(repository.setSkill(agent.id, skillId, enabled), agent)
-      const stored = yield* Effect.mapError(changed, () => new AgentIsUnknown())
+      const stored = yield* Effect.mapError(changed, () => new AgentNotFound())
       if (isUp(stored.status)) yield* manager.reconfigure(stored.ownerId)
     })
 
     /** The channels and skills that work now: chosen, and part of the plan. */
-    const inForce = Effect.fn("AgentConfiguration.inForce")(function* (owner: User, { config }: Agent) {
-      const { features } = yield* allowances.of(owner)
+    const findEffective = Effect.fn("AgentConfiguration.findEffective")(function* (owner: User, { config }: Agent) {
+      const { features } = yield* allowances.find(owner)
       return {
         channels: config.channels.filter((channel) => features.channels.includes(channel)),
-        skills: usableSkills(catalogue, features, config.skills)
+        listSkills: selectUsableSkills(catalogue, features, config.listSkills)
       }
     })
 
     /** Every skill there is, and whether it works for this agent. */
-    const skills = Effect.fn("AgentConfiguration.skills")(function* (owner: User, agent: Agent) {
-      const used = (yield* inForce(owner, agent)).skills
+    const listSkills = Effect.fn("AgentConfiguration.listSkills")(function* (owner: User, agent: Agent) {
+      const used = (yield* findEffective(owner, agent)).listSkills
       return catalogue.map((skill) => ({ skill, enabled: used.includes(skill) }))
     })
 
@@ -111,6 +111,6 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
       )
     })
 
-    return { change, setSkill, inForce, skills, remove }
+    return { change, setSkill, findEffective, listSkills, remove }
   })
 }) {}

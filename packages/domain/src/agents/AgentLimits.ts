@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import type { Agent } from "./Agent.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import { isUp } from "./AgentStatus.ts"
@@ -7,7 +7,7 @@ import { isUp } from "./AgentStatus.ts"
 const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 
 /** Of the agents that are up, or about to be, those that a limit has no room for: the oldest stay. */
-export const agentsOverLimit = (agents: ReadonlyArray<Agent>, limit: number): ReadonlyArray<Agent> =>
+export const selectAgentsOverLimit = (agents: ReadonlyArray<Agent>, limit: number): ReadonlyArray<Agent> =>
   agents
     .filter(({ status }) => isUp(status) || status === "provisioning")
     .toSorted(oldestFirst)
@@ -19,16 +19,16 @@ export class AgentLimits extends Effect.Service<AgentLimits>()("@berth/AgentLimi
     const repository = yield* AgentRepository
 
     /** Whoever wants to count the owner's agents, or to make one, does it before or after the running transaction. */
-    const hold = Effect.fn("AgentLimits.hold")(function* (ownerId: UserId) {
+    const lockOwner = Effect.fn("AgentLimits.lockOwner")(function* (ownerId: UserId) {
       yield* repository.lockOwner(ownerId)
     })
 
     /** Stops the agents over the limit, and deletes none: they start again when their owner wants it and has room. */
-    const keepWithin = Effect.fn("AgentLimits.keepWithin")(function* (ownerId: UserId, limit: number) {
-      const over = agentsOverLimit(yield* repository.listOwned(ownerId), limit)
+    const enforce = Effect.fn("AgentLimits.enforce")(function* (ownerId: UserId, limit: number) {
+      const over = selectAgentsOverLimit(yield* repository.listOwned(ownerId), limit)
       return yield* Effect.filter(over, ({ id, status }) => repository.changeStatus(id, status, "stopped"))
     })
 
-    return { hold, keepWithin }
+    return { lockOwner, enforce }
   })
 }) {}

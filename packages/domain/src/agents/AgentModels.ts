@@ -1,4 +1,4 @@
 import { Context } from "effect"
 
 /** The model ids an agent may name beside `custom`, the first one the default (`AGENT_MODELS`). */
-export class AgentModels extends Context.Tag("@berth/AgentModels")<AgentModels, ReadonlyArray<string>>() {}
+export class AllowedAgentModels extends Context.Tag("@berth/AllowedAgentModels")<AllowedAgentModels, ReadonlyArray<string>>() {}

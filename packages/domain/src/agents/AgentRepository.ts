@@ -1,5 +1,5 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import type { Agent, AgentConfig, AgentId } from "./Agent.ts"
 import type { AgentStatus } from "./AgentStatus.ts"
 
@@ -20,11 +20,11 @@ export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
     readonly find: (id: AgentId) => Effect.Effect<Option.Option<Agent>>
     readonly findOwned: (ownerId: UserId, id: AgentId) => Effect.Effect<Option.Option<Agent>>
     /** Of the agents among these that there are. */
-    readonly statusesOf: (ids: ReadonlyArray<AgentId>) => Effect.Effect<ReadonlyMap<AgentId, AgentStatus>>
+    readonly findStatuses: (ids: ReadonlyArray<AgentId>) => Effect.Effect<ReadonlyMap<AgentId, AgentStatus>>
     /** Newest first. */
     readonly listOwned: (ownerId: UserId) => Effect.Effect<ReadonlyArray<Agent>>
     /** Stores what is given, in one step: what two callers change at once, each something else, is both there. None when the agent is gone. */
-    readonly reconfigure: (id: AgentId, changes: AgentChanges) => Effect.Effect<Option.Option<Agent>>
+    readonly updateConfiguration: (id: AgentId, changes: AgentChanges) => Effect.Effect<Option.Option<Agent>>
     /** Adds a skill to the configuration or takes it out, whatever else changes at the same time; none when the agent is gone. */
     readonly setSkill: (id: AgentId, skillId: string, enabled: boolean) => Effect.Effect<Option.Option<Agent>>
     /** Deletes the agent with its sessions and messages; false when it was gone. */
@@ -32,6 +32,6 @@ export class AgentRepository extends Context.Tag("@berth/AgentRepository")<
     /** Compare-and-set: false when the agent is no longer in `from`. Touches the agent, also when `to` is the same. */
     readonly changeStatus: (id: AgentId, from: AgentStatus, to: AgentStatus) => Effect.Effect<boolean>
     /** Agents in `provisioning` untouched since before `before`, oldest first. */
-    readonly listStuck: (before: DateTime.Utc) => Effect.Effect<ReadonlyArray<Agent>>
+    readonly listStalledProvisioning: (before: DateTime.Utc) => Effect.Effect<ReadonlyArray<Agent>>
   }
 >() {}

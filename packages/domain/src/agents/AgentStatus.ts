@@ -6,16 +6,16 @@ export const AgentStatus = Schema.Literal("provisioning", "running", "active", "
 export type AgentStatus = typeof AgentStatus.Type
 
 /** What can happen to an agent. */
-export type AgentEvent =
+export type AgentLifecycleEvent =
   "deployed" | "deployment-failed" | "started" | "stopped" | "restarted" | "updated" | "repaired" | "cell-lost"
 
-export class MoveIsRefused extends Data.TaggedError("MoveIsRefused")<{
+export class StatusTransitionRejected extends Data.TaggedError("StatusTransitionRejected")<{
   readonly from: AgentStatus
-  readonly event: AgentEvent
+  readonly event: AgentLifecycleEvent
 }> {}
 
 // The table of the specification, and: a lost cell is an error, and start, restart, repair or update revive it.
-const moves: Record<AgentEvent, Partial<Record<AgentStatus, AgentStatus>>> = {
+const moves: Record<AgentLifecycleEvent, Partial<Record<AgentStatus, AgentStatus>>> = {
   deployed: { provisioning: "running" },
   "deployment-failed": { provisioning: "error" },
   started: { provisioning: "active", running: "active", active: "active", stopped: "active", error: "active" },
@@ -27,9 +27,9 @@ const moves: Record<AgentEvent, Partial<Record<AgentStatus, AgentStatus>>> = {
 }
 
 /** The one state machine of an agent: where `event` leads from `from`, or that it may not happen there. */
-export const moveAgent = (from: AgentStatus, event: AgentEvent): Either.Either<AgentStatus, MoveIsRefused> => {
+export const transitionAgentStatus = (from: AgentStatus, event: AgentLifecycleEvent): Either.Either<AgentStatus, StatusTransitionRejected> => {
   const to = moves[event][from]
-  return to === undefined ? Either.left(new MoveIsRefused({ from, event })) : Either.right(to)
+  return to === undefined ? Either.left(new StatusTransitionRejected({ from, event })) : Either.right(to)
 }
 
 /** Statuses in which the agent's cell should be up and it answers. */

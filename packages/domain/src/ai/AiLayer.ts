@@ -1,39 +1,39 @@
 import { Chunk, Clock, Duration, Effect, Fiber, HashSet, Option, Ref, type Scope, Stream } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
-import { AiLimits } from "./AiSettings.ts"
-import { meterAnswer } from "./AnswerMeter.ts"
-import { hasImage } from "./ContentPart.ts"
-import type { ChatCompletion, ChatEvent, ChatOpening, ChatRequest } from "./ChatRequest.ts"
-import { makeCircuitBreakers } from "./CircuitBreakers.ts"
-import { estimateCost, type TokenCounts } from "./EstimateCost.ts"
-import { estimatePromptTokens } from "./EstimateTokens.ts"
-import { type Model, ProviderName } from "./Model.ts"
-import { routesOf } from "./ModelRoutes.ts"
-import { callUntilAnswered } from "./ModelCalls.ts"
+import { CurrentAiSettings } from "./calls/AiSettings.ts"
+import { meterAnswer } from "./calls/AnswerMeter.ts"
+import { hasImage } from "./chat/ContentPart.ts"
+import type { ChatCompletion, ChatEvent, ChatOpening, ChatRequest } from "./calls/ChatRequest.ts"
+import { makeCircuitBreakers } from "./calls/CircuitBreakers.ts"
+import { estimateCost, type TokenCounts } from "./models/ModelCost.ts"
+import { estimatePromptTokens } from "./prompt/TokenEstimate.ts"
+import { type Model, ProviderName } from "./models/Model.ts"
+import { findModelRoutes } from "./models/ModelRoutes.ts"
+import { callUntilAnswered } from "./calls/CallFallback.ts"
 import {
   type ChatChunk,
-  ModelCatalogue,
+  ModelCatalog,
   type ModelProvider,
   ModelProviders,
   type ProviderFailed,
   type ToolCall
-} from "./ModelChat.ts"
+} from "./chat/ModelChat.ts"
 import {
-  AiIsUnavailable,
-  MessagesAreMissing,
-  ModelIsUnknown,
-  NoModelsAvailable,
-  ProviderIsUnknown
-} from "./ModelErrors.ts"
-import { ModelUsage } from "./ModelUsage.ts"
-import { modelsWithKeys, preferOwn } from "./OwnModels.ts"
-import { type ModelKeys, ownableProviders, OwnerKeys } from "./OwnerKeys.ts"
-import { makeWatch } from "./Patience.ts"
-import { planAsNeeded, type PlannedCall } from "./PlanCalls.ts"
-import { findModel, type Resolution, resolveModel } from "./ResolveModel.ts"
-import { withSentSpan } from "./SpansAreSent.ts"
-import { modelsThatSee, selectModel, taskTypeOf } from "./SelectModel.ts"
+  AiServiceUnavailable,
+  MessagesMissing,
+  ModelNotFound,
+  ModelsUnavailable,
+  ProviderNotFound
+} from "./models/ModelErrors.ts"
+import { ModelUsage } from "./calls/ModelUsage.ts"
+import { applyOwnKeys, preferOwnKeyModels } from "./keys/OwnKeyModels.ts"
+import { type ModelKeys, ownableProviders, OwnerKeys } from "./keys/OwnerKeys.ts"
+import { makeTimeoutWatcher } from "./streams/IdleTimeout.ts"
+import { planCallsLazily, type PlannedCall } from "./calls/CallPlan.ts"
+import { findModel, type ModelResolution, resolveModel } from "./models/ModelResolution.ts"
+import { withExportedSpan } from "./calls/SpanExport.ts"
+import { filterVisionModels, selectModel, parseTaskType } from "./models/ModelSelection.ts"
 
 /** Which of the configured providers can be reached. */
 export type ProviderHealth = { readonly [name in ProviderName]?: boolean }
@@ -72,7 +72,7 @@ const eventsOf = ({ first, more }: BegunChat): Stream.Stream<ChatEvent, Provider
     })
   )
 
-export type ChatError = MessagesAreMissing | ModelIsUnknown | NoModelsAvailable | ProviderFailed
+export type ChatError = MessagesMissing | ModelNotFound | ModelsUnavailable | ProviderFailed
 
 // Room for an answer whose length nobody limited.
 const usualAnswer = 1_000
@@ -104,12 +104,12 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
   scoped: Effect.gen(function* () {
     const { all: configured, withKey } = yield* ModelProviders
     const ownerKeys = yield* OwnerKeys
-    const catalogue = yield* ModelCatalogue
+    const catalogue = yield* ModelCatalog
     const usage = yield* ModelUsage
     const ids = yield* IdGenerator
-    const settings = yield* AiLimits
+    const settings = yield* CurrentAiSettings
     const scope = yield* Effect.scope
-    const watch = yield* makeWatch
+    const watch = yield* makeTimeoutWatcher
     const breakers = yield* makeCircuitBreakers(settings.breaker)
     const providers = new Map(configured.map((provider) => [provider.name, provider] as const))
     const configuredNames = new Set(providers.keys())
@@ -131,11 +131,11 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       Effect.map((answers): ProviderHealth => Object.fromEntries(answers)),
       Effect.withSpan("AiLayer.checkHealth")
     )
-    const sharedHealth = yield* Effect.cachedWithTTL(checkHealth, settings.healthAge)
+    const sharedHealth = yield* Effect.cachedWithTTL(checkHealth, settings.healthTtl)
     // In a fiber of the layer's own, so that whoever asked first may leave without taking the answer from the others.
     const providerHealth = Effect.flatMap(Effect.forkIn(sharedHealth, scope), Fiber.join)
 
-    const tellOfFallback = ({ asked, model }: Resolution) =>
+    const tellOfFallback = ({ asked, model }: ModelResolution) =>
       Ref.modify(told, (ids) =>
         HashSet.has(ids, asked)
           ? [false, ids]
@@ -159,14 +159,14 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
 
     const reachWithKeys = (listed: ReadonlyArray<Model>, owner: UserId) =>
       Effect.gen(function* () {
-        const keys = yield* ownerKeys.of(owner)
+        const keys = yield* ownerKeys.find(owner)
         const own = new Set(ownableProviders.filter((name) => keys[name] !== undefined))
-        return { listed, models: modelsWithKeys(listed, own), keys, own }
+        return { listed, models: applyOwnKeys(listed, own), keys, own }
       })
 
     const resolveWithin = ({ models, own }: Reach, asked: string) =>
-      Effect.tap(resolveModel(models, asked, preferOwn(models, own)), (resolution) =>
-        resolution.fellBack ? tellOfFallback(resolution) : Effect.void
+      Effect.tap(resolveModel(models, asked, preferOwnKeyModels(models, own)), (resolution) =>
+        resolution.isFallback ? tellOfFallback(resolution) : Effect.void
       )
 
     /**
@@ -177,17 +177,17 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       return yield* resolveWithin(yield* reachOf(owner), asked)
     })
 
-    const choose = (reach: Reach, request: ChatRequest): Effect.Effect<Model, ModelIsUnknown | NoModelsAvailable> => {
+    const choose = (reach: Reach, request: ChatRequest): Effect.Effect<Model, ModelNotFound | ModelsUnavailable> => {
       const { messages, model: asked, options, taskType } = request
       const { models, own } = reach
       if (asked === undefined) {
-        const able = preferOwn(models, own)
+        const able = preferOwnKeyModels(models, own)
         return holdsImages(messages)
-          ? selectModel(modelsThatSee(able), taskTypeOf(taskType ?? "vision"), offersTools(options))
-          : selectModel(able, taskTypeOf(taskType), offersTools(options))
+          ? selectModel(filterVisionModels(able), parseTaskType(taskType ?? "vision"), offersTools(options))
+          : selectModel(able, parseTaskType(taskType), offersTools(options))
       }
       return request.unknownModel === "refuse" && Option.isNone(findModel(models, asked))
-        ? Effect.fail(new ModelIsUnknown({ model: asked }))
+        ? Effect.fail(new ModelNotFound({ model: asked }))
         : Effect.map(resolveWithin(reach, asked), ({ model }) => model)
     }
 
@@ -197,13 +197,13 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
      */
     const planFor = (reach: Reach, request: ChatRequest, first: Model) =>
       Effect.suspend(() => {
-        const isOwn = reach.own.size > 0 && routesOf(first, reach.own).length > 0
+        const isOwn = reach.own.size > 0 && findModelRoutes(first, reach.own).length > 0
         if (!isOwn && request.ownKeysOnly === true) return Effect.succeed({ plan: [], providers })
-        const plan = planAsNeeded({
+        const plan = planCallsLazily({
           models: isOwn ? reach.models : reach.listed,
           configured: isOwn ? reach.own : configuredNames,
           first,
-          taskType: taskTypeOf(request.taskType),
+          taskType: parseTaskType(request.taskType),
           tokens:
             estimatePromptTokens(request.messages, request.options?.tools) +
             (request.options?.maxTokens ?? usualAnswer),
@@ -236,11 +236,11 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       request: ChatRequest
     ): Effect.fn.Return<BegunChat, ChatError, Scope.Scope> {
       const startedAt = yield* Clock.currentTimeMillis
-      if (request.messages.length === 0) return yield* new MessagesAreMissing()
+      if (request.messages.length === 0) return yield* new MessagesMissing()
       const reach = yield* reachOf(request.caller.userId)
       const { plan, providers: called } = yield* planFor(reach, request, yield* choose(reach, request))
       const [first] = plan
-      if (first === undefined) return yield* new NoModelsAvailable({ taskType: taskTypeOf(request.taskType) })
+      if (first === undefined) return yield* new ModelsUnavailable({ taskType: parseTaskType(request.taskType) })
       const deadline = startedAt + Duration.toMillis(settings.totalTimeout)
       const answer = yield* callUntilAnswered(
         plan,
@@ -257,7 +257,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       }
       const meter = yield* meterAnswer(answer, request, usage)
       const toEvent = (chunk: ChatChunk): ChatEvent => {
-        meter.see(chunk)
+        meter.add(chunk)
         switch (chunk.type) {
           case "text":
             return { type: "delta", text: chunk.text }
@@ -280,7 +280,7 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
      */
     const open = (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
       Effect.map(begin(request), (begun) => ({ ...begun.opening, events: eventsOf(begun) })).pipe(
-        withSentSpan("AiLayer.open")
+        withExportedSpan("AiLayer.open")
       )
 
     /** The same as one stream, for whoever has no use for what is known before the first text. */
@@ -310,14 +310,14 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
           return Effect.flatMap(more, gather)
         }
         return gather(first)
-      }).pipe(Effect.scoped, withSentSpan("AiLayer.complete"))
+      }).pipe(Effect.scoped, withExportedSpan("AiLayer.complete"))
 
     return {
       /** What the configured providers say of themselves, at most `healthAge` old. */
-      health: Effect.fn("AiLayer.health")(function* (): Effect.fn.Return<AiHealth, AiIsUnavailable> {
+      health: Effect.fn("AiLayer.health")(function* (): Effect.fn.Return<AiHealth, AiServiceUnavailable> {
         const health = yield* providerHealth
         const answers = Object.values(health)
-        if (!answers.includes(true)) return yield* new AiIsUnavailable({ providers: health })
+        if (!answers.includes(true)) return yield* new AiServiceUnavailable({ providers: health })
         return { status: answers.includes(false) ? "degraded" : "healthy", providers: health }
       }),
 
@@ -333,27 +333,27 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
       /** Those of one provider, by its name or another that it goes by. */
       modelsOf: Effect.fn("AiLayer.modelsOf")(function* (asked: string) {
         const provider = aliases.get(asked) ?? asked
-        if (!isProviderName(provider)) return yield* new ProviderIsUnknown({ provider: asked })
+        if (!isProviderName(provider)) return yield* new ProviderNotFound({ provider: asked })
         const models = yield* catalogue.all
         return { provider, models: models.filter((model) => model.provider === provider) }
       }),
 
       /** The best available model for a task. */
       select: Effect.fn("AiLayer.select")(function* (asked: string | null | undefined) {
-        const taskType = taskTypeOf(asked)
+        const taskType = parseTaskType(asked)
         return { taskType, model: yield* selectModel(yield* catalogue.all, taskType) }
       }),
 
       /** The available model that an id names. */
       find: Effect.fn("AiLayer.find")(function* (asked: string) {
         const found = Option.filter(findModel(yield* catalogue.all, asked), ({ available }) => available)
-        return yield* Effect.mapError(found, () => new ModelIsUnknown({ model: asked }))
+        return yield* Effect.mapError(found, () => new ModelNotFound({ model: asked }))
       }),
 
       /** What a call of a model costs in US dollars. */
       estimate: Effect.fn("AiLayer.estimate")(function* (request: TokenCounts & { readonly model: string }) {
         const found = findModel(yield* catalogue.all, request.model)
-        if (Option.isNone(found)) return yield* new ModelIsUnknown({ model: request.model })
+        if (Option.isNone(found)) return yield* new ModelNotFound({ model: request.model })
         const costUsd = yield* estimateCost(found.value, request)
         return { model: found.value, costUsd }
       }),

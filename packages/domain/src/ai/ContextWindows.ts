@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import { AiLayer } from "./AiLayer.ts"
 
 // What nearly every model of today has at least; it counts only while there is none to answer.
@@ -8,16 +8,16 @@ const usualWindow = 128_000
 /** How many tokens the model takes at once that would answer for an id. */
 export class ContextWindows extends Context.Tag("@berth/ContextWindows")<
   ContextWindows,
-  { readonly of: (model: string, owner: UserId) => Effect.Effect<number> }
+  { readonly find: (model: string, owner: UserId) => Effect.Effect<number> }
 >() {
   /** As the AI layer's catalogue has it. */
   static readonly layer = Layer.effect(
     ContextWindows,
     Effect.map(AiLayer, (ai) => ({
-      of: (model, owner) =>
+      find: (model, owner) =>
         ai.resolve(model, owner).pipe(
           Effect.map((resolution) => resolution.model.contextWindow),
-          Effect.catchTag("NoModelsAvailable", () => Effect.succeed(usualWindow))
+          Effect.catchTag("ModelsUnavailable", () => Effect.succeed(usualWindow))
         )
     }))
   )

@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
 import type { Chain } from "./Chain.ts"
-import type { ChainIsUnreachable } from "./ChainErrors.ts"
+import type { ChainUnreachable } from "./ChainErrors.ts"
 import type { WalletAddress } from "./WalletAddress.ts"
 
 export type SignatureVerdict = "valid" | "invalid"
@@ -15,7 +15,7 @@ export interface SignedMessage {
 }
 
 /** The largest signature that is looked at, in bytes: a passkey's with the factory call of its wallet has about two thousand. */
-export const largestSignature = 8 * 1024
+export const maximumSignatureBytes = 8 * 1024
 
 /**
  * Whether a wallet has signed a text: by its own key (checked here, without the chain), by its contract (ERC-1271), or by a
@@ -23,5 +23,5 @@ export const largestSignature = 8 * 1024
  */
 export class SmartWalletSignatures extends Context.Tag("@berth/SmartWalletSignatures")<
   SmartWalletSignatures,
-  { readonly verify: (signed: SignedMessage) => Effect.Effect<SignatureVerdict, ChainIsUnreachable> }
+  { readonly verify: (signed: SignedMessage) => Effect.Effect<SignatureVerdict, ChainUnreachable> }
 >() {}

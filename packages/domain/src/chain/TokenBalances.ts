@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
 import type { Chain } from "./Chain.ts"
-import type { ChainIsUnreachable, TokenIsNotThere } from "./ChainErrors.ts"
+import type { ChainUnreachable, TokenContractNotFound } from "./ChainErrors.ts"
 import type { WalletAddress } from "./WalletAddress.ts"
 
 export interface BalanceQuery {
@@ -13,6 +13,6 @@ export interface BalanceQuery {
 export class TokenBalances extends Context.Tag("@berth/TokenBalances")<
   TokenBalances,
   {
-    readonly balanceOf: (query: BalanceQuery) => Effect.Effect<bigint, ChainIsUnreachable | TokenIsNotThere>
+    readonly balanceOf: (query: BalanceQuery) => Effect.Effect<bigint, ChainUnreachable | TokenContractNotFound>
   }
 >() {}

@@ -15,7 +15,7 @@ export const parseWalletAddress = (text: string): Option.Option<WalletAddress> =
   isWalletAddress(text) ? Option.some(WalletAddress.make(text)) : Option.none()
 
 /** Two addresses with the same key are the same account. */
-export const walletKey = (address: WalletAddress): string => address.toLowerCase()
+export const normalizeWalletAddress = (address: WalletAddress): string => address.toLowerCase()
 
 /** For people: the first four and the last four digits. */
-export const shortAddress = (address: WalletAddress): string => `${address.slice(0, 6)}...${address.slice(-4)}`
+export const shortenWalletAddress = (address: WalletAddress): string => `${address.slice(0, 6)}...${address.slice(-4)}`

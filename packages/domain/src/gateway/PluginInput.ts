@@ -1,7 +1,7 @@
 import type { AgentId } from "../agents/Agent.ts"
-import type { ChatRequest } from "../ai/ChatRequest.ts"
-import type { ChatMessage } from "../ai/ModelChat.ts"
-import type { Recording, SpokenText } from "./Speech.ts"
+import type { ChatRequest } from "../ai/calls/ChatRequest.ts"
+import type { ChatMessage } from "../ai/chat/ModelChat.ts"
+import type { Recording, SpeechInput } from "./speech/Speech.ts"
 
 /** What a text is generated from; whose keys are used is told beside it. */
 export type TextRequest = Pick<ChatRequest, "messages" | "model" | "taskType" | "options">
@@ -14,5 +14,5 @@ export type PluginInput =
       readonly messages: ReadonlyArray<ChatMessage>
       readonly agentId: AgentId | undefined
     }
-  | { readonly plugin: "tts"; readonly spoken: Omit<SpokenText, "userId"> }
+  | { readonly plugin: "tts"; readonly spoken: Omit<SpeechInput, "userId"> }
   | { readonly plugin: "stt"; readonly recording: Omit<Recording, "userId"> }

@@ -1,12 +1,12 @@
 import { Effect, Encoding, Option, Stream } from "effect"
-import type { User } from "../accounts/User.ts"
-import type { ChatEvent, ChatOpening } from "../ai/ChatRequest.ts"
-import { AgentTasks } from "./AgentTasks.ts"
-import { ModelAnswers } from "./ModelAnswers.ts"
+import type { User } from "../shared/User.ts"
+import type { ChatEvent, ChatOpening } from "../ai/calls/ChatRequest.ts"
+import { AgentTasks } from "./tasks/AgentTasks.ts"
+import { ModelAnswers } from "./plugins/ModelAnswers.ts"
 import type { PluginInput } from "./PluginInput.ts"
-import { withinPrice } from "./PluginPrices.ts"
-import { type PluginEvent, PluginFailed, type PluginRun } from "./PluginRun.ts"
-import { Speech } from "./Speech.ts"
+import { limitToPrice } from "./calls/PluginPrices.ts"
+import { type PluginEvent, PluginFailed, type PluginRun } from "./plugins/PluginRun.ts"
+import { Speech } from "./speech/Speech.ts"
 
 export interface RunOptions {
   /** Done as soon as it is known which model answers, where one does. */
@@ -52,7 +52,7 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
           return textEvents(
             answers.answer(
               {
-                ...withinPrice(input.request),
+                ...limitToPrice(input.request),
                 unknownModel: "refuse",
                 caller: { userId, agentId: null },
                 ...(options.ownKeysOnly === true ? { ownKeysOnly: true } : {})
@@ -64,7 +64,7 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
           return agents.run({ caller, messages: input.messages, agentId: input.agentId })
         case "tts":
           return Stream.fromEffect(
-            Effect.map(speech.speak({ ...input.spoken, userId }), ({ audio, contentType, ownKey }): PluginEvent => ({
+            Effect.map(speech.synthesize({ ...input.spoken, userId }), ({ audio, contentType, ownKey }): PluginEvent => ({
               type: "done",
               message: Encoding.encodeBase64(audio),
               tokens: null,

@@ -1,7 +1,7 @@
 import { Cache, Duration, Effect, Exit } from "effect"
 import { TokenBalances } from "../chain/TokenBalances.ts"
-import { WalletAddress, walletKey } from "../chain/WalletAddress.ts"
-import { GatingCheckFailed, GatingIsNotConfigured } from "./GatingErrors.ts"
+import { WalletAddress, normalizeWalletAddress } from "../chain/WalletAddress.ts"
+import { GatingCheckFailed, GatingNotConfigured } from "./GatingErrors.ts"
 import { GatingSettings } from "./GatingToken.ts"
 
 /** Who has just bought the token should not wait long; who has it seldom sells it within a minute. */
@@ -17,14 +17,14 @@ export class TokenGate extends Effect.Service<TokenGate>()("@berth/TokenGate", {
 
     const ask = Effect.fn("TokenGate.ask")(
       function* (key: string) {
-        const token = yield* Effect.mapError(settings.token, () => new GatingIsNotConfigured())
+        const token = yield* Effect.mapError(settings.token, () => new GatingNotConfigured())
         const holder = WalletAddress.make(key)
         const balance = yield* balances.balanceOf({ chain: token.chain, token: token.address, holder })
         return balance >= token.minBalance
       },
       Effect.catchTags({
-        ChainIsUnreachable: ({ reason }) => new GatingCheckFailed({ reason }),
-        TokenIsNotThere: () => new GatingCheckFailed({ reason: "there is no token at its address" })
+        ChainUnreachable: ({ reason }) => new GatingCheckFailed({ reason }),
+        TokenContractNotFound: () => new GatingCheckFailed({ reason: "there is no token at its address" })
       }),
       Effect.tapErrorTag("GatingCheckFailed", ({ reason }) =>
         Effect.logWarning("The gating token's balance could not be read").pipe(Effect.annotateLogs({ reason }))
@@ -42,8 +42,8 @@ export class TokenGate extends Effect.Service<TokenGate>()("@berth/TokenGate", {
     })
 
     const check = Effect.fn("TokenGate.check")(function* (address: WalletAddress) {
-      const token = yield* Effect.mapError(settings.token, () => new GatingIsNotConfigured())
-      const key = walletKey(address)
+      const token = yield* Effect.mapError(settings.token, () => new GatingNotConfigured())
+      const key = normalizeWalletAddress(address)
       // One caller that goes away must not take the answer from those who wait for the same one. A trouble is not kept for
       // even the moment that no time to live still is.
       const hasAccess = yield* answers.get(key).pipe(

@@ -1,16 +1,16 @@
 import { Context, type Effect, type Option, type Stream } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import type { AgentId } from "../agents/Agent.ts"
-import type { Healing } from "../agents/LegacyModels.ts"
-import type { CellLogPage, CellLogQuery } from "./CellLog.ts"
-import type { CellStats } from "./CellStats.ts"
+import type { ModelReplacement } from "../agents/LegacyModels.ts"
+import type { RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
+import type { InstanceStats } from "./InstanceStats.ts"
 import type { Turn, TurnEvent, TurnFailed } from "./AgentRuntime.ts"
-import type { BackendIsUnavailable, CellIsUnavailable, InstanceIsUnknown } from "./InstanceErrors.ts"
+import type { BackendUnavailable, InstanceUnavailable, InstanceNotFound } from "./InstanceErrors.ts"
 
 export interface RestartOutcome {
   readonly runtimeVersion: string
   /** Retired models that were replaced on the way. */
-  readonly healings: ReadonlyArray<Healing>
+  readonly healings: ReadonlyArray<ModelReplacement>
 }
 
 /**
@@ -21,35 +21,35 @@ export class AgentManager extends Context.Tag("@berth/AgentManager")<
   AgentManager,
   {
     /** Brings the owner's cell up with this agent in it and marks the agent running. Doing it again changes nothing. */
-    readonly deploy: (agentId: AgentId) => Effect.Effect<void, BackendIsUnavailable | CellIsUnavailable>
+    readonly deploy: (agentId: AgentId) => Effect.Effect<void, BackendUnavailable | InstanceUnavailable>
     /** Gives up on an agent whose deployment keeps failing: provisioning to error. */
-    readonly giveUp: (agentId: AgentId, reason: string) => Effect.Effect<void, BackendIsUnavailable>
+    readonly failDeployment: (agentId: AgentId, reason: string) => Effect.Effect<void, BackendUnavailable>
     readonly start: (
       userId: UserId
-    ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
-    readonly stop: (userId: UserId) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable>
+    ) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
+    readonly stop: (userId: UserId) => Effect.Effect<void, InstanceNotFound | BackendUnavailable>
     readonly restart: (
       userId: UserId
-    ) => Effect.Effect<RestartOutcome, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
+    ) => Effect.Effect<RestartOutcome, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
     /** Brings the cell up on the newest runtime; it counts as updated only when it answers. */
     readonly update: (
       userId: UserId
-    ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
+    ) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
     /** Rebuilds the cell's directory and configuration and brings it up; conversations, agents' files, limits and credentials stay. */
     readonly repair: (
       userId: UserId
-    ) => Effect.Effect<void, InstanceIsUnknown | BackendIsUnavailable | CellIsUnavailable>
+    ) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
     /** Makes a cell that is up know the agents as the rows say; one with no agents left is stopped. Nothing for a cell that is down. */
-    readonly reconfigure: (userId: UserId) => Effect.Effect<void, BackendIsUnavailable | CellIsUnavailable>
+    readonly reconfigure: (userId: UserId) => Effect.Effect<void, BackendUnavailable | InstanceUnavailable>
     /** Ends the cell of an owner whose account was deleted, and deletes its files. Nothing happens to anybody else's. */
-    readonly remove: (userId: UserId) => Effect.Effect<void, BackendIsUnavailable>
+    readonly remove: (userId: UserId) => Effect.Effect<void, BackendUnavailable>
     /** What the owner's cell and its host said lately, newest first; also of a cell that is down. */
-    readonly logs: (userId: UserId, query: CellLogQuery) => Effect.Effect<CellLogPage, BackendIsUnavailable>
+    readonly logs: (userId: UserId, query: RuntimeLogQuery) => Effect.Effect<RuntimeLogPage, BackendUnavailable>
     /** The figures of the owner's cell; none while it is down. */
-    readonly stats: (userId: UserId) => Effect.Effect<Option.Option<CellStats>, BackendIsUnavailable>
+    readonly stats: (userId: UserId) => Effect.Effect<Option.Option<InstanceStats>, BackendUnavailable>
     readonly chat: (
       userId: UserId,
       turn: Turn
-    ) => Stream.Stream<TurnEvent, BackendIsUnavailable | CellIsUnavailable | TurnFailed>
+    ) => Stream.Stream<TurnEvent, BackendUnavailable | InstanceUnavailable | TurnFailed>
   }
 >() {}

@@ -1,6 +1,6 @@
 import { Context, Data, type Effect, Schema, type Stream } from "effect"
 import { AgentId } from "../agents/Agent.ts"
-import type { Cell } from "./InstanceDriver.ts"
+import type { RunningInstance } from "./InstanceDriver.ts"
 import type { Redacted } from "effect"
 
 /** A skill that its owner has switched on for an agent, as a SKILL.md folder describes it. */
@@ -68,15 +68,15 @@ export type TurnEvent = typeof TurnEvent.Type
  * The cell could not be reached or stopped answering. `unsent`: nothing of what was asked has left for it, so it cannot have
  * begun, and asking again asks once.
  */
-export class RuntimeIsUnreachable extends Data.TaggedError("RuntimeIsUnreachable")<{
+export class RuntimeUnreachable extends Data.TaggedError("RuntimeUnreachable")<{
   readonly reason: string
   readonly unsent?: boolean | undefined
 }> {}
 /** The cell answered that the turn failed, most often because the model did. */
 export class TurnFailed extends Data.TaggedError("TurnFailed")<{ readonly reason: string }> {}
 
-export interface CellAccess {
-  readonly cell: Cell
+export interface RuntimeAccess {
+  readonly instance: RunningInstance
   readonly token: Redacted.Redacted
 }
 
@@ -86,10 +86,10 @@ export class AgentRuntime extends Context.Tag("@berth/AgentRuntime")<
   {
     /** Replaces the set of agents; sessions in work go on. */
     readonly configure: (
-      access: CellAccess,
+      access: RuntimeAccess,
       agents: ReadonlyArray<RuntimeAgent>
-    ) => Effect.Effect<void, RuntimeIsUnreachable>
+    ) => Effect.Effect<void, RuntimeUnreachable>
     /** Ends with `done`, or fails. */
-    readonly chat: (access: CellAccess, turn: Turn) => Stream.Stream<TurnEvent, RuntimeIsUnreachable | TurnFailed>
+    readonly chat: (access: RuntimeAccess, turn: Turn) => Stream.Stream<TurnEvent, RuntimeUnreachable | TurnFailed>
   }
 >() {}

@@ -14,19 +14,19 @@ export class GatewayAccess extends Effect.Service<GatewayAccess>()("@berth/Gatew
     const tokens = yield* Tokens
 
     /** The agent with its owner, and what changes when the token does; none when the token is not that agent's, or there is no such agent. */
-    const open = Effect.fn("GatewayAccess.open")(function* (id: AgentId, shown: Redacted.Redacted) {
-      const found = yield* agents.lookUp(id)
+    const authenticate = Effect.fn("GatewayAccess.authenticate")(function* (id: AgentId, shown: Redacted.Redacted) {
+      const found = yield* agents.findUnscoped(id)
       if (Option.isNone(found)) return Option.none()
       const agent = found.value
       // An owner who is just being deleted has neither.
       const owner = yield* Effect.option(
-        Effect.all({ token: instances.gatewayToken(agent.ownerId), user: users.find(agent.ownerId) })
+        Effect.all({ token: instances.ensureGatewayToken(agent.ownerId), user: users.find(agent.ownerId) })
       )
       if (Option.isNone(owner) || !tokens.equal(shown, owner.value.token)) return Option.none()
-      const mark = (yield* instances.gatewayMarks([agent.ownerId])).get(agent.ownerId) ?? ""
+      const mark = (yield* instances.listGatewayTokenVersions([agent.ownerId])).get(agent.ownerId) ?? ""
       return Option.some({ agent, user: owner.value.user, mark })
     })
 
-    return { open }
+    return { authenticate }
   })
 }) {}

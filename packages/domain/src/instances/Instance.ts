@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { UserId } from "../accounts/User.ts"
+import { UserId } from "../shared/User.ts"
 import { AgentStatus } from "../agents/AgentStatus.ts"
 
 /** What the owner wants of the instance; the backend makes it so, again after every restart. */

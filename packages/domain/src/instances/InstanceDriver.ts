@@ -1,10 +1,10 @@
 import { Context, Data, type DateTime, type Effect, type Option, type Redacted, type Stream } from "effect"
-import type { UserId } from "../accounts/User.ts"
-import type { CellLogPage, CellLogQuery } from "./CellLog.ts"
-import type { CellStats } from "./CellStats.ts"
+import type { UserId } from "../shared/User.ts"
+import type { RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
+import type { InstanceStats } from "./InstanceStats.ts"
 
 /** What a cell is made of. Nothing in it is a secret of the platform: the token is the cell's own. */
-export interface CellSpec {
+export interface InstanceSpec {
   readonly owner: UserId
   readonly memoryMb: number
   /** What its directory may hold. */
@@ -15,7 +15,7 @@ export interface CellSpec {
 }
 
 /** A cell that is up. */
-export interface Cell {
+export interface RunningInstance {
   readonly owner: UserId
   /** Base address of the cell's own HTTP listener, for the backend only. */
   readonly endpoint: string
@@ -24,12 +24,12 @@ export interface Cell {
 }
 
 /** A cell that ended without being asked to. */
-export interface CellExit {
+export interface InstanceExit {
   readonly owner: UserId
   readonly reason: string
 }
 
-export class CellDidNotStart extends Data.TaggedError("CellDidNotStart")<{
+export class InstanceStartFailed extends Data.TaggedError("InstanceStartFailed")<{
   readonly owner: UserId
   readonly reason: string
 }> {}
@@ -42,33 +42,33 @@ export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
      * Up and answering its health check when this returns. A cell that is up already (also one left by an earlier backend) is
      * adopted, not doubled. It runs the version of the runtime that the owner's cell ran before; the newest when that is gone.
      */
-    readonly start: (spec: CellSpec) => Effect.Effect<Cell, CellDidNotStart>
+    readonly start: (spec: InstanceSpec) => Effect.Effect<RunningInstance, InstanceStartFailed>
     /**
      * Replaces the cell, if there is one, by one of the newest version; `fresh` clears its directory before of
      * everything but the files of its agents. The new version is kept from the moment `accept` succeeds. When it does not come up, or is not accepted, no cell is left, and the next
      * start runs the version before.
      */
     readonly update: <E>(
-      spec: CellSpec,
+      spec: InstanceSpec,
       options: { readonly fresh: boolean },
-      accept: (cell: Cell) => Effect.Effect<void, E>
-    ) => Effect.Effect<Cell, CellDidNotStart | E>
+      accept: (cell: RunningInstance) => Effect.Effect<void, E>
+    ) => Effect.Effect<RunningInstance, InstanceStartFailed | E>
     /** Gone when this returns, by force after a grace period; a cell that is not there is no error. State in its directory stays. */
     readonly stop: (owner: UserId) => Effect.Effect<void>
     /** Stops the cell and deletes its directory. */
     readonly remove: (owner: UserId) => Effect.Effect<void>
     /** Everybody who has anything on this host, a cell or only files. */
-    readonly owners: Effect.Effect<ReadonlyArray<UserId>>
+    readonly listOwners: Effect.Effect<ReadonlyArray<UserId>>
     /** The cell if it is up now. */
-    readonly inspect: (owner: UserId) => Effect.Effect<Option.Option<Cell>>
+    readonly inspect: (owner: UserId) => Effect.Effect<Option.Option<RunningInstance>>
     /** What the cell and the host said lately, also when the cell is down. */
-    readonly logs: (owner: UserId, query: CellLogQuery) => Effect.Effect<CellLogPage>
+    readonly logs: (owner: UserId, query: RuntimeLogQuery) => Effect.Effect<RuntimeLogPage>
     /** None for a cell that is down. */
-    readonly stats: (owner: UserId) => Effect.Effect<Option.Option<CellStats>>
+    readonly stats: (owner: UserId) => Effect.Effect<Option.Option<InstanceStats>>
     /**
      * Deaths nobody asked for, from the moment of subscription; also of adopted cells. A cell that stops answering, fills its
      * disk or floods its log is ended by the driver, which is such a death.
      */
-    readonly exits: Stream.Stream<CellExit>
+    readonly exits: Stream.Stream<InstanceExit>
   }
 >() {}

@@ -1,8 +1,8 @@
 import { Data } from "effect"
 
-export class InstanceIsNotYours extends Data.TaggedError("InstanceIsNotYours")<object> {}
-export class InstanceIsUnknown extends Data.TaggedError("InstanceIsUnknown")<object> {}
+export class InstanceNotOwned extends Data.TaggedError("InstanceNotOwned")<object> {}
+export class InstanceNotFound extends Data.TaggedError("InstanceNotFound")<object> {}
 /** The backend, which owns the cells, does not answer. */
-export class BackendIsUnavailable extends Data.TaggedError("BackendIsUnavailable")<{ readonly reason: string }> {}
+export class BackendUnavailable extends Data.TaggedError("BackendUnavailable")<{ readonly reason: string }> {}
 /** The cell did not come up, or does not answer. */
-export class CellIsUnavailable extends Data.TaggedError("CellIsUnavailable")<{ readonly reason: string }> {}
+export class InstanceUnavailable extends Data.TaggedError("InstanceUnavailable")<{ readonly reason: string }> {}

@@ -1,5 +1,5 @@
 import { Context, type Effect, type Option, type Redacted } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import type { DesiredState, Instance } from "./Instance.ts"
 
 export interface InstanceChanges {
@@ -20,15 +20,15 @@ export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")
     /** Every instance that should be up, or down: what a starting backend revives, or finds left by an earlier one. Oldest first. */
     readonly listDesired: (desired: DesiredState) => Effect.Effect<ReadonlyArray<Instance>>
     /** The token that a cell and the backend show each other; made on first call, then the same. */
-    readonly cellToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
-    readonly findByCellToken: (token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
+    readonly ensureRuntimeToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
+    readonly findByRuntimeToken: (token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
     /** The owner's token for the instance's own endpoints; made on first call, then the same. */
-    readonly gatewayToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
+    readonly ensureGatewayToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
     /** The next call makes another gateway token. */
-    readonly forgetGatewayToken: (userId: UserId) => Effect.Effect<void>
+    readonly revokeGatewayToken: (userId: UserId) => Effect.Effect<void>
     /** Of each owner's gateway token something that changes when the token does; none for who has no token. */
-    readonly gatewayMarks: (userIds: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, string>>
+    readonly listGatewayTokenVersions: (userIds: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, string>>
     /** One caller at a time per owner, across processes. */
-    readonly serialised: <A, E, R>(userId: UserId, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly serialized: <A, E, R>(userId: UserId, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 >() {}

@@ -1,9 +1,9 @@
 import { Effect, type Redacted } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import { AgentManager } from "./AgentManager.ts"
-import { InstanceIsUnknown } from "./InstanceErrors.ts"
+import { InstanceNotFound } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
-import { subdomainFor } from "./Subdomain.ts"
+import { makeSubdomain } from "./Subdomain.ts"
 
 /** What an owner does with his instance. Callers have settled that it is his. */
 export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
@@ -12,36 +12,36 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
     const manager = yield* AgentManager
 
     const find = Effect.fn("Instances.find")(function* (userId: UserId) {
-      return yield* Effect.mapError(yield* repository.find(userId), () => new InstanceIsUnknown())
+      return yield* Effect.mapError(yield* repository.find(userId), () => new InstanceNotFound())
     })
 
     /** The owner's instance, made when he has none. */
     const ensure = Effect.fn("Instances.ensure")(function* (userId: UserId) {
-      return yield* repository.ensure(userId, subdomainFor(userId))
+      return yield* repository.ensure(userId, makeSubdomain(userId))
     })
 
     /** The owner's token for the instance's own endpoints; the same at every call. */
-    const gatewayToken = Effect.fn("Instances.gatewayToken")(function* (userId: UserId) {
+    const ensureGatewayToken = Effect.fn("Instances.ensureGatewayToken")(function* (userId: UserId) {
       yield* find(userId)
-      const token: Redacted.Redacted = yield* repository.gatewayToken(userId)
+      const token: Redacted.Redacted = yield* repository.ensureGatewayToken(userId)
       return token
     })
 
     /** Whoever has the token gets in nowhere by it any more; the owner is given another when he asks. */
-    const forgetGatewayToken = Effect.fn("Instances.forgetGatewayToken")(function* (userId: UserId) {
-      yield* repository.forgetGatewayToken(userId)
+    const revokeGatewayToken = Effect.fn("Instances.revokeGatewayToken")(function* (userId: UserId) {
+      yield* repository.revokeGatewayToken(userId)
     })
 
-    const gatewayMarks = Effect.fn("Instances.gatewayMarks")(function* (userIds: ReadonlyArray<UserId>) {
-      return yield* repository.gatewayMarks(userIds)
+    const listGatewayTokenVersions = Effect.fn("Instances.listGatewayTokenVersions")(function* (userIds: ReadonlyArray<UserId>) {
+      return yield* repository.listGatewayTokenVersions(userIds)
     })
 
     return {
       find,
       ensure,
-      gatewayToken,
-      gatewayMarks,
-      forgetGatewayToken,
+      ensureGatewayToken,
+      listGatewayTokenVersions,
+      revokeGatewayToken,
       start: manager.start,
       stop: manager.stop,
       restart: manager.restart,

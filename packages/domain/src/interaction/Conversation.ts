@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { UserId } from "../accounts/User.ts"
+import { UserId } from "../shared/User.ts"
 import { AgentId } from "../agents/Agent.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
 

@@ -1,21 +1,21 @@
 import { Data, Duration, Effect, Option } from "effect"
-import { Unavailable } from "../limits/Unavailable.ts"
-import { QueueName } from "./Job.ts"
-import { JobQueue, type QueueIsUnavailable } from "./JobQueue.ts"
+import { DependencyUnavailable } from "../shared/DependencyUnavailable.ts"
+import { QueueName } from "./JobKind.ts"
+import { JobQueue, type QueueUnavailable } from "./JobQueue.ts"
 
 /** No job with this id has failed for good. */
-export class DeadLetterIsUnknown extends Data.TaggedError("DeadLetterIsUnknown")<object> {}
+export class DeadLetterNotFound extends Data.TaggedError("DeadLetterNotFound")<object> {}
 
 /** What an operator does about jobs that failed for good: look, and once their cause is mended let them run again. */
 export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLetters", {
   effect: Effect.gen(function* () {
     const jobs = yield* JobQueue
 
-    const answered = <A>(asked: Effect.Effect<A, QueueIsUnavailable>) =>
+    const answered = <A>(asked: Effect.Effect<A, QueueUnavailable>) =>
       Effect.catchAll(asked, (cause) =>
         Effect.zipRight(
           Effect.logWarning("A queue does not answer", cause),
-          Effect.die(new Unavailable({ what: "the store of the queues", retryAfter: Duration.seconds(5) }))
+          Effect.die(new DependencyUnavailable({ dependency: "the store of the queues", retryAfter: Duration.seconds(5) }))
         )
       )
 
@@ -37,7 +37,7 @@ export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLette
         yield* Effect.logInfo("A dead job runs again").pipe(Effect.annotateLogs({ queue, jobId: id }))
         return queue
       }
-      return yield* new DeadLetterIsUnknown()
+      return yield* new DeadLetterNotFound()
     })
 
     return { list, replay }

@@ -1,7 +1,7 @@
 import { Context, Data, type Duration, type Effect, type Scope } from "effect"
-import type { QueueName, TraceParent } from "./Job.ts"
+import type { QueueName, TraceParent } from "./JobKind.ts"
 
-export class QueueIsUnavailable extends Data.TaggedError("QueueIsUnavailable")<{
+export class QueueUnavailable extends Data.TaggedError("QueueUnavailable")<{
   readonly operation: string
   readonly cause: unknown
 }> {
@@ -11,13 +11,13 @@ export class QueueIsUnavailable extends Data.TaggedError("QueueIsUnavailable")<{
 }
 
 /** The job cannot succeed: it goes to the dead letters without further attempts. */
-export class JobIsHopeless extends Data.TaggedError("JobIsHopeless")<{ readonly reason: string }> {
+export class JobPermanentlyFailed extends Data.TaggedError("JobPermanentlyFailed")<{ readonly reason: string }> {
   override get message() {
     return this.reason
   }
 }
 
-export interface JobToAdd {
+export interface NewJob {
   readonly id: string
   readonly queue: QueueName
   readonly name: string
@@ -55,22 +55,22 @@ export class JobQueue extends Context.Tag("@berth/JobQueue")<
   JobQueue,
   {
     /** A job whose id is still known is not added again. */
-    readonly add: (job: JobToAdd) => Effect.Effect<void, QueueIsUnavailable>
+    readonly add: (job: NewJob) => Effect.Effect<void, QueueUnavailable>
     /**
      * Consumes a queue until the scope closes. `concurrency` is a true cap on jobs in flight in this process. Closing takes
      * no further jobs and waits up to `drain` for running ones; what is left goes back to the queue.
      */
-    readonly work: <E, R>(
+    readonly consume: <E, R>(
       queue: QueueName,
       options: { readonly concurrency: number; readonly drain: Duration.DurationInput },
-      handle: (job: RunningJob) => Effect.Effect<void, E | JobIsHopeless, R>
-    ) => Effect.Effect<void, QueueIsUnavailable, R | Scope.Scope>
-    readonly counts: (queue: QueueName) => Effect.Effect<QueueCounts, QueueIsUnavailable>
+      handle: (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>
+    ) => Effect.Effect<void, QueueUnavailable, R | Scope.Scope>
+    readonly counts: (queue: QueueName) => Effect.Effect<QueueCounts, QueueUnavailable>
     readonly deadLetters: (
       queue: QueueName,
       limit: number
-    ) => Effect.Effect<ReadonlyArray<DeadLetter>, QueueIsUnavailable>
+    ) => Effect.Effect<ReadonlyArray<DeadLetter>, QueueUnavailable>
     /** Puts a dead letter back to work; false when there is none with that id. */
-    readonly replay: (queue: QueueName, id: string) => Effect.Effect<boolean, QueueIsUnavailable>
+    readonly replay: (queue: QueueName, id: string) => Effect.Effect<boolean, QueueUnavailable>
   }
 >() {}

@@ -1,6 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
-import type { UserId } from "../accounts/User.ts"
-import { type JobKind, QueueName, TraceParent } from "./Job.ts"
+import type { UserId } from "../shared/User.ts"
+import { type JobKind, QueueName, TraceParent } from "./JobKind.ts"
 
 /** A job that must follow a change, written in the change's transaction. */
 export const OutboxEntry = Schema.Struct({
@@ -17,7 +17,7 @@ export type OutboxEntry = typeof OutboxEntry.Type
  * How many jobs of one owner may be in a queue at once: enough to keep several workers busy, and few enough that whoever comes
  * after a tenant with hundreds waits for a handful.
  */
-export const inFlightPerOwner = 4
+export const maximumInFlightPerOwner = 4
 
 export class Outbox extends Context.Tag("@berth/Outbox")<
   Outbox,

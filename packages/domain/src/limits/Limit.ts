@@ -2,7 +2,7 @@ import { Data, Duration, Either } from "effect"
 import type { Limit, LimitName } from "./RateLimiter.ts"
 
 /** A limit's text is not `count/window`. */
-export class LimitIsMalformed extends Data.TaggedError("LimitIsMalformed")<{
+export class LimitMalformed extends Data.TaggedError("LimitMalformed")<{
   readonly text: string
   readonly reason: string
 }> {}
@@ -18,8 +18,8 @@ const units: Record<string, (n: number) => Duration.Duration> = {
 }
 
 /** Reads `count/window`, for example `10/1h`; the window is a whole number of s, m, h or d. */
-export const parseLimit = (text: string): Either.Either<Limit, LimitIsMalformed> => {
-  const malformed = (reason: string) => Either.left(new LimitIsMalformed({ text, reason }))
+export const parseLimit = (text: string): Either.Either<Limit, LimitMalformed> => {
+  const malformed = (reason: string) => Either.left(new LimitMalformed({ text, reason }))
   const [before, after, ...more] = text.trim().split("/")
   if (before === undefined || after === undefined || more.length > 0)
     return malformed("must be count/window, for example 10/1h")

@@ -19,7 +19,7 @@ export interface Limit {
 }
 
 /** `retryAfter` says when the window that is full ends. */
-export class TooManyRequests extends Data.TaggedError("TooManyRequests")<{
+export class RateLimitExceeded extends Data.TaggedError("RateLimitExceeded")<{
   readonly limit: LimitName
   readonly retryAfter: Duration.Duration
 }> {}
@@ -28,13 +28,13 @@ export class TooManyRequests extends Data.TaggedError("TooManyRequests")<{
 export class RateLimiter extends Context.Tag("@berth/RateLimiter")<
   RateLimiter,
   {
-    readonly take: (limit: LimitName, key: string) => Effect.Effect<void, TooManyRequests>
-    readonly giveBack: (limit: LimitName, key: string) => Effect.Effect<void>
+    readonly take: (limit: LimitName, key: string) => Effect.Effect<void, RateLimitExceeded>
+    readonly refund: (limit: LimitName, key: string) => Effect.Effect<void>
   }
 >() {}
 
 /** The key of a client address: IPv4 as it is, also when it is mapped into IPv6, and IPv6 by its /64, since one subscriber holds at least that much. */
-export const addressKey = (address: string): string => {
+export const normalizeClientAddress = (address: string): string => {
   const plain = address.trim().toLowerCase().replace(/%.*$/, "")
   if (!plain.includes(":")) return plain
   const groups = groupsOf(plain)

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Email } from "../accounts/Email.ts"
+import { Email } from "../shared/Email.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
 
 export const MailId = idSchema("MailId", "A mail's id, mal_…")

@@ -2,14 +2,14 @@ import { Context, Data, type Effect } from "effect"
 import type { Mail } from "./Mail.ts"
 
 /** This mail will never be taken, however often it is tried. */
-export class MailIsRefused extends Data.TaggedError("MailIsRefused")<{ readonly reason: string }> {
+export class MailRejected extends Data.TaggedError("MailRejected")<{ readonly reason: string }> {
   override get message() {
     return `The mail is refused: ${this.reason}`
   }
 }
 
 /** Mail cannot be handed on for now. `reason` holds no address, no text of a mail and no password. */
-export class MailIsUnavailable extends Data.TaggedError("MailIsUnavailable")<{ readonly reason: string }> {
+export class MailServiceUnavailable extends Data.TaggedError("MailServiceUnavailable")<{ readonly reason: string }> {
   override get message() {
     return `Mail cannot be sent for now: ${this.reason}`
   }
@@ -21,5 +21,5 @@ export class MailIsUnavailable extends Data.TaggedError("MailIsUnavailable")<{ r
  */
 export class Mailer extends Context.Tag("@berth/Mailer")<
   Mailer,
-  { readonly send: (mail: Mail) => Effect.Effect<void, MailIsRefused | MailIsUnavailable> }
+  { readonly send: (mail: Mail) => Effect.Effect<void, MailRejected | MailServiceUnavailable> }
 >() {}

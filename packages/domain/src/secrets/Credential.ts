@@ -29,7 +29,7 @@ export const credentialKeys = [
 ] as const satisfies ReadonlyArray<CredentialKey>
 
 /** The credentials themselves, as far as there are any. */
-export type Credentials = { readonly [Key in CredentialKey]?: Redacted.Redacted }
+export type CredentialValues = { readonly [Key in CredentialKey]?: Redacted.Redacted }
 
 /** Whether each credential is configured; never what it is. */
 export const CredentialMap = Schema.Struct({
@@ -43,11 +43,11 @@ export const CredentialMap = Schema.Struct({
 }).annotations({ identifier: "CredentialMap" })
 export type CredentialMap = typeof CredentialMap.Type
 
-export class CredentialKeyIsUnknown extends Data.TaggedError("CredentialKeyIsUnknown")<object> {}
+export class CredentialKeyUnknown extends Data.TaggedError("CredentialKeyUnknown")<object> {}
 /** The value cannot be a key or token of anybody's. `reason` never quotes it. */
-export class CredentialIsInvalid extends Data.TaggedError("CredentialIsInvalid")<{ readonly reason: string }> {}
+export class CredentialInvalid extends Data.TaggedError("CredentialInvalid")<{ readonly reason: string }> {}
 
-export const credentialMapOf = (configured: ReadonlyArray<CredentialKey>): CredentialMap => ({
+export const makeCredentialMap = (configured: ReadonlyArray<CredentialKey>): CredentialMap => ({
   anthropic: configured.includes("anthropic"),
   openai: configured.includes("openai"),
   openrouter: configured.includes("openrouter"),
@@ -59,8 +59,8 @@ export const credentialMapOf = (configured: ReadonlyArray<CredentialKey>): Crede
 
 const isCredentialKey = Schema.is(CredentialKey)
 
-export const parseCredentialKey = (text: string): Either.Either<CredentialKey, CredentialKeyIsUnknown> =>
-  isCredentialKey(text) ? Either.right(text) : Either.left(new CredentialKeyIsUnknown())
+export const parseCredentialKey = (text: string): Either.Either<CredentialKey, CredentialKeyUnknown> =>
+  isCredentialKey(text) ? Either.right(text) : Either.left(new CredentialKeyUnknown())
 
 export const maximumCredentialLength = 8192
 
@@ -70,11 +70,11 @@ export const maximumCredentialLength = 8192
  */
 export const parseCredentialValue = (
   text: Redacted.Redacted
-): Either.Either<Redacted.Redacted, CredentialIsInvalid> => {
+): Either.Either<Redacted.Redacted, CredentialInvalid> => {
   const value = Redacted.value(text).trim()
   if (value.length === 0 || value.length > maximumCredentialLength)
-    return Either.left(new CredentialIsInvalid({ reason: `must have 1 to ${maximumCredentialLength} characters` }))
+    return Either.left(new CredentialInvalid({ reason: `must have 1 to ${maximumCredentialLength} characters` }))
   return /^[\x20-\x7e]+$/.test(value)
     ? Either.right(Redacted.make(value))
-    : Either.left(new CredentialIsInvalid({ reason: "must be one line of printable ASCII characters" }))
+    : Either.left(new CredentialInvalid({ reason: "must be one line of printable ASCII characters" }))
 }

@@ -1,9 +1,9 @@
 import { Effect, type Redacted } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import {
   channelCredentialKeys,
   type CredentialKey,
-  credentialMapOf,
+  makeCredentialMap,
   modelCredentialKeys,
   parseCredentialKey,
   parseCredentialValue
@@ -23,22 +23,22 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
       return known
     })
 
-    const configured = Effect.fn("CredentialVault.configured")(function* (userId: UserId) {
-      return credentialMapOf(yield* repository.keysOf(userId))
+    const findConfigured = Effect.fn("CredentialVault.findConfigured")(function* (userId: UserId) {
+      return makeCredentialMap(yield* repository.listKeys(userId))
     })
 
     /** For the AI layer, when it works for this owner. */
-    const modelKeysOf = Effect.fn("CredentialVault.modelKeysOf")(function* (userId: UserId) {
-      return yield* repository.open(userId, modelCredentialKeys)
+    const readModelKeys = Effect.fn("CredentialVault.readModelKeys")(function* (userId: UserId) {
+      return yield* repository.decrypt(userId, modelCredentialKeys)
     })
 
     /** For this owner's messaging channels. */
-    const channelTokensOf = Effect.fn("CredentialVault.channelTokensOf")(function* (userId: UserId) {
-      return yield* repository.open(userId, channelCredentialKeys)
+    const readChannelTokens = Effect.fn("CredentialVault.readChannelTokens")(function* (userId: UserId) {
+      return yield* repository.decrypt(userId, channelCredentialKeys)
     })
 
     /** Forgets those of `keys` that the owner has. */
-    const forget = Effect.fn("CredentialVault.forget")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
+    const remove = Effect.fn("CredentialVault.remove")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
       const forgotten = yield* repository.remove(userId, keys)
       if (forgotten > 0)
         yield* Effect.logInfo("Credentials were forgotten").pipe(
@@ -46,6 +46,6 @@ export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/C
         )
     })
 
-    return { set, forget, configured, modelKeysOf, channelTokensOf }
+    return { set, remove, findConfigured, readModelKeys, readChannelTokens }
   })
 }) {}

@@ -1,13 +1,13 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 
 /** A stored secret that does not open: wrong key, wrong context or tampered bytes. */
-export class SecretDoesNotOpen extends Data.TaggedError("SecretDoesNotOpen")<{ readonly reason: string }> {}
+export class SecretUndecryptable extends Data.TaggedError("SecretUndecryptable")<{ readonly reason: string }> {}
 
 /** Authenticated encryption of secrets at rest. `context` names the row and column; a sealed value opens only under the context it was sealed for. */
 export class SecretBox extends Context.Tag("@berth/SecretBox")<
   SecretBox,
   {
     readonly seal: (secret: Redacted.Redacted, context: string) => Effect.Effect<string>
-    readonly open: (sealed: string, context: string) => Effect.Effect<Redacted.Redacted, SecretDoesNotOpen>
+    readonly open: (sealed: string, context: string) => Effect.Effect<Redacted.Redacted, SecretUndecryptable>
   }
 >() {}

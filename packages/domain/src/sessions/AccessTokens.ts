@@ -1,5 +1,5 @@
 import { Context, Data, type DateTime, Duration, type Effect, type Redacted } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import type { SessionId } from "./Session.ts"
 
 /** Whose token it is, and the session that it was got with. */
@@ -9,12 +9,12 @@ export interface AccessTokenClaims {
 }
 
 /** Not a token of this service, or not one that is good now. `reason` never quotes it. */
-export class AccessTokenIsInvalid extends Data.TaggedError("AccessTokenIsInvalid")<{ readonly reason: string }> {}
+export class AccessTokenInvalid extends Data.TaggedError("AccessTokenInvalid")<{ readonly reason: string }> {}
 
 export const accessTokenLifetime = Duration.minutes(15)
 
 /** A public key as a JWK (RFC 8037): whoever has it can check a token, and make none. */
-export interface PublicKey {
+export interface AccessTokenPublicKey {
   readonly kty: "OKP"
   readonly crv: "Ed25519"
   /** The key, base64url. */
@@ -36,8 +36,8 @@ export class AccessTokens extends Context.Tag("@berth/AccessTokens")<
     readonly issue: (
       claims: AccessTokenClaims
     ) => Effect.Effect<{ readonly token: Redacted.Redacted; readonly expiresAt: DateTime.Utc }>
-    readonly verify: (token: Redacted.Redacted) => Effect.Effect<AccessTokenClaims, AccessTokenIsInvalid>
+    readonly verify: (token: Redacted.Redacted) => Effect.Effect<AccessTokenClaims, AccessTokenInvalid>
     /** What others check tokens by. */
-    readonly publicKeys: ReadonlyArray<PublicKey>
+    readonly publicKeys: ReadonlyArray<AccessTokenPublicKey>
   }
 >() {}

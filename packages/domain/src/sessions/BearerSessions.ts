@@ -1,6 +1,6 @@
 import { Effect, Option, type Redacted } from "effect"
 import { AccessTokens } from "./AccessTokens.ts"
-import { NotSignedIn } from "./SessionErrors.ts"
+import { AuthenticationRequired } from "./SessionErrors.ts"
 import { Sessions } from "./Sessions.ts"
 
 /** Who shows an access token. It is good only as long as the session that it was got with: signing out ends both. */
@@ -9,9 +9,9 @@ export class BearerSessions extends Effect.Service<BearerSessions>()("@berth/Bea
     const tokens = yield* AccessTokens
     const sessions = yield* Sessions
     const authenticate = Effect.fn("BearerSessions.authenticate")(function* (token: Redacted.Redacted) {
-      const claims = yield* Effect.mapError(tokens.verify(token), () => new NotSignedIn())
+      const claims = yield* Effect.mapError(tokens.verify(token), () => new AuthenticationRequired())
       const found = Option.filter(yield* sessions.find(claims.sessionId), ({ user }) => user.id === claims.userId)
-      return yield* Effect.mapError(found, () => new NotSignedIn())
+      return yield* Effect.mapError(found, () => new AuthenticationRequired())
     })
     return { authenticate }
   })

@@ -1,8 +1,8 @@
 import { Context, Effect, Option, Ref } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 
 /** Who is behind the current request, as far as it is known: for limits, logs, and what is asked of other processes on its behalf. */
-export interface KnownCaller {
+export interface CallerContext {
   /** The client's address. */
   readonly address: Option.Option<string>
   /** What the client calls itself. */
@@ -15,7 +15,7 @@ export interface KnownCaller {
 
 /** Outside of a request nobody calls. */
 export class Caller extends Context.Reference<Caller>()("@berth/Caller", {
-  defaultValue: (): KnownCaller => ({
+  defaultValue: (): CallerContext => ({
     address: Option.none(),
     userAgent: Option.none(),
     user: Effect.succeedNone,
@@ -27,7 +27,7 @@ export const makeCaller = (
   address: Option.Option<string>,
   user: Option.Option<UserId> = Option.none(),
   userAgent: Option.Option<string> = Option.none()
-): Effect.Effect<KnownCaller> =>
+): Effect.Effect<CallerContext> =>
   Effect.map(Ref.make(user), (known) => ({
     address,
     userAgent,

@@ -1,5 +1,5 @@
 import { Context } from "effect"
-import type { User } from "../accounts/User.ts"
+import type { User } from "../shared/User.ts"
 import type { SessionId } from "./Session.ts"
 
 /** Who makes this request, as the authentication middleware has proved it. */

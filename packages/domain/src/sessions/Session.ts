@@ -1,5 +1,5 @@
 import { Duration, Schema } from "effect"
-import { UserId } from "../accounts/User.ts"
+import { UserId } from "../shared/User.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
 
 export const SessionId = idSchema("SessionId", "A sign-in session's id, ses_…")
@@ -21,11 +21,11 @@ export const Session = Schema.Struct({
 export type Session = typeof Session.Type
 
 /** A user has so many sessions at once; a further sign-in ends the oldest. */
-export const maximumSessions = 100
+export const maximumSessionsPerUser = 100
 
 /** How long a session lives after its last use. */
 export const sessionLifetime = Duration.days(30)
 /** The expiry slides at most this often, so that reads do not each cost a write. */
 export const sessionRenewal = Duration.minutes(5)
 
-export const maximumUserAgent = 256
+export const maximumUserAgentLength = 256

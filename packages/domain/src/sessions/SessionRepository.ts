@@ -1,5 +1,5 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { User, UserId } from "../accounts/User.ts"
+import type { User, UserId } from "../shared/User.ts"
 import type { Session, SessionId } from "./Session.ts"
 
 export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
@@ -18,9 +18,9 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
     /** Those of the sessions that have not ended. */
-    readonly stillOpen: (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) => Effect.Effect<ReadonlySet<SessionId>>
+    readonly findActiveIds: (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) => Effect.Effect<ReadonlySet<SessionId>>
     /** The user's unexpired sessions, the newest first. */
-    readonly listOf: (userId: UserId, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Session>>
+    readonly listByUser: (userId: UserId, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Session>>
     readonly renew: (
       id: SessionId,
       times: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
@@ -28,13 +28,13 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
     /** False when there is no such session any more. */
     readonly extend: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<boolean>
     /** Whether the session is there and unexpired; if it is, nobody ends it until the running transaction does. */
-    readonly hold: (id: SessionId, now: DateTime.Utc) => Effect.Effect<boolean>
+    readonly lock: (id: SessionId, now: DateTime.Utc) => Effect.Effect<boolean>
     readonly remove: (id: SessionId) => Effect.Effect<void>
     /** Removes the session if it is the user's; false when it is not, or is none. */
     readonly removeOwned: (userId: UserId, id: SessionId) => Effect.Effect<boolean>
     readonly removeByTokenHash: (tokenHash: string) => Effect.Effect<void>
     /** Answers how many there were. */
-    readonly removeAllOf: (userId: UserId, except?: SessionId) => Effect.Effect<number>
+    readonly removeByUser: (userId: UserId, except?: SessionId) => Effect.Effect<number>
     readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

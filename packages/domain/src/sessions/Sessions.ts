@@ -1,11 +1,11 @@
 import { DateTime, Duration, Effect, Option, type Redacted } from "effect"
-import type { UserId } from "../accounts/User.ts"
+import type { UserId } from "../shared/User.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { Caller } from "./Caller.ts"
-import { networkOf } from "./ClientNetwork.ts"
-import { maximumUserAgent, type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
-import { NotSignedIn, SignInSessionIsUnknown } from "./SessionErrors.ts"
+import { parseClientNetwork } from "./ClientNetwork.ts"
+import { maximumUserAgentLength, type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
+import { AuthenticationRequired, SignInSessionNotFound } from "./SessionErrors.ts"
 import { SessionRepository } from "./SessionRepository.ts"
 
 /** Server-side sign-in sessions: the client holds a random token, the server its hash. */
@@ -26,8 +26,8 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
         createdAt: now,
         lastSeenAt: now,
         expiresAt: DateTime.addDuration(now, lifetime),
-        userAgent: Option.getOrNull(Option.map(userAgent, (text) => [...text].slice(0, maximumUserAgent).join(""))),
-        address: Option.getOrNull(Option.flatMap(address, networkOf))
+        userAgent: Option.getOrNull(Option.map(userAgent, (text) => [...text].slice(0, maximumUserAgentLength).join(""))),
+        address: Option.getOrNull(Option.flatMap(address, parseClientNetwork))
       }
       yield* repository.insert(session, tokens.hash(token))
       return { token, session }
@@ -51,16 +51,16 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     })
 
     /** Those of the sessions that have not ended; asking is no use of them. */
-    const stillOpen = Effect.fn("Sessions.stillOpen")(function* (ids: ReadonlyArray<SessionId>) {
-      return yield* repository.stillOpen(ids, yield* DateTime.now)
+    const findActiveIds = Effect.fn("Sessions.findActiveIds")(function* (ids: ReadonlyArray<SessionId>) {
+      return yield* repository.findActiveIds(ids, yield* DateTime.now)
     })
 
-    const close = Effect.fn("Sessions.close")(function* (token: Redacted.Redacted) {
+    const revokeByToken = Effect.fn("Sessions.revokeByToken")(function* (token: Redacted.Redacted) {
       yield* repository.removeByTokenHash(tokens.hash(token))
     })
 
     /** Ends the session, wherever it is in use. */
-    const end = Effect.fn("Sessions.end")(function* (id: SessionId) {
+    const revokeById = Effect.fn("Sessions.revokeById")(function* (id: SessionId) {
       yield* repository.remove(id)
     })
 
@@ -74,32 +74,32 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
      * Fails when the session has ended since it was shown, and else keeps it until the running transaction ends. For what
      * adds a way into the account, last in its transaction: who shuts all ways in looks at the sessions first.
      */
-    const hold = Effect.fn("Sessions.hold")(function* (id: SessionId) {
-      if (!(yield* repository.hold(id, yield* DateTime.now))) return yield* new NotSignedIn()
+    const lock = Effect.fn("Sessions.lock")(function* (id: SessionId) {
+      if (!(yield* repository.lock(id, yield* DateTime.now))) return yield* new AuthenticationRequired()
     })
 
     /** Ends every session of the user but this one. */
-    const closeOthers = Effect.fn("Sessions.closeOthers")(function* (userId: UserId, kept: SessionId) {
-      yield* repository.removeAllOf(userId, kept)
+    const revokeOthers = Effect.fn("Sessions.revokeOthers")(function* (userId: UserId, kept: SessionId) {
+      yield* repository.removeByUser(userId, kept)
     })
 
     /** Ends every session of the user; answers how many there were. */
-    const closeAll = Effect.fn("Sessions.closeAll")(function* (userId: UserId) {
-      return yield* repository.removeAllOf(userId)
+    const revokeAll = Effect.fn("Sessions.revokeAll")(function* (userId: UserId) {
+      return yield* repository.removeByUser(userId)
     })
 
     /** Where the user is signed in, the newest sign-in first. */
-    const list = Effect.fn("Sessions.list")(function* (userId: UserId) {
-      return yield* repository.listOf(userId, yield* DateTime.now)
+    const listByUser = Effect.fn("Sessions.listByUser")(function* (userId: UserId) {
+      return yield* repository.listByUser(userId, yield* DateTime.now)
     })
 
     /** Ends one session of the user's, wherever it is in use: the next request that shows it is nobody's. */
-    const revoke = Effect.fn("Sessions.revoke")(function* (userId: UserId, id: SessionId) {
-      if (!(yield* repository.removeOwned(userId, id))) return yield* new SignInSessionIsUnknown()
+    const revokeOwned = Effect.fn("Sessions.revokeOwned")(function* (userId: UserId, id: SessionId) {
+      if (!(yield* repository.removeOwned(userId, id))) return yield* new SignInSessionNotFound()
       yield* Effect.logInfo("A session was revoked").pipe(Effect.annotateLogs({ userId, sessionId: id }))
     })
 
-    return { open, authenticate, find, stillOpen, close, closeOthers, closeAll, list, revoke, end, extend, hold }
+    return { open, authenticate, find, findActiveIds, revokeByToken, revokeOthers, revokeAll, listByUser, revokeOwned, revokeById, extend, lock }
   })
 }) {}
 

@@ -1,6 +1,6 @@
-import { emailChangedMail, emailVerificationMail, passwordResetMail } from "@berth/domain/accounts/AccountMails"
-import { Email } from "@berth/domain/accounts/Email"
-import { judgeMail } from "@berth/domain/mail/JudgeMail"
+import { composeEmailChangedMail, composeEmailVerificationMail, composePasswordResetMail } from "@berth/domain/accounts/AccountMails"
+import { Email } from "@berth/domain/shared/Email"
+import { validateMail } from "@berth/domain/mail/MailValidation"
 import { MailId } from "@berth/domain/mail/Mail"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Redacted } from "effect"
@@ -11,14 +11,14 @@ const appUrl = new URL("https://berth.example:8443/ignored?x=1")
 
 describe("the mails about accounts", () => {
   const mails = [
-    passwordResetMail(to, appUrl, token),
-    emailVerificationMail(to, appUrl, token),
-    emailChangedMail(to, appUrl)
+    composePasswordResetMail(to, appUrl, token),
+    composeEmailVerificationMail(to, appUrl, token),
+    composeEmailChangedMail(to, appUrl)
   ]
 
   it("fit into mails, and end each line themselves", () => {
     for (const mail of mails) {
-      assert.isTrue(Either.isRight(judgeMail({ ...mail, id: MailId.make("mal_1") })))
+      assert.isTrue(Either.isRight(validateMail({ ...mail, id: MailId.make("mal_1") })))
       assert.strictEqual(mail.to, to)
       for (const line of mail.text.split("\n")) assert.isAtMost(line.length, 140)
       assert.isTrue(mail.text.endsWith("\n"))

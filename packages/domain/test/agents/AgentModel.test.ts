@@ -1,25 +1,25 @@
-import { chooseModel } from "@berth/domain/agents/AgentModel"
+import { resolveAgentModel } from "@berth/domain/agents/AgentModel"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Schema } from "effect"
 
 const allowed = ["claude-opus-4-6", "gpt-4"]
-const tagOf = (choice: ReturnType<typeof chooseModel>) =>
+const tagOf = (choice: ReturnType<typeof resolveAgentModel>) =>
   Either.match(choice, { onLeft: ({ _tag }) => _tag, onRight: ({ model }) => model })
 
 describe("chooseModel", () => {
   it("takes the first allowed model when none is asked for", () =>
-    assert.strictEqual(tagOf(chooseModel(allowed, {})), "claude-opus-4-6"))
-  it("takes an allowed model", () => assert.strictEqual(tagOf(chooseModel(allowed, { model: "gpt-4" })), "gpt-4"))
+    assert.strictEqual(tagOf(resolveAgentModel(allowed, {})), "claude-opus-4-6"))
+  it("takes an allowed model", () => assert.strictEqual(tagOf(resolveAgentModel(allowed, { model: "gpt-4" })), "gpt-4"))
   it("keeps the id behind custom", () =>
     assert.deepStrictEqual(
-      chooseModel(allowed, { model: "custom", customModel: " openai/gpt-4o " }),
+      resolveAgentModel(allowed, { model: "custom", customModel: " openai/gpt-4o " }),
       Either.right({ model: "custom", customModel: "openai/gpt-4o" })
     ))
   it("refuses custom without a provider/model id", () => {
-    assert.strictEqual(tagOf(chooseModel(allowed, { model: "custom" })), "CustomModelIsMissing")
-    assert.strictEqual(tagOf(chooseModel(allowed, { model: "custom", customModel: "gpt" })), "CustomModelIsMissing")
+    assert.strictEqual(tagOf(resolveAgentModel(allowed, { model: "custom" })), "CustomModelMissing")
+    assert.strictEqual(tagOf(resolveAgentModel(allowed, { model: "custom", customModel: "gpt" })), "CustomModelMissing")
   })
   it.prop("refuses whatever else is asked for", [Schema.String], ([model]) =>
-    [...allowed, "custom"].includes(model) ? true : tagOf(chooseModel(allowed, { model })) === "ModelIsNotAllowed"
+    [...allowed, "custom"].includes(model) ? true : tagOf(resolveAgentModel(allowed, { model })) === "ModelNotAllowed"
   )
 })

@@ -1,10 +1,10 @@
-import { type AgentEvent, AgentStatus, isUp, moveAgent } from "@berth/domain/agents/AgentStatus"
+import { type AgentLifecycleEvent, AgentStatus, isUp, transitionAgentStatus } from "@berth/domain/agents/AgentStatus"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Schema } from "effect"
 
 // The table of the specification, with the moves out of and into error that complete it; "-" is a refused move.
 const statuses = ["provisioning", "running", "active", "stopped", "error"] as const
-const table: Record<AgentEvent, ReadonlyArray<AgentStatus | "-">> = {
+const table: Record<AgentLifecycleEvent, ReadonlyArray<AgentStatus | "-">> = {
   deployed: ["running", "-", "-", "-", "-"],
   "deployment-failed": ["error", "-", "-", "-", "-"],
   started: ["active", "active", "active", "active", "active"],
@@ -20,7 +20,7 @@ describe("moveAgent", () => {
     for (const [index, expected] of row.entries()) {
       const from = statuses[index] ?? "error"
       it(`${from} on ${event} is ${expected}`, () => {
-        const moved = moveAgent(from, Schema.decodeUnknownSync(AgentEventSchema)(event))
+        const moved = transitionAgentStatus(from, Schema.decodeUnknownSync(AgentEventSchema)(event))
         assert.deepStrictEqual(
           Either.getOrElse(moved, () => "-" as const),
           expected
@@ -34,7 +34,7 @@ describe("moveAgent", () => {
     ([, from, happened]) => {
       let status: AgentStatus = from
       for (const event of happened) {
-        const next = Either.getOrElse(moveAgent(status, event), () => status)
+        const next = Either.getOrElse(transitionAgentStatus(status, event), () => status)
         if (status === "error" && isUp(next) && !["started", "restarted", "repaired", "updated"].includes(event))
           return false
         status = next

@@ -1,16 +1,16 @@
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import type { ChatRequest } from "@berth/domain/ai/ChatRequest"
-import { type Model, ProviderName } from "@berth/domain/ai/Model"
+import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
+import { type Model, ProviderName } from "@berth/domain/ai/models/Model"
 import {
   type ChatChunk,
-  ModelCatalogue,
+  ModelCatalog,
   type ModelProvider,
   ModelProviders,
   ProviderFailed
-} from "@berth/domain/ai/ModelChat"
-import { type ModelCall, ModelUsage } from "@berth/domain/ai/ModelUsage"
-import { OwnerKeys } from "@berth/domain/ai/OwnerKeys"
-import { UserId } from "@berth/domain/accounts/User"
+} from "@berth/domain/ai/chat/ModelChat"
+import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
+import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
+import { UserId } from "@berth/domain/shared/User"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { describe, expect, it } from "@effect/vitest"
 import {
@@ -30,11 +30,11 @@ import {
   TestClock,
   type Tracer
 } from "effect"
-import { aModel, anyModels } from "./ModelSamples.ts"
+import { makeModel, modelsArbitrary } from "./ModelSamples.ts"
 
-const opus = aModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
-const gpt = aModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })
-const sandbox = aModel({ id: "sandbox/echo", provider: "sandbox", inputCost: 0, outputCost: 0 })
+const opus = makeModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
+const gpt = makeModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })
+const sandbox = makeModel({ id: "sandbox/echo", provider: "sandbox", inputCost: 0, outputCost: 0 })
 
 const text = (content: string): ChatChunk => ({ type: "text", text: content })
 const end: ChatChunk = {
@@ -66,14 +66,14 @@ const provider = (name: ProviderName, script: Script, healthy: Effect.Effect<boo
   return { port, calls }
 }
 
-const recorded: Array<ModelCall> = []
+const recorded: Array<ModelCallRecord> = []
 
 const layerOf = (providers: ReadonlyArray<ModelProvider>, models: ReadonlyArray<Model>) =>
   AiLayer.Default.pipe(
     Layer.provide([
       Layer.succeed(ModelProviders, { all: providers, withKey: () => Effect.dieMessage("nobody has keys here") }),
       OwnerKeys.none,
-      Layer.succeed(ModelCatalogue, { all: Effect.succeed(models) }),
+      Layer.succeed(ModelCatalog, { all: Effect.succeed(models) }),
       Layer.succeed(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
       Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
     ])
@@ -196,7 +196,7 @@ describe("chat", () => {
   })
 
   it.effect("shows images to models that see them, and to no other unasked", () => {
-    const seeing = aModel({ id: "openai/gpt-4o", tags: ["general", "vision"] })
+    const seeing = makeModel({ id: "openai/gpt-4o", tags: ["general", "vision"] })
     const messages: ChatRequest["messages"] = [
       {
         role: "user",
@@ -210,7 +210,7 @@ describe("chat", () => {
     const router = provider("openrouter", (id) =>
       id === seeing.id ? Stream.make(text("A cat"), end) : fails("openrouter", "refused")
     )
-    return withAi([router.port], [opus, aModel({ id: "qwen/blind" }), seeing], (ai) =>
+    return withAi([router.port], [opus, makeModel({ id: "qwen/blind" }), seeing], (ai) =>
       Effect.gen(function* () {
         const unasked = yield* ai.complete(request({ messages, model: undefined, taskType: "coding" }))
         expect(unasked.attempts).toMatchObject([{ model: seeing.id, outcome: "answered" }])
@@ -225,7 +225,7 @@ describe("chat", () => {
         withAi([router.port], [opus], (ai) =>
           Effect.gen(function* () {
             const nobody = ai.complete(request({ messages, model: undefined }))
-            expect(yield* Effect.flip(nobody)).toMatchObject({ _tag: "NoModelsAvailable", taskType: "vision" })
+            expect(yield* Effect.flip(nobody)).toMatchObject({ _tag: "ModelsUnavailable", taskType: "vision" })
           })
         )
       )
@@ -423,7 +423,7 @@ describe("chat", () => {
           .filter(({ metricKey }) => metricKey.tags.some(({ value }) => value === tag))
           .map(({ metricState }) => (MetricState.isCounterState(metricState) ? Number(metricState.count) : null))
       )
-    return withAi([router.port], [aModel({ id: "told/of" })], (ai) =>
+    return withAi([router.port], [makeModel({ id: "told/of" })], (ai) =>
       Effect.gen(function* () {
         yield* ai.complete(request({ model: "told/of", options: { temperature: 0.5 } }))
         const [span] = spans
@@ -446,9 +446,9 @@ describe("chat", () => {
     const router = provider("openrouter", () => Stream.make(text("ok"), end))
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
-        expect(yield* Effect.flip(ai.complete(request({ messages: [] })))).toHaveProperty("_tag", "MessagesAreMissing")
+        expect(yield* Effect.flip(ai.complete(request({ messages: [] })))).toHaveProperty("_tag", "MessagesMissing")
         const unknown = request({ model: "acme/one", unknownModel: "refuse" })
-        expect(yield* Effect.flip(ai.complete(unknown))).toMatchObject({ _tag: "ModelIsUnknown", model: "acme/one" })
+        expect(yield* Effect.flip(ai.complete(unknown))).toMatchObject({ _tag: "ModelNotFound", model: "acme/one" })
       })
     )
   })
@@ -456,8 +456,8 @@ describe("chat", () => {
   it.effect("has nothing to answer with where no model is available", () =>
     withAi([], [{ ...opus, available: false }], (ai) =>
       Effect.gen(function* () {
-        expect(yield* Effect.flip(ai.complete(request()))).toHaveProperty("_tag", "NoModelsAvailable")
-        expect(yield* Effect.flip(ai.select("coding"))).toMatchObject({ _tag: "NoModelsAvailable", taskType: "coding" })
+        expect(yield* Effect.flip(ai.complete(request()))).toHaveProperty("_tag", "ModelsUnavailable")
+        expect(yield* Effect.flip(ai.select("coding"))).toMatchObject({ _tag: "ModelsUnavailable", taskType: "coding" })
       })
     )
   )
@@ -489,8 +489,8 @@ describe("health", () => {
         Exit.succeed({ status: "degraded", providers: { openrouter: true, openai: false } })
       )
       const none = yield* withAi([down.port], [], (ai) => Effect.flip(ai.health()))
-      expect(none).toMatchObject({ _tag: "AiIsUnavailable", providers: { openai: false } })
-      expect(yield* withAi([], [], (ai) => Effect.flip(ai.health()))).toHaveProperty("_tag", "AiIsUnavailable")
+      expect(none).toMatchObject({ _tag: "AiServiceUnavailable", providers: { openai: false } })
+      expect(yield* withAi([], [], (ai) => Effect.flip(ai.health()))).toHaveProperty("_tag", "AiServiceUnavailable")
     })
   )
 
@@ -543,12 +543,12 @@ describe("the rest", () => {
         expect((yield* ai.models()).providers).toEqual({ openrouter: 2, sandbox: 1 })
         expect((yield* ai.modelsOf("openrouter")).models).toEqual([opus, gpt])
         expect((yield* ai.modelsOf("groq")).models).toEqual([])
-        expect(yield* Effect.flip(ai.modelsOf("acme"))).toMatchObject({ _tag: "ProviderIsUnknown" })
+        expect(yield* Effect.flip(ai.modelsOf("acme"))).toMatchObject({ _tag: "ProviderNotFound" })
       })
     )
   )
 
-  it.effect.prop("counts exactly what it lists, whatever the catalogue", [anyModels], ([models]) =>
+  it.effect.prop("counts exactly what it lists, whatever the catalogue", [modelsArbitrary], ([models]) =>
     withAi([router.port], models, (ai) =>
       Effect.gen(function* () {
         const listed = yield* ai.models()
@@ -565,7 +565,7 @@ describe("the rest", () => {
   )
 
   it.effect("knows a provider by its other name", () =>
-    withAi([router.port], [aModel({ id: "google/gemini-2.5-pro", provider: "google" })], (ai) =>
+    withAi([router.port], [makeModel({ id: "google/gemini-2.5-pro", provider: "google" })], (ai) =>
       Effect.gen(function* () {
         expect(yield* ai.modelsOf("gemini")).toMatchObject({ provider: "google", models: [{ provider: "google" }] })
       })
@@ -573,12 +573,12 @@ describe("the rest", () => {
   )
 
   it.effect("finds what can be called, and nothing else", () => {
-    const absent = aModel({ id: "openai/gpt-5", available: false })
+    const absent = makeModel({ id: "openai/gpt-5", available: false })
     return withAi([router.port], [opus, absent], (ai) =>
       Effect.gen(function* () {
         expect(yield* ai.find("claude-opus-4.6")).toEqual(opus)
         for (const id of [absent.id, "acme/one"]) {
-          expect(yield* Effect.flip(ai.find(id))).toMatchObject({ _tag: "ModelIsUnknown", model: id })
+          expect(yield* Effect.flip(ai.find(id))).toMatchObject({ _tag: "ModelNotFound", model: id })
         }
       })
     )
@@ -593,9 +593,9 @@ describe("the rest", () => {
           costUsd: 0.01
         })
         const unknown = ai.estimate({ model: "acme/one", inputTokens: 1, outputTokens: 1 })
-        expect(yield* Effect.flip(unknown)).toMatchObject({ _tag: "ModelIsUnknown" })
+        expect(yield* Effect.flip(unknown)).toMatchObject({ _tag: "ModelNotFound" })
         const negative = ai.estimate({ model: "gpt-4o", inputTokens: -1, outputTokens: 1 })
-        expect(yield* Effect.flip(negative)).toMatchObject({ _tag: "TokenCountIsInvalid" })
+        expect(yield* Effect.flip(negative)).toMatchObject({ _tag: "TokenCountInvalid" })
       })
     )
   )

@@ -1,8 +1,8 @@
-import type { Model } from "@berth/domain/ai/Model"
-import { ProviderName, TaskType } from "@berth/domain/ai/Model"
+import type { Model } from "@berth/domain/ai/models/Model"
+import { ProviderName, TaskType } from "@berth/domain/ai/models/Model"
 import { FastCheck } from "effect"
 
-export const aModel = (changes: Partial<Model> = {}): Model => ({
+export const makeModel = (changes: Partial<Model> = {}): Model => ({
   id: "anthropic/claude-opus-4-6",
   name: "A model",
   provider: "openrouter",
@@ -15,22 +15,22 @@ export const aModel = (changes: Partial<Model> = {}): Model => ({
   ...changes
 })
 
-export const aProvider = FastCheck.constantFrom(...ProviderName.literals)
-export const aTaskType = FastCheck.constantFrom(...TaskType.literals)
+export const providerNames = FastCheck.constantFrom(...ProviderName.literals)
+export const taskTypes = FastCheck.constantFrom(...TaskType.literals)
 
 const price = FastCheck.integer({ min: 0, max: 200_000 }).map((thousandths) => thousandths / 1000)
 
 /** Any model at all, with an id of its vendor. */
-export const anyModel: FastCheck.Arbitrary<Model> = FastCheck.record({
+export const modelArbitrary: FastCheck.Arbitrary<Model> = FastCheck.record({
   vendor: FastCheck.constantFrom("anthropic", "openai", "google", "groq", "sandbox", "qwen", "meta-llama"),
   name: FastCheck.stringMatching(/^[a-z]{1,4}(-\d(\.\d)?)?(:free)?$/),
-  provider: aProvider,
-  tags: FastCheck.uniqueArray(aTaskType),
+  provider: providerNames,
+  tags: FastCheck.uniqueArray(taskTypes),
   inputCost: price,
   outputCost: price,
   contextWindow: FastCheck.integer({ min: 1, max: 2_000_000 }),
   available: FastCheck.boolean(),
   takesTools: FastCheck.constantFrom({}, { takesTools: true }, { takesTools: false })
-}).map(({ name, takesTools, vendor, ...rest }) => aModel({ ...rest, ...takesTools, id: `${vendor}/${name}` }))
+}).map(({ name, takesTools, vendor, ...rest }) => makeModel({ ...rest, ...takesTools, id: `${vendor}/${name}` }))
 
-export const anyModels = FastCheck.uniqueArray(anyModel, { maxLength: 12, selector: (model) => model.id })
+export const modelsArbitrary = FastCheck.uniqueArray(modelArbitrary, { maxLength: 12, selector: (model) => model.id })

@@ -1,7 +1,7 @@
-import { ChainIsUnreachable, TokenIsNotThere } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable, TokenContractNotFound } from "@berth/domain/chain/ChainErrors"
 import { TokenBalances } from "@berth/domain/chain/TokenBalances"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { GatingCheckFailed, GatingIsNotConfigured } from "@berth/domain/gating/GatingErrors"
+import { GatingCheckFailed, GatingNotConfigured } from "@berth/domain/gating/GatingErrors"
 import { GatingSettings, type GatingToken } from "@berth/domain/gating/GatingToken"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { assert, describe, it } from "@effect/vitest"
@@ -15,7 +15,7 @@ const token: GatingToken = {
 }
 const one = WalletAddress.make(`0x${"Ab".repeat(20)}`)
 
-const gateOver = (balance: Effect.Effect<bigint, ChainIsUnreachable | TokenIsNotThere>, gated = Option.some(token)) =>
+const gateOver = (balance: Effect.Effect<bigint, ChainUnreachable | TokenContractNotFound>, gated = Option.some(token)) =>
   Effect.gen(function* () {
     const asked = yield* Ref.make(0)
     const ports = Layer.merge(
@@ -71,9 +71,9 @@ describe("The token gate", () => {
 
   it.effect("remembers no trouble, and takes none for a no", () =>
     Effect.gen(function* () {
-      const answers = yield* Ref.make<ReadonlyArray<Effect.Effect<bigint, ChainIsUnreachable | TokenIsNotThere>>>([
-        new ChainIsUnreachable({ reason: "no answer in time" }),
-        new TokenIsNotThere(),
+      const answers = yield* Ref.make<ReadonlyArray<Effect.Effect<bigint, ChainUnreachable | TokenContractNotFound>>>([
+        new ChainUnreachable({ reason: "no answer in time" }),
+        new TokenContractNotFound(),
         Effect.succeed(token.minBalance)
       ])
       const next = Effect.flatten(
@@ -111,7 +111,7 @@ describe("The token gate", () => {
   it.effect("is not there when no token is named, and asks nobody", () =>
     Effect.gen(function* () {
       const { asked, has } = yield* gateOver(Effect.succeed(0n), Option.none())
-      assert.instanceOf(yield* Effect.flip(has()), GatingIsNotConfigured)
+      assert.instanceOf(yield* Effect.flip(has()), GatingNotConfigured)
       assert.strictEqual(yield* asked, 0)
     })
   )

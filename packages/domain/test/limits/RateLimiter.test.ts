@@ -1,4 +1,4 @@
-import { addressKey } from "@berth/domain/limits/RateLimiter"
+import { normalizeClientAddress } from "@berth/domain/limits/RateLimiter"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
@@ -30,11 +30,11 @@ describe("addressKey", () => {
   it.prop("is an IPv4 address itself, however it is mapped into IPv6", [ipv4, style], ([bytes, how]) => {
     const [a, b, c, d] = bytes
     const dotted = bytes.join(".")
-    assert.strictEqual(addressKey(dotted), dotted)
-    assert.strictEqual(addressKey(`::ffff:${dotted}`), dotted)
-    assert.strictEqual(addressKey(`::FFFF:${dotted}`), dotted)
-    assert.strictEqual(addressKey(`0:0:0:0:0:ffff:${dotted}`), dotted)
-    assert.strictEqual(addressKey(written([0, 0, 0, 0, 0, 0xffff, a * 256 + b, c * 256 + d], how)), dotted)
+    assert.strictEqual(normalizeClientAddress(dotted), dotted)
+    assert.strictEqual(normalizeClientAddress(`::ffff:${dotted}`), dotted)
+    assert.strictEqual(normalizeClientAddress(`::FFFF:${dotted}`), dotted)
+    assert.strictEqual(normalizeClientAddress(`0:0:0:0:0:ffff:${dotted}`), dotted)
+    assert.strictEqual(normalizeClientAddress(written([0, 0, 0, 0, 0, 0xffff, a * 256 + b, c * 256 + d], how)), dotted)
   })
 
   it.prop(
@@ -45,8 +45,8 @@ describe("addressKey", () => {
       const address = [...network, ...host]
       const neighbour = [...network, ...otherHost]
       FastCheck.pre(!isMapped(address) && !isMapped(neighbour))
-      assert.strictEqual(addressKey(written(address, how)), addressKey(written(neighbour, otherHow)))
-      assert.strictEqual(addressKey(`${written(address, how)}%eth0`), addressKey(written(address, how)))
+      assert.strictEqual(normalizeClientAddress(written(address, how)), normalizeClientAddress(written(neighbour, otherHow)))
+      assert.strictEqual(normalizeClientAddress(`${written(address, how)}%eth0`), normalizeClientAddress(written(address, how)))
     }
   )
 
@@ -57,16 +57,16 @@ describe("addressKey", () => {
       [...other, ...host]
     ]
     FastCheck.pre(!isMapped(one) && !isMapped(two))
-    assert.notStrictEqual(addressKey(written(one, how)), addressKey(written(two, how)))
+    assert.notStrictEqual(normalizeClientAddress(written(one, how)), normalizeClientAddress(written(two, how)))
   })
 
   it("keeps the loopback addresses, the unspecified one and embedded IPv4 apart", () => {
-    const keys = ["127.0.0.1", "::1", "64:ff9b::10.0.0.1", "1.2.3.4", "2001:db8::"].map(addressKey)
+    const keys = ["127.0.0.1", "::1", "64:ff9b::10.0.0.1", "1.2.3.4", "2001:db8::"].map(normalizeClientAddress)
     assert.strictEqual(new Set(keys).size, keys.length)
-    assert.strictEqual(addressKey("2001:0DB8::1"), "2001:db8:0:0::/64")
+    assert.strictEqual(normalizeClientAddress("2001:0DB8::1"), "2001:db8:0:0::/64")
   })
 
   it.prop("takes whatever it is given", [FastCheck.string()], ([text]) => {
-    assert.isString(addressKey(text))
+    assert.isString(normalizeClientAddress(text))
   })
 })

@@ -1,7 +1,7 @@
 import {
   channelCredentialKeys,
   CredentialKey,
-  credentialMapOf,
+  makeCredentialMap,
   maximumCredentialLength,
   modelCredentialKeys,
   parseCredentialKey,
@@ -61,7 +61,7 @@ describe("A credential", () => {
     "is in the map exactly when it is configured",
     [FastCheck.subarray([...CredentialKey.literals])],
     ([keys]) => {
-      const map = credentialMapOf(keys)
+      const map = makeCredentialMap(keys)
       assert.deepStrictEqual(Object.keys(map).toSorted(), [...CredentialKey.literals].toSorted())
       for (const key of CredentialKey.literals) assert.strictEqual(map[key], keys.includes(key))
     }

@@ -1,4 +1,4 @@
-import { networkOf } from "@berth/domain/sessions/ClientNetwork"
+import { parseClientNetwork } from "@berth/domain/sessions/ClientNetwork"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
 
@@ -12,11 +12,11 @@ describe("The network of an address", () => {
     ["fe80::1%eth0", "fe80:0:0:0::/64"]
   ]
   for (const [address, network] of known)
-    it(`of ${address} is ${network}`, () => assert.deepStrictEqual(networkOf(address), Option.some(network)))
+    it(`of ${address} is ${network}`, () => assert.deepStrictEqual(parseClientNetwork(address), Option.some(network)))
 
   it("is none of what is no address", () => {
     for (const text of ["", "unknown", "1.2.3", "1.2.3.4.5", "a.b.c.d"])
-      assert.deepStrictEqual(networkOf(text), Option.none(), text)
+      assert.deepStrictEqual(parseClientNetwork(text), Option.none(), text)
   })
 
   it("is the same for every host in it", () => {
@@ -24,7 +24,7 @@ describe("The network of an address", () => {
     const group = FastCheck.integer({ min: 0, max: 0xffff }).map((number) => number.toString(16))
     FastCheck.assert(
       FastCheck.property(byte, byte, byte, byte, byte, (a, b, c, one, other) => {
-        assert.deepStrictEqual(networkOf(`${a}.${b}.${c}.${one}`), networkOf(`${a}.${b}.${c}.${other}`))
+        assert.deepStrictEqual(parseClientNetwork(`${a}.${b}.${c}.${one}`), parseClientNetwork(`${a}.${b}.${c}.${other}`))
       })
     )
     FastCheck.assert(
@@ -35,7 +35,7 @@ describe("The network of an address", () => {
           const address = (last: ReadonlyArray<string>) => [...network, ...last].join(":")
           // Addresses of ::ffff:0:0/96 are IPv4.
           if (network.every((part) => part === "0")) return
-          assert.deepStrictEqual(networkOf(address(host)), networkOf(address(["0", "0", "0", "1"])))
+          assert.deepStrictEqual(parseClientNetwork(address(host)), parseClientNetwork(address(["0", "0", "0", "1"])))
         }
       )
     )

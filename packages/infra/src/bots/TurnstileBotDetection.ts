@@ -1,4 +1,4 @@
-import { BotDetection, BotIsBlocked, type Visitor } from "@berth/domain/accounts/BotDetection"
+import { BotDetection, BotBlocked, type Visitor } from "@berth/domain/accounts/bot-detection/BotDetection"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
@@ -8,7 +8,7 @@ export interface TurnstileOptions {
   readonly url: URL
   readonly secret: Redacted.Redacted
   /** How long it may take to answer; 5 s when absent. */
-  readonly patience?: Duration.Duration
+  readonly timeout?: Duration.Duration
 }
 
 const Verdict = Schema.Struct({
@@ -17,7 +17,7 @@ const Verdict = Schema.Struct({
 })
 
 /** No token is longer than this. */
-const maximumToken = 2048
+const maximumTokenLength = 2048
 
 /** The answer holds no more than this. */
 const isCode = (text: string) => /^[a-z0-9-]{1,64}$/.test(text)
@@ -27,7 +27,7 @@ const isCode = (text: string) => /^[a-z0-9-]{1,64}$/.test(text)
  * nobody passes.
  */
 export const layer = ({
-  patience = Duration.seconds(5),
+  timeout = Duration.seconds(5),
   secret,
   url
 }: TurnstileOptions): Layer.Layer<BotDetection, never, HttpClient.HttpClient> =>
@@ -57,15 +57,15 @@ export const layer = ({
 
       /** A request runs uninterruptibly around its handler: a server that hangs is left to itself. */
       const inTime = <A, E>(asked: Effect.Effect<A, E>) =>
-        Effect.interruptible(Effect.disconnect(asked).pipe(Effect.timeoutOption(patience)))
+        Effect.interruptible(Effect.disconnect(asked).pipe(Effect.timeoutOption(timeout)))
 
       return BotDetection.of({
-        judge: Effect.fn("BotDetection.judge")(function* ({ address, token }: Visitor) {
+        check: Effect.fn("BotDetection.check")(function* ({ address, token }: Visitor) {
           const shown = Option.filter(yield* token, (text) => {
             const { length } = Redacted.value(text)
-            return length > 0 && length <= maximumToken
+            return length > 0 && length <= maximumTokenLength
           })
-          if (Option.isNone(shown)) return yield* new BotIsBlocked()
+          if (Option.isNone(shown)) return yield* new BotBlocked()
           const verdict = yield* inTime(ask(shown.value, address)).pipe(
             Effect.catchAll((error) =>
               Effect.as(
@@ -82,7 +82,7 @@ export const layer = ({
             onSome: (answer) => answer["error-codes"].filter(isCode)
           })
           yield* Effect.logInfo("A challenge was not passed").pipe(Effect.annotateLogs({ codes: codes.join(", ") }))
-          return yield* new BotIsBlocked()
+          return yield* new BotBlocked()
         })
       })
     })

@@ -1,5 +1,5 @@
 import { type Chain, chainIds } from "@berth/domain/chain/Chain"
-import { ChainIsUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import { Duration, Effect, Redacted, Ref, Schedule } from "effect"
 import {
   BaseError,
@@ -14,7 +14,7 @@ import {
 } from "viem"
 import { getChainId } from "viem/actions"
 
-export interface NodeOptions {
+export interface RpcNodeOptions {
   /** The chain's name in logs. */
   readonly name: string
   /** Its EIP-155 id. */
@@ -24,29 +24,29 @@ export interface NodeOptions {
   /** How long one request may take, the body read; 5 s when absent. */
   readonly timeout?: Duration.DurationInput
   /** How many questions may be open at once; 64 when absent. */
-  readonly maximumOpen?: number
+  readonly maximumConcurrentCalls?: number
 }
 
-export interface ChainNodeOptions extends Omit<NodeOptions, "name" | "chainId"> {
+export interface ChainNodeOptions extends Omit<RpcNodeOptions, "name" | "chainId"> {
   readonly chain: Chain
 }
 
 /** A node of a chain that is asked over JSON-RPC. */
 export interface ChainNode {
   /** Asks, and once more if there was no usable answer. What `read` makes of an error is its verdict; else it is an outage. */
-  readonly ask: <A>(
+  readonly call: <A>(
     question: (client: Client) => Promise<A>,
     read: (error: BaseError) => A | undefined
-  ) => Effect.Effect<A, ChainIsUnreachable>
+  ) => Effect.Effect<A, ChainUnreachable>
 }
 
-const onceMore = Schedule.addDelay(Schedule.recurs(1), () => Duration.millis(200))
+const retrySchedule = Schedule.addDelay(Schedule.recurs(1), () => Duration.millis(200))
 
 /**
  * The whole exchange within the time of a request, redirects refused since they could lead a key to somebody else. The
  * client's own time ends with the head of an answer, so the body is read here.
  */
-const fetchWhole = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+const fetchFully = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
   const response = await fetch(input, { ...init, redirect: "error" })
   const { headers, status, statusText } = response
   return new Response(await response.text(), { headers, status, statusText })
@@ -75,13 +75,13 @@ const reasonOf = (error: BaseError): string => {
 }
 
 /** A node that is asked as it is: the client neither repeats nor waits by itself. */
-export const makeNode = ({
+export const makeRpcNode = ({
   chainId,
-  maximumOpen = 64,
+  maximumConcurrentCalls = 64,
   name,
   timeout = Duration.seconds(5),
   url
-}: NodeOptions): Effect.Effect<ChainNode> =>
+}: RpcNodeOptions): Effect.Effect<ChainNode> =>
   Effect.gen(function* () {
     const isKnown = yield* Ref.make(false)
     const open = yield* Ref.make(0)
@@ -90,7 +90,7 @@ export const makeNode = ({
         // Its retries would sleep for as long as a node's Retry-After says.
         retryCount: 0,
         timeout: Duration.toMillis(timeout),
-        fetchFn: fetchWhole
+        fetchFn: fetchFully
       })
     })
 
@@ -101,7 +101,7 @@ export const makeNode = ({
           const verdict = known === undefined ? undefined : read(known)
           return verdict === undefined
             ? Effect.fail(
-                new ChainIsUnreachable({ reason: known === undefined ? "no usable answer" : reasonOf(known) })
+                new ChainUnreachable({ reason: known === undefined ? "no usable answer" : reasonOf(known) })
               )
             : Effect.succeed(verdict)
         })
@@ -112,24 +112,24 @@ export const makeNode = ({
       if (yield* Ref.get(isKnown)) return
       const id = yield* once(getChainId, () => undefined)
       if (id !== chainId)
-        return yield* new ChainIsUnreachable({ reason: `the node is of chain ${id} and not of ${name}` })
+        return yield* new ChainUnreachable({ reason: `the node is of chain ${id} and not of ${name}` })
       yield* Ref.set(isKnown, true)
     })
 
     /** Strangers can have it asked: what comes while too much is open is refused, and not piled up behind a node that is slow. */
-    const ifNotBusy = <A>(work: Effect.Effect<A, ChainIsUnreachable>) =>
+    const ifNotBusy = <A>(work: Effect.Effect<A, ChainUnreachable>) =>
       Effect.acquireUseRelease(
-        Ref.modify(open, (count) => (count < maximumOpen ? [true, count + 1] : [false, count])),
-        (isAdmitted) => (isAdmitted ? work : new ChainIsUnreachable({ reason: "too many questions at once" })),
+        Ref.modify(open, (count) => (count < maximumConcurrentCalls ? [true, count + 1] : [false, count])),
+        (isAdmitted) => (isAdmitted ? work : new ChainUnreachable({ reason: "too many questions at once" })),
         (isAdmitted) => (isAdmitted ? Ref.update(open, (count) => count - 1) : Effect.void)
       )
 
     return {
-      ask: (question, read) =>
+      call: (question, read) =>
         Effect.zipRight(rightChain, once(question, read)).pipe(
-          Effect.retry(onceMore),
+          Effect.retry(retrySchedule),
           ifNotBusy,
-          Effect.tapErrorTag("ChainIsUnreachable", ({ reason }) =>
+          Effect.tapErrorTag("ChainUnreachable", ({ reason }) =>
             Effect.logWarning("The chain cannot be asked").pipe(Effect.annotateLogs({ chain: name, reason }))
           )
         )
@@ -138,4 +138,4 @@ export const makeNode = ({
 
 /** A node of a chain that the service knows by name. */
 export const makeChainNode = ({ chain, ...options }: ChainNodeOptions): Effect.Effect<ChainNode> =>
-  makeNode({ ...options, name: chain, chainId: chainIds[chain] })
+  makeRpcNode({ ...options, name: chain, chainId: chainIds[chain] })

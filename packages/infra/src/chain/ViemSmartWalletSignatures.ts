@@ -1,10 +1,10 @@
 import {
-  largestSignature,
+  maximumSignatureBytes,
   type SignatureVerdict,
   type SignedMessage,
   SmartWalletSignatures
 } from "@berth/domain/chain/SmartWalletSignatures"
-import { walletKey } from "@berth/domain/chain/WalletAddress"
+import { normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
 import { Effect, Layer } from "effect"
 import {
   encodeDeployData,
@@ -23,19 +23,19 @@ import { type ChainNode, isExecutionFailure } from "./ChainNode.ts"
 /** What the validator may burn: deploying a wallet takes about half a million. A contract that loops ends here. */
 const gasLimit = 10_000_000n
 /** Bytes of a plain key's signature: r, s, v. */
-const plainSignature = 65
+const plainSignatureLength = 65
 
 /** Well-formed, and not larger than a wallet's could be. */
 const readSignature = (text: string): Hex | undefined =>
-  isHex(text, { strict: true }) && text.length % 2 === 0 && text.length > 2 && size(text) <= largestSignature
+  isHex(text, { strict: true }) && text.length % 2 === 0 && text.length > 2 && size(text) <= maximumSignatureBytes
     ? text
     : undefined
 
 const isSignedByKey = ({ address, message }: SignedMessage, signature: Hex) =>
-  size(signature) === plainSignature
+  size(signature) === plainSignatureLength
     ? Effect.promise(() =>
         recoverMessageAddress({ message, signature }).then(
-          (signer) => signer.toLowerCase() === walletKey(address),
+          (signer) => signer.toLowerCase() === normalizeWalletAddress(address),
           // No point on the curve: whatever this is, it is no key's signature.
           () => false
         )
@@ -58,9 +58,9 @@ export const layer = (node: ChainNode): Layer.Layer<SmartWalletSignatures> => {
     const data = encodeDeployData({
       abi: erc6492SignatureValidatorAbi,
       bytecode: erc6492SignatureValidatorByteCode,
-      args: [getAddress(walletKey(address)), hashMessage(message), signature]
+      args: [getAddress(normalizeWalletAddress(address)), hashMessage(message), signature]
     })
-    return node.ask(
+    return node.call(
       async (client): Promise<SignatureVerdict> => verdictOf((await call(client, { data, gas: gasLimit })).data),
       (error) => (isExecutionFailure(error) ? "invalid" : undefined)
     )

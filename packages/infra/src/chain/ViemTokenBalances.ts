@@ -1,6 +1,6 @@
-import { TokenIsNotThere } from "@berth/domain/chain/ChainErrors"
+import { TokenContractNotFound } from "@berth/domain/chain/ChainErrors"
 import { type BalanceQuery, TokenBalances } from "@berth/domain/chain/TokenBalances"
-import { walletKey } from "@berth/domain/chain/WalletAddress"
+import { normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
 import { Effect, Layer, Option } from "effect"
 import {
   AbiDecodingDataSizeTooSmallError,
@@ -13,7 +13,7 @@ import { readContract } from "viem/actions"
 import { type ChainNode, isExecutionFailure } from "./ChainNode.ts"
 
 /** The node answered, and what is at the address does not answer as a token does. */
-const isNoToken = (error: BaseError): boolean =>
+const isNotToken = (error: BaseError): boolean =>
   isExecutionFailure(error) ||
   error.walk(
     (cause) => cause instanceof ContractFunctionZeroDataError || cause instanceof AbiDecodingDataSizeTooSmallError
@@ -23,16 +23,16 @@ const isNoToken = (error: BaseError): boolean =>
 export const layer = (node: ChainNode): Layer.Layer<TokenBalances> =>
   Layer.succeed(TokenBalances, {
     balanceOf: Effect.fn("TokenBalances.balanceOf")(function* ({ holder, token }: BalanceQuery) {
-      const answer = yield* node.ask(
+      const answer = yield* node.call(
         (client) =>
           readContract(client, {
             abi: erc20Abi,
             functionName: "balanceOf",
-            address: getAddress(walletKey(token)),
-            args: [getAddress(walletKey(holder))]
+            address: getAddress(normalizeWalletAddress(token)),
+            args: [getAddress(normalizeWalletAddress(holder))]
           }).then(Option.some),
-        (error) => (isNoToken(error) ? Option.none() : undefined)
+        (error) => (isNotToken(error) ? Option.none() : undefined)
       )
-      return yield* Effect.mapError(answer, () => new TokenIsNotThere())
+      return yield* Effect.mapError(answer, () => new TokenContractNotFound())
     })
   })

@@ -19,7 +19,7 @@ const creditPrices = (name: string): Config.Config<ReadonlyMap<string, number>> 
     Config.withDefault(new Map<string, number>())
   )
 
-export const cardSettings = <Plan extends string>(names: {
+export const readCardSettings = <Plan extends string>(names: {
   readonly webhookSecret: string
   readonly plans: Readonly<Record<Plan, string>>
   readonly storage: string

@@ -9,7 +9,7 @@ import { Config, ConfigError, Either, Option, Redacted } from "effect"
 const invalid = (name: string, reason: string) => ConfigError.InvalidData([name], reason)
 
 /** A node's address, which may hold a key: not even a malformed one is repeated. */
-export const nodeUrl = (name: string): Config.Config<Redacted.Redacted<URL>> =>
+export const readNodeUrl = (name: string): Config.Config<Redacted.Redacted<URL>> =>
   Config.redacted(name).pipe(
     Config.mapOrFail((text) => {
       const value = Redacted.value(text)
@@ -19,10 +19,10 @@ export const nodeUrl = (name: string): Config.Config<Redacted.Redacted<URL>> =>
     })
   )
 
-export const rpcUrl = (name: string, fallback: string): Config.Config<Redacted.Redacted<URL>> =>
-  Config.withDefault(nodeUrl(name), Redacted.make(new URL(fallback)))
+export const readRpcUrl = (name: string, fallback: string): Config.Config<Redacted.Redacted<URL>> =>
+  Config.withDefault(readNodeUrl(name), Redacted.make(new URL(fallback)))
 
-export const walletAddressSetting = (name: string): Config.Config<WalletAddress> =>
+export const readWalletAddress = (name: string): Config.Config<WalletAddress> =>
   Config.string(name).pipe(
     Config.mapOrFail((text) =>
       Either.fromOption(parseWalletAddress(text), () => invalid(name, "must be 0x and 40 hex digits"))
@@ -35,11 +35,11 @@ interface GatingNames {
   readonly minBalance: string
 }
 
-const largestBalance = 2n ** 256n - 1n
+const maximumBalance = 2n ** 256n - 1n
 
 const readMinBalance = (text: string): Option.Option<bigint> =>
   /^\d{1,78}$/.test(text)
-    ? Option.filter(Option.some(BigInt(text)), (balance) => balance > 0n && balance <= largestBalance)
+    ? Option.filter(Option.some(BigInt(text)), (balance) => balance > 0n && balance <= maximumBalance)
     : Option.none()
 
 const readToken = (
@@ -69,7 +69,7 @@ const readToken = (
 }
 
 /** The gating token: all of it, or none. */
-export const gatingTokenSetting = (names: GatingNames): Config.Config<Option.Option<GatingToken>> =>
+export const readGatingToken = (names: GatingNames): Config.Config<Option.Option<GatingToken>> =>
   Config.all({
     address: Config.option(Config.string(names.address)),
     symbol: Config.option(Config.string(names.symbol)),

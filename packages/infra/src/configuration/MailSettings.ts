@@ -1,13 +1,13 @@
-import { parseEmail } from "@berth/domain/accounts/Email"
+import { parseEmail } from "@berth/domain/shared/Email"
 import { Config, ConfigError, Either, Option, Redacted } from "effect"
-import type { Sender } from "../mail/Envelope.ts"
+import type { MailSender } from "../mail/MailEnvelope.ts"
 
 /*
  * How the settings about mail are read; their names stand with all others.
  */
 
 /** A mail server's address, which may hold a password: not even a malformed one is repeated. */
-export const smtpUrlSetting = (name: string): Config.Config<Option.Option<Redacted.Redacted<URL>>> =>
+export const readSmtpUrl = (name: string): Config.Config<Option.Option<Redacted.Redacted<URL>>> =>
   Config.redacted(name).pipe(
     Config.mapOrFail((text) => {
       const value = Redacted.value(text)
@@ -22,7 +22,7 @@ export const smtpUrlSetting = (name: string): Config.Config<Option.Option<Redact
   )
 
 /** Reads `name@host` or `Name <name@host>`. */
-const readSender = (text: string): Option.Option<Sender> => {
+const parseSender = (text: string): Option.Option<MailSender> => {
   const [, name = "", address = ""] = /^([^<>]*)<([^<>]*)>$/.exec(text.trim()) ?? [text, "", text]
   return Option.filter(
     Option.map(parseEmail(address), (email) => ({ name: name.trim().replace(/^"(.*)"$/, "$1"), address: email })),
@@ -31,10 +31,10 @@ const readSender = (text: string): Option.Option<Sender> => {
 }
 
 /** Who mails come from. */
-export const senderSetting = (name: string): Config.Config<Option.Option<Sender>> =>
+export const readMailSender = (name: string): Config.Config<Option.Option<MailSender>> =>
   Config.string(name).pipe(
     Config.mapOrFail((text) =>
-      Either.fromOption(readSender(text), () =>
+      Either.fromOption(parseSender(text), () =>
         ConfigError.InvalidData([], "must be an address, or a name and an address: Berth <no-reply@example.com>")
       )
     ),

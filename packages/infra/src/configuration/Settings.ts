@@ -4,11 +4,11 @@ import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
 import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"
 import { isIP } from "node:net"
-import { cardSettings } from "./CardSettings.ts"
-import { gatingTokenSetting, nodeUrl, rpcUrl, walletAddressSetting } from "./ChainSettings.ts"
-import { oauthASettings, oauthBSettings, socialIdentitySettings } from "./IdentitySettings.ts"
+import { readCardSettings } from "./CardSettings.ts"
+import { readGatingToken, readNodeUrl, readRpcUrl, readWalletAddress } from "./ChainSettings.ts"
+import { readOAuthASettings, readOAuthBSettings, readSocialIdentitySettings } from "./SignInSettings.ts"
 import { logLevelSetting } from "./LogLevelSetting.ts"
-import { senderSetting, smtpUrlSetting } from "./MailSettings.ts"
+import { readMailSender, readSmtpUrl } from "./MailSettings.ts"
 
 /*
  * Every setting of the service with its name and default, read once at start. What is optional here and has no default is
@@ -44,14 +44,14 @@ const price = (name: string, fallback: number) =>
 const atLeastOne = (name: string) =>
   Config.integer(name).pipe(Config.validate({ message: "must be at least 1", validation: (value) => value >= 1 }))
 const positive = (name: string, fallback: number) => Config.withDefault(atLeastOne(name), fallback)
-const lengths = { s: Duration.seconds, m: Duration.minutes, h: Duration.hours }
+const durationUnits = { s: Duration.seconds, m: Duration.minutes, h: Duration.hours }
 /** A whole number of at least 1 and `s`, `m` or `h`. */
-const span = (name: string, fallback: Duration.Duration) =>
+const duration = (name: string, fallback: Duration.Duration) =>
   Config.string(name).pipe(
     Config.mapOrFail((value) => {
       const [, count, unit] = /^([1-9]\d{0,5})([smh])$/.exec(value.trim()) ?? []
       return count !== undefined && (unit === "s" || unit === "m" || unit === "h")
-        ? Either.right(lengths[unit](Number(count)))
+        ? Either.right(durationUnits[unit](Number(count)))
         : Either.left(ConfigError.InvalidData([], "must be a whole number of s, m or h, for example 5m"))
     }),
     Config.withDefault(fallback)
@@ -155,7 +155,7 @@ export const Settings = Config.all({
     Config.withDefault([])
   ),
   drainSeconds: seconds("DRAIN_SECONDS", 30),
-  streamRetention: span("STREAM_RETENTION", Duration.minutes(5)),
+  streamRetention: duration("STREAM_RETENTION", Duration.minutes(5)),
   dataDir: text("DATA_DIR", ".data"),
   databaseUrl: optionalSecret("DATABASE_URL"),
   redisUrl: optionalSecret("REDIS_URL"),
@@ -163,7 +163,7 @@ export const Settings = Config.all({
   jwtPrivateKey: optionalSecret("JWT_PRIVATE_KEY"),
   adminEmails: Config.option(Config.array(Config.string(), "ADMIN_EMAILS")),
   referralCredits: Config.withDefault(Config.number("REFERRAL_CREDITS"), 1),
-  mail: Config.all({ smtpUrl: smtpUrlSetting("SMTP_URL"), from: senderSetting("MAIL_FROM") }),
+  mail: Config.all({ smtpUrl: readSmtpUrl("SMTP_URL"), from: readMailSender("MAIL_FROM") }),
   bots: Config.all({
     detection: Config.option(Config.literal("off", "heuristic", "turnstile")("BOT_DETECTION")),
     turnstileSecret: optionalSecret("TURNSTILE_SECRET"),
@@ -191,12 +191,12 @@ export const Settings = Config.all({
     google: provider("GOOGLE", "https://generativelanguage.googleapis.com/v1beta"),
     groq: provider("GROQ", "https://api.groq.com/openai/v1")
   }),
-  oauthA: oauthASettings({
+  oauthA: readOAuthASettings({
     issuer: "OAUTH_A_ISSUER",
     clientId: "OAUTH_A_CLIENT_ID",
     clientSecret: "OAUTH_A_CLIENT_SECRET"
   }),
-  oauthB: oauthBSettings({
+  oauthB: readOAuthBSettings({
     authorizeUrl: "OAUTH_B_AUTHORIZE_URL",
     tokenUrl: "OAUTH_B_TOKEN_URL",
     userUrl: "OAUTH_B_USER_URL",
@@ -204,26 +204,26 @@ export const Settings = Config.all({
     clientId: "OAUTH_B_CLIENT_ID",
     clientSecret: "OAUTH_B_CLIENT_SECRET"
   }),
-  socialIdentity: socialIdentitySettings({
+  socialIdentity: readSocialIdentitySettings({
     jwksUrl: "SOCIAL_IDENTITY_JWKS_URL",
     issuer: "SOCIAL_IDENTITY_ISSUER",
     audience: "SOCIAL_IDENTITY_AUDIENCE"
   }),
-  baseRpcUrl: rpcUrl("BASE_RPC_URL", "https://mainnet.base.org"),
+  baseRpcUrl: readRpcUrl("BASE_RPC_URL", "https://mainnet.base.org"),
   cardProcessor: Config.all({
     secretKey: optionalSecret("STRIPE_SECRET_KEY"),
     apiUrl: Config.withDefault(webAddress("STRIPE_API_URL"), new URL("https://api.stripe.com"))
   }),
-  gatingToken: gatingTokenSetting({
+  gatingToken: readGatingToken({
     address: "GATING_TOKEN_ADDRESS",
     symbol: "GATING_TOKEN_SYMBOL",
     minBalance: "GATING_MIN_BALANCE"
   }),
   mpp: Config.all({
-    rpcUrl: Config.option(nodeUrl("MPP_RPC_URL")),
+    rpcUrl: Config.option(readNodeUrl("MPP_RPC_URL")),
     chainId: Config.option(atLeastOne("MPP_CHAIN_ID")),
-    currency: Config.withDefault(walletAddressSetting("MPP_CURRENCY"), pathUsd),
-    recipient: Config.option(walletAddressSetting("MPP_RECIPIENT")),
+    currency: Config.withDefault(readWalletAddress("MPP_CURRENCY"), pathUsd),
+    recipient: Config.option(readWalletAddress("MPP_RECIPIENT")),
     secret: optionalSecret("MPP_SECRET")
   }),
   prices: Config.all({
@@ -232,7 +232,7 @@ export const Settings = Config.all({
     tts: price("PRICE_TTS", 0.03),
     stt: price("PRICE_STT", 0.02)
   }),
-  cards: cardSettings({
+  cards: readCardSettings({
     webhookSecret: "STRIPE_WEBHOOK_SECRET",
     plans: {
       solo: "STRIPE_PRICE_SOLO",

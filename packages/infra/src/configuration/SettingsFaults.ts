@@ -1,14 +1,14 @@
 import { Option, Redacted } from "effect"
 import type { Settings } from "./Settings.ts"
-import { tempoOf } from "./Tempo.ts"
+import { resolveTempoNetwork } from "./TempoNetwork.ts"
 
 /** Challenges show what a secret makes of known text, so a short one could be guessed. */
-const shortestSecret = 16
+const minimumSecretLength = 16
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
 
 /** What may not be so, in the words of the variable at fault: in production, or when an exposed service was not told which it is. */
-export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
+export const findSettingsFaults = (settings: Settings): ReadonlyArray<string> => {
   const { addresses, environment, environmentIsSet } = settings
   const isExposed = !loopback.has(addresses.host) || addresses.appUrl.protocol === "https:"
   const general = [
@@ -19,12 +19,12 @@ export const settingsFaults = (settings: Settings): ReadonlyArray<string> => {
     ),
     fault(settings.agentRuntime !== "process", "AGENT_RUNTIME: only process is built so far"),
     fault(
-      tempoOf(settings)._tag === "None",
+      resolveTempoNetwork(settings)._tag === "None",
       "MPP_RPC_URL is missing; there is a default for the chains 4217 and 42431 only"
     ),
     fault(
-      settings.mpp.secret._tag === "Some" && Redacted.value(settings.mpp.secret.value).length < shortestSecret,
-      `MPP_SECRET must have at least ${shortestSecret} characters`
+      settings.mpp.secret._tag === "Some" && Redacted.value(settings.mpp.secret.value).length < minimumSecretLength,
+      `MPP_SECRET must have at least ${minimumSecretLength} characters`
     )
   ]
   const production =

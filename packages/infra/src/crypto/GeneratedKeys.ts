@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import { type DataDirectoryRefused, isDataDirectoryRefused, makeDataDirectory } from "../files/DataDirectory.ts"
 
 /** A generated key can neither be read nor written. */
-export class KeyFileIsUnusable extends Data.TaggedError("KeyFileIsUnusable")<{
+export class KeyFileUnusable extends Data.TaggedError("KeyFileUnusable")<{
   readonly path: string
   readonly cause: unknown
 }> {
@@ -16,7 +16,7 @@ export class KeyFileIsUnusable extends Data.TaggedError("KeyFileIsUnusable")<{
 
 const hasCode = (cause: unknown, code: string) => cause instanceof Error && "code" in cause && cause.code === code
 
-const readOrMake = async (path: string, make: () => Redacted.Redacted): Promise<string> => {
+const readOrGenerate = async (path: string, make: () => Redacted.Redacted): Promise<string> => {
   try {
     return await readFile(path, "utf8")
   } catch (cause) {
@@ -47,16 +47,16 @@ export const ensureSecret = (
   directory: string,
   name: string,
   make: () => Redacted.Redacted
-): Effect.Effect<Redacted.Redacted, KeyFileIsUnusable | DataDirectoryRefused> => {
+): Effect.Effect<Redacted.Redacted, KeyFileUnusable | DataDirectoryRefused> => {
   const path = join(directory, name)
   return Effect.tryPromise({
     try: async () => {
       await makeDataDirectory(dirname(directory))
       await mkdir(directory, { recursive: true, mode: 0o700 })
-      const secret = (await readOrMake(path, make)).trim()
+      const secret = (await readOrGenerate(path, make)).trim()
       if (secret === "") throw new Error("the file is empty")
       return Redacted.make(secret)
     },
-    catch: (cause) => (isDataDirectoryRefused(cause) ? cause : new KeyFileIsUnusable({ path, cause }))
+    catch: (cause) => (isDataDirectoryRefused(cause) ? cause : new KeyFileUnusable({ path, cause }))
   })
 }

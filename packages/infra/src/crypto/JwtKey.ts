@@ -1,12 +1,12 @@
 import { Data, Either, Redacted } from "effect"
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto"
 
-export class JwtKeyIsMalformed extends Data.TaggedError("JwtKeyIsMalformed")<{ readonly reason: string }> {}
+export class JwtKeyMalformed extends Data.TaggedError("JwtKeyMalformed")<{ readonly reason: string }> {}
 
-const malformed = () => new JwtKeyIsMalformed({ reason: "must be an Ed25519 private key in PKCS8 PEM" })
+const malformed = () => new JwtKeyMalformed({ reason: "must be an Ed25519 private key in PKCS8 PEM" })
 
 /** Reads `JWT_PRIVATE_KEY`. Where a variable cannot hold line breaks, `\n` stands for one. */
-export const parseJwtKey = (text: Redacted.Redacted): Either.Either<Redacted.Redacted<KeyObject>, JwtKeyIsMalformed> =>
+export const parseJwtKey = (text: Redacted.Redacted): Either.Either<Redacted.Redacted<KeyObject>, JwtKeyMalformed> =>
   // What the library says of a key that it cannot read is left out: it has seen the key.
   Either.try({
     try: () => createPrivateKey({ key: Redacted.value(text).replaceAll("\\n", "\n"), format: "pem", type: "pkcs8" }),

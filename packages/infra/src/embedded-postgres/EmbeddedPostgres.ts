@@ -2,15 +2,15 @@ import { Deferred, Duration, Effect, Option, Redacted, type Scope } from "effect
 import { spawn } from "node:child_process"
 import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { EmbeddedPostgresDidNotStart, step } from "./EmbeddedPostgresDidNotStart.ts"
-import { bindable } from "../net/FreePort.ts"
-import { isAlive } from "../process/RunningProcess.ts"
+import { EmbeddedPostgresStartFailed, toStartFailed } from "./EmbeddedPostgresErrors.ts"
+import { findBindablePort } from "../net/PortProbe.ts"
+import { isProcessAlive } from "../process/ProcessIdentity.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 import * as PostgresBinaries from "./PostgresBinaries.ts"
-import * as PostgresHome from "./PostgresHome.ts"
+import * as PostgresDirectory from "./PostgresDirectory.ts"
 import * as PostgresInstallation from "./PostgresInstallation.ts"
 import * as Postmaster from "./Postmaster.ts"
-import { type StartFailure, startFailure } from "./StartFailure.ts"
+import { type StartFailure, classifyStartFailure } from "./StartFailure.ts"
 
 export interface EmbeddedPostgresOptions {
   /** Directory of this server's own; made when it is missing. Only one caller at a time may start a server on it. */
@@ -22,7 +22,7 @@ export interface EmbeddedPostgresOptions {
   /** `immediate` stops without a checkpoint: for data that nobody will read again. */
   readonly stop?: "fast" | "immediate"
   /** Told before an empty database is made, which takes about a second. */
-  readonly onInitialise?: Effect.Effect<void>
+  readonly onInitialize?: Effect.Effect<void>
 }
 
 export interface RunningPostgres {
@@ -45,12 +45,12 @@ interface Server {
   readonly exited: Effect.Effect<void>
 }
 
-const largestLog = 4 * 1024 * 1024
-const startLimit = Duration.minutes(5)
-const stopLimit = Duration.seconds(60)
+const maximumLogBytes = 4 * 1024 * 1024
+const startTimeout = Duration.minutes(5)
+const stopTimeout = Duration.seconds(60)
 
 /** Repeats `check` until it holds or the limit has passed; true when it held. Also works in a finalizer, where timeouts do not. */
-const eventually = (
+const pollUntil = (
   check: Effect.Effect<boolean>,
   every: Duration.Duration,
   limit: Duration.Duration
@@ -64,7 +64,7 @@ const eventually = (
     return round(rounds)
   })
 
-const isGone = (pid: number) => Effect.sync(() => !isAlive(pid))
+const isGone = (pid: number) => Effect.sync(() => !isProcessAlive(pid))
 
 const signal = (pid: number, name: NodeJS.Signals) =>
   Effect.try(() => process.kill(pid, name)).pipe(
@@ -77,41 +77,41 @@ const stop = Effect.fn("EmbeddedPostgres.stop")(function* (pid: number, mode: "f
   const every = Duration.millis(15)
   if (mode === "fast") {
     yield* signal(pid, "SIGINT")
-    if (yield* eventually(isGone(pid), every, stopLimit)) return
+    if (yield* pollUntil(isGone(pid), every, stopTimeout)) return
     yield* Effect.logWarning("PostgreSQL did not stop in time and is ended at once; it will recover at its next start")
   }
   yield* signal(pid, "SIGQUIT")
-  if (yield* eventually(isGone(pid), every, Duration.seconds(10))) return
+  if (yield* pollUntil(isGone(pid), every, Duration.seconds(10))) return
   yield* signal(pid, "SIGKILL")
 })
 
-const onLoopback = (port: number) => bindable(port, "127.0.0.1")
+const findLoopbackPort = (port: number) => findBindablePort(port, "127.0.0.1")
 
-const choosePort = (home: PostgresHome.PostgresHome, fixed: number | undefined) =>
+const choosePort = (home: PostgresDirectory.PostgresDirectory, fixed: number | undefined) =>
   fixed !== undefined
     ? Effect.succeed(fixed)
-    : PostgresHome.rememberedPort(home).pipe(
-        Effect.flatMap(Option.match({ onNone: () => Effect.succeedNone, onSome: onLoopback })),
-        Effect.flatMap(Option.match({ onNone: () => onLoopback(0), onSome: Effect.succeedSome })),
+    : PostgresDirectory.readSavedPort(home).pipe(
+        Effect.flatMap(Option.match({ onNone: () => Effect.succeedNone, onSome: findLoopbackPort })),
+        Effect.flatMap(Option.match({ onNone: () => findLoopbackPort(0), onSome: Effect.succeedSome })),
         Effect.flatten,
-        Effect.mapError(() => new EmbeddedPostgresDidNotStart({ reason: "no port is free on 127.0.0.1" }))
+        Effect.mapError(() => new EmbeddedPostgresStartFailed({ reason: "no port is free on 127.0.0.1" }))
       )
 
 /** The log goes to a file and not through a pipe, so that a server that outlives us can still write. */
-const openLog = (home: PostgresHome.PostgresHome) =>
+const openLog = (home: PostgresDirectory.PostgresDirectory) =>
   Effect.try({
     try: () => {
       const size = statSync(home.log, { throwIfNoEntry: false })?.size ?? 0
-      if (size > largestLog) renameSync(home.log, `${home.log}.old`)
-      return { file: openSync(home.log, "a", 0o600), from: size > largestLog ? 0 : size }
+      if (size > maximumLogBytes) renameSync(home.log, `${home.log}.old`)
+      return { file: openSync(home.log, "a", 0o600), from: size > maximumLogBytes ? 0 : size }
     },
-    catch: step(`opening ${home.log}`)
+    catch: toStartFailed(`opening ${home.log}`)
   })
 
-const logSince = (home: PostgresHome.PostgresHome, from: number) =>
+const logSince = (home: PostgresDirectory.PostgresDirectory, from: number) =>
   Effect.try({
     try: () => readFileSync(home.log).subarray(from).toString("utf8").trim(),
-    catch: step(`reading ${home.log}`)
+    catch: toStartFailed(`reading ${home.log}`)
   })
 
 const postgresArguments = (cluster: string, port: number, settings: Readonly<Record<string, string>>) => [
@@ -133,7 +133,7 @@ const postgresArguments = (cluster: string, port: number, settings: Readonly<Rec
 
 /** One attempt to bring a server up. */
 const launch = Effect.fn("EmbeddedPostgres.launch")(function* (
-  home: PostgresHome.PostgresHome,
+  home: PostgresDirectory.PostgresDirectory,
   installation: PostgresInstallation.PostgresInstallation,
   cluster: string,
   port: number,
@@ -141,7 +141,7 @@ const launch = Effect.fn("EmbeddedPostgres.launch")(function* (
 ) {
   const log = yield* openLog(home)
   const exited = yield* Deferred.make<void>()
-  const call = PostgresAccount.invocation(
+  const call = PostgresAccount.makeInvocation(
     installation.account,
     join(installation.native, "bin", "postgres"),
     postgresArguments(cluster, port, settings)
@@ -152,48 +152,48 @@ const launch = Effect.fn("EmbeddedPostgres.launch")(function* (
       spawn(call.command, call.args, {
         ...call.ids,
         cwd: "/",
-        env: PostgresAccount.environment,
+        env: PostgresAccount.postgresEnvironment,
         detached: true,
         stdio: ["ignore", log.file, log.file]
       }),
-    catch: step("running postgres")
+    catch: toStartFailed("running postgres")
   }).pipe(Effect.ensuring(Effect.sync(() => closeSync(log.file))))
   child.once("error", () => Deferred.unsafeDone(exited, Effect.void))
   child.once("exit", () => Deferred.unsafeDone(exited, Effect.void))
   child.unref()
   const pid = child.pid ?? 0
   const isReady = Effect.map(
-    Postmaster.read(cluster),
-    Option.exists((postmaster) => postmaster.pid === pid && postmaster.ready)
+    Postmaster.readPostmaster(cluster),
+    Option.exists((postmaster) => postmaster.pid === pid && postmaster.isReady)
   )
-  yield* eventually(
+  yield* pollUntil(
     Effect.zipWith(isReady, Deferred.isDone(exited), (ready, gone) => ready || gone),
     Duration.millis(10),
-    startLimit
+    startTimeout
   )
   if ((yield* isReady) && !(yield* Deferred.isDone(exited))) {
     return { pid, port, adopted: false, exited: Deferred.await(exited) } satisfies Server
   }
   if (!(yield* Deferred.isDone(exited))) yield* stop(pid, "immediate")
-  return startFailure(yield* logSince(home, log.from))
+  return classifyStartFailure(yield* logSince(home, log.from))
 })
 
 /** Tries again while an earlier server still lets go of the data or the port; with a port of our choice, takes another. */
-const launchPatiently = (
-  home: PostgresHome.PostgresHome,
+const launchWithRetry = (
+  home: PostgresDirectory.PostgresDirectory,
   installation: PostgresInstallation.PostgresInstallation,
   cluster: string,
   options: EmbeddedPostgresOptions
 ) => {
-  const attempt = (left: number): Effect.Effect<Server, EmbeddedPostgresDidNotStart> =>
+  const attempt = (left: number): Effect.Effect<Server, EmbeddedPostgresStartFailed> =>
     Effect.gen(function* () {
       const port = yield* choosePort(home, options.port)
       const outcome: Server | StartFailure = yield* launch(home, installation, cluster, port, options.settings ?? {})
       if (!("_tag" in outcome)) return outcome
       if (outcome._tag === "Other" || left <= 0) {
-        return yield* new EmbeddedPostgresDidNotStart({ reason: `${outcome.said} (its log is ${home.log})` })
+        return yield* new EmbeddedPostgresStartFailed({ reason: `${outcome.message} (its log is ${home.log})` })
       }
-      yield* Effect.logDebug(`PostgreSQL is tried again: ${outcome.said}`)
+      yield* Effect.logDebug(`PostgreSQL is tried again: ${outcome.message}`)
       return yield* Effect.delay(attempt(left - 1), Duration.millis(250))
     })
   return attempt(80)
@@ -201,17 +201,17 @@ const launchPatiently = (
 
 /** A server that runs on the data directory already. It is ours: whoever started it was killed. */
 const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string, port: number | undefined) {
-  const found = yield* Postmaster.read(cluster)
+  const found = yield* Postmaster.readPostmaster(cluster)
   if (Option.isNone(found)) return Option.none<Server>()
   const { pid } = found.value
-  if (!(yield* Postmaster.serves(pid, cluster))) return Option.none<Server>()
+  if (!(yield* Postmaster.isServerOf(pid, cluster))) return Option.none<Server>()
   const settled = Effect.zipWith(
-    Postmaster.read(cluster),
+    Postmaster.readPostmaster(cluster),
     isGone(pid),
-    (now, gone) => gone || Option.exists(now, (it) => it.ready)
+    (now, gone) => gone || Option.exists(now, (it) => it.isReady)
   )
-  yield* eventually(settled, Duration.millis(25), startLimit)
-  const now = Option.filter(yield* Postmaster.read(cluster), (it) => it.pid === pid && it.ready)
+  yield* pollUntil(settled, Duration.millis(25), startTimeout)
+  const now = Option.filter(yield* Postmaster.readPostmaster(cluster), (it) => it.pid === pid && it.isReady)
   if (Option.isNone(now) || (yield* isGone(pid))) return Option.none<Server>()
   if (port !== undefined && now.value.port !== port) {
     yield* stop(pid, "fast")
@@ -221,17 +221,17 @@ const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string, po
   return Option.some<Server>({ pid, port: now.value.port, adopted: true, exited: Effect.asVoid(exited) })
 })
 
-const bringUp = Effect.fn("EmbeddedPostgres.bringUp")(function* (
-  home: PostgresHome.PostgresHome,
+const adoptOrStart = Effect.fn("EmbeddedPostgres.bringUp")(function* (
+  home: PostgresDirectory.PostgresDirectory,
   binaries: PostgresBinaries.PostgresBinaries,
   options: EmbeddedPostgresOptions
 ) {
-  const found = yield* PostgresHome.findCluster(home)
+  const found = yield* PostgresDirectory.findCluster(home)
   const running = Option.isSome(found) ? yield* adopt(found.value, options.port) : Option.none<Server>()
   if (Option.isSome(running)) return running.value
-  const installation = yield* PostgresInstallation.choose(binaries, home.directory, found)
-  const cluster = yield* PostgresHome.prepareCluster(home, installation, options.onInitialise ?? Effect.void)
-  return yield* launchPatiently(home, installation, cluster, options)
+  const installation = yield* PostgresInstallation.chooseInstallation(binaries, home.directory, found)
+  const cluster = yield* PostgresDirectory.prepareCluster(home, installation, options.onInitialize ?? Effect.void)
+  return yield* launchWithRetry(home, installation, cluster, options)
 })
 
 /**
@@ -240,15 +240,15 @@ const bringUp = Effect.fn("EmbeddedPostgres.bringUp")(function* (
  */
 export const start = (
   options: EmbeddedPostgresOptions
-): Effect.Effect<RunningPostgres, EmbeddedPostgresDidNotStart, Scope.Scope> =>
+): Effect.Effect<RunningPostgres, EmbeddedPostgresStartFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const home = yield* PostgresHome.make(resolve(options.directory))
-    const binaries = yield* PostgresBinaries.locate
-    const server = yield* Effect.acquireRelease(bringUp(home, binaries, options), ({ pid }) =>
+    const home = yield* PostgresDirectory.make(resolve(options.directory))
+    const binaries = yield* PostgresBinaries.locateBinaries
+    const server = yield* Effect.acquireRelease(adoptOrStart(home, binaries, options), ({ pid }) =>
       stop(pid, options.stop ?? "fast")
     )
-    const password = yield* PostgresHome.readPassword(home)
-    yield* PostgresHome.rememberPort(home, server.port)
+    const password = yield* PostgresDirectory.readPassword(home)
+    yield* PostgresDirectory.savePort(home, server.port)
     return {
       ...server,
       version: binaries.version,

@@ -23,7 +23,7 @@ export interface Invocation {
   readonly ids: { readonly uid?: number; readonly gid?: number }
 }
 
-export const invocation = (account: PostgresAccount, program: string, args: ReadonlyArray<string>): Invocation =>
+export const makeInvocation = (account: PostgresAccount, program: string, args: ReadonlyArray<string>): Invocation =>
   $match(account, {
     Self: () => ({ command: program, args, ids: {} }),
     User: ({ gid, uid }) => ({ command: program, args, ids: { uid, gid } }),
@@ -35,7 +35,7 @@ export const invocation = (account: PostgresAccount, program: string, args: Read
   })
 
 /** The uid that must own the data directory, as seen from here. */
-export const owner = (account: PostgresAccount): { readonly uid: number; readonly gid: number } =>
+export const resolveFileOwner = (account: PostgresAccount): { readonly uid: number; readonly gid: number } =>
   $match(account, {
     Self: () => ({ uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }),
     User: ({ gid, uid }) => ({ uid, gid }),
@@ -43,27 +43,27 @@ export const owner = (account: PostgresAccount): { readonly uid: number; readonl
   })
 
 /** PostgreSQL gets none of our environment: it may hold keys, and settings of its own would change how it runs. */
-export const environment = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
+export const postgresEnvironment = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
 
-export interface Answer {
+export interface CommandResult {
   readonly ok: boolean
   readonly output: string
 }
 
 /** Runs a program to its end. A program that cannot be started answers like one that failed. */
-export const run = (account: PostgresAccount, program: string, args: ReadonlyArray<string>): Effect.Effect<Answer> =>
+export const runCommand = (account: PostgresAccount, program: string, args: ReadonlyArray<string>): Effect.Effect<CommandResult> =>
   Effect.async((resume) => {
-    const call = invocation(account, program, args)
+    const call = makeInvocation(account, program, args)
     // The root directory is the one working directory that every account can enter.
-    execFile(call.command, call.args, { ...call.ids, cwd: "/", env: environment }, (error, stdout, stderr) => {
+    execFile(call.command, call.args, { ...call.ids, cwd: "/", env: postgresEnvironment }, (error, stdout, stderr) => {
       const said = `${stdout}${stderr}`
       resume(Effect.succeed({ ok: error === null, output: said === "" && error !== null ? error.message : said }))
     })
   })
 
 /** Looks an account of the system up by name. */
-export const byName = (name: string): Effect.Effect<Option.Option<PostgresAccount>> =>
-  Effect.all([run(Self, "id", ["-u", name]), run(Self, "id", ["-g", name])]).pipe(
+export const findAccount = (name: string): Effect.Effect<Option.Option<PostgresAccount>> =>
+  Effect.all([runCommand(Self, "id", ["-u", name]), runCommand(Self, "id", ["-g", name])]).pipe(
     Effect.map(([uid, gid]) =>
       uid.ok && gid.ok
         ? Option.some<PostgresAccount>(User({ name, uid: Number(uid.output), gid: Number(gid.output) }))

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs"
 import { readFile, symlink } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { basename, dirname, join, resolve } from "node:path"
-import { EmbeddedPostgresDidNotStart, step } from "./EmbeddedPostgresDidNotStart.ts"
+import { EmbeddedPostgresStartFailed, toStartFailed } from "./EmbeddedPostgresErrors.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 
 /** PostgreSQL's programs as they lie in the package of this platform. */
@@ -25,7 +25,7 @@ const packageRoot = Effect.try({
     return resolve(dirname(createRequire(wrapper).resolve(platformPackage)), "..")
   },
   catch: () =>
-    new EmbeddedPostgresDidNotStart({
+    new EmbeddedPostgresStartFailed({
       reason: `there are no PostgreSQL programs for ${process.platform} on ${process.arch}. Set DATABASE_URL to a PostgreSQL server instead`
     })
 })
@@ -34,9 +34,9 @@ const packageRoot = Effect.try({
 const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (root: string) {
   const list = join(root, "native", "pg-symlinks.json")
   if (!existsSync(list)) return
-  const links = yield* Effect.tryPromise({ try: () => readFile(list, "utf8"), catch: step(`reading ${list}`) }).pipe(
+  const links = yield* Effect.tryPromise({ try: () => readFile(list, "utf8"), catch: toStartFailed(`reading ${list}`) }).pipe(
     Effect.flatMap(Schema.decode(Links)),
-    Effect.catchTag("ParseError", (error) => step(`reading ${list}`)(error))
+    Effect.catchTag("ParseError", (error) => toStartFailed(`reading ${list}`)(error))
   )
   yield* Effect.forEach(
     links.filter((link) => !existsSync(join(root, link.target))),
@@ -47,26 +47,26 @@ const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (roo
           () => existsSync(join(root, target)),
           () => Effect.void
         ),
-        Effect.mapError(step(`linking ${target}`))
+        Effect.mapError(toStartFailed(`linking ${target}`))
       ),
     { discard: true }
   )
 })
 
 /** "postgres (PostgreSQL) 18.4" → "18.4" */
-export const versionIn = (output: string): Option.Option<string> =>
+export const parseVersion = (output: string): Option.Option<string> =>
   Option.fromNullable(/\(PostgreSQL\) (\S+)/.exec(output)?.[1])
 
 /** Finds the programs and makes sure that they run on this machine at all. */
-export const locate: Effect.Effect<PostgresBinaries, EmbeddedPostgresDidNotStart> = Effect.gen(function* () {
+export const locateBinaries: Effect.Effect<PostgresBinaries, EmbeddedPostgresStartFailed> = Effect.gen(function* () {
   const root = yield* packageRoot
   yield* linkLibraries(root)
   const native = join(root, "native")
-  const answer = yield* PostgresAccount.run(PostgresAccount.Self, join(native, "bin", "postgres"), ["--version"])
-  const version = yield* versionIn(answer.output).pipe(
+  const answer = yield* PostgresAccount.runCommand(PostgresAccount.Self, join(native, "bin", "postgres"), ["--version"])
+  const version = yield* parseVersion(answer.output).pipe(
     Effect.mapError(
       () =>
-        new EmbeddedPostgresDidNotStart({
+        new EmbeddedPostgresStartFailed({
           reason: `its programs do not run on this system (${answer.output.trim()}). They need glibc 2.27 or later; with another C library set DATABASE_URL to a PostgreSQL server instead`
         })
     )

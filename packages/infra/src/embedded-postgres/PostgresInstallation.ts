@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { cp, mkdir, rename, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { EmbeddedPostgresDidNotStart, step } from "./EmbeddedPostgresDidNotStart.ts"
+import { EmbeddedPostgresStartFailed, toStartFailed } from "./EmbeddedPostgresErrors.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 
 /** Programs, an account that can run them, and a directory (`base`) that this account can reach its data in. */
@@ -14,23 +14,23 @@ export interface PostgresInstallation {
 }
 
 /** Where programs and data go when no account can reach them where they are, for example below a closed home directory. */
-const shelters = "/var/lib/berth-postgres"
+const fallbackDirectory = "/var/lib/berth-postgres"
 
 /** The one that the data is in already, or a new one. */
-const shelterFor = (cluster: Option.Option<string>) =>
+const chooseFallback = (cluster: Option.Option<string>) =>
   cluster.pipe(
     Option.map(dirname),
-    Option.filter((base) => dirname(base) === shelters),
-    Option.getOrElse(() => join(shelters, randomBytes(8).toString("hex")))
+    Option.filter((base) => dirname(base) === fallbackDirectory),
+    Option.getOrElse(() => join(fallbackDirectory, randomBytes(8).toString("hex")))
   )
 
-const works = Effect.fn("PostgresInstallation.works")(function* ({ account, base, native }: PostgresInstallation) {
-  const program = yield* PostgresAccount.run(account, join(native, "bin", "postgres"), ["--version"])
+const isUsable = Effect.fn("PostgresInstallation.works")(function* ({ account, base, native }: PostgresInstallation) {
+  const program = yield* PostgresAccount.runCommand(account, join(native, "bin", "postgres"), ["--version"])
   if (!program.ok) return false
-  return (yield* PostgresAccount.run(account, "test", ["-x", base])).ok
+  return (yield* PostgresAccount.runCommand(account, "test", ["-x", base])).ok
 })
 
-const firstThatWorks = (candidates: ReadonlyArray<PostgresInstallation>) => Effect.findFirst(candidates, works)
+const findFirstUsable = (candidates: ReadonlyArray<PostgresInstallation>) => Effect.findFirst(candidates, isUsable)
 
 /** Copied under another name first, so that a copy that is there is whole. */
 const copyPrograms = Effect.fn("PostgresInstallation.copyPrograms")(function* (
@@ -47,7 +47,7 @@ const copyPrograms = Effect.fn("PostgresInstallation.copyPrograms")(function* (
       await cp(native, `${copy}.new`, { recursive: true, verbatimSymlinks: true })
       await rename(`${copy}.new`, copy)
     },
-    catch: step(`copying the programs to ${base}`)
+    catch: toStartFailed(`copying the programs to ${base}`)
   })
   return copy
 })
@@ -57,29 +57,29 @@ const copyPrograms = Effect.fn("PostgresInstallation.copyPrograms")(function* (
  * no readable parent directories but which containers often forbid; then other accounts, which may belong to somebody
  * else as well; and at last a copy in a place that every account can reach.
  */
-export const choose = Effect.fn("PostgresInstallation.choose")(function* (
+export const chooseInstallation = Effect.fn("PostgresInstallation.choose")(function* (
   binaries: { readonly native: string; readonly version: string },
   directory: string,
   cluster: Option.Option<string>
 ) {
   const here = { native: binaries.native, base: directory }
   if (process.getuid?.() !== 0) return { ...here, account: PostgresAccount.Self }
-  const dedicated = Option.toArray(yield* PostgresAccount.byName("postgres"))
-  const shared = (yield* Effect.forEach(["daemon", "nobody"], PostgresAccount.byName)).flatMap(Option.toArray)
-  const moved = shelterFor(cluster)
+  const dedicated = Option.toArray(yield* PostgresAccount.findAccount("postgres"))
+  const shared = (yield* Effect.forEach(["daemon", "nobody"], PostgresAccount.findAccount)).flatMap(Option.toArray)
+  const moved = chooseFallback(cluster)
   const inPlace = existsSync(join(moved, "cluster"))
     ? Option.none()
-    : yield* firstThatWorks(
+    : yield* findFirstUsable(
         [...dedicated, PostgresAccount.Namespace, ...shared].map((account) => ({ ...here, account }))
       )
   if (Option.isSome(inPlace)) return inPlace.value
   const native = yield* copyPrograms(binaries.native, moved, binaries.version)
   return yield* Effect.flatten(
-    firstThatWorks([...dedicated, ...shared].map((account) => ({ native, base: moved, account })))
+    findFirstUsable([...dedicated, ...shared].map((account) => ({ native, base: moved, account })))
   ).pipe(
     Effect.mapError(
       () =>
-        new EmbeddedPostgresDidNotStart({
+        new EmbeddedPostgresStartFailed({
           reason:
             "PostgreSQL refuses to run as root, and neither an account (postgres, daemon, nobody) nor a user namespace can run it here. Start as another user, or set DATABASE_URL"
         })

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { isAlive } from "../process/RunningProcess.ts"
+import { isProcessAlive } from "../process/ProcessIdentity.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 
 /** What a running server says about itself in `postmaster.pid`. */
@@ -9,11 +9,11 @@ export interface Postmaster {
   readonly pid: number
   readonly port: number
   /** It accepts connections. */
-  readonly ready: boolean
+  readonly isReady: boolean
 }
 
 /** The file is written line by line while the server starts, so the port and the state may still be missing. */
-export const parse = (text: string): Option.Option<Postmaster> => {
+export const parsePostmaster = (text: string): Option.Option<Postmaster> => {
   const lines = text.split("\n")
   const pid = Number(lines[0])
   const port = Number(lines[3])
@@ -23,9 +23,9 @@ export const parse = (text: string): Option.Option<Postmaster> => {
 }
 
 /** None when there is no such file (or it went away under our hands). */
-export const read = (cluster: string): Effect.Effect<Option.Option<Postmaster>> =>
+export const readPostmaster = (cluster: string): Effect.Effect<Option.Option<Postmaster>> =>
   Effect.tryPromise(() => readFile(join(cluster, "postmaster.pid"), "utf8")).pipe(
-    Effect.map(parse),
+    Effect.map(parsePostmaster),
     Effect.orElseSucceed(() => Option.none())
   )
 
@@ -34,7 +34,7 @@ const commandLine = (pid: number): Effect.Effect<string> =>
   Effect.tryPromise(() => readFile(`/proc/${pid}/cmdline`, "utf8")).pipe(
     Effect.map((text) => text.replaceAll("\0", " ")),
     Effect.catchAll(() =>
-      PostgresAccount.run(PostgresAccount.Self, "ps", ["-ww", "-o", "command=", "-p", String(pid)]).pipe(
+      PostgresAccount.runCommand(PostgresAccount.Self, "ps", ["-ww", "-o", "command=", "-p", String(pid)]).pipe(
         Effect.map((answer) => (answer.ok ? answer.output : ""))
       )
     )
@@ -44,7 +44,7 @@ const commandLine = (pid: number): Effect.Effect<string> =>
  * Is this process the server of that data directory? After a crash, or in a new container on an old volume, the number
  * in `postmaster.pid` may belong to somebody else by now.
  */
-export const serves = (pid: number, cluster: string): Effect.Effect<boolean> =>
-  isAlive(pid)
+export const isServerOf = (pid: number, cluster: string): Effect.Effect<boolean> =>
+  isProcessAlive(pid)
     ? Effect.map(commandLine(pid), (line) => line.includes("postgres") && line.includes(cluster))
     : Effect.succeed(false)

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 
 /** A file that the build makes is not beside the program. */
-export class AssetIsMissing extends Data.TaggedError("AssetIsMissing")<{
+export class AssetMissing extends Data.TaggedError("AssetMissing")<{
   readonly file: string
   readonly cause: unknown
 }> {
@@ -13,13 +13,13 @@ export class AssetIsMissing extends Data.TaggedError("AssetIsMissing")<{
 }
 
 const readAsset = (file: string) =>
-  Effect.tryPromise({ try: () => readFile(file), catch: (cause) => new AssetIsMissing({ file, cause }) })
+  Effect.tryPromise({ try: () => readFile(file), catch: (cause) => new AssetMissing({ file, cause }) })
 
 /** The named files of a directory, whole, by their names. */
-export const read = (
+export const readAssets = (
   directory: string,
   names: ReadonlyArray<string>
-): Effect.Effect<ReadonlyMap<string, Uint8Array>, AssetIsMissing> =>
+): Effect.Effect<ReadonlyMap<string, Uint8Array>, AssetMissing> =>
   Effect.map(
     Effect.forEach(
       names,

@@ -1,29 +1,29 @@
-import { judgeMail } from "@berth/domain/mail/JudgeMail"
+import { validateMail } from "@berth/domain/mail/MailValidation"
 import type { Mail } from "@berth/domain/mail/Mail"
-import { Mailer, MailIsUnavailable } from "@berth/domain/mail/Mailer"
+import { Mailer, MailServiceUnavailable } from "@berth/domain/mail/Mailer"
 import { DateTime, Effect, Layer } from "effect"
 import { mkdir, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { createTransport } from "nodemailer"
 import { makeDataDirectory } from "../files/DataDirectory.ts"
-import { envelopeOf, type Sender } from "./Envelope.ts"
+import { makeMailEnvelope, type MailSender } from "./MailEnvelope.ts"
 
-export interface FileMailOptions {
+export interface FileMailerOptions {
   /** Where `mail/` is, which is made when it is not there. */
   readonly dataDirectory: string
-  readonly from: Sender
+  readonly from: MailSender
 }
 
 const bytesOf = (message: unknown): Promise<Uint8Array> =>
   message instanceof Uint8Array ? Promise.resolve(message) : Promise.reject(new Error("the library wrote no bytes"))
 
 /** Mails as files that any mail program opens, for whoever tries things out: `mail/<id>.eml`, whole or not at all, the same one when it is sent again. */
-export const layer = ({ dataDirectory, from }: FileMailOptions): Layer.Layer<Mailer> =>
+export const layer = ({ dataDirectory, from }: FileMailerOptions): Layer.Layer<Mailer> =>
   Layer.sync(Mailer, () => {
     const directory = join(dataDirectory, "mail")
     const transport = createTransport({ streamTransport: true, buffer: true, newline: "windows" })
 
-    const write = async (id: string, message: ReturnType<typeof envelopeOf>) => {
+    const write = async (id: string, message: ReturnType<typeof makeMailEnvelope>) => {
       const bytes = await bytesOf((await transport.sendMail(message)).message)
       await makeDataDirectory(dataDirectory)
       await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -35,12 +35,12 @@ export const layer = ({ dataDirectory, from }: FileMailOptions): Layer.Layer<Mai
     return Mailer.of({
       send: Effect.fn("Mailer.send")(function* (mail: Mail) {
         yield* Effect.annotateCurrentSpan({ "mail.id": mail.id })
-        yield* judgeMail(mail)
-        const message = envelopeOf(mail, from, yield* DateTime.now)
+        yield* validateMail(mail)
+        const message = makeMailEnvelope(mail, from, yield* DateTime.now)
         yield* Effect.tryPromise({
           try: () => write(mail.id, message),
           catch: (cause) =>
-            new MailIsUnavailable({
+            new MailServiceUnavailable({
               reason: `no file can be written (${cause instanceof Error && "code" in cause ? String(cause.code) : "?"})`
             })
         })

@@ -1,16 +1,16 @@
-import { judgeMail } from "@berth/domain/mail/JudgeMail"
+import { validateMail } from "@berth/domain/mail/MailValidation"
 import type { Mail } from "@berth/domain/mail/Mail"
-import { Mailer, MailIsRefused, MailIsUnavailable } from "@berth/domain/mail/Mailer"
+import { Mailer, MailRejected, MailServiceUnavailable } from "@berth/domain/mail/Mailer"
 import { DateTime, Duration, Effect, Layer, Predicate, Redacted } from "effect"
 import { createTransport } from "nodemailer"
-import { envelopeOf, type Sender } from "./Envelope.ts"
+import { makeMailEnvelope, type MailSender } from "./MailEnvelope.ts"
 
-export interface SmtpOptions {
+export interface SmtpMailerOptions {
   /** `smtp://` or `smtps://`, with user and password where there are any. */
   readonly url: Redacted.Redacted<URL>
-  readonly from: Sender
+  readonly from: MailSender
   /** How long the server may be silent; 30 s when absent. */
-  readonly patience?: Duration.Duration
+  readonly idleTimeout?: Duration.Duration
 }
 
 const loopback = new Set(["localhost", "127.0.0.1", "[::1]"])
@@ -34,11 +34,11 @@ const isPermanent = (error: unknown): boolean =>
   (error.code === "EENVELOPE" || error.code === "EMESSAGE")
 
 /** Mails by an SMTP server, a connection each. Where there is a password, it goes over TLS or not at all, but to this host. */
-export const layer = ({ from, patience = Duration.seconds(30), url }: SmtpOptions): Layer.Layer<Mailer> =>
+export const layer = ({ from, idleTimeout = Duration.seconds(30), url }: SmtpMailerOptions): Layer.Layer<Mailer> =>
   Layer.sync(Mailer, () => {
     const { hostname, password, port, protocol, username } = Redacted.value(url)
     const isSecure = protocol === "smtps:"
-    const limit = Duration.toMillis(patience)
+    const limit = Duration.toMillis(idleTimeout)
     const transport = createTransport({
       host: plainHost(hostname),
       ...(port === "" ? {} : { port: Number(port) }),
@@ -53,14 +53,14 @@ export const layer = ({ from, patience = Duration.seconds(30), url }: SmtpOption
     return Mailer.of({
       send: Effect.fn("Mailer.send")(function* (mail: Mail) {
         yield* Effect.annotateCurrentSpan({ "mail.id": mail.id })
-        yield* judgeMail(mail)
-        const message = envelopeOf(mail, from, yield* DateTime.now)
+        yield* validateMail(mail)
+        const message = makeMailEnvelope(mail, from, yield* DateTime.now)
         yield* Effect.tryPromise({
           try: () => transport.sendMail(message),
           catch: (error) =>
             isPermanent(error)
-              ? new MailIsRefused({ reason: reasonOf(error) })
-              : new MailIsUnavailable({ reason: reasonOf(error) })
+              ? new MailRejected({ reason: reasonOf(error) })
+              : new MailServiceUnavailable({ reason: reasonOf(error) })
         })
       })
     })

@@ -1,10 +1,10 @@
-import { parseEmail } from "@berth/domain/accounts/Email"
+import { parseEmail } from "@berth/domain/shared/Email"
 import {
-  OAuthAnswerIsRefused,
+  OAuthResponseRejected,
   type OAuthProvider,
-  type OAuthProviderIsUnavailable,
+  type OAuthProviderUnavailable,
   type OAuthSecrets
-} from "@berth/domain/signin/OAuthProvider"
+} from "@berth/domain/signin/oauth/OAuthProvider"
 import { Duration, Effect, Option, Redacted, Schema } from "effect"
 import {
   authorizationCodeGrant,
@@ -14,11 +14,11 @@ import {
   Configuration,
   customFetch
 } from "openid-client"
-import { failureOf } from "./Failures.ts"
-import { allowHttp } from "./LocalProvider.ts"
-import { providerFetch } from "./ProviderFetch.ts"
+import { toOAuthFailure } from "./OAuthFailures.ts"
+import { allowHttp } from "./LocalProviderAccess.ts"
+import { makeProviderFetch } from "./ProviderFetch.ts"
 
-export interface OAuth2Options {
+export interface OAuth2ProviderOptions {
   readonly authorizeUrl: URL
   readonly tokenUrl: URL
   /** Who the token is of: `id`, `login`, `name`. */
@@ -33,17 +33,17 @@ export interface OAuth2Options {
   readonly timeout?: Duration.Duration
 }
 
-const Person = Schema.Struct({
+const UserProfile = Schema.Struct({
   id: Schema.Union(Schema.Int.pipe(Schema.positive()), Schema.String.pipe(Schema.minLength(1), Schema.maxLength(255))),
   login: Schema.optional(Schema.NullOr(Schema.String)),
   name: Schema.optional(Schema.NullOr(Schema.String))
 })
-const Addresses = Schema.Array(
+const EmailAddresses = Schema.Array(
   Schema.Struct({ email: Schema.String, primary: Schema.optional(Schema.Boolean), verified: Schema.Boolean })
 )
 
 /** The primary address if it is verified, else any other that is. */
-const verifiedEmail = (addresses: typeof Addresses.Type) => {
+const verifiedEmail = (addresses: typeof EmailAddresses.Type) => {
   const verified = addresses.filter((address) => address.verified)
   const chosen = verified.find(({ primary }) => primary === true) ?? verified[0]
   return Option.flatMap(Option.fromNullable(chosen), ({ email }) => parseEmail(email))
@@ -62,8 +62,8 @@ export const makeOAuth2Provider = ({
   timeout = Duration.seconds(5),
   tokenUrl,
   userUrl
-}: OAuth2Options): OAuthProvider => {
-  const fetch = providerFetch({ timeoutMillis: Duration.toMillis(timeout) })
+}: OAuth2ProviderOptions): OAuthProvider => {
+  const fetch = makeProviderFetch({ timeoutMillis: Duration.toMillis(timeout) })
   const issuer = authorizeUrl.origin
   const configuration = new Configuration(
     { issuer, authorization_endpoint: authorizeUrl.href, token_endpoint: tokenUrl.href },
@@ -78,17 +78,17 @@ export const makeOAuth2Provider = ({
     schema: Schema.Schema<A, I>,
     url: URL,
     token: Redacted.Redacted
-  ): Effect.Effect<A, OAuthProviderIsUnavailable | OAuthAnswerIsRefused> =>
+  ): Effect.Effect<A, OAuthProviderUnavailable | OAuthResponseRejected> =>
     Effect.gen(function* () {
       const response = yield* Effect.tryPromise({
         try: () => fetch(url, { headers: { ...headers, authorization: `Bearer ${Redacted.value(token)}` } }),
-        catch: failureOf
+        catch: toOAuthFailure
       })
-      if (!response.ok) return yield* new OAuthAnswerIsRefused({ reason: `HTTP ${response.status}` })
-      const body = yield* Effect.tryPromise({ try: () => response.text(), catch: failureOf })
+      if (!response.ok) return yield* new OAuthResponseRejected({ reason: `HTTP ${response.status}` })
+      const body = yield* Effect.tryPromise({ try: () => response.text(), catch: toOAuthFailure })
       return yield* Effect.mapError(
         Schema.decodeUnknown(Schema.parseJson(schema))(body),
-        () => new OAuthAnswerIsRefused({ reason: "its answer is not what it should be" })
+        () => new OAuthResponseRejected({ reason: "its answer is not what it should be" })
       )
     })
 
@@ -116,11 +116,11 @@ export const makeOAuth2Provider = ({
             expectedState: Redacted.value(state),
             pkceCodeVerifier: Redacted.value(codeVerifier)
           }),
-        catch: failureOf
+        catch: toOAuthFailure
       })
       const token = Redacted.make(access_token)
-      const person = yield* ask(Person, userUrl, token)
-      const addresses = yield* ask(Addresses, emailsUrl, token)
+      const person = yield* ask(UserProfile, userUrl, token)
+      const addresses = yield* ask(EmailAddresses, emailsUrl, token)
       return {
         provider: "oauthB" as const,
         issuer,

@@ -1,11 +1,11 @@
-import { parseEmail } from "@berth/domain/accounts/Email"
-import type { ProvenIdentity } from "@berth/domain/signin/LinkedAccounts"
+import { parseEmail } from "@berth/domain/shared/Email"
+import type { VerifiedIdentity } from "@berth/domain/signin/identities/LinkedAccounts"
 import {
-  OAuthAnswerIsRefused,
+  OAuthResponseRejected,
   type OAuthProvider,
-  OAuthProviderIsUnavailable,
+  OAuthProviderUnavailable,
   type OAuthSecrets
-} from "@berth/domain/signin/OAuthProvider"
+} from "@berth/domain/signin/oauth/OAuthProvider"
 import { Cache, Duration, Effect, Exit, Option, Redacted, Schema } from "effect"
 import {
   authorizationCodeGrant,
@@ -19,11 +19,11 @@ import {
   enableNonRepudiationChecks,
   fetchUserInfo
 } from "openid-client"
-import { failureOf, unavailable } from "./Failures.ts"
-import { allowHttp } from "./LocalProvider.ts"
-import { isSafeAddress, providerFetch } from "./ProviderFetch.ts"
+import { toOAuthFailure, toProviderUnavailable } from "./OAuthFailures.ts"
+import { allowHttp } from "./LocalProviderAccess.ts"
+import { isSecureUrl, makeProviderFetch } from "./ProviderFetch.ts"
 
-export interface OpenIdConnectOptions {
+export interface OpenIdConnectProviderOptions {
   readonly issuer: URL
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
@@ -34,7 +34,7 @@ export interface OpenIdConnectOptions {
 }
 
 /** What a provider says of itself changes seldom; its keys are kept by the library, and looked up again when one is new. */
-const rememberedFor = Duration.hours(1)
+const discoveryLifetime = Duration.hours(1)
 
 /** `email_verified` is a boolean; some providers write it as text. */
 const Claims = Schema.Struct({
@@ -45,7 +45,7 @@ const Claims = Schema.Struct({
 })
 const decodeClaims = Schema.decodeUnknown(Claims)
 
-const identityOf = (claims: typeof Claims.Type, issuer: string): ProvenIdentity => {
+const identityOf = (claims: typeof Claims.Type, issuer: string): VerifiedIdentity => {
   const isVerified = claims.email_verified === true || claims.email_verified === "true"
   return {
     provider: "oauthA",
@@ -63,9 +63,9 @@ export const makeOpenIdConnectProvider = ({
   issuer,
   redirectUri,
   timeout = Duration.seconds(5)
-}: OpenIdConnectOptions): Effect.Effect<OAuthProvider> =>
+}: OpenIdConnectProviderOptions): Effect.Effect<OAuthProvider> =>
   Effect.gen(function* () {
-    const fetch = providerFetch({ timeoutMillis: Duration.toMillis(timeout) })
+    const fetch = makeProviderFetch({ timeoutMillis: Duration.toMillis(timeout) })
     const isLocal = issuer.protocol === "http:"
 
     /** Whoever takes the secret in the body is sent it there; by the standard it goes in the header, coded in a way that not everybody reads. */
@@ -94,8 +94,8 @@ export const makeOpenIdConnectProvider = ({
 
     const known = yield* Cache.makeWith({
       capacity: 1,
-      lookup: () => Effect.tryPromise({ try: discover, catch: unavailable }),
-      timeToLive: Exit.match({ onFailure: () => Duration.zero, onSuccess: () => rememberedFor })
+      lookup: () => Effect.tryPromise({ try: discover, catch: toProviderUnavailable }),
+      timeToLive: Exit.match({ onFailure: () => Duration.zero, onSuccess: () => discoveryLifetime })
     })
     // One caller that goes away must not take the answer from those who wait for the same one.
     const configured = known.get("it").pipe(
@@ -121,11 +121,11 @@ export const makeOpenIdConnectProvider = ({
             code_challenge: challenge,
             code_challenge_method: "S256"
           }),
-        catch: unavailable
+        catch: toProviderUnavailable
       })
-      return isSafeAddress(url)
+      return isSecureUrl(url)
         ? url
-        : yield* new OAuthProviderIsUnavailable({ reason: "its authorization endpoint is not safe" })
+        : yield* new OAuthProviderUnavailable({ reason: "its authorization endpoint is not safe" })
     })
 
     const identify = Effect.fn("OpenIdConnectProvider.identify")(function* (
@@ -143,21 +143,21 @@ export const makeOpenIdConnectProvider = ({
             pkceCodeVerifier: Redacted.value(codeVerifier),
             idTokenExpected: true
           }),
-        catch: failureOf
+        catch: toOAuthFailure
       })
       const claims = tokens.claims()
-      if (claims === undefined) return yield* new OAuthAnswerIsRefused({ reason: "there is no ID token" })
+      if (claims === undefined) return yield* new OAuthResponseRejected({ reason: "there is no ID token" })
       // Some put the address in the ID token, the others tell it to who asks.
       const told =
         claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
           ? yield* Effect.tryPromise({
               try: () => fetchUserInfo(configuration, tokens.access_token, claims.sub),
-              catch: failureOf
+              catch: toOAuthFailure
             })
           : claims
       const read = yield* Effect.mapError(
         decodeClaims({ ...told, name: claims["name"] ?? told["name"] }),
-        () => new OAuthAnswerIsRefused({ reason: "its claims are not what they should be" })
+        () => new OAuthResponseRejected({ reason: "its claims are not what they should be" })
       )
       return identityOf(read, configuration.serverMetadata().issuer)
     })

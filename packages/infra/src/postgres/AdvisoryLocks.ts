@@ -1,6 +1,6 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { Context, Effect, Layer, RcMap, RcRef, Schema, Scope } from "effect"
-import { connect, type ConnectionWasLost } from "./DedicatedConnection.ts"
+import { openDedicatedConnection, type DatabaseConnectionLost } from "./DedicatedConnection.ts"
 
 /**
  * Locks by name, one holder at a time over all processes, for work that lasts longer than a transaction should.
@@ -16,25 +16,25 @@ export class AdvisoryLocks extends Context.Tag("@berth/infra/AdvisoryLocks")<
 >() {}
 
 // A host that vanishes sends no farewell: the holder finds out by its own pulse (10 s at most), before the server does (20 s at least) and frees the locks.
-const pulse = "5 seconds"
+const heartbeatInterval = "5 seconds"
 const settings =
   "set tcp_keepalives_idle = 20; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; set statement_timeout = 0; set idle_session_timeout = 0"
-const askAgainAfter = "100 millis"
+const lockRetryInterval = "100 millis"
 
 const Answer = Schema.Tuple(Schema.Struct({ done: Schema.Boolean }))
 const isDone = (rows: ReadonlyArray<unknown>) =>
   Effect.map(Effect.orDie(Schema.decodeUnknown(Answer)(rows)), ([row]) => row.done)
 
 const openSession = Effect.gen(function* () {
-  const connection = yield* connect("locks")
+  const connection = yield* openDedicatedConnection("locks")
   yield* connection.query(settings)
   yield* connection
     .query("select 1")
     .pipe(
-      Effect.timeoutFail({ duration: pulse, onTimeout: () => "no sign of life" }),
-      Effect.delay(pulse),
+      Effect.timeoutFail({ duration: heartbeatInterval, onTimeout: () => "no sign of life" }),
+      Effect.delay(heartbeatInterval),
       Effect.forever,
-      Effect.catchAll(connection.giveUp),
+      Effect.catchAll(connection.abort),
       Effect.forkScoped
     )
   const ask = (statement: string, name: string) => Effect.flatMap(connection.query(statement, [name]), isDone)
@@ -43,28 +43,28 @@ const openSession = Effect.gen(function* () {
     unlock: (name: string) => ask("select pg_advisory_unlock(hashtextextended($1, 0)) as done", name),
     lost: connection.lost,
     isLost: connection.isLost,
-    giveUp: connection.giveUp
+    abort: connection.abort
   }
 })
 type LockSession = Effect.Effect.Success<typeof openSession>
 
 /** Tries until the lock is there. Only the pauses can be interrupted: an answer that nobody hears would leave the lock taken. */
-const obtain = (
+const acquireLock = (
   session: LockSession,
   name: string,
   pause: Effect.Effect<void>
-): Effect.Effect<void, ConnectionWasLost> =>
+): Effect.Effect<void, DatabaseConnectionLost> =>
   Effect.flatMap(session.tryLock(name), (taken) =>
-    taken ? Effect.void : Effect.zipRight(pause, obtain(session, name, pause))
+    taken ? Effect.void : Effect.zipRight(pause, acquireLock(session, name, pause))
   )
 
 // Ending the session is the sure way to let go of a lock that would not be given back.
-const letGo = (session: LockSession, name: string): Effect.Effect<void> =>
+const releaseLock = (session: LockSession, name: string): Effect.Effect<void> =>
   session.unlock(name).pipe(
     Effect.catchAll((error) =>
       Effect.zipRight(
         Effect.logWarning("A lock was not given back, so its session ends").pipe(Effect.annotateLogs({ lock: name })),
-        session.giveUp(error)
+        session.abort(error)
       )
     ),
     Effect.asVoid
@@ -85,11 +85,11 @@ export const layer: Layer.Layer<AdvisoryLocks, never, PgClient> = Layer.scoped(
 
     const holding = <A, E, R>(session: LockSession, name: string, effect: Effect.Effect<A, E, R>) =>
       Effect.uninterruptibleMask((restore) =>
-        obtain(session, name, restore(Effect.sleep(askAgainAfter))).pipe(
+        acquireLock(session, name, restore(Effect.sleep(lockRetryInterval))).pipe(
           Effect.orDie,
           Effect.zipRight(
             Effect.raceFirst(restore(effect), restore(Effect.orDie(session.lost))).pipe(
-              Effect.ensuring(letGo(session, name))
+              Effect.ensuring(releaseLock(session, name))
             )
           )
         )

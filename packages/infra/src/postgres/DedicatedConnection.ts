@@ -4,7 +4,7 @@ import { Socket } from "node:net"
 import { Client } from "pg"
 
 /** A connection outside the pool ended or could not be made. */
-export class ConnectionWasLost extends Data.TaggedError("ConnectionWasLost")<{
+export class DatabaseConnectionLost extends Data.TaggedError("DatabaseConnectionLost")<{
   readonly purpose: string
   readonly cause: unknown
 }> {}
@@ -12,25 +12,25 @@ export class ConnectionWasLost extends Data.TaggedError("ConnectionWasLost")<{
 export interface DedicatedConnection {
   readonly client: Client
   /** Fails when the connection has ended, whoever ended it. */
-  readonly lost: Effect.Effect<never, ConnectionWasLost>
+  readonly lost: Effect.Effect<never, DatabaseConnectionLost>
   readonly isLost: Effect.Effect<boolean>
   /** Ends it at once, for an owner who knows better than the socket; what still waits for an answer fails. */
-  readonly giveUp: (cause: unknown) => Effect.Effect<void>
+  readonly abort: (cause: unknown) => Effect.Effect<void>
   /** One after the other. */
   readonly query: (
     text: string,
     values?: ReadonlyArray<string>
-  ) => Effect.Effect<ReadonlyArray<unknown>, ConnectionWasLost>
+  ) => Effect.Effect<ReadonlyArray<unknown>, DatabaseConnectionLost>
 }
 
 /** A connection of one's own to the pool's database, for what belongs to a session: listening and session locks. A pooler in transaction mode in between breaks both. */
-export const connect = (
+export const openDedicatedConnection = (
   purpose: string
-): Effect.Effect<DedicatedConnection, ConnectionWasLost, PgClient | Scope.Scope> =>
+): Effect.Effect<DedicatedConnection, DatabaseConnectionLost, PgClient | Scope.Scope> =>
   Effect.gen(function* () {
     const { config } = yield* PgClient
-    const failed = (cause: unknown) => new ConnectionWasLost({ purpose, cause })
-    const lost = yield* Deferred.make<never, ConnectionWasLost>()
+    const failed = (cause: unknown) => new DatabaseConnectionLost({ purpose, cause })
+    const lost = yield* Deferred.make<never, DatabaseConnectionLost>()
     const end = (cause: unknown) => Deferred.unsafeDone(lost, Effect.fail(failed(cause)))
     const socket = new Socket()
     const client = yield* Effect.acquireRelease(
@@ -62,7 +62,7 @@ export const connect = (
       client,
       lost: Deferred.await(lost),
       isLost: Deferred.isDone(lost),
-      giveUp: (cause) =>
+      abort: (cause) =>
         Effect.sync(() => {
           end(cause)
           socket.destroy()

@@ -4,8 +4,8 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Schema } from "effect"
 import baseline from "./migrations/0001_baseline.ts"
 import { type Migration, pendingMigrations, sha256Of } from "./PendingMigrations.ts"
-import { type DatabaseIsUnreachable, layer, type PostgresOptions } from "./Postgres.ts"
-import { all, single } from "./Rows.ts"
+import { type DatabaseUnreachable, layer, type PostgresPoolOptions } from "./PostgresPool.ts"
+import { decodeRows, decodeSingleRow } from "./Rows.ts"
 import { DatabaseEncodingUnsupported, type DatabaseRefused, SchemaOutdated } from "./SchemaErrors.ts"
 
 /** Every file of `migrations/`, in order. A file never changes once it is on the list; a change is a new file. */
@@ -24,7 +24,7 @@ const requireUsable = Effect.gen(function* () {
   const { database, encoding, isOutdated } = yield* sql`
     select datname as database, pg_encoding_to_char(encoding) as encoding,
       to_regclass('effect_sql_migrations') is not null as is_outdated
-    from pg_database where datname = current_database()`.pipe(single(DatabaseRow))
+    from pg_database where datname = current_database()`.pipe(decodeSingleRow(DatabaseRow))
   if (encoding !== "UTF8") return yield* new DatabaseEncodingUnsupported({ database, encoding })
   if (isOutdated) return yield* new SchemaOutdated({ database })
 })
@@ -54,7 +54,7 @@ export const migrate: Effect.Effect<void, DatabaseRefused | SqlError, SqlClient>
         sha256 text not null,
         applied_at timestamptz not null default now()
       )`
-      const rows = yield* sql`select id, file, sha256 from schema_migrations`.pipe(all(AppliedRow))
+      const rows = yield* sql`select id, file, sha256 from schema_migrations`.pipe(decodeRows(AppliedRow))
       const pending = yield* pendingMigrations(migrations, rows)
       yield* Effect.forEach(pending, applyMigration, { discard: true })
       return pending
@@ -71,11 +71,11 @@ const migrationTimeout = Duration.days(1)
 
 /** The connection pool on an up-to-date schema. Migrations run on a connection of their own. */
 export const layerMigrated = (
-  options: PostgresOptions
-): Layer.Layer<PgClient | SqlClient, DatabaseIsUnreachable | DatabaseRefused | SqlError> =>
+  options: PostgresPoolOptions
+): Layer.Layer<PgClient | SqlClient, DatabaseUnreachable | DatabaseRefused | SqlError> =>
   Layer.unwrapEffect(
     Effect.as(
-      Effect.provide(migrate, Layer.fresh(layer({ ...options, maxConnections: 1, answersWithin: migrationTimeout }))),
+      Effect.provide(migrate, Layer.fresh(layer({ ...options, maxConnections: 1, idleTimeout: migrationTimeout }))),
       layer(options)
     )
   )

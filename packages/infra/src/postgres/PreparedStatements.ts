@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto"
 import { Client, type ClientConfig } from "pg"
-import { codeOf } from "./SqlErrors.ts"
+import { readSqlErrorCode } from "./SqlErrors.ts"
 
 /** What a statement begins with that every connection is to parse and plan once. Its text must never vary, and must name its columns. */
 export const preparedMark = "/* prepared */"
 
 /** "cached plan must not change result type": a column of the statement is of another type since it was prepared. */
-const planIsStale = "0A000"
+const stalePlanCode = "0A000"
 
 /** Names of marked statements, by their texts: the same in every process, and another one when the plan behind the first is stale. */
 class StatementNames {
@@ -18,7 +18,7 @@ class StatementNames {
     return this.#give(text, 0)
   }
 
-  forget(text: string): void {
+  invalidate(text: string): void {
     this.#give(text, (this.#names.get(text)?.version ?? 0) + 1)
   }
 
@@ -34,12 +34,12 @@ type Arguments = ReadonlyArray<unknown>
 const names = new StatementNames()
 
 /** A query's arguments with its statement named, and with a look at how it went. */
-const named = (text: string, [values, callback, ...rest]: Arguments): Arguments => [
+const nameStatement = (text: string, [values, callback, ...rest]: Arguments): Arguments => [
   { text, name: names.nameOf(text) },
   values,
   typeof callback === "function"
     ? (error: unknown, ...answer: Arguments): void => {
-        if (codeOf(error) === planIsStale) names.forget(text)
+        if (readSqlErrorCode(error) === stalePlanCode) names.invalidate(text)
         Reflect.apply(callback, undefined, [error, ...answer])
       }
     : callback,
@@ -59,7 +59,7 @@ export class PreparingClient extends Client {
         Reflect.apply(
           plain,
           this,
-          typeof text === "string" && text.startsWith(preparedMark) ? named(text, rest) : [text, ...rest]
+          typeof text === "string" && text.startsWith(preparedMark) ? nameStatement(text, rest) : [text, ...rest]
         )
     })
   }

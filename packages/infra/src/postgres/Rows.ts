@@ -2,12 +2,12 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { Array, Data, Effect, Either, Option, ParseResult, Schema, String } from "effect"
 
 /** A row that its schema does not fit. Names the columns and never their values, which may be secret. */
-export class RowIsUnreadable extends Data.TaggedError("RowIsUnreadable")<{ readonly columns: ReadonlyArray<string> }> {}
+export class RowUnreadable extends Data.TaggedError("RowUnreadable")<{ readonly columns: ReadonlyArray<string> }> {}
 /** A statement that always answers a row answered none. */
-export class RowIsMissing extends Data.TaggedError("RowIsMissing")<object> {}
+export class RowMissing extends Data.TaggedError("RowMissing")<object> {}
 
 /** The columns of `table` that a row's schema reads, for a statement that must not change when the table gets another one. */
-export const columnsOf = (table: string, row: { readonly fields: Schema.Struct.Fields }): string =>
+export const listColumns = (table: string, row: { readonly fields: Schema.Struct.Fields }): string =>
   Object.keys(row.fields)
     .map((field) => `${table}.${String.camelToSnake(field)}`)
     .join(", ")
@@ -15,7 +15,7 @@ export const columnsOf = (table: string, row: { readonly fields: Schema.Struct.F
 type Statement = Effect.Effect<ReadonlyArray<unknown>, SqlError>
 
 const unreadable = (error: ParseResult.ParseError) =>
-  new RowIsUnreadable({
+  new RowUnreadable({
     columns: ParseResult.ArrayFormatter.formatErrorSync(error).map((issue) => issue.path.join("."))
   })
 
@@ -23,7 +23,7 @@ const unreadable = (error: ParseResult.ParseError) =>
  * Every row of a statement, decoded; a row that does not fit is a defect. Row by row: statements are written where they
  * run, and the parser of a schema is kept only as long as the schema is the same, which an array made here would not be.
  */
-export const all = <A, I>(schema: Schema.Schema<A, I>) => {
+export const decodeRows = <A, I>(schema: Schema.Schema<A, I>) => {
   const decodeRow = Schema.decodeUnknownEither(schema)
   return (statement: Statement): Effect.Effect<ReadonlyArray<A>, SqlError> =>
     Effect.flatMap(statement, (rows) =>
@@ -31,24 +31,24 @@ export const all = <A, I>(schema: Schema.Schema<A, I>) => {
     )
 }
 
-export const first = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = all(schema)
+export const decodeFirstRow = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = decodeRows(schema)
   return (statement: Statement): Effect.Effect<Option.Option<A>, SqlError> => Effect.map(decode(statement), Array.head)
 }
 
-export const single = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = first(schema)
+export const decodeSingleRow = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = decodeFirstRow(schema)
   return (statement: Statement): Effect.Effect<A, SqlError> =>
     Effect.flatMap(
       decode(statement),
-      Option.match({ onNone: () => Effect.die(new RowIsMissing()), onSome: Effect.succeed })
+      Option.match({ onNone: () => Effect.die(new RowMissing()), onSome: Effect.succeed })
     )
 }
 
 const Outcome = Schema.Struct({ rowCount: Schema.NullOr(Schema.Number) })
 
 /** How many rows a statement wrote. */
-export const affected = (statement: {
+export const countAffectedRows = (statement: {
   readonly raw: Effect.Effect<unknown, SqlError>
 }): Effect.Effect<number, SqlError> =>
   statement.raw.pipe(

@@ -7,7 +7,7 @@ const textOf = (cause: unknown, field: "code" | "constraint"): string | undefine
 }
 
 /** SQLSTATE, or the code of a failed system call. */
-export const codeOf = (cause: unknown): string | undefined => textOf(cause, "code")
+export const readSqlErrorCode = (cause: unknown): string | undefined => textOf(cause, "code")
 
 // What the socket or the name lookup says; and a server that goes down, crashed, comes up, or has no connection left for us.
 const unreachable = new Set(
@@ -20,21 +20,21 @@ const lost =
   /^(timeout exceeded when trying to connect|connection terminated|client has encountered a connection error|client was closed|cannot use a pool after)/i
 
 /** Whether a statement failed because the database, or a free connection to it, could not be had: the statement itself may be right. */
-export const isOutage = (cause: unknown): boolean => {
-  const code = codeOf(cause)
+export const isDatabaseOutage = (cause: unknown): boolean => {
+  const code = readSqlErrorCode(cause)
   if (code !== undefined && (unreachable.has(code) || /^08...$/.test(code))) return true
   return cause instanceof Error && lost.test(cause.message)
 }
 
 /** Whether a statement failed because `constraint` wants its columns unique. */
-export const violates = (constraint: string) => (error: SqlError | { readonly _tag: string }) =>
+export const violatesConstraint = (constraint: string) => (error: SqlError | { readonly _tag: string }) =>
   error._tag === "SqlError" &&
   "cause" in error &&
-  codeOf(error.cause) === "23505" &&
+  readSqlErrorCode(error.cause) === "23505" &&
   textOf(error.cause, "constraint") === constraint
 
 /** Whether a statement failed because of what others hold: it waited for a lock for too long, or they would wait for each other for ever. */
-export const isInTheWay = (error: SqlError): boolean => {
-  const code = codeOf(error.cause)
+export const isLockConflict = (error: SqlError): boolean => {
+  const code = readSqlErrorCode(error.cause)
   return code === "55P03" || code === "40P01"
 }

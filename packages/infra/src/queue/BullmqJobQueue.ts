@@ -1,12 +1,12 @@
-import { JobQueue, QueueIsUnavailable, type DeadLetter, type JobToAdd } from "@berth/domain/jobs/JobQueue"
-import type { QueueName } from "@berth/domain/jobs/Job"
+import { JobQueue, QueueUnavailable, type DeadLetter, type NewJob } from "@berth/domain/jobs/JobQueue"
+import type { QueueName } from "@berth/domain/jobs/JobKind"
 import { ErrorCode, type IQueueBackend, type JobsOptions } from "bullmq"
 import { Duration, Effect, Either, Predicate, Schema, type Scope } from "effect"
-import { ask, type BullmqSettings, type BullmqStore, JobData } from "./BullmqStore.ts"
-import { makeWork } from "./BullmqWork.ts"
-import { jobIdOf, jobKey } from "./JobKey.ts"
-import { storableJson } from "./StorableJson.ts"
-import { makeTroubles } from "./Troubles.ts"
+import { callStore, type BullmqSettings, type BullmqStore, JobData } from "./BullmqStore.ts"
+import { makeBullmqWorker } from "./BullmqWorker.ts"
+import { decodeJobKey, encodeJobKey } from "./JobKey.ts"
+import { toQueueJson } from "./QueueJson.ts"
+import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 
 const Counts = Schema.Struct({
   waiting: Schema.Int,
@@ -16,21 +16,21 @@ const Counts = Schema.Struct({
   failed: Schema.Int
 })
 
-const isNotFailed = Schema.is(Schema.Struct({ code: Schema.Literal(ErrorCode.JobNotExist, ErrorCode.JobNotInState) }))
+const isNotReplayable = Schema.is(Schema.Struct({ code: Schema.Literal(ErrorCode.JobNotExist, ErrorCode.JobNotInState) }))
 
 const keep = (retention: { readonly age: Duration.DurationInput; readonly count: number }) => ({
   age: Math.ceil(Duration.toSeconds(retention.age)),
   count: retention.count
 })
 
-export const makeJobQueue = <B extends IQueueBackend, C>(
+export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
   store: BullmqStore<B, C>,
   settings: BullmqSettings
-): Effect.Effect<typeof JobQueue.Service, QueueIsUnavailable, Scope.Scope> =>
+): Effect.Effect<typeof JobQueue.Service, QueueUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const open = (name: QueueName) =>
       Effect.gen(function* () {
-        const troubled = yield* makeTroubles("The queue has trouble with its store", { queue: name })
+        const troubled = yield* makeStoreErrorLog("The queue has trouble with its store", { queue: name })
         const queue = yield* Effect.acquireRelease(
           // Nobody reads the event stream: a short one keeps the store small.
           Effect.sync(() => store.queue(name, { streams: { events: { maxLen: 100 } } }).on("error", troubled)),
@@ -41,7 +41,7 @@ export const makeJobQueue = <B extends IQueueBackend, C>(
               Effect.catchAll((error) => Effect.logWarning("The queue did not close", error))
             )
         )
-        yield* ask("connect", () => queue.waitUntilReady())
+        yield* callStore("connect", () => queue.waitUntilReady())
         return queue
       })
     const queues = { tasks: yield* open("tasks"), provision: yield* open("provision") }
@@ -54,30 +54,30 @@ export const makeJobQueue = <B extends IQueueBackend, C>(
       stackTraceLimit: 1
     }
 
-    const add = Effect.fn("JobQueue.add")(function* (job: JobToAdd) {
+    const add = Effect.fn("JobQueue.add")(function* (job: NewJob) {
       yield* Effect.annotateCurrentSpan({ queue: job.queue, job: job.name, id: job.id })
-      const data = storableJson({ payload: job.payload, trace: job.trace })
-      yield* ask("add", () => queues[job.queue].add(job.name, data, { ...jobOptions, jobId: jobKey(job.id) }))
+      const data = toQueueJson({ payload: job.payload, trace: job.trace })
+      yield* callStore("add", () => queues[job.queue].add(job.name, data, { ...jobOptions, jobId: encodeJobKey(job.id) }))
     })
 
     const counts = Effect.fn("JobQueue.counts")(function* (name: QueueName) {
-      const found = yield* ask("count", () =>
+      const found = yield* callStore("count", () =>
         queues[name].getJobCounts("waiting", "active", "delayed", "completed", "failed")
       )
       return yield* Effect.mapError(
         Schema.decodeUnknown(Counts)(found),
-        (cause) => new QueueIsUnavailable({ operation: "count", cause })
+        (cause) => new QueueUnavailable({ operation: "count", cause })
       )
     })
 
     const deadLetters = Effect.fn("JobQueue.deadLetters")(function* (name: QueueName, limit: number) {
       // To BullMQ an end of -1 means all of them.
       if (limit < 1) return []
-      const failed = yield* ask("list", () => queues[name].getFailed(0, limit - 1))
+      const failed = yield* callStore("list", () => queues[name].getFailed(0, limit - 1))
       return failed.map((job): DeadLetter => {
         const data = Schema.decodeUnknownEither(JobData)(job.data)
         return {
-          id: jobIdOf(job.id ?? ""),
+          id: decodeJobKey(job.id ?? ""),
           name: job.name,
           payload: Either.isRight(data) ? data.right.payload : job.data,
           reason: job.failedReason
@@ -86,18 +86,18 @@ export const makeJobQueue = <B extends IQueueBackend, C>(
     })
 
     const replay = Effect.fn("JobQueue.replay")(function* (name: QueueName, id: string) {
-      const job = yield* ask("find", () => queues[name].getJob(jobKey(id)))
+      const job = yield* callStore("find", () => queues[name].getJob(encodeJobKey(id)))
       if (Predicate.isNullable(job)) return false
-      return yield* ask("replay", () =>
+      return yield* callStore("replay", () =>
         job.retry("failed", { resetAttemptsMade: true, resetAttemptsStarted: true })
       ).pipe(
         Effect.as(true),
         Effect.catchIf(
-          (error) => isNotFailed(error.cause),
+          (error) => isNotReplayable(error.cause),
           () => Effect.succeed(false)
         )
       )
     })
 
-    return JobQueue.of({ add, work: makeWork(store, settings), counts, deadLetters, replay })
+    return JobQueue.of({ add, consume: makeBullmqWorker(store, settings), counts, deadLetters, replay })
   })

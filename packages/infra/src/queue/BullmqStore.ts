@@ -1,5 +1,5 @@
-import { QueueIsUnavailable } from "@berth/domain/jobs/JobQueue"
-import { type QueueName, TraceParent } from "@berth/domain/jobs/Job"
+import { QueueUnavailable } from "@berth/domain/jobs/JobQueue"
+import { type QueueName, TraceParent } from "@berth/domain/jobs/JobKind"
 import type { IQueueBackend, JobProgress, Processor, Queue, QueueOptions, Worker, WorkerOptions } from "bullmq"
 import { type Duration, Effect, Schema } from "effect"
 
@@ -37,14 +37,14 @@ export interface BullmqStore<B extends IQueueBackend, C> {
 export const JobData = Schema.Struct({ payload: Schema.Unknown, trace: Schema.NullOr(TraceParent) })
 
 /** Asks the store; one that does not answer in time is unavailable. */
-export const ask = <A>(
+export const callStore = <A>(
   operation: string,
   run: () => Promise<A>,
   patience: Duration.DurationInput = "5 seconds"
-): Effect.Effect<A, QueueIsUnavailable> =>
-  Effect.tryPromise({ try: run, catch: (cause) => new QueueIsUnavailable({ operation, cause }) }).pipe(
+): Effect.Effect<A, QueueUnavailable> =>
+  Effect.tryPromise({ try: run, catch: (cause) => new QueueUnavailable({ operation, cause }) }).pipe(
     Effect.timeoutFail({
       duration: patience,
-      onTimeout: () => new QueueIsUnavailable({ operation, cause: "no answer in time" })
+      onTimeout: () => new QueueUnavailable({ operation, cause: "no answer in time" })
     })
   )

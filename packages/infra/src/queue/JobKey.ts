@@ -1,7 +1,7 @@
-import { storableText } from "./StorableJson.ts"
+import { toQueueText } from "./QueueJson.ts"
 
 /** BullMQ refuses ids with a colon and ids that are numbers, so every id travels encoded. */
-export const jobKey = (id: string): string => `k-${Buffer.from(storableText(id)).toString("base64url")}`
+export const encodeJobKey = (id: string): string => `k-${Buffer.from(toQueueText(id)).toString("base64url")}`
 
-export const jobIdOf = (key: string): string =>
+export const decodeJobKey = (key: string): string =>
   key.startsWith("k-") ? Buffer.from(key.slice(2), "base64url").toString() : key

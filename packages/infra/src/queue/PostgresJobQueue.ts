@@ -1,4 +1,4 @@
-import { JobQueue, type QueueIsUnavailable } from "@berth/domain/jobs/JobQueue"
+import { JobQueue, type QueueUnavailable } from "@berth/domain/jobs/JobQueue"
 import {
   PostgresConnection,
   type PostgresConnectionOptions,
@@ -9,10 +9,10 @@ import {
 } from "bullmq"
 import { Effect, Layer, Redacted } from "effect"
 import pg from "pg"
-import { makeJobQueue } from "./BullmqJobQueue.ts"
-import { ask, type BullmqSettings } from "./BullmqStore.ts"
+import { makeBullmqJobQueue } from "./BullmqJobQueue.ts"
+import { callStore, type BullmqSettings } from "./BullmqStore.ts"
 import { ListeningConnection } from "./ListeningConnection.ts"
-import { makeTroubles } from "./Troubles.ts"
+import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 
 export interface PostgresJobQueueOptions extends BullmqSettings {
   readonly url: Redacted.Redacted
@@ -27,7 +27,7 @@ const connectionsToWork = 2
  * Jobs in PostgreSQL: up to two connections (none while nothing is asked of it), and for each queue that is worked on up to two
  * more and one that listens.
  */
-export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, QueueIsUnavailable> => {
+export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, QueueUnavailable> => {
   const { schema } = options
   const connectTo = (max: number) => ({
     connectionString: Redacted.value(options.url),
@@ -42,7 +42,7 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
     Effect.gen(function* () {
       // BullMQ never migrates by itself, and a worker on a schema without tables spins without yielding.
       yield* migrate(options)
-      const troubled = yield* makeTroubles("The queues have trouble with their store", { schema })
+      const troubled = yield* makeStoreErrorLog("The queues have trouble with their store", { schema })
       // One connection pool for all queues: each of its own would take as many connections again.
       const connection = yield* Effect.acquireRelease(
         Effect.sync(() => new PostgresConnection(connectTo(connectionsToAdd)).on("error", troubled)),
@@ -54,8 +54,8 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
           )
       )
       // BullMQ remembers the first answer for good, so it must be a yes before anything else asks.
-      yield* ask("connect", () => connection.waitUntilReady())
-      return yield* makeJobQueue<PostgresQueueBackend, PostgresConnectionOptions>(
+      yield* callStore("connect", () => connection.waitUntilReady())
+      return yield* makeBullmqJobQueue<PostgresQueueBackend, PostgresConnectionOptions>(
         {
           queue: (name, settings) =>
             new Queue(
@@ -87,7 +87,7 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
 /** Brings the schema up to date; safe when several processes do so at once. */
 const migrate = ({ schema, url }: PostgresJobQueueOptions) =>
   Effect.acquireUseRelease(
-    ask("connect", async () => {
+    callStore("connect", async () => {
       const client = new pg.Client({ connectionString: Redacted.value(url), connectionTimeoutMillis: 5000 })
       // A connection that breaks fails the query under way; without a listener it would end the process.
       client.on("error", () => {})
@@ -96,7 +96,7 @@ const migrate = ({ schema, url }: PostgresJobQueueOptions) =>
     }),
     (client) =>
       // Another process may be at it.
-      ask("migrate", () => runMigrations(client, schema), "1 minute"),
+      callStore("migrate", () => runMigrations(client, schema), "1 minute"),
     (client) =>
       Effect.tryPromise(() => client.end()).pipe(
         Effect.interruptible,

@@ -1,7 +1,7 @@
-import { JobQueue, type QueueIsUnavailable } from "@berth/domain/jobs/JobQueue"
+import { JobQueue, type QueueUnavailable } from "@berth/domain/jobs/JobQueue"
 import { Queue, Worker } from "bullmq"
 import { Layer, Redacted } from "effect"
-import { makeJobQueue } from "./BullmqJobQueue.ts"
+import { makeBullmqJobQueue } from "./BullmqJobQueue.ts"
 import type { BullmqSettings } from "./BullmqStore.ts"
 
 export interface RedisJobQueueOptions extends BullmqSettings {
@@ -12,7 +12,7 @@ export interface RedisJobQueueOptions extends BullmqSettings {
 }
 
 /** Jobs in Redis: two connections, and two more for each queue that is worked on. */
-export const layer = (options: RedisJobQueueOptions): Layer.Layer<JobQueue, QueueIsUnavailable> => {
+export const layer = (options: RedisJobQueueOptions): Layer.Layer<JobQueue, QueueUnavailable> => {
   const { prefix } = options
   const connection = {
     url: Redacted.value(options.url),
@@ -21,7 +21,7 @@ export const layer = (options: RedisJobQueueOptions): Layer.Layer<JobQueue, Queu
   }
   return Layer.scoped(
     JobQueue,
-    makeJobQueue(
+    makeBullmqJobQueue(
       {
         // A caller wants to hear that the store is down, a worker waits until it is back.
         queue: (name, settings) =>

@@ -1,36 +1,36 @@
 import {
   CardCustomerMissing,
   CardProcessor,
-  CardProcessorIsNotConfigured,
-  CardProcessorIsUnavailable,
+  CardProcessorNotConfigured,
+  CardProcessorUnavailable,
   CardSubscriptionId,
-  Charged,
+  ChargeOutcome,
   CustomerId,
   type FoundCharge
-} from "@berth/domain/billing/CardProcessor"
+} from "@berth/domain/billing/checkout/CardProcessor"
 import {
   BillingPlanId,
   CheckoutPlanId,
-  priceOfPlan,
+  findPlanPrice,
   type Purchase,
   type SoldPlanId
-} from "@berth/domain/billing/Purchase"
+} from "@berth/domain/billing/checkout/Purchase"
 import { Array, type Context, Effect, Layer, Option, Schema } from "effect"
 import type Stripe from "stripe"
 import {
-  isAnotherRequest,
+  isIdempotencyConflict,
   isCustomerMissing,
-  isMissing,
-  makeStripe,
-  refusedOrUnavailable,
+  isStripeObjectMissing,
+  makeStripeClient,
+  toPurchaseFailure,
   type StripeAccess,
-  type StripeFailed,
-  unavailable
+  type StripeCallFailed,
+  toCardProcessorUnavailable
 } from "./StripeClient.ts"
-import { lineItemOf, namesOf, type PriceIds } from "./StripePrices.ts"
+import { makeLineItem, productNames, type StripePriceIds } from "./StripePrices.ts"
 
-export interface StripeOptions extends StripeAccess {
-  readonly prices: PriceIds
+export interface StripeCardProcessorOptions extends StripeAccess {
+  readonly prices: StripePriceIds
 }
 
 /** Says of everything that comes of a purchase what was bought, and by whom. */
@@ -57,27 +57,27 @@ const subscriptionOf = ({ id, metadata, status }: Stripe.Subscription) => {
 
 const missingOrUnavailable = (
   customerId: CustomerId,
-  failed: StripeFailed
-): Effect.Effect<never, CardCustomerMissing | CardProcessorIsUnavailable> =>
-  isCustomerMissing(failed.error) ? new CardCustomerMissing({ customerId }) : unavailable(failed)
+  failed: StripeCallFailed
+): Effect.Effect<never, CardCustomerMissing | CardProcessorUnavailable> =>
+  isCustomerMissing(failed.error) ? new CardCustomerMissing({ customerId }) : toCardProcessorUnavailable(failed)
 
 /** What there is of a customer that is gone. */
 const orWhereMissing =
   <A>(nothing: A) =>
-  <B>(found: Effect.Effect<B, StripeFailed>): Effect.Effect<A | B, StripeFailed> =>
+  <B>(found: Effect.Effect<B, StripeCallFailed>): Effect.Effect<A | B, StripeCallFailed> =>
     Effect.catchIf(
       found,
-      ({ error }) => isMissing(error),
+      ({ error }) => isStripeObjectMissing(error),
       () => Effect.succeed(nothing)
     )
 
-const ignoreMissing = (failed: StripeFailed) => (isMissing(failed.error) ? Effect.void : unavailable(failed))
+const ignoreMissing = (failed: StripeCallFailed) => (isStripeObjectMissing(failed.error) ? Effect.void : toCardProcessorUnavailable(failed))
 
 /** Metadata of a charge or checkout: the id of its purchase attempt. */
 const attemptKey = "attempt"
 
-const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardProcessor> => {
-  const call = makeStripe(access)
+const make = ({ prices, ...access }: StripeCardProcessorOptions): Context.Tag.Service<CardProcessor> => {
+  const call = makeStripeClient(access)
 
   /** The charge of an attempt that was paid or is processing. */
   const findCharge = (customerId: CustomerId, attempt: string) =>
@@ -104,7 +104,7 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
   const priceOf = (plan: SoldPlanId, idempotencyKey: string) => {
     const id = prices.plans[plan]
     if (id !== undefined) return Effect.succeed(id)
-    const { amount, currency } = priceOfPlan(plan)
+    const { amount, currency } = findPlanPrice(plan)
     return Effect.map(
       call((stripe) =>
         stripe.prices.create(
@@ -112,7 +112,7 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
             currency: currency.toLowerCase(),
             unit_amount: amount,
             recurring: { interval: "month" },
-            product_data: { name: namesOf.plan(plan) }
+            product_data: { name: productNames.plan(plan) }
           },
           { idempotencyKey: `${idempotencyKey}-price` }
         )
@@ -127,7 +127,7 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
         stripe.customers.create({ email, metadata: { userId, currency } }, { idempotencyKey })
       )
       return CustomerId.make(id)
-    }, Effect.mapError(unavailable)),
+    }, Effect.mapError(toCardProcessorUnavailable)),
 
     createCheckout: Effect.fn("CardProcessor.createCheckout")(
       function* ({ cancelUrl, customerId, idempotencyKey, purchase, successUrl, userId }) {
@@ -137,7 +137,7 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
             {
               customer: customerId,
               client_reference_id: userId,
-              line_items: [lineItemOf(prices, purchase)],
+              line_items: [makeLineItem(prices, purchase)],
               // An event that ends this attempt names it; what comes of the checkout later does not.
               metadata: { ...metadata, [attemptKey]: idempotencyKey },
               success_url: successUrl.href,
@@ -151,24 +151,24 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
         )
         // A repetition after it was paid gets the page again, which says so.
         return url === null || !URL.canParse(url)
-          ? yield* new CardProcessorIsUnavailable({ reason: "the checkout has no address" })
+          ? yield* new CardProcessorUnavailable({ reason: "the checkout has no address" })
           : new URL(url)
       },
       (made, { customerId }) =>
-        Effect.catchTag(made, "StripeFailed", (failed) => missingOrUnavailable(customerId, failed))
+        Effect.catchTag(made, "StripeCallFailed", (failed) => missingOrUnavailable(customerId, failed))
     ),
 
     hasSavedCard: Effect.fn("CardProcessor.hasSavedCard")(
       (customerId) => Effect.map(savedMethod(customerId), Option.isSome),
-      Effect.mapError(unavailable)
+      Effect.mapError(toCardProcessorUnavailable)
     ),
 
-    chargeSaved: Effect.fn("CardProcessor.chargeSaved")(
+    chargeSavedCard: Effect.fn("CardProcessor.chargeSavedCard")(
       function* ({ customerId, idempotencyKey, purchase, userId }) {
         const method = yield* savedMethod(customerId)
         // It may have been charged before, unheard, and be gone since.
         if (Option.isNone(method))
-          return Option.getOrElse(yield* findCharge(customerId, idempotencyKey), () => Charged.NeedsCheckout())
+          return Option.getOrElse(yield* findCharge(customerId, idempotencyKey), () => ChargeOutcome.NeedsCheckout())
         const { amount, currency } = purchase.price
         return yield* call((stripe) =>
           stripe.paymentIntents.create(
@@ -179,16 +179,16 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
               payment_method: method.value,
               confirm: true,
               off_session: true,
-              description: namesOf.credits(purchase.credits),
+              description: productNames.credits(purchase.credits),
               metadata: { ...metadataOf(purchase, userId), [attemptKey]: idempotencyKey }
             },
             { idempotencyKey }
           )
         ).pipe(
-          Effect.map((intent) => Option.getOrElse(foundCharge(intent), () => Charged.NeedsCheckout())),
+          Effect.map((intent) => Option.getOrElse(foundCharge(intent), () => ChargeOutcome.NeedsCheckout())),
           // The card was another one the first time, so that the request reads otherwise: what came of that time counts.
           Effect.catchIf(
-            ({ error }) => isAnotherRequest(error),
+            ({ error }) => isIdempotencyConflict(error),
             (failed) =>
               Effect.flatMap(
                 findCharge(customerId, idempotencyKey),
@@ -197,19 +197,19 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
           )
         )
       },
-      Effect.mapError(refusedOrUnavailable),
+      Effect.mapError(toPurchaseFailure),
       Effect.catchIf(
-        (error) => error._tag === "PurchaseIsRefused" && error.declineCode === "authentication_required",
-        () => Effect.succeed(Charged.NeedsCheckout())
+        (error) => error._tag === "PurchaseDeclined" && error.declineCode === "authentication_required",
+        () => Effect.succeed(ChargeOutcome.NeedsCheckout())
       )
     ),
 
     findCharge: Effect.fn("CardProcessor.findCharge")(
       ({ customerId, idempotencyKey }) => findCharge(customerId, idempotencyKey),
-      Effect.mapError(unavailable)
+      Effect.mapError(toCardProcessorUnavailable)
     ),
 
-    portalLink: Effect.fn("CardProcessor.portalLink")(
+    createPortalUrl: Effect.fn("CardProcessor.createPortalUrl")(
       function* (customerId, returnUrl) {
         const { url } = yield* call((stripe) =>
           stripe.billingPortal.sessions.create({ customer: customerId, return_url: returnUrl.href })
@@ -219,18 +219,18 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
       (made, customerId) => Effect.catchAll(made, (failed) => missingOrUnavailable(customerId, failed))
     ),
 
-    subscriptionsOf: Effect.fn("CardProcessor.subscriptionsOf")(function* (customerId) {
+    listSubscriptions: Effect.fn("CardProcessor.listSubscriptions")(function* (customerId) {
       const { data } = yield* call((stripe) => stripe.subscriptions.list({ customer: customerId, limit: 100 })).pipe(
         orWhereMissing<{ readonly data: ReadonlyArray<Stripe.Subscription> }>({ data: [] })
       )
       return data.filter(({ status }) => status !== "incomplete_expired" && status !== "canceled").map(subscriptionOf)
-    }, Effect.mapError(unavailable)),
+    }, Effect.mapError(toCardProcessorUnavailable)),
 
     updateSubscription: Effect.fn("CardProcessor.updateSubscription")(
       function* ({ id, idempotencyKey, plan }) {
         const { items } = yield* call((stripe) => stripe.subscriptions.retrieve(id))
         const [item] = items.data
-        if (item === undefined) return yield* new CardProcessorIsUnavailable({ reason: "the subscription has no item" })
+        if (item === undefined) return yield* new CardProcessorUnavailable({ reason: "the subscription has no item" })
         const price = yield* priceOf(plan, idempotencyKey)
         yield* call((stripe) =>
           stripe.subscriptions.update(
@@ -247,7 +247,7 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
           )
         )
       },
-      Effect.mapError((error) => (error._tag === "StripeFailed" ? refusedOrUnavailable(error) : error))
+      Effect.mapError((error) => (error._tag === "StripeCallFailed" ? toPurchaseFailure(error) : error))
     ),
 
     cancelSubscription: Effect.fn("CardProcessor.cancelSubscription")(function* (id) {
@@ -261,24 +261,24 @@ const make = ({ prices, ...access }: StripeOptions): Context.Tag.Service<CardPro
 }
 
 const foundCharge = ({ id, status }: Stripe.PaymentIntent): Option.Option<FoundCharge> => {
-  if (status === "succeeded") return Option.some(Charged.Paid({ paymentId: id }))
-  return status === "processing" ? Option.some(Charged.UnderWay()) : Option.none()
+  if (status === "succeeded") return Option.some(ChargeOutcome.Paid({ paymentId: id }))
+  return status === "processing" ? Option.some(ChargeOutcome.UnderWay()) : Option.none()
 }
 
-export const layer = (options: StripeOptions): Layer.Layer<CardProcessor> =>
+export const layer = (options: StripeCardProcessorOptions): Layer.Layer<CardProcessor> =>
   Layer.sync(CardProcessor, () => make(options))
 
-const notConfigured = () => new CardProcessorIsNotConfigured()
+const notConfigured = () => new CardProcessorNotConfigured()
 
 /** Where no key is set nothing can be bought. */
 export const layerNotConfigured: Layer.Layer<CardProcessor> = Layer.succeed(CardProcessor, {
   createCustomer: notConfigured,
   createCheckout: notConfigured,
   hasSavedCard: notConfigured,
-  chargeSaved: notConfigured,
+  chargeSavedCard: notConfigured,
   findCharge: notConfigured,
-  portalLink: notConfigured,
-  subscriptionsOf: notConfigured,
+  createPortalUrl: notConfigured,
+  listSubscriptions: notConfigured,
   updateSubscription: notConfigured,
   cancelSubscription: notConfigured,
   removeCustomer: notConfigured

@@ -1,4 +1,4 @@
-import { CardProcessorIsUnavailable, PurchaseIsRefused } from "@berth/domain/billing/CardProcessor"
+import { CardProcessorUnavailable, PurchaseDeclined } from "@berth/domain/billing/checkout/CardProcessor"
 import { Effect, Redacted, Schedule } from "effect"
 import Stripe from "stripe"
 
@@ -13,10 +13,10 @@ const defaultTimeout = 10_000
 /** Tries after the first one. A write keeps its idempotency key over all of them. */
 const retries = 1
 /** Somebody else is at the same write at this moment; it does not take him long. */
-const untilHeIsDone = Schedule.intersect(Schedule.spaced("250 millis"), Schedule.recurs(40))
+const idempotencyRetry = Schedule.intersect(Schedule.spaced("250 millis"), Schedule.recurs(40))
 
 /** What is wrong, in words that hold nobody's data and no key: the processor's own sentence may quote both. */
-const describe = (error: unknown): string => {
+const describeStripeError = (error: unknown): string => {
   if (!(error instanceof Stripe.errors.StripeError)) return "it broke off"
   const { code, param, requestId, statusCode, type } = error
   return [type, code, param, statusCode === undefined ? undefined : `status ${statusCode}`, requestId]
@@ -24,42 +24,42 @@ const describe = (error: unknown): string => {
     .join(", ")
 }
 
-const isInUse = (error: unknown): boolean =>
+const isIdempotencyKeyInUse = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeError && error.code === "idempotency_key_in_use"
 
 /** Something that is named by its id is not there, or not any more. */
-export const isMissing = (error: unknown): boolean =>
+export const isStripeObjectMissing = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeError && error.code === "resource_missing"
 
 /** A parameter names a customer that is not there. */
 export const isCustomerMissing = (error: unknown): boolean =>
-  isMissing(error) && error instanceof Stripe.errors.StripeError && error.param === "customer"
+  isStripeObjectMissing(error) && error instanceof Stripe.errors.StripeError && error.param === "customer"
 
 /** A key was used before for a request that said something else. */
-export const isAnotherRequest = (error: unknown): boolean =>
-  error instanceof Stripe.errors.StripeIdempotencyError && !isInUse(error)
+export const isIdempotencyConflict = (error: unknown): boolean =>
+  error instanceof Stripe.errors.StripeIdempotencyError && !isIdempotencyKeyInUse(error)
 
-export class StripeFailed {
-  readonly _tag = "StripeFailed"
+export class StripeCallFailed {
+  readonly _tag = "StripeCallFailed"
   readonly error: unknown
   constructor(error: unknown) {
     this.error = error
   }
 }
 
-export const unavailable = ({ error }: StripeFailed) => new CardProcessorIsUnavailable({ reason: describe(error) })
+export const toCardProcessorUnavailable = ({ error }: StripeCallFailed) => new CardProcessorUnavailable({ reason: describeStripeError(error) })
 
 /** The buyer's card is at fault, or else the processor. */
-export const refusedOrUnavailable = (failed: StripeFailed) =>
+export const toPurchaseFailure = (failed: StripeCallFailed) =>
   failed.error instanceof Stripe.errors.StripeCardError
-    ? new PurchaseIsRefused({
+    ? new PurchaseDeclined({
         reason: failed.error.message,
         declineCode: failed.error.decline_code ?? failed.error.code ?? null
       })
-    : unavailable(failed)
+    : toCardProcessorUnavailable(failed)
 
 /** The processor's own client, one per process: it keeps its connections. */
-export const makeStripe = ({ apiUrl, secretKey, timeout = defaultTimeout }: StripeAccess) => {
+export const makeStripeClient = ({ apiUrl, secretKey, timeout = defaultTimeout }: StripeAccess) => {
   const isPlain = apiUrl.protocol === "http:"
   const stripe = new Stripe(Redacted.value(secretKey), {
     protocol: isPlain ? "http" : "https",
@@ -69,8 +69,8 @@ export const makeStripe = ({ apiUrl, secretKey, timeout = defaultTimeout }: Stri
     maxNetworkRetries: retries,
     telemetry: false
   })
-  return <A>(call: (stripe: Stripe) => Promise<A>): Effect.Effect<A, StripeFailed> =>
-    Effect.tryPromise({ try: () => call(stripe), catch: (error) => new StripeFailed(error) }).pipe(
-      Effect.retry({ schedule: untilHeIsDone, while: ({ error }) => isInUse(error) })
+  return <A>(call: (stripe: Stripe) => Promise<A>): Effect.Effect<A, StripeCallFailed> =>
+    Effect.tryPromise({ try: () => call(stripe), catch: (error) => new StripeCallFailed(error) }).pipe(
+      Effect.retry({ schedule: idempotencyRetry, while: ({ error }) => isIdempotencyKeyInUse(error) })
     )
 }

@@ -1,20 +1,20 @@
-import { priceOfPlan, type Purchase, soldPlan, type SoldPlanId, storageUpgrade } from "@berth/domain/billing/Purchase"
+import { findPlanPrice, type Purchase, findSoldPlan, type SoldPlanId, storageUpgrade } from "@berth/domain/billing/checkout/Purchase"
 import type Stripe from "stripe"
 
 /** Prices that are kept at the processor, by their ids there. What has none is priced as it is sold. */
-export interface PriceIds {
+export interface StripePriceIds {
   readonly plans: { readonly [plan in SoldPlanId]?: string | undefined }
   readonly storage?: string | undefined
 }
 
-export const namesOf = {
-  plan: (plan: SoldPlanId) => `Berth ${soldPlan(plan).name}`,
+export const productNames = {
+  plan: (plan: SoldPlanId) => `Berth ${findSoldPlan(plan).name}`,
   storage: `Berth ${storageUpgrade.name}`,
   credits: (credits: number) => `Berth credits: ${credits}`
 }
 
 type PriceData = Stripe.Checkout.SessionCreateParams.LineItem.PriceData
-const inline = (
+const makePriceData = (
   name: string,
   { amount, currency }: { readonly amount: number; readonly currency: string },
   recurs: boolean
@@ -26,21 +26,21 @@ const inline = (
 })
 
 /** What a checkout lists. */
-export const lineItemOf = (prices: PriceIds, purchase: Purchase): Stripe.Checkout.SessionCreateParams.LineItem => {
+export const makeLineItem = (prices: StripePriceIds, purchase: Purchase): Stripe.Checkout.SessionCreateParams.LineItem => {
   const one = (id: string | undefined, data: () => PriceData) =>
     id === undefined ? { quantity: 1, price_data: data() } : { quantity: 1, price: id }
   switch (purchase.kind) {
     case "plan":
       return one(prices.plans[purchase.plan], () =>
-        inline(namesOf.plan(purchase.plan), priceOfPlan(purchase.plan), true)
+        makePriceData(productNames.plan(purchase.plan), findPlanPrice(purchase.plan), true)
       )
     case "storage":
-      return one(prices.storage, () => inline(namesOf.storage, storageUpgrade.price, true))
+      return one(prices.storage, () => makePriceData(productNames.storage, storageUpgrade.price, true))
     case "credits": {
       const { credits, price } = purchase
       return typeof price === "string"
         ? { quantity: 1, price }
-        : { quantity: 1, price_data: inline(namesOf.credits(credits), price, false) }
+        : { quantity: 1, price_data: makePriceData(productNames.credits(credits), price, false) }
     }
   }
 }

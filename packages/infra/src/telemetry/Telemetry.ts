@@ -1,9 +1,9 @@
 import * as Otlp from "@effect/opentelemetry/Otlp"
-import { SpansAreSent } from "@berth/domain/ai/SpansAreSent"
+import { SpanExportEnabled } from "@berth/domain/ai/calls/SpanExport"
 import { FetchHttpClient } from "@effect/platform"
 import { Layer, Logger, type LogLevel, Option } from "effect"
 import { jsonLogger } from "./JsonLogger.ts"
-import { unsentSpans } from "./UnsentSpans.ts"
+import { nonExportingTracer } from "./NonExportingTracer.ts"
 
 export interface TelemetryOptions {
   readonly serviceName: string
@@ -24,9 +24,9 @@ export const layer = (options: TelemetryOptions) => {
     // Logs would be events of spans that nobody reads.
     onNone: () =>
       Layer.mergeAll(
-        Layer.setTracer(unsentSpans),
+        Layer.setTracer(nonExportingTracer),
         Logger.remove(Logger.tracerLogger),
-        Layer.succeed(SpansAreSent, false)
+        Layer.succeed(SpanExportEnabled, false)
       ),
     onSome: (baseUrl) =>
       Otlp.layerJson({

@@ -1,6 +1,6 @@
 import {
   type SignedTransaction,
-  TransactionIsUnreadable,
+  TransactionUnreadable,
   type TokenTransfer
 } from "@berth/domain/gateway/payments/PaymentChain"
 import { Effect } from "effect"
@@ -62,12 +62,12 @@ const readFeeMarket = (raw: `0x02${string}`): SignedTransaction | undefined => {
 }
 
 /** Reads a signed transaction from its bytes. Whether its signature is right is for the chain to say. */
-export const readTransaction = (raw: string): Effect.Effect<SignedTransaction, TransactionIsUnreadable> =>
+export const readTempoTransaction = (raw: string): Effect.Effect<SignedTransaction, TransactionUnreadable> =>
   Effect.tryPromise({
     try: async () => {
       if (!isHex(raw)) return undefined
       if (isTempo(raw) || isForFeePayer(raw)) return await readTempo(raw)
       return isFeeMarket(raw) ? readFeeMarket(raw) : undefined
     },
-    catch: () => new TransactionIsUnreadable()
-  }).pipe(Effect.flatMap((read) => (read === undefined ? new TransactionIsUnreadable() : Effect.succeed(read))))
+    catch: () => new TransactionUnreadable()
+  }).pipe(Effect.flatMap((read) => (read === undefined ? new TransactionUnreadable() : Effect.succeed(read))))

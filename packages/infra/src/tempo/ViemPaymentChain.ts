@@ -19,7 +19,7 @@ import {
 import { getTransaction, getTransactionReceipt, sendRawTransaction } from "viem/actions"
 import { Abis } from "viem/tempo"
 import type { ChainNode } from "../chain/ChainNode.ts"
-import { readTransaction } from "./TempoTransaction.ts"
+import { readTempoTransaction } from "./TempoTransaction.ts"
 
 /** The token transfers of a receipt. A transfer with a memo has two events side by side; it is one transfer. */
 const transfersIn = (logs: Array<Log>): ReadonlyArray<TokenTransfer> => {
@@ -79,15 +79,15 @@ export const layer = (node: ChainNode): Layer.Layer<PaymentChain> =>
   Layer.succeed(
     PaymentChain,
     PaymentChain.of({
-      read: readTransaction,
+      decode: readTempoTransaction,
       find: Effect.fn("PaymentChain.find")(function* (hash: string) {
         if (!isHex(hash)) return ChainTransaction.Unknown()
-        const mined = yield* node.ask((client) => receiptOf(client, hash), unknown)
-        return mined._tag === "Mined" ? mined : yield* node.ask((client) => pendingOf(client, hash), unknown)
+        const mined = yield* node.call((client) => receiptOf(client, hash), unknown)
+        return mined._tag === "Mined" ? mined : yield* node.call((client) => pendingOf(client, hash), unknown)
       }),
       broadcast: Effect.fn("PaymentChain.broadcast")(function* (raw: string) {
         if (!isHex(raw)) return "refused" as const
-        return yield* node.ask(
+        return yield* node.call(
           (client) => sendRawTransaction(client, { serializedTransaction: raw }).then((): BroadcastVerdict => "taken"),
           verdictOn
         )

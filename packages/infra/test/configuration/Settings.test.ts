@@ -1,5 +1,5 @@
-import { botDetectionOf } from "@berth/infra/composition/Bots"
-import { loadSettings } from "@berth/infra/configuration/LoadSettings"
+import { selectBotDetection } from "@berth/infra/wiring/BotDetectionWiring"
+import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Either, Option, Redacted } from "effect"
 import { readFileSync } from "node:fs"
@@ -196,9 +196,9 @@ describe("settings", () => {
 
   it.effect("programs are kept out in production unless it is said otherwise", () =>
     Effect.gen(function* () {
-      assert.strictEqual(botDetectionOf(yield* loadSettings({})), "off")
-      assert.strictEqual(botDetectionOf(yield* loadSettings(production)), "heuristic")
-      assert.strictEqual(botDetectionOf(yield* loadSettings({ ...production, BOT_DETECTION: "off" })), "off")
+      assert.strictEqual(selectBotDetection(yield* loadSettings({})), "off")
+      assert.strictEqual(selectBotDetection(yield* loadSettings(production)), "heuristic")
+      assert.strictEqual(selectBotDetection(yield* loadSettings({ ...production, BOT_DETECTION: "off" })), "off")
     })
   )
 

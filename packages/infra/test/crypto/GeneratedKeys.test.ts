@@ -69,7 +69,7 @@ describe("ensureSecret", () => {
       yield* Effect.promise(() => writeFile(join(keys, "file"), "x"))
       yield* Effect.promise(() => chmod(join(keys, "file"), 0o600))
       const unusable = yield* Effect.flip(ensureSecret(join(keys, "file"), "key", make))
-      assert.strictEqual(unusable._tag, "KeyFileIsUnusable")
+      assert.strictEqual(unusable._tag, "KeyFileUnusable")
     })
   )
 

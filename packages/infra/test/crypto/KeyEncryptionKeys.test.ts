@@ -1,4 +1,4 @@
-import { generateKeyEncryptionKeys, parseKeyEncryptionKeys } from "@berth/infra/crypto/SecretBox"
+import { generateKeyEncryptionKeys, parseKeyEncryptionKeys } from "@berth/infra/crypto/AesGcmSecretBox"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Redacted } from "effect"
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck as fc, Option } from "effect"
-import { parse } from "../../src/embedded-postgres/Postmaster.ts"
+import { parsePostmaster } from "../../src/embedded-postgres/Postmaster.ts"
 
 const number = fc.integer({ min: 1, max: 65_535 })
 const file = (pid: number, port: number, state: string) =>
@@ -8,9 +8,9 @@ const file = (pid: number, port: number, state: string) =>
 
 describe("Postmaster.parse", () => {
   it.prop("reads a server's number, port and state", [number, number], ([pid, port]) => {
-    expect(parse(file(pid, port, "ready   "))).toEqual(Option.some({ pid, port, ready: true }))
-    expect(parse(file(pid, port, "starting"))).toEqual(Option.some({ pid, port, ready: false }))
-    expect(parse(file(pid, port, "stopping"))).toEqual(Option.some({ pid, port, ready: false }))
+    expect(parsePostmaster(file(pid, port, "ready   "))).toEqual(Option.some({ pid, port, ready: true }))
+    expect(parsePostmaster(file(pid, port, "starting"))).toEqual(Option.some({ pid, port, ready: false }))
+    expect(parsePostmaster(file(pid, port, "stopping"))).toEqual(Option.some({ pid, port, ready: false }))
   })
 
   it.prop(
@@ -18,12 +18,12 @@ describe("Postmaster.parse", () => {
     [number, number, fc.nat({ max: 30 })],
     ([pid, port, cut]) => {
       const half = file(pid, port, "").slice(0, -1 - cut)
-      expect(Option.exists(parse(half), (postmaster) => postmaster.ready)).toBe(false)
+      expect(Option.exists(parsePostmaster(half), (postmaster) => postmaster.isReady)).toBe(false)
     }
   )
 
   it.prop("survives any text", [fc.string()], ([text]) => {
-    const found = parse(text)
+    const found = parsePostmaster(text)
     expect(Option.isNone(found) || (found.value.pid > 0 && found.value.port >= 0)).toBe(true)
   })
 })

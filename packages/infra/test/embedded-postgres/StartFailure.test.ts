@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { startFailure } from "../../src/embedded-postgres/StartFailure.ts"
+import { classifyStartFailure } from "../../src/embedded-postgres/StartFailure.ts"
 
 const stamp = "2026-11-20 10:00:00.000 UTC [42] "
 
@@ -14,12 +14,12 @@ describe("startFailure", () => {
     ],
     ["Other", `${stamp}FATAL:  invalid value for parameter "max_connections": "many"`]
   ])("%s: %s", (tag, log) => {
-    const failure = startFailure(log)
+    const failure = classifyStartFailure(log)
     expect(failure._tag).toBe(tag)
-    expect(failure.said).toContain("FATAL")
+    expect(failure.message).toContain("FATAL")
   })
 
   it.prop("always has a word", [fc.string()], ([log]) => {
-    expect(startFailure(log).said.trim()).not.toBe("")
+    expect(classifyStartFailure(log).message.trim()).not.toBe("")
   })
 })

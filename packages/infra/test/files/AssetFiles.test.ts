@@ -8,7 +8,7 @@ const here = dirname(fileURLToPath(import.meta.url))
 
 it.effect("files of a directory are read whole, by their names", () =>
   Effect.gen(function* () {
-    const files = yield* AssetFiles.read(here, ["AssetFiles.test.ts"])
+    const files = yield* AssetFiles.readAssets(here, ["AssetFiles.test.ts"])
     const text = new TextDecoder().decode(files.get("AssetFiles.test.ts"))
     assert.include(text, "files of a directory are read whole")
   })
@@ -16,7 +16,7 @@ it.effect("files of a directory are read whole, by their names", () =>
 
 it.effect("a file that is not there is named", () =>
   Effect.gen(function* () {
-    const error = yield* Effect.flip(AssetFiles.read(here, ["AssetFiles.test.ts", "none.js"]))
+    const error = yield* Effect.flip(AssetFiles.readAssets(here, ["AssetFiles.test.ts", "none.js"]))
     assert.strictEqual(error.file, join(here, "none.js"))
     assert.include(error.message, "which the build makes, cannot be read")
   })

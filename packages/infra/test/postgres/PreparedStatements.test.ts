@@ -1,4 +1,4 @@
-import * as Postgres from "@berth/infra/postgres/Postgres"
+import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import { preparedMark } from "@berth/infra/postgres/PreparedStatements"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -7,7 +7,7 @@ import { freshDatabase } from "../../../../test/support/Databases.ts"
 
 /** One connection, so that what a statement left behind is there for the next. */
 const OneConnection = Layer.unwrapScoped(
-  Effect.map(freshDatabase, (url) => Postgres.layer({ url, maxConnections: 1, applicationName: "test" }))
+  Effect.map(freshDatabase, (url) => PostgresPool.layer({ url, maxConnections: 1, applicationName: "test" }))
 )
 
 const prepared = Effect.flatMap(

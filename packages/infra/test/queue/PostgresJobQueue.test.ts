@@ -1,12 +1,12 @@
-import { JobQueue, type JobToAdd } from "@berth/domain/jobs/JobQueue"
+import { JobQueue, type NewJob } from "@berth/domain/jobs/JobQueue"
 import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { Client } from "pg"
-import { eventually } from "../../../../test/conformance/Eventually.ts"
+import { eventually } from "../../../../test/support/Eventually.ts"
 import { freshDatabase } from "../../../../test/support/Databases.ts"
 
-const job = (id: string): JobToAdd => ({ id, queue: "tasks", name: "test", payload: {}, trace: null })
+const job = (id: string): NewJob => ({ id, queue: "tasks", name: "test", payload: {}, trace: null })
 
 /** From outside of the database, so that it does not count as one of its connections. */
 const administer = (url: Redacted.Redacted, statement: string, parameters: ReadonlyArray<string> = []) =>
@@ -68,7 +68,7 @@ describe("PostgresJobQueue", () => {
         yield* add
         assert.strictEqual(yield* connections(url), 2)
         for (const name of ["tasks", "provision"] as const)
-          yield* queue.work(name, { concurrency: 5, drain: "5 seconds" }, () => Effect.void)
+          yield* queue.consume(name, { concurrency: 5, drain: "5 seconds" }, () => Effect.void)
         let most = 0
         for (const name of ["tasks", "provision"] as const)
           yield* eventually(
@@ -100,7 +100,7 @@ describe("PostgresJobQueue", () => {
       )
       const hangUp = yield* Effect.gen(function* () {
         const queue = yield* JobQueue
-        yield* queue.work("tasks", { concurrency: 1, drain: "5 seconds" }, () => Effect.void)
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, () => Effect.void)
         const done = admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name])
         // What the server says meanwhile is read only after the closing has begun.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)

@@ -1,4 +1,4 @@
-import { structured } from "@berth/infra/telemetry/JsonLogger"
+import { structuredLogger } from "@berth/infra/telemetry/JsonLogger"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger, Redacted } from "effect"
 
@@ -6,7 +6,7 @@ import { Cause, Effect, Logger, Redacted } from "effect"
 const linesOf = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     const lines: Array<Readonly<Record<string, unknown>>> = []
-    const keeping = Logger.map(structured, (line) => {
+    const keeping = Logger.map(structuredLogger, (line) => {
       lines.push(line)
     })
     yield* Effect.provide(effect, Logger.replace(Logger.defaultLogger, keeping))

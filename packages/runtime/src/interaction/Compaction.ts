@@ -1,11 +1,11 @@
-import { newestThatFit } from "@berth/domain/ai/Prompt"
+import { findNewestFitting } from "@berth/domain/ai/prompt/PromptBudget"
 
 /** The share of a window that a conversation may fill before its oldest part is summarised. */
-const fullAt = 0.6
+const compactAboveShare = 0.6
 /** The share that is left of it then, so that not every turn has to summarise. */
-const downTo = 0.3
+const compactToShare = 0.3
 
-export interface Sized {
+export interface SizedMessage {
   /** The message's place in its session. */
   readonly seq: number
   readonly role: "user" | "assistant"
@@ -19,16 +19,16 @@ export interface CompactionInput {
   /** Tokens of what is told in any case: the system message with memories and summary, the tools, and the new message. */
   readonly fixed: number
   /** What went before, oldest first. */
-  readonly history: ReadonlyArray<Sized>
+  readonly history: ReadonlyArray<SizedMessage>
   /** Tokens of a new summary at most. */
   readonly summary: number
 }
 
 /** How many of the oldest messages are to be summarised; none while everything is short enough. */
-export const toSummarise = ({ fixed, history, summary, window }: CompactionInput): number => {
+export const countMessagesToSummarize = ({ fixed, history, summary, window }: CompactionInput): number => {
   const said = history.reduce((sum, { tokens }) => sum + tokens, 0)
-  if (fixed + said <= window * fullAt) return 0
-  const first = newestThatFit(history, Math.max(0, window * downTo - fixed - summary))
+  if (fixed + said <= window * compactAboveShare) return 0
+  const first = findNewestFitting(history, Math.max(0, window * compactToShare - fixed - summary))
   // What is kept begins with somebody's question, because an answer alone says little.
   const question = history.findIndex(({ role }, at) => at >= first && role === "user")
   return question === -1 ? first : question

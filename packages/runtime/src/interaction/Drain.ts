@@ -1,21 +1,21 @@
-import { cellDrainSeconds } from "@berth/api/cell/CellContract"
+import { runtimeDrainSeconds } from "@berth/api/runtime/RuntimeContract"
 import { Context, Data, Deferred, Duration, Effect, Layer, Ref, type Scope } from "effect"
 
 /** The cell was asked to end. */
-export class CellIsEnding extends Data.TaggedError("CellIsEnding")<object> {}
+export class RuntimeStopping extends Data.TaggedError("RuntimeStopping")<object> {}
 
 /** The end of a cell in good order: no new turns, and those in work get some time. */
 export class Drain extends Context.Tag("@berth/runtime/Drain")<
   Drain,
   {
     /** A turn begins; it ends with the scope. */
-    readonly admit: Effect.Effect<void, CellIsEnding, Scope.Scope>
+    readonly admitTurn: Effect.Effect<void, RuntimeStopping, Scope.Scope>
     /** How many turns are here, and how many ever began. */
     readonly activity: Effect.Effect<{ readonly turns: number; readonly begun: number }>
     /** Fails when the time is up; never succeeds. */
-    readonly timeIsUp: Effect.Effect<never, CellIsEnding>
+    readonly awaitDeadline: Effect.Effect<never, RuntimeStopping>
     /** Refuses turns from now on and waits for those in work, for as long as they are given. */
-    readonly end: Effect.Effect<void>
+    readonly drain: Effect.Effect<void>
   }
 >() {}
 
@@ -24,7 +24,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const state = yield* Ref.make({ ending: false, turns: 0, begun: 0 })
     const idle = yield* Deferred.make<void>()
-    const over = yield* Deferred.make<never, CellIsEnding>()
+    const over = yield* Deferred.make<never, RuntimeStopping>()
 
     const tellIdle = Effect.flatMap(Ref.get(state), ({ ending, turns }) =>
       ending && turns === 0 ? Deferred.succeed(idle, undefined) : Effect.void
@@ -32,27 +32,27 @@ export const layer = Layer.effect(
     const begin = Effect.filterOrFail(
       Ref.updateAndGet(state, (now) => (now.ending ? now : { ...now, turns: now.turns + 1, begun: now.begun + 1 })),
       ({ ending }) => !ending,
-      () => new CellIsEnding()
+      () => new RuntimeStopping()
     )
     const leave = Effect.zipRight(
       Ref.update(state, (now) => ({ ...now, turns: now.turns - 1 })),
       tellIdle
     )
     return Drain.of({
-      admit: Effect.acquireRelease(begin, () => leave),
+      admitTurn: Effect.acquireRelease(begin, () => leave),
       activity: Ref.get(state),
-      timeIsUp: Deferred.await(over),
-      end: Ref.update(state, (now) => ({ ...now, ending: true })).pipe(
+      awaitDeadline: Deferred.await(over),
+      drain: Ref.update(state, (now) => ({ ...now, ending: true })).pipe(
         Effect.zipRight(tellIdle),
         // It runs in finalizers, which are uninterruptible, and a timeout needs something it can interrupt.
         Effect.zipRight(
-          Effect.timeoutOption(Effect.interruptible(Deferred.await(idle)), Duration.seconds(cellDrainSeconds))
+          Effect.timeoutOption(Effect.interruptible(Deferred.await(idle)), Duration.seconds(runtimeDrainSeconds))
         ),
-        Effect.zipRight(Deferred.fail(over, new CellIsEnding()))
+        Effect.zipRight(Deferred.fail(over, new RuntimeStopping()))
       )
     })
   })
 )
 
 /** Drains when it is closed: to be closed before the listener takes its handler away. */
-export const atEnd = Layer.scopedDiscard(Effect.flatMap(Drain, ({ end }) => Effect.addFinalizer(() => end)))
+export const drainOnClose = Layer.scopedDiscard(Effect.flatMap(Drain, ({ drain }) => Effect.addFinalizer(() => drain)))

@@ -1,14 +1,14 @@
 import { Data, Deferred, Effect, Exit, FiberId, type Scope } from "effect"
 
 /** More turns wait in this cell than it takes. */
-export class TooManyTurns extends Data.TaggedError("TooManyTurns")<object> {}
+export class TurnLimitReached extends Data.TaggedError("TurnLimitReached")<object> {}
 
 export interface SessionQueue {
   /**
    * Takes the next place in the session's line, at once, and gives it up with the scope. The effect that comes back ends
    * when everyone who came before has given up theirs.
    */
-  readonly join: (sessionId: string) => Effect.Effect<Effect.Effect<void>, TooManyTurns, Scope.Scope>
+  readonly join: (sessionId: string) => Effect.Effect<Effect.Effect<void>, TurnLimitReached, Scope.Scope>
 }
 
 /**
@@ -22,7 +22,7 @@ export const make = (options: { readonly places: number }): Effect.Effect<Sessio
 
     const join = (sessionId: string) =>
       Effect.suspend(() => {
-        if (taken >= options.places) return new TooManyTurns()
+        if (taken >= options.places) return new TurnLimitReached()
         taken += 1
         const before = last.get(sessionId)
         const left = Deferred.unsafeMake<void>(FiberId.none)

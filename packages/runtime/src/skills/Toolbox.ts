@@ -1,8 +1,8 @@
 import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
-import type { Tool } from "@berth/domain/skills/Tool"
+import type { Tool } from "@berth/domain/skills/tools/Tool"
 import { Context } from "effect"
-import { readSkill } from "./ReadSkill.ts"
-import { disclosure } from "./SkillPrompt.ts"
+import { readSkillTool } from "./ReadSkillTool.ts"
+import { chooseDisclosure } from "./SkillPrompt.ts"
 
 /** Something an agent of this cell can do. */
 export type AgentTool = Tool<RuntimeAgent>
@@ -11,10 +11,10 @@ export type AgentTool = Tool<RuntimeAgent>
 export class Toolbox extends Context.Tag("@berth/runtime/Toolbox")<Toolbox, ReadonlyArray<AgentTool>>() {}
 
 /** The tools that an agent may use: those of its skills that are here, in the order of the toolbox. */
-export const toolsOf = (agent: RuntimeAgent, toolbox: ReadonlyArray<AgentTool>): ReadonlyArray<AgentTool> => {
+export const selectTools = (agent: RuntimeAgent, toolbox: ReadonlyArray<AgentTool>): ReadonlyArray<AgentTool> => {
   const wanted = new Set(agent.skills.flatMap(({ tools }) => tools))
   return [
-    ...(disclosure(agent.skills) === "on demand" ? [readSkill] : []),
+    ...(chooseDisclosure(agent.skills) === "on demand" ? [readSkillTool] : []),
     ...toolbox.filter(({ spec }) => wanted.has(spec.name))
   ]
 }

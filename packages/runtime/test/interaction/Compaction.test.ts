@@ -1,5 +1,5 @@
-import { newestThatFit } from "@berth/domain/ai/Prompt"
-import { toSummarise } from "@berth/runtime/interaction/Compaction"
+import { findNewestFitting } from "@berth/domain/ai/prompt/PromptBudget"
+import { countMessagesToSummarize } from "@berth/runtime/interaction/Compaction"
 import { expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
@@ -19,7 +19,7 @@ it.prop(
   [history, FastCheck.integer({ min: 1_000, max: 100_000 }), FastCheck.nat(50_000)],
   ([said, window, fixed]) => {
     const summary = Math.floor(window / 20)
-    const count = toSummarise({ window, fixed, history: said, summary })
+    const count = countMessagesToSummarize({ window, fixed, history: said, summary })
     expect(count).toBeGreaterThanOrEqual(0)
     expect(count).toBeLessThanOrEqual(said.length)
     if (fixed + sum(said) <= window * 0.6) expect(count).toBe(0)
@@ -36,7 +36,7 @@ it.prop(
 )
 
 it.prop("keeps as many of the newest messages as fit", [history, FastCheck.nat(50_000)], ([said, tokens]) => {
-  const first = newestThatFit(said, tokens)
+  const first = findNewestFitting(said, tokens)
   expect(sum(said.slice(first))).toBeLessThanOrEqual(tokens)
   if (first > 0) expect(sum(said.slice(first - 1))).toBeGreaterThan(tokens)
 })

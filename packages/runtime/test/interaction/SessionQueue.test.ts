@@ -53,7 +53,7 @@ it.effect("takes no more than it has places for, and takes again when one is fre
     const queue = yield* SessionQueue.make({ places: 2 })
     const first = yield* take(queue, "a")
     yield* take(queue, "b")
-    expect((yield* Effect.flip(take(queue, "c")))._tag).toBe("TooManyTurns")
+    expect((yield* Effect.flip(take(queue, "c")))._tag).toBe("TurnLimitReached")
     yield* first.giveUp
     yield* take(queue, "c")
   })

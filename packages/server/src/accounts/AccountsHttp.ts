@@ -1,12 +1,12 @@
 import { WebApi } from "@berth/api/WebApi"
-import { AccountDeletion } from "@berth/domain/accounts/AccountDeletion"
+import { AccountDeletion } from "@berth/domain/recovery/deletion/AccountDeletion"
 import { Accounts } from "@berth/domain/accounts/Accounts"
-import { Credentials } from "@berth/domain/accounts/Credentials"
-import type { User } from "@berth/domain/accounts/User"
+import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
+import type { User } from "@berth/domain/shared/User"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option } from "effect"
-import { tellRetryAfter } from "../limits/RateLimitsHttp.ts"
+import { addRetryAfter } from "../limits/RateLimitsHttp.ts"
 import { SessionCookie } from "../sessions/SessionCookie.ts"
 
 const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) => ({
@@ -20,7 +20,7 @@ const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) 
 
 export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
   Effect.map(
-    Effect.all([Accounts, AccountDeletion, Credentials, SessionCookie]),
+    Effect.all([Accounts, AccountDeletion, PasswordCredentials, SessionCookie]),
     ([accounts, deletion, credentials, cookie]) =>
       handlers
         .handle("register", ({ payload }) =>
@@ -30,7 +30,7 @@ export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
         .handle("changeSettings", ({ payload }) =>
           Effect.flatMap(CurrentUser, (current) =>
             Effect.map(
-              Effect.tapErrorTag(accounts.changeSettings(current, payload), "TooManyRequests", tellRetryAfter),
+              Effect.tapErrorTag(accounts.changeSettings(current, payload), "RateLimitExceeded", addRetryAfter),
               settingsOf
             )
           )
@@ -47,12 +47,12 @@ export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
           Effect.flatMap(CurrentUser, (current) =>
             credentials
               .change(current, { current: currentPassword, next: newPassword })
-              .pipe(Effect.tapErrorTag("TooManyRequests", tellRetryAfter), Effect.as({ success: true }))
+              .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter), Effect.as({ success: true }))
           )
         )
         .handle("deleteAccount", ({ payload: { password } }) =>
           Effect.flatMap(CurrentUser, (current) => deletion.delete(current, Option.fromNullable(password))).pipe(
-            Effect.tapErrorTag("TooManyRequests", tellRetryAfter),
+            Effect.tapErrorTag("RateLimitExceeded", addRetryAfter),
             Effect.as(cookie.clear(HttpServerResponse.unsafeJson({ success: true })))
           )
         )

@@ -1,8 +1,8 @@
-import { BotCheck, challengeHeader, challengeMember } from "@berth/api/accounts/BotCheck"
-import { BotDetection } from "@berth/domain/accounts/BotDetection"
+import { BotCheck, botChallengeHeader, botChallengeField } from "@berth/api/accounts/bot-detection/BotCheck"
+import { BotDetection } from "@berth/domain/accounts/bot-detection/BotDetection"
 import { HttpServerRequest } from "@effect/platform"
 import { Effect, Layer, Option, Predicate, Redacted } from "effect"
-import { addressOf } from "../http/ClientAddress.ts"
+import { readClientAddress } from "../http/ClientAddress.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 
 const given = (value: unknown) =>
@@ -15,8 +15,8 @@ const given = (value: unknown) =>
 const inBody = (request: HttpServerRequest.HttpServerRequest) =>
   Effect.exit(request.json).pipe(
     Effect.map((body) =>
-      body._tag === "Success" && Predicate.hasProperty(body.value, challengeMember)
-        ? given(body.value[challengeMember])
+      body._tag === "Success" && Predicate.hasProperty(body.value, botChallengeField)
+        ? given(body.value[botChallengeField])
         : Option.none()
     )
   )
@@ -28,10 +28,10 @@ export const layer = Layer.effect(
     const { trustedProxies } = yield* WebSettings
     return BotCheck.of(
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-        bots.judge({
+        bots.check({
           headers: request.headers,
-          address: addressOf(request, trustedProxies),
-          token: Option.match(given(request.headers[challengeHeader]), {
+          address: readClientAddress(request, trustedProxies),
+          token: Option.match(given(request.headers[botChallengeHeader]), {
             onNone: () => inBody(request),
             onSome: (token) => Effect.succeedSome(token)
           })

@@ -1,4 +1,4 @@
-import { ConfigurationIsNotApplied } from "@berth/api/agents/AgentErrorBodies"
+import { ConfigurationNotApplied } from "@berth/api/agents/AgentErrorBodies"
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
 import type { Agent } from "@berth/domain/agents/Agent"
@@ -8,7 +8,7 @@ import { Effect } from "effect"
 
 const configOf = ({ config, customModel, model }: Agent) => ({ model, customModel, ...config })
 
-const notApplied = ({ reason }: { readonly reason: string }) => new ConfigurationIsNotApplied({ reason })
+const notApplied = ({ reason }: { readonly reason: string }) => new ConfigurationNotApplied({ reason })
 
 export const layer = HttpApiBuilder.group(WebApi, "agentConfig", (handlers) =>
   Effect.map(AgentConfiguration, (configuration) =>
@@ -19,7 +19,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentConfig", (handlers) =>
           const { agent, user } = yield* OwnedAgent
           const changed = yield* configuration
             .change(user, agent, { model, customModel, config })
-            .pipe(Effect.catchTags({ BackendIsUnavailable: notApplied, CellIsUnavailable: notApplied }))
+            .pipe(Effect.catchTags({ BackendUnavailable: notApplied, InstanceUnavailable: notApplied }))
           return { config: configOf(changed), status: "updated" as const }
         })
       )

@@ -1,13 +1,13 @@
-import { LogsAreUnavailable } from "@berth/api/agents/AgentErrorBodies"
-import { liveStats, mockStats } from "@berth/api/agents/AgentStats"
+import { LogsUnavailable } from "@berth/api/agents/AgentErrorBodies"
+import { makeLiveStats, makeMockStats } from "@berth/api/interaction/AgentStats"
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
-import type { UserId } from "@berth/domain/accounts/User"
+import type { UserId } from "@berth/domain/shared/User"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
 import { isUp } from "@berth/domain/agents/AgentStatus"
 import { Instances } from "@berth/domain/instances/Instances"
 import type { Message } from "@berth/domain/interaction/Conversation"
-import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
+import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Either } from "effect"
 
@@ -37,7 +37,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
       .handle("messages", ({ urlParams: { limit, offset } }) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
-          const { messages, total } = yield* records.messagesOf(agent.id, { limit, offset })
+          const { messages, total } = yield* records.listAgentMessages(agent.id, { limit, offset })
           return { messages: messages.map(agentMessageOf), total, limit, offset, status: "ok" as const }
         })
       )
@@ -46,7 +46,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
           const { agent } = yield* OwnedAgent
           const { entries, total } = yield* instances
             .logs(agent.ownerId, { agentId: agent.id, level, limit })
-            .pipe(Effect.mapError(({ reason }) => new LogsAreUnavailable({ reason })))
+            .pipe(Effect.mapError(({ reason }) => new LogsUnavailable({ reason })))
           const logs = entries.map((entry) => ({ ...entry, agentId: entry.agentId ?? agent.id }))
           return { logs, total, limit, status: "ok" as const }
         })
@@ -54,12 +54,12 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
       .handle("stats", () =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
-          const figures = yield* records.figuresOf(agent.id)
+          const figures = yield* records.findAgentFigures(agent.id)
           const cell = yield* Effect.either(instances.stats(agent.ownerId))
           const now = yield* DateTime.now
           return Either.isRight(cell)
-            ? { stats: liveStats(agent, cell.right, figures, now), status: "ok" as const }
-            : { stats: mockStats(agent, yield* upSince(agent.ownerId), figures, now), status: "mock" as const }
+            ? { stats: makeLiveStats(agent, cell.right, figures, now), status: "ok" as const }
+            : { stats: makeMockStats(agent, yield* upSince(agent.ownerId), figures, now), status: "mock" as const }
         })
       )
       .handle("remove", () =>

@@ -1,15 +1,15 @@
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
-import { MaybeUser } from "@berth/api/sessions/SessionAuth"
+import { OptionalUser } from "@berth/api/sessions/SessionAuth"
 import { WebApi } from "@berth/api/WebApi"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
-import { subdomainFor } from "@berth/domain/instances/Subdomain"
+import { makeSubdomain } from "@berth/domain/instances/Subdomain"
 import { Instances } from "@berth/domain/instances/Instances"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
-import { agentWebsocketUrl, instanceUrl } from "../instances/InstanceAddress.ts"
+import { makeAgentWebSocketUrl, makeInstanceUrl } from "../instances/InstanceUrl.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
   Effect.gen(function* () {
@@ -22,7 +22,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
       name,
       model,
       status,
-      websocketUrl: agentWebsocketUrl(id, appUrl),
+      websocketUrl: makeAgentWebSocketUrl(id, appUrl),
       createdAt,
       updatedAt
     })
@@ -30,7 +30,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
     return handlers
       .handle("list", () =>
         Effect.gen(function* () {
-          const user = yield* MaybeUser
+          const user = yield* OptionalUser
           const own = Option.isSome(user) ? yield* agents.list(user.value.id) : []
           return { agents: own.map(listItem), count: own.length, status: "ok" as const }
         })
@@ -56,7 +56,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
           const { agent, user } = yield* OwnedAgent
           const instance = yield* Effect.option(instances.find(user.id))
           const subdomain = Option.match(instance, {
-            onNone: () => subdomainFor(user.id),
+            onNone: () => makeSubdomain(user.id),
             onSome: (found) => found.subdomain
           })
           return {
@@ -66,7 +66,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agents", (handlers) =>
               startedAt: Option.getOrNull(Option.flatMapNullable(instance, (found) => found.startedAt)),
               plan: user.plan,
               subdomain,
-              url: instanceUrl(subdomain, agentsDomain, appUrl),
+              url: makeInstanceUrl(subdomain, agentsDomain, appUrl),
               runtimeVersion: Option.getOrNull(Option.flatMapNullable(instance, (found) => found.runtimeVersion)),
               verified: false,
               verificationType: null,

@@ -1,19 +1,19 @@
 import { Effect } from "effect"
-import type { DirectAnswer, DirectRoutes } from "../http/DirectRoutes.ts"
-import { mayUseModels } from "./AiAccessHttp.ts"
+import type { DirectHandler, DirectRoutes } from "../http/DirectRoutes.ts"
+import { makeModelAccessCheck } from "./AiAccessHttp.ts"
 import * as AiHttp from "./AiHttp.ts"
 import * as OpenAiHttp from "./OpenAiHttp.ts"
 
 /** The model calls, answered without the router for whoever may make them; to others the router says no. */
-export const directRoutes = Effect.gen(function* () {
-  const may = yield* mayUseModels
+export const makeAiDirectRoutes = Effect.gen(function* () {
+  const may = yield* makeModelAccessCheck
   const guarded =
-    (answer: DirectAnswer): DirectAnswer =>
+    (answer: DirectHandler): DirectHandler =>
     (request, json) =>
       may(request) ? answer(request, json) : Effect.succeedNone
   const routes: DirectRoutes = new Map([
-    ["POST /api/ai/chat", guarded(yield* AiHttp.direct)],
-    ["POST /v1/chat/completions", guarded(yield* OpenAiHttp.direct)]
+    ["POST /api/ai/chat", guarded(yield* AiHttp.makeDirectChat)],
+    ["POST /v1/chat/completions", guarded(yield* OpenAiHttp.makeDirectCompletion)]
   ])
   return routes
 })

@@ -1,17 +1,17 @@
 import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
 import { type ChatAnswer, ChatPayload } from "@berth/api/ai/AiApi"
 import { chatEventFrames } from "@berth/api/ai/ChatEvents"
-import { chatRequest } from "@berth/api/ai/ToChatMessage"
-import { isUsualChat } from "@berth/api/ai/UsualPayload"
+import { makeChatRequest } from "@berth/api/ai/ChatMessageMapping"
+import { isPlainChat } from "@berth/api/ai/PayloadFastPath"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import type { ChatCompletion, ChatEvent } from "@berth/domain/ai/ChatRequest"
+import type { ChatCompletion, ChatEvent } from "@berth/domain/ai/calls/ChatRequest"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Chunk, DateTime, Effect, Option, Schema, Stream } from "effect"
-import type { DirectAnswer } from "../http/DirectRoutes.ts"
-import { frameStream } from "../http/Sse.ts"
-import { refused } from "./AiRefusals.ts"
-import { answerHeaders, openingHeaders, tellWhenToRetry } from "./AnswerHeaders.ts"
+import type { DirectHandler } from "../http/DirectRoutes.ts"
+import { respondFrames } from "../http/SseResponse.ts"
+import { toAiErrorResponse } from "./AiErrorResponses.ts"
+import { makeAnswerHeaders, makeOpeningHeaders, addProviderRetryAfter } from "./AnswerHeaders.ts"
 
 const encodeFailure = Schema.encodeSync(ProviderFailedBody)
 
@@ -61,23 +61,23 @@ const frames = <E>(events: Stream.Stream<ChatEvent, E>) => {
 const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
   Effect.gen(function* () {
     const request = {
-      ...chatRequest(payload),
+      ...makeChatRequest(payload),
       unknownModel: "refuse" as const,
       caller: { userId: null, agentId: null }
     }
     if (payload.stream === true) {
       // The scope is the request's: it ends with the answer, or when the client leaves.
       const opened = yield* ai.open(request)
-      return frameStream(
+      return respondFrames(
         Stream.catchAll(frames(opened.events), (failure) => Stream.make(chatEventFrames.error(encodeFailure(failure)))),
-        openingHeaders(opened)
+        makeOpeningHeaders(opened)
       )
     }
     const completion = yield* ai.complete(request)
     const now = yield* DateTime.now
     const shown: typeof ChatAnswer.Encoded = { ...answerOf(completion, now), timestamp: DateTime.formatIso(now) }
-    return HttpServerResponse.unsafeJson(shown, { headers: answerHeaders(completion) })
-  }).pipe(Effect.tapErrorTag("ProviderFailed", tellWhenToRetry))
+    return HttpServerResponse.unsafeJson(shown, { headers: makeAnswerHeaders(completion) })
+  }).pipe(Effect.tapErrorTag("ProviderFailed", addProviderRetryAfter))
 
 export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
   Effect.gen(function* () {
@@ -130,12 +130,12 @@ export const layer = HttpApiBuilder.group(BackendApi, "ai", (handlers) =>
 const readPayload = Schema.decodeUnknownOption(ChatPayload)
 
 /** POST /api/ai/chat without the router, for whoever may use it. */
-export const direct = Effect.gen(function* () {
+export const makeDirectChat = Effect.gen(function* () {
   const answer = answerChat(yield* AiLayer)
   return ((_, json) =>
-    Option.match(isUsualChat(json) ? Option.some(json) : readPayload(json), {
+    Option.match(isPlainChat(json) ? Option.some(json) : readPayload(json), {
       onNone: () => Effect.succeedNone,
       onSome: (payload) =>
-        Effect.asSome(Effect.catchAll(answer(payload), (failure) => Effect.succeed(refused(failure))))
-    })) satisfies DirectAnswer
+        Effect.asSome(Effect.catchAll(answer(payload), (failure) => Effect.succeed(toAiErrorResponse(failure))))
+    })) satisfies DirectHandler
 })

@@ -1,20 +1,20 @@
 import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
-import { type Completion, CompletionPayload } from "@berth/api/ai/OpenAiApi"
-import { type OpenAiFrames, openAiFrames } from "@berth/api/ai/OpenAiFrames"
-import { isUsualCompletion } from "@berth/api/ai/UsualPayload"
+import { type OpenAiCompletion, OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
+import { type OpenAiFrames, makeOpenAiFrames } from "@berth/api/ai/OpenAiFrames"
+import { isPlainCompletion } from "@berth/api/ai/PayloadFastPath"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import type { ChatCompletion, ChatEnding, ChatEvent } from "@berth/domain/ai/ChatRequest"
-import type { Model } from "@berth/domain/ai/Model"
-import type { ProviderFailed, ToolCall } from "@berth/domain/ai/ModelChat"
-import { vendorOf } from "@berth/domain/ai/ModelRoutes"
+import type { ChatCompletion, ChatEnding, ChatEvent } from "@berth/domain/ai/calls/ChatRequest"
+import type { Model } from "@berth/domain/ai/models/Model"
+import type { ProviderFailed, ToolCall } from "@berth/domain/ai/chat/ModelChat"
+import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
 import { HttpApiBuilder, HttpApiSchema, HttpServerResponse } from "@effect/platform"
 import { Chunk, Clock, Effect, Option, Schema, Stream } from "effect"
-import type { DirectAnswer } from "../http/DirectRoutes.ts"
-import { frameStream } from "../http/Sse.ts"
-import { refused } from "./AiRefusals.ts"
-import { answerHeaders, openingHeaders, tellWhenToRetry } from "./AnswerHeaders.ts"
-import { readCompletion } from "./ReadCompletion.ts"
+import type { DirectHandler } from "../http/DirectRoutes.ts"
+import { respondFrames } from "../http/SseResponse.ts"
+import { toAiErrorResponse } from "./AiErrorResponses.ts"
+import { makeAnswerHeaders, makeOpeningHeaders, addProviderRetryAfter } from "./AnswerHeaders.ts"
+import { readCompletion } from "./CompletionRequest.ts"
 
 const seconds = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000))
 
@@ -33,7 +33,7 @@ const usageOf = ({ costUsd, usage }: ChatEnding) => ({
 
 const finishReasonOf = ({ finishReason }: ChatEnding) => finishReason ?? "stop"
 
-const completionOf = (answer: ChatCompletion, created: number): Completion => ({
+const completionOf = (answer: ChatCompletion, created: number): OpenAiCompletion => ({
   id: answer.id,
   object: "chat.completion",
   created,
@@ -81,14 +81,14 @@ const framesOf = (events: Stream.Stream<ChatEvent, ProviderFailed>, frames: Open
     return Chunk.of(said)
   }
   return Stream.mapChunks(events, text).pipe(
-    Stream.catchAll((failure) => Stream.make(frames.broken(failureStatus, encodeFailure(failure))))
+    Stream.catchAll((failure) => Stream.make(frames.error(failureStatus, encodeFailure(failure))))
   )
 }
 
-const listed = ({ id }: Model) => ({ id, object: "model" as const, created: 0, owned_by: vendorOf(id) })
+const listed = ({ id }: Model) => ({ id, object: "model" as const, created: 0, owned_by: parseModelVendor(id) })
 
 /** Answers POST /v1/chat/completions. */
-const answerCompletion = (ai: AiLayer) => (payload: CompletionPayload) =>
+const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
   Effect.gen(function* () {
     const request = yield* readCompletion(payload)
     const created = yield* seconds
@@ -96,16 +96,16 @@ const answerCompletion = (ai: AiLayer) => (payload: CompletionPayload) =>
       // The scope is the request's: it ends with the answer, or when the client leaves.
       const opened = yield* ai.open(request)
       const withUsage = payload.stream_options?.include_usage === true
-      const frames = openAiFrames({ id: opened.id, model: opened.model, created, withUsage })
-      return frameStream(framesOf(opened.events, frames), openingHeaders(opened))
+      const frames = makeOpenAiFrames({ id: opened.id, model: opened.model, created, withUsage })
+      return respondFrames(framesOf(opened.events, frames), makeOpeningHeaders(opened))
     }
     const answer = yield* ai.complete(request)
-    const completion: Completion = completionOf(answer, created)
-    return HttpServerResponse.unsafeJson(completion, { headers: answerHeaders(answer) })
+    const completion: OpenAiCompletion = completionOf(answer, created)
+    return HttpServerResponse.unsafeJson(completion, { headers: makeAnswerHeaders(answer) })
   }).pipe(
-    Effect.tapErrorTag("ProviderFailed", tellWhenToRetry),
+    Effect.tapErrorTag("ProviderFailed", addProviderRetryAfter),
     // The contract asks for at least one.
-    Effect.catchTag("MessagesAreMissing", Effect.die)
+    Effect.catchTag("MessagesMissing", Effect.die)
   )
 
 /** The AI layer in OpenAI's words. */
@@ -127,15 +127,15 @@ export const layer = HttpApiBuilder.group(BackendApi, "openAi", (handlers) =>
   })
 )
 
-const readPayload = Schema.decodeUnknownOption(CompletionPayload)
+const readPayload = Schema.decodeUnknownOption(OpenAiCompletionPayload)
 
 /** POST /v1/chat/completions without the router. */
-export const direct = Effect.map(AiLayer, (ai): DirectAnswer => {
+export const makeDirectCompletion = Effect.map(AiLayer, (ai): DirectHandler => {
   const answer = answerCompletion(ai)
   return (_, json) =>
-    Option.match(isUsualCompletion(json) ? Option.some(json) : readPayload(json), {
+    Option.match(isPlainCompletion(json) ? Option.some(json) : readPayload(json), {
       onNone: () => Effect.succeedNone,
       onSome: (payload) =>
-        Effect.asSome(Effect.catchAll(answer(payload), (failure) => Effect.succeed(refused(failure))))
+        Effect.asSome(Effect.catchAll(answer(payload), (failure) => Effect.succeed(toAiErrorResponse(failure))))
     })
 })

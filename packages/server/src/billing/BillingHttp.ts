@@ -1,25 +1,25 @@
 import {
-  ApiKeyIsInvalid,
-  BillingPlanIsUnknown,
-  CreditPackIsUnknown,
-  PlanChangeIsRefused
+  ApiKeyInvalid,
+  BillingPlanNotFound,
+  CreditPackNotFound,
+  PlanChangeDeclined
 } from "@berth/api/billing/BillingErrorBodies"
-import { fieldsAreMissing } from "@berth/api/interaction/InteractionErrorBodies"
+import { makeMissingFieldsError } from "@berth/api/interaction/InteractionErrorBodies"
 import { WebApi } from "@berth/api/WebApi"
-import type { User } from "@berth/domain/accounts/User"
-import { BillingHistory } from "@berth/domain/billing/BillingHistory"
-import { Charging } from "@berth/domain/billing/Charging"
-import { entitlementsOf } from "@berth/domain/billing/Plan"
-import { billingPlans } from "@berth/domain/billing/PlanCatalogue"
-import { BillingPlanId, findCreditPack } from "@berth/domain/billing/Purchase"
-import { Purchases } from "@berth/domain/billing/Purchases"
-import { Allowances } from "@berth/domain/billing/Allowances"
+import type { User } from "@berth/domain/shared/User"
+import { BillingHistory } from "@berth/domain/billing/history/BillingHistory"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
+import { billingPlans } from "@berth/domain/billing/subscriptions/PlanCatalog"
+import { BillingPlanId, findCreditPack } from "@berth/domain/billing/checkout/Purchase"
+import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { OwnModelKeys } from "@berth/domain/secrets/OwnModelKeys"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option, type Redacted, Schema } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
-import { waysBack } from "./WayBack.ts"
+import { makeCheckoutReturnUrls } from "./CheckoutReturnUrls.ts"
 
 const isBillingPlan = Schema.is(BillingPlanId)
 
@@ -31,28 +31,28 @@ export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
   Effect.gen(function* () {
     const purchases = yield* Purchases
     const allowances = yield* Allowances
-    const charging = yield* Charging
+    const charging = yield* UnitLedger
     const ownKeys = yield* OwnModelKeys
     const history = yield* BillingHistory
     const { appUrl } = yield* WebSettings
-    const ways = waysBack(appUrl)
+    const ways = makeCheckoutReturnUrls(appUrl)
     const dashboard = new URL("/dashboard", appUrl)
 
-    const usageOf = ({ id, plan }: User) => charging.usage(id, entitlementsOf(plan).dailyUnits)
+    const usageOf = ({ id, plan }: User) => charging.findUsage(id, findEntitlements(plan).dailyUnits)
 
     const createCheckout = Effect.fnUntraced(
       function* (user: User, plan: string | undefined) {
-        if (plan === undefined) return yield* fieldsAreMissing(["plan"])
-        if (!isBillingPlan(plan)) return yield* new BillingPlanIsUnknown()
+        if (plan === undefined) return yield* makeMissingFieldsError(["plan"])
+        if (!isBillingPlan(plan)) return yield* new BillingPlanNotFound()
         const url = yield* purchases.checkout(user, { kind: "plan", plan }, ways.plan, { changes: true })
         return { url: url.href }
       },
-      Effect.catchTag("PurchaseIsRefused", ({ reason }) => new PlanChangeIsRefused({ reason }))
+      Effect.catchTag("PurchaseDeclined", ({ reason }) => new PlanChangeDeclined({ reason }))
     )
 
     const buyCredits = Effect.fnUntraced(function* (user: User, name: string | number | undefined) {
-      if (name === undefined) return yield* fieldsAreMissing(["pack"])
-      const pack = yield* Effect.mapError(findCreditPack(String(name)), () => new CreditPackIsUnknown())
+      if (name === undefined) return yield* makeMissingFieldsError(["pack"])
+      const pack = yield* Effect.mapError(findCreditPack(String(name)), () => new CreditPackNotFound())
       yield* purchases.buyCredits(user, pack, ways.credits)
       return { success: true as const, credits: pack.credits, price: pack.price }
     })
@@ -63,14 +63,14 @@ export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
       apiKey: Redacted.Redacted | undefined
     ) {
       if (provider === undefined || apiKey === undefined)
-        return yield* fieldsAreMissing([
+        return yield* makeMissingFieldsError([
           ...(apiKey === undefined ? ["apiKey"] : []),
           ...(provider === undefined ? ["provider"] : [])
         ])
       const enabled = yield* Effect.catchTag(
         ownKeys.enable(user.id, provider, apiKey),
-        "CredentialIsInvalid",
-        ({ reason }) => new ApiKeyIsInvalid({ reason })
+        "CredentialInvalid",
+        ({ reason }) => new ApiKeyInvalid({ reason })
       )
       return {
         success: true as const,
@@ -85,7 +85,7 @@ export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
           return {
             plans,
             currentPlan: user.plan,
-            subscriptionStatus: Option.getOrElse(yield* allowances.statusOf(user), () => "none" as const),
+            subscriptionStatus: Option.getOrElse(yield* allowances.findStatus(user), () => "none" as const),
             byokEnabled: yield* ownKeys.isEnabled(user.id),
             usage: yield* usageOf(user)
           }
@@ -100,7 +100,7 @@ export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
             case "buy-credits":
               return yield* buyCredits(user, pack)
             case "portal":
-              return { url: (yield* purchases.portal(user, dashboard)).href }
+              return { url: (yield* purchases.createPortalUrl(user, dashboard)).href }
             case "get-usage":
               return yield* usageOf(user)
             case "enable-byok":
@@ -115,7 +115,7 @@ export const layer = HttpApiBuilder.group(WebApi, "billing", (handlers) =>
       .handle("history", ({ urlParams: { limit, offset } }) =>
         Effect.gen(function* () {
           const { user } = yield* CurrentUser
-          return { ...(yield* history.page(user.id, { limit, offset })), limit, offset }
+          return { ...(yield* history.list(user.id, { limit, offset })), limit, offset }
         })
       )
   })

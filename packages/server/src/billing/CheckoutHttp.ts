@@ -1,35 +1,35 @@
-import { type CheckoutErrorCode, StorageCheckoutFailed } from "@berth/api/billing/CheckoutApi"
+import { type CheckoutErrorCode, StorageCheckoutFailed } from "@berth/api/billing/checkout/CheckoutApi"
 import { WebApi } from "@berth/api/WebApi"
-import { Admins } from "@berth/domain/accounts/Admins"
-import type { User } from "@berth/domain/accounts/User"
-import { CreditPrices } from "@berth/domain/billing/CreditPrices"
-import { CheckoutPlanId, type Purchase } from "@berth/domain/billing/Purchase"
-import { Purchases } from "@berth/domain/billing/Purchases"
+import { Administrators } from "@berth/domain/accounts/Administrators"
+import type { User } from "@berth/domain/shared/User"
+import { CreditPrices } from "@berth/domain/billing/credits/CreditPrices"
+import { CheckoutPlanId, type Purchase } from "@berth/domain/billing/checkout/Purchase"
+import { Purchases } from "@berth/domain/billing/checkout/Purchases"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
-import { callbackQuery } from "../pages/LoginPage.ts"
+import { makeCallbackQuery } from "../pages/LoginPage.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
-import { callbackPath } from "../signin/CallbackUrl.ts"
-import { waysBack } from "./WayBack.ts"
+import { resolveCallbackPath } from "../signin/CallbackPath.ts"
+import { makeCheckoutReturnUrls } from "./CheckoutReturnUrls.ts"
 
 type Failure = Effect.Effect.Error<ReturnType<Purchases["checkout"]>>
 
 const codes: Record<Failure["_tag"], CheckoutErrorCode> = {
-  CardProcessorIsNotConfigured: "not_configured",
-  CardProcessorIsUnavailable: "unavailable",
+  CardProcessorNotConfigured: "not_configured",
+  CardProcessorUnavailable: "unavailable",
   // Nobody's card is charged at the making of a checkout; what is refused there is the checkout.
-  PurchaseIsRefused: "unavailable",
-  OtherPlanRuns: "other_currency"
+  PurchaseDeclined: "unavailable",
+  PlanCurrencyConflict: "other_currency"
 }
 
 /** Whose answer depends on who asks is kept by nobody. */
-const leadTo = (location: string) =>
+const redirectPrivately = (location: string) =>
   HttpServerResponse.redirect(location, { status: 302, headers: { "cache-control": "no-store" } })
-const backWith = (error: CheckoutErrorCode) => leadTo(`/pricing?error=${error}`)
+const redirectToPricing = (error: CheckoutErrorCode) => redirectPrivately(`/pricing?error=${error}`)
 
-const noteFailure = (failure: Failure) =>
+const logFailure = (failure: Failure) =>
   Effect.logWarning("No checkout was made", failure).pipe(Effect.annotateLogs({ error: codes[failure._tag] }))
 
 const isCheckoutPlan = Schema.is(CheckoutPlanId)
@@ -40,10 +40,10 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
   Effect.gen(function* () {
     const purchases = yield* Purchases
     const session = yield* RequestSession
-    const admins = yield* Admins
+    const admins = yield* Administrators
     const creditPrices = yield* CreditPrices
     const { appUrl } = yield* WebSettings
-    const ways = waysBack(appUrl)
+    const ways = makeCheckoutReturnUrls(appUrl)
 
     /** For who is signed in; who is not signs in first and comes back. */
     const own = <E, R>(
@@ -53,7 +53,7 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
       Effect.flatMap(
         session.find,
         Option.match({
-          onNone: () => Effect.succeed(leadTo(`/login?${callbackQuery(callbackPath(request.url, appUrl))}`)),
+          onNone: () => Effect.succeed(redirectPrivately(`/login?${makeCallbackQuery(resolveCallbackPath(request.url, appUrl))}`)),
           onSome: ({ user }) => answer(user)
         })
       )
@@ -64,10 +64,10 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
 
     const leadToCheckout = (user: User, purchase: Purchase, kind: keyof typeof ways) =>
       checkout(user, purchase, kind).pipe(
-        Effect.tapError(noteFailure),
+        Effect.tapError(logFailure),
         Effect.match({
-          onFailure: (failure) => backWith(codes[failure._tag]),
-          onSuccess: (url) => leadTo(url.href)
+          onFailure: (failure) => redirectToPricing(codes[failure._tag]),
+          onSuccess: (url) => redirectPrivately(url.href)
         })
       )
 
@@ -75,10 +75,10 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
       .handle("plan", ({ request }) =>
         own(request, (user) => {
           const plan = queryOf(request).get("plan")
-          if (!isCheckoutPlan(plan)) return Effect.succeed(backWith("unknown_plan"))
+          if (!isCheckoutPlan(plan)) return Effect.succeed(redirectToPricing("unknown_plan"))
           // Administrators pay for nothing.
           return admins.includes(user)
-            ? Effect.succeed(leadTo("/onboarding"))
+            ? Effect.succeed(redirectPrivately("/onboarding"))
             : leadToCheckout(user, { kind: "plan", plan }, "plan")
         })
       )
@@ -87,7 +87,7 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
           const price = queryOf(request).get("price") ?? ""
           const credits = creditPrices.get(price)
           return credits === undefined
-            ? Effect.succeed(backWith("unknown_price"))
+            ? Effect.succeed(redirectToPricing("unknown_price"))
             : leadToCheckout(user, { kind: "credits", credits, price }, "credits")
         })
       )
@@ -96,12 +96,12 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
           const { user } = yield* CurrentUser
           return { url: (yield* checkout(user, { kind: "storage" }, "storage")).href }
         }).pipe(
-          Effect.tapError(noteFailure),
+          Effect.tapError(logFailure),
           Effect.mapError(
             (failure) =>
               new StorageCheckoutFailed({
                 reason:
-                  failure._tag === "CardProcessorIsNotConfigured"
+                  failure._tag === "CardProcessorNotConfigured"
                     ? "Payment is not set up here."
                     : "The card processor made no checkout. Try again in a moment; nothing was charged."
               })

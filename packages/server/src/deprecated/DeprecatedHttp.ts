@@ -2,7 +2,7 @@ import { WebApi } from "@berth/api/WebApi"
 import { HttpApiBuilder, HttpApp, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 
-const gone = (method: string, path: string) =>
+const respondGone = (method: string, path: string) =>
   HttpApp.appendPreResponseHandler((_request, response) =>
     Effect.succeed(HttpServerResponse.setHeader(response, "link", `<${path}>; rel="successor-version"`))
   ).pipe(
@@ -16,8 +16,8 @@ const gone = (method: string, path: string) =>
 
 export const layer = HttpApiBuilder.group(WebApi, "deprecated", (handlers) =>
   handlers
-    .handle("createAgent", () => gone("POST", "/api/agents/provision"))
-    .handle("updateAgent", ({ path }) => gone("PUT", `/api/agents/${encodeURIComponent(path.id)}/config`))
-    .handle("deleteAgent", ({ path }) => gone("DELETE", `/api/agents/provision/${encodeURIComponent(path.id)}`))
-    .handle("checkout", () => gone("GET", "/api/cardProcessor/checkout"))
+    .handle("createAgent", () => respondGone("POST", "/api/agents/provision"))
+    .handle("updateAgent", ({ path }) => respondGone("PUT", `/api/agents/${encodeURIComponent(path.id)}/config`))
+    .handle("deleteAgent", ({ path }) => respondGone("DELETE", `/api/agents/provision/${encodeURIComponent(path.id)}`))
+    .handle("checkout", () => respondGone("GET", "/api/cardProcessor/checkout"))
 )

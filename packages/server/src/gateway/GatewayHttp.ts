@@ -1,31 +1,31 @@
 import { GatewayApi, gatewayRoute } from "@berth/api/gateway/GatewayApi"
 import { CrossOrigin } from "@berth/api/http/CrossOrigin"
 import { WebApi } from "@berth/api/WebApi"
-import type { User } from "@berth/domain/accounts/User"
-import type { ChatOpening } from "@berth/domain/ai/ChatRequest"
-import { CardCalls } from "@berth/domain/gateway/CardCalls"
-import { MachineCalls } from "@berth/domain/gateway/MachineCalls"
-import { choosePaymentMethod } from "@berth/domain/gateway/PaymentMethod"
-import { receiptHeader } from "@berth/domain/gateway/payments/PaymentReceipt"
-import { PluginPrices } from "@berth/domain/gateway/PluginPrices"
-import { PluginInputIsInvalid } from "@berth/domain/gateway/PluginRun"
+import type { User } from "@berth/domain/shared/User"
+import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
+import { CardCalls } from "@berth/domain/gateway/calls/CardCalls"
+import { MachineCalls } from "@berth/domain/gateway/calls/MachineCalls"
+import { choosePaymentMethod } from "@berth/domain/gateway/calls/PaymentMethod"
+import { formatReceiptHeader } from "@berth/domain/gateway/payments/PaymentReceipt"
+import { PluginPrices } from "@berth/domain/gateway/calls/PluginPrices"
+import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { Plugins } from "@berth/domain/gateway/Plugins"
-import { OncePerKey } from "@berth/domain/limits/OncePerKey"
-import { addressKey, RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { IdempotentExecution } from "@berth/domain/limits/IdempotentExecution"
+import { normalizeClientAddress, RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import { Caller } from "@berth/domain/sessions/Caller"
-import { NotSignedIn } from "@berth/domain/sessions/SessionErrors"
+import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiBuilder, type HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Context, Effect, Either, ExecutionStrategy, Exit, Option, Redacted, Ref, Scope } from "effect"
-import { preflightAnswer } from "../http/CrossOriginHeaders.ts"
-import { type Answering, Idempotency } from "../http/Idempotency.ts"
+import { makePreflightResponse } from "../http/CrossOriginHeaders.ts"
+import { type AnswerWithStore, IdempotencyMiddleware } from "../http/IdempotencyMiddleware.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 import { readContent } from "./CallContent.ts"
-import { failureResponse, paymentIsInProgress } from "./GatewayFailures.ts"
-import { cardCheckout, exhausted, unpaid } from "./PaymentRequired.ts"
-import { type GatewayCall, pluginAsked, readCall } from "./ReadCall.ts"
-import { asPieces, tellPieces, tellWhole, type ToStream } from "./TellAnswer.ts"
+import { toGatewayErrorResponse, paymentInProgressResponse } from "./GatewayErrorResponses.ts"
+import { makeCardCheckout, respondUnitsExhausted, respondUnpaid } from "./PaymentRequiredResponse.ts"
+import { type GatewayCall, readPluginId, readCall } from "./GatewayCall.ts"
+import { toStreamedResponse, respondStreamed, respondWhole, type GatewayStreamInput } from "./GatewayResponse.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
@@ -54,8 +54,8 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
     const { appUrl } = yield* WebSettings
     const session = yield* RequestSession
     const limiter = yield* RateLimiter
-    const idempotency = yield* Idempotency
-    const oncePerKey = yield* OncePerKey
+    const idempotency = yield* IdempotencyMiddleware
+    const oncePerKey = yield* IdempotentExecution
     const tokens = yield* Tokens
     const prices = yield* PluginPrices
     const plugins = yield* Plugins
@@ -63,17 +63,17 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
     const machines = yield* MachineCalls
 
     const digest = (text: string) => tokens.hash(Redacted.make(text))
-    const checkoutOf = ({ input, plugin }: GatewayCall) => cardCheckout(appUrl, input, prices[plugin])
+    const checkoutOf = ({ input, plugin }: GatewayCall) => makeCardCheckout(appUrl, input, prices[plugin])
     const paidRequestOf = ({ body, input }: GatewayCall) => machines.paidRequest(input, { route: gatewayRoute, body })
 
-    const tell = <E>({ streamed }: GatewayCall, toStream: ToStream<E>) =>
-      streamed ? tellPieces(toStream) : tellWhole(toStream)
+    const tell = <E>({ streamed }: GatewayCall, toStream: GatewayStreamInput<E>) =>
+      streamed ? respondStreamed(toStream) : respondWhole(toStream)
 
     /** The answer of a repetition is the first one, in whatever form is wanted now. */
-    const asWanted = ({ streamed }: GatewayCall, response: Response) => (streamed ? asPieces(response) : response)
+    const asWanted = ({ streamed }: GatewayCall, response: Response) => (streamed ? toStreamedResponse(response) : response)
 
     /** Under the request's `Idempotency-Key`, where it has one. */
-    const answered = <E, R>(request: Request, call: GatewayCall, principal: string, app: Answering<E, R>) => {
+    const answered = <E, R>(request: Request, call: GatewayCall, principal: string, app: AnswerWithStore<E, R>) => {
       const key = request.headers["idempotency-key"]
       return key === undefined
         ? app(() => Effect.void)
@@ -99,17 +99,17 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
             run,
             opening,
             headers: {},
-            keep,
-            mayEnd: Effect.succeed(true)
+            store: keep,
+            confirmEnd: Effect.succeed(true)
           })
         })
       ).pipe(
         Effect.map((response) => asWanted(call, response)),
-        Effect.catchTag("UnitsAreExhausted", () =>
+        Effect.catchTag("UnitsExhausted", () =>
           // Whoever says that he pays by card would be refused with a payment of a machine in his hand.
           request.headers["x-payment-method"] === undefined
-            ? Effect.map(machines.challenge(paidRequestOf(call)), (challenge) => exhausted(checkoutOf(call), challenge))
-            : Effect.succeed(exhausted(checkoutOf(call), undefined))
+            ? Effect.map(machines.challenge(paidRequestOf(call)), (challenge) => respondUnitsExhausted(checkoutOf(call), challenge))
+            : Effect.succeed(respondUnitsExhausted(checkoutOf(call), undefined))
         )
       )
 
@@ -122,7 +122,7 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
         const principal = `credential:${digest(authorization ?? "")}`
         switch (redeemed._tag) {
           case "InProgress":
-            return paymentIsInProgress
+            return paymentInProgressResponse
           case "Unpaid": {
             const key = request.headers["idempotency-key"]
             const earlier =
@@ -130,13 +130,13 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
                 ? yield* idempotency.earlier({ principal, route: gatewayRoute, key }, digest(call.fingerprint()))
                 : Option.none()
             return Option.match(earlier, {
-              onNone: () => unpaid(checkoutOf(call), redeemed),
+              onNone: () => respondUnpaid(checkoutOf(call), redeemed),
               onSome: (response) => asWanted(call, response)
             })
           }
           case "Paid": {
             const { claim, receipt } = redeemed
-            const held = yield* machines.hold(claim)
+            const held = yield* machines.claimPayment(claim)
             const response = yield* answered(request, call, principal, (keep) =>
               Effect.gen(function* () {
                 const opening = yield* Ref.make(Option.none<ChatOpening>())
@@ -146,15 +146,15 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
                   payment: { method: "mpp", receipt: receipt.reference },
                   run: plugins.run(call.input, caller, { opened }),
                   opening,
-                  headers: { "payment-receipt": receiptHeader(receipt), "cache-control": "private" },
-                  keep,
-                  mayEnd: held.answered
+                  headers: { "payment-receipt": formatReceiptHeader(receipt), "cache-control": "private" },
+                  store: keep,
+                  confirmEnd: held.complete
                 })
               })
             )
             // A stream says itself when it has come to its end. What is no success leaves the payment good.
             if (isStream(response) || response.status >= 300) return response
-            return (yield* held.answered) ? asWanted(call, response) : paymentIsInProgress
+            return (yield* held.complete) ? asWanted(call, response) : paymentInProgressResponse
           }
         }
       })
@@ -166,7 +166,7 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
         yield* limiter.take(
           "gateway",
           Option.match(user, {
-            onNone: () => addressKey(Option.getOrElse(address, () => "unknown")),
+            onNone: () => normalizeClientAddress(Option.getOrElse(address, () => "unknown")),
             onSome: ({ id }) => id
           })
         )
@@ -175,22 +175,22 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
             asked: request.headers["x-payment-method"],
             authorization: request.headers["authorization"]
           }),
-          ({ message }) => new PluginInputIsInvalid({ field: "x-payment-method", reason: message })
+          ({ message }) => new PluginInputInvalid({ field: "x-payment-method", reason: message })
         )
         const content = yield* readContent(request)
-        const asked = pluginAsked(request, content)
-        if (Either.isLeft(asked) && asked.left._tag === "PluginIsUnknown") return yield* asked.left
-        if (method === "card" && Option.isNone(user)) return yield* new NotSignedIn()
+        const asked = readPluginId(request, content)
+        if (Either.isLeft(asked) && asked.left._tag === "PluginNotFound") return yield* asked.left
+        if (method === "card" && Option.isNone(user)) return yield* new AuthenticationRequired()
         const plugin = yield* asked
         yield* Effect.annotateCurrentSpan({ "gateway.plugin": plugin, "gateway.payment": method })
         const call = yield* readCall(request, plugin, yield* content)
         return yield* withinCall(
           method === "card" && Option.isSome(user) ? byCard(user.value, request, call) : byMachine(user, request, call)
         )
-      }).pipe(Effect.catchAll((failure) => Effect.succeed(failureResponse(failure))))
+      }).pipe(Effect.catchAll((failure) => Effect.succeed(toGatewayErrorResponse(failure))))
 
     return handlers
       .handleRaw("call", ({ request }) => answer(request))
-      .handle("preflight", () => Effect.succeed(preflightAnswer({ crossOrigin })))
+      .handle("preflight", () => Effect.succeed(makePreflightResponse({ crossOrigin })))
   })
 )

@@ -1,14 +1,14 @@
 import { BackendApi } from "@berth/api/BackendApi"
-import type { ModelAnswerEvent } from "@berth/api/gateway/ModelAnswersApi"
-import type { ChatOpening } from "@berth/domain/ai/ChatRequest"
-import { ModelAnswers } from "@berth/domain/gateway/ModelAnswers"
-import type { PluginFailed, PluginInputIsInvalid } from "@berth/domain/gateway/PluginRun"
+import type { ModelAnswerEvent } from "@berth/api/gateway/plugins/ModelAnswersApi"
+import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
+import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
+import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpApiBuilder } from "@effect/platform"
 import { Chunk, Duration, Effect, Ref, Stream } from "effect"
-import { eventStream } from "../http/Sse.ts"
+import { respondEvents } from "../http/SseResponse.ts"
 
-const problemOf = (error: PluginFailed | PluginInputIsInvalid): ModelAnswerEvent =>
-  error._tag === "PluginInputIsInvalid"
+const problemOf = (error: PluginFailed | PluginInputInvalid): ModelAnswerEvent =>
+  error._tag === "PluginInputInvalid"
     ? { type: "invalid", field: error.field, reason: error.reason }
     : {
         type: "failed",
@@ -30,7 +30,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers)
           ),
           Stream.catchAll((error) => Stream.make(problemOf(error)))
         )
-        return eventStream(Stream.map(answer, (data) => ({ event: data.type, data })))
+        return respondEvents(Stream.map(answer, (data) => ({ event: data.type, data })))
       })
     )
   )

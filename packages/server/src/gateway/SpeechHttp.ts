@@ -1,35 +1,35 @@
 import { BackendApi } from "@berth/api/BackendApi"
-import { ownKeyHeader, SpeechFailed, SpeechInputIsInvalid } from "@berth/api/gateway/SpeechApi"
-import { UserId } from "@berth/domain/accounts/User"
-import type { PluginFailed, PluginInputIsInvalid } from "@berth/domain/gateway/PluginRun"
-import { Speech } from "@berth/domain/gateway/Speech"
+import { ownKeyHeader, SpeechFailed, SpeechInputInvalid } from "@berth/api/gateway/speech/SpeechApi"
+import { UserId } from "@berth/domain/shared/User"
+import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
+import { Speech } from "@berth/domain/gateway/speech/Speech"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
-import { bodyRefusal } from "../http/RequestBody.ts"
-import { readForm } from "./ReadForm.ts"
+import { toBodyErrorResponse } from "../http/RequestBody.ts"
+import { readMultipartForm } from "./MultipartForm.ts"
 
-const onThisWire = <A>(speech: Effect.Effect<A, PluginFailed | PluginInputIsInvalid>) =>
+const toSpeechFailure = <A>(speech: Effect.Effect<A, PluginFailed | PluginInputInvalid>) =>
   Effect.mapError(speech, (failure) =>
     failure._tag === "PluginFailed"
       ? new SpeechFailed({ reason: failure.reason, retryAfter: failure.retryAfter })
-      : new SpeechInputIsInvalid({ field: failure.field, reason: failure.reason })
+      : new SpeechInputInvalid({ field: failure.field, reason: failure.reason })
   )
 
 export const layer = HttpApiBuilder.group(BackendApi, "speech", (handlers) =>
   Effect.map(Speech, (speech) =>
     handlers
       .handle("speak", ({ payload }) =>
-        Effect.map(onThisWire(speech.speak(payload)), ({ audio, contentType, ownKey }) =>
+        Effect.map(toSpeechFailure(speech.synthesize(payload)), ({ audio, contentType, ownKey }) =>
           HttpServerResponse.uint8Array(audio, { contentType, headers: { [ownKeyHeader]: String(ownKey) } })
         )
       )
       .handleRaw("transcribe", ({ request }) =>
         Effect.gen(function* () {
           const body = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
-          const { fields, files } = yield* readForm(request.headers["content-type"] ?? "", body)
+          const { fields, files } = yield* readMultipartForm(request.headers["content-type"] ?? "", body)
           const file = files.get("file")
           const userId = fields.get("userId")
-          return yield* onThisWire(
+          return yield* toSpeechFailure(
             speech.transcribe({
               audio: file?.bytes ?? new Uint8Array(),
               // What it is, and with it the true extension, is told from the bytes.
@@ -43,8 +43,8 @@ export const layer = HttpApiBuilder.group(BackendApi, "speech", (handlers) =>
           )
         }).pipe(
           Effect.catchTags({
-            BodyIsMalformed: (refusal) => Effect.succeed(bodyRefusal(refusal)),
-            BodyIsTooLarge: (refusal) => Effect.succeed(bodyRefusal(refusal))
+            BodyMalformed: (refusal) => Effect.succeed(toBodyErrorResponse(refusal)),
+            BodyTooLarge: (refusal) => Effect.succeed(toBodyErrorResponse(refusal))
           })
         )
       )

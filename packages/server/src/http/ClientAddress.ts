@@ -4,7 +4,7 @@ import { BlockList, isIP } from "node:net"
 import { WebSettings } from "./WebSettings.ts"
 
 /** Which peers are proxies of ours, from addresses and CIDR ranges. */
-export const proxyList = (entries: ReadonlyArray<string>): BlockList => {
+export const parseProxies = (entries: ReadonlyArray<string>): BlockList => {
   const list = new BlockList()
   for (const entry of entries) {
     const [address = "", prefix] = entry.split("/")
@@ -24,7 +24,7 @@ const isListed = (list: BlockList, address: string) =>
  * The client's address: the peer's, or, when the peer is a trusted proxy, the right-most hop of `X-Forwarded-For` that is
  * not one. What stands left of that hop was written by whoever it is, so it counts for nothing.
  */
-export const clientAddress = (peer: string, forwardedFor: string | undefined, proxies: BlockList): string => {
+export const resolveClientAddress = (peer: string, forwardedFor: string | undefined, proxies: BlockList): string => {
   const direct = plain(peer)
   if (forwardedFor === undefined || !isListed(proxies, direct)) return direct
   const hops = forwardedFor.split(",").map(plain)
@@ -33,14 +33,14 @@ export const clientAddress = (peer: string, forwardedFor: string | undefined, pr
 }
 
 /** The address behind a request. */
-export const addressOf = (request: HttpServerRequest.HttpServerRequest, proxies: BlockList): string => {
+export const readClientAddress = (request: HttpServerRequest.HttpServerRequest, proxies: BlockList): string => {
   const peer = Option.getOrElse(request.remoteAddress, () => "unknown")
-  return clientAddress(peer, request.headers["x-forwarded-for"], proxies)
+  return resolveClientAddress(peer, request.headers["x-forwarded-for"], proxies)
 }
 
 /** The address behind the current request. */
 export const currentClientAddress = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { trustedProxies } = yield* WebSettings
-  return addressOf(request, trustedProxies)
+  return readClientAddress(request, trustedProxies)
 })

@@ -2,7 +2,7 @@ import { HttpServerResponse } from "@effect/platform"
 import type { KnownRoute } from "./RouteTable.ts"
 
 /** What an answer says to the browser that a page of another origin runs in; nothing where no such page may call. */
-export const crossOriginHeaders = ({ crossOrigin }: KnownRoute): Readonly<Record<string, string>> =>
+export const makeCrossOriginHeaders = ({ crossOrigin }: KnownRoute): Readonly<Record<string, string>> =>
   crossOrigin === null || crossOrigin === undefined
     ? {}
     : {
@@ -11,7 +11,7 @@ export const crossOriginHeaders = ({ crossOrigin }: KnownRoute): Readonly<Record
       }
 
 /** The answer to a browser that asks beforehand. */
-export const preflightAnswer = ({ crossOrigin }: Pick<KnownRoute, "crossOrigin">) =>
+export const makePreflightResponse = ({ crossOrigin }: Pick<KnownRoute, "crossOrigin">) =>
   HttpServerResponse.empty({
     status: 204,
     headers:

@@ -5,7 +5,7 @@ import type { KnownRoute } from "./RouteTable.ts"
 type Response = HttpServerResponse.HttpServerResponse
 
 /** Answers a body, or leaves it to the router: whatever is not the usual case has its words there. */
-export type DirectAnswer = (
+export type DirectHandler = (
   request: HttpServerRequest.HttpServerRequest,
   json: unknown
 ) => Effect.Effect<Option.Option<Response>, never, Scope.Scope>
@@ -14,12 +14,12 @@ export type DirectAnswer = (
  * Endpoints that are called so often that what the router and the contract do around each of them counts. They give the
  * same answers as there, by "METHOD path" as declared; every rule for all requests holds for them too.
  */
-export type DirectRoutes = ReadonlyMap<string, DirectAnswer>
+export type DirectRoutes = ReadonlyMap<string, DirectHandler>
 
 export const noDirectRoutes: DirectRoutes = new Map()
 
 /** What answers a request whose body was read: its direct route, if it has one and that can, else the router. */
-export const directly = <E, R>(
+export const tryDirectRoute = <E, R>(
   routes: DirectRoutes,
   route: Option.Option<KnownRoute>,
   request: HttpServerRequest.HttpServerRequest,

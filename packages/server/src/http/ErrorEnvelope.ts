@@ -8,7 +8,7 @@ const decode = Schema.decodeUnknownOption(JsonObject)
 export type ReshapeError = (status: number, body: unknown) => { readonly status: number; readonly body: unknown }
 
 /** An error body with the members of its group, and with the trace's id in it, so that a report leads to the logs. */
-export const inEnvelope = (
+export const wrapErrorBody = (
   response: HttpServerResponse.HttpServerResponse,
   groupMembers: Readonly<Record<string, unknown>>,
   traceId: Option.Option<string>,

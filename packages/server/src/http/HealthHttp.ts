@@ -1,29 +1,29 @@
 import { HttpLayerRouter, HttpServerResponse } from "@effect/platform"
 import { Context, Duration, Effect, Layer, Record } from "effect"
-import { plainRoute } from "./RouteTable.ts"
+import { makePlainRoute } from "./RouteTable.ts"
 
 /** Whether this process can do its work: each named check of something it needs. */
-export class Readiness extends Context.Tag("@berth/Readiness")<
-  Readiness,
+export class ReadinessChecks extends Context.Tag("@berth/ReadinessChecks")<
+  ReadinessChecks,
   { readonly checks: Readonly<Record<string, Effect.Effect<boolean>>> }
 >() {}
 
-export const healthRoutes = [plainRoute("GET", "/health/live"), plainRoute("GET", "/health/ready")]
+export const healthRoutes = [makePlainRoute("GET", "/health/live"), makePlainRoute("GET", "/health/ready")]
 
 const live = HttpLayerRouter.add("GET", "/health/live", HttpServerResponse.unsafeJson({ status: "ok" }))
 
-const patience = Duration.seconds(3)
+const checkTimeout = Duration.seconds(3)
 
 /** A request runs uninterruptibly around its handler: a check that hangs is left to itself, so that the answer does not. */
 const inTime = (check: Effect.Effect<boolean>) =>
   Effect.interruptible(
     Effect.disconnect(check).pipe(
-      Effect.timeoutTo({ duration: patience, onSuccess: (isUp: boolean) => isUp, onTimeout: () => false })
+      Effect.timeoutTo({ duration: checkTimeout, onSuccess: (isUp: boolean) => isUp, onTimeout: () => false })
     )
   )
 
 const ready = HttpLayerRouter.use((router) =>
-  Effect.flatMap(Readiness, ({ checks }) =>
+  Effect.flatMap(ReadinessChecks, ({ checks }) =>
     router.add(
       "GET",
       "/health/ready",

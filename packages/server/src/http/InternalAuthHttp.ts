@@ -1,4 +1,4 @@
-import { InternalAuth, InternalKeyIsWrong } from "@berth/api/http/InternalAuth"
+import { InternalAuth, InternalKeyRequired } from "@berth/api/http/InternalAuth"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import { HttpServerRequest } from "@effect/platform"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
@@ -7,13 +7,13 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 export class InternalKey extends Context.Tag("@berth/InternalKey")<InternalKey, Redacted.Redacted>() {}
 
 /** The token of a request's `Authorization: Bearer <token>`; none for any other scheme. */
-export const tokenOf = (request: HttpServerRequest.HttpServerRequest) =>
+export const readBearerToken = (request: HttpServerRequest.HttpServerRequest) =>
   Option.fromNullable(/^Bearer +(\S+)$/i.exec(request.headers["authorization"] ?? "")?.[1]).pipe(
     Option.map(Redacted.make)
   )
 
 /** The same of the current request. */
-export const bearerToken = Effect.map(HttpServerRequest.HttpServerRequest, tokenOf)
+export const currentBearerToken = Effect.map(HttpServerRequest.HttpServerRequest, readBearerToken)
 
 export const layer = Layer.effect(
   InternalAuth,
@@ -22,8 +22,8 @@ export const layer = Layer.effect(
     const tokens = yield* Tokens
     return InternalAuth.of({
       internal: () =>
-        Effect.flatMap(bearerToken, (token) =>
-          Option.exists(token, (shown) => tokens.equal(shown, key)) ? Effect.void : new InternalKeyIsWrong()
+        Effect.flatMap(currentBearerToken, (token) =>
+          Option.exists(token, (shown) => tokens.equal(shown, key)) ? Effect.void : new InternalKeyRequired()
         )
     })
   })

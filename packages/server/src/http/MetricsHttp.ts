@@ -1,13 +1,13 @@
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import { HttpLayerRouter, HttpServerResponse } from "@effect/platform"
 import { Context, Effect } from "effect"
-import { measureQueues } from "../jobs/QueueGauges.ts"
-import { plainRoute } from "./RouteTable.ts"
+import { measureQueues } from "../jobs/QueueMetrics.ts"
+import { makePlainRoute } from "./RouteTable.ts"
 
 /** This process's metrics in the Prometheus text format. */
 export class MetricsText extends Context.Tag("@berth/MetricsText")<MetricsText, Effect.Effect<string>>() {}
 
-export const metricsRoutes = [plainRoute("GET", "/metrics")]
+export const metricsRoutes = [makePlainRoute("GET", "/metrics")]
 
 /** `/metrics`, on the private listener only. */
 export const layer = HttpLayerRouter.use((router) =>

@@ -1,34 +1,34 @@
 import {
   ExpectationFailed,
   ExpectationFailedBody,
-  HeadersAreTooLarge,
-  HeadersAreTooLargeBody,
-  RequestIsMalformed,
-  RequestIsMalformedBody,
-  RequestTookTooLong,
-  RequestTookTooLongBody
+  HeadersTooLarge,
+  HeadersTooLargeBody,
+  RequestMalformed,
+  RequestMalformedBody,
+  RequestTimeout,
+  RequestTimeoutBody
 } from "@berth/api/http/TransportErrors"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { HttpServerResponse } from "@effect/platform"
 import { Duration, Effect, Option, Predicate, Runtime } from "effect"
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
-import { inEnvelope } from "./ErrorEnvelope.ts"
-import { errorResponse } from "./ErrorResponse.ts"
+import { wrapErrorBody } from "./ErrorEnvelope.ts"
+import { makeErrorResponse } from "./ErrorResponse.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 
 /** What a client is told of bytes that the parser refused, by the parser's code. */
-export const refusalOf = (code: string | undefined): HttpServerResponse.HttpServerResponse => {
-  if (code === "HPE_HEADER_OVERFLOW") return errorResponse(HeadersAreTooLargeBody, new HeadersAreTooLarge())
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return errorResponse(RequestTookTooLongBody, new RequestTookTooLong())
-  return errorResponse(RequestIsMalformedBody, new RequestIsMalformed())
+export const toParserErrorResponse = (code: string | undefined): HttpServerResponse.HttpServerResponse => {
+  if (code === "HPE_HEADER_OVERFLOW") return makeErrorResponse(HeadersTooLargeBody, new HeadersTooLarge())
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return makeErrorResponse(RequestTimeoutBody, new RequestTimeout())
+  return makeErrorResponse(RequestMalformedBody, new RequestMalformed())
 }
 
 const codeOf = (error: unknown) =>
   Predicate.hasProperty(error, "code") && Predicate.isString(error.code) ? error.code : undefined
 
 /** Time for the answer to arrive before the connection is cut, whatever the client still sends. */
-const farewell = Duration.seconds(1)
+const closeDelay = Duration.seconds(1)
 
 const bytesOf = ({ body, headers, status }: HttpServerResponse.HttpServerResponse): Buffer => {
   const content = body._tag === "Uint8Array" ? body.body : new Uint8Array()
@@ -48,7 +48,7 @@ const bytesOf = ({ body, headers, status }: HttpServerResponse.HttpServerRespons
  * Answers what never becomes a request: bytes that are no HTTP, headers that are too large or too slow, CONNECT, and an `Expect`
  * that nobody can meet. Node answers these without a body.
  */
-export const answerParserErrors = (server: Server): Effect.Effect<void, never, IdGenerator> =>
+export const handleParserErrors = (server: Server): Effect.Effect<void, never, IdGenerator> =>
   Effect.gen(function* () {
     const runtime = yield* Effect.runtime<IdGenerator>()
     // The newest exchange of each connection.
@@ -63,7 +63,7 @@ export const answerParserErrors = (server: Server): Effect.Effect<void, never, I
         Effect.gen(function* () {
           const requestId = yield* (yield* IdGenerator).next("req")
           const { traceId } = yield* Effect.orDie(Effect.currentSpan)
-          const response = inEnvelope(refusal, {}, Option.some(traceId))
+          const response = wrapErrorBody(refusal, {}, Option.some(traceId))
           yield* Effect.logInfo("Request").pipe(Effect.annotateLogs({ status: response.status, reason, requestId }))
           send({ ...response, headers: { ...response.headers, ...securityHeaders, "x-request-id": requestId } })
         }).pipe(Effect.withSpan("http.server refused", { kind: "server", root: true }))
@@ -75,7 +75,7 @@ export const answerParserErrors = (server: Server): Effect.Effect<void, never, I
       socket.end(bytesOf(response))
       // What still comes is thrown away: a connection closed over unread bytes takes the answer with it.
       socket.resume()
-      setTimeout(() => socket.destroy(), Duration.toMillis(farewell)).unref()
+      setTimeout(() => socket.destroy(), Duration.toMillis(closeDelay)).unref()
     }
 
     server.on("request", (request: IncomingMessage, response: ServerResponse) => {
@@ -84,7 +84,7 @@ export const answerParserErrors = (server: Server): Effect.Effect<void, never, I
     server.on("clientError", (error: Error, socket: Duplex) => {
       socket.on("error", () => socket.destroy())
       const code = codeOf(error)
-      const answer = () => refuse(refusalOf(code), code ?? "unknown", sendTo(socket))
+      const answer = () => refuse(toParserErrorResponse(code), code ?? "unknown", sendTo(socket))
       const open = exchanges.get(socket)
       const isAnswered = open === undefined || open.response.writableFinished
       if (code === "ECONNRESET" || !socket.writable) socket.destroy()
@@ -97,9 +97,9 @@ export const answerParserErrors = (server: Server): Effect.Effect<void, never, I
     })
     server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
       socket.on("error", () => socket.destroy())
-      refuse(refusalOf(undefined), "CONNECT", sendTo(socket))
+      refuse(toParserErrorResponse(undefined), "CONNECT", sendTo(socket))
     })
     server.on("checkExpectation", (request: IncomingMessage) => {
-      refuse(errorResponse(ExpectationFailedBody, new ExpectationFailed()), "Expect", sendTo(request.socket))
+      refuse(makeErrorResponse(ExpectationFailedBody, new ExpectationFailed()), "Expect", sendTo(request.socket))
     })
   })

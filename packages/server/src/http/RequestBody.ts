@@ -1,34 +1,34 @@
 import {
-  BodyIsMalformed,
-  BodyIsMalformedBody,
-  BodyIsTooLarge,
-  BodyIsTooLargeBody,
-  MediaTypeIsUnsupported,
-  MediaTypeIsUnsupportedBody
+  BodyMalformed,
+  BodyMalformedBody,
+  BodyTooLarge,
+  BodyTooLargeBody,
+  MediaTypeUnsupported,
+  MediaTypeUnsupportedBody
 } from "@berth/api/http/TransportErrors"
 import { Headers, HttpServerError, type HttpServerRequest, UrlParams } from "@effect/platform"
 import { Effect, Either, Option } from "effect"
 import { Readable } from "node:stream"
-import { errorResponse } from "./ErrorResponse.ts"
+import { makeErrorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
 /** One MiB, as every JSON body may have. */
 export const defaultBodyLimit = 1024 * 1024
 
-export type BodyRefusal = BodyIsTooLarge | BodyIsMalformed | MediaTypeIsUnsupported
+export type BodyFailure = BodyTooLarge | BodyMalformed | MediaTypeUnsupported
 
-export const isBodyRefusal = (value: unknown): value is BodyRefusal =>
-  value instanceof BodyIsTooLarge || value instanceof BodyIsMalformed || value instanceof MediaTypeIsUnsupported
+export const isBodyFailure = (value: unknown): value is BodyFailure =>
+  value instanceof BodyTooLarge || value instanceof BodyMalformed || value instanceof MediaTypeUnsupported
 
 /** What is answered to a body that is refused. */
-export const bodyRefusal = (refusal: BodyRefusal) => {
+export const toBodyErrorResponse = (refusal: BodyFailure) => {
   switch (refusal._tag) {
-    case "BodyIsTooLarge":
-      return errorResponse(BodyIsTooLargeBody, refusal, { connection: "close" })
-    case "MediaTypeIsUnsupported":
-      return errorResponse(MediaTypeIsUnsupportedBody, refusal)
-    case "BodyIsMalformed":
-      return errorResponse(BodyIsMalformedBody, refusal)
+    case "BodyTooLarge":
+      return makeErrorResponse(BodyTooLargeBody, refusal, { connection: "close" })
+    case "MediaTypeUnsupported":
+      return makeErrorResponse(MediaTypeUnsupportedBody, refusal)
+    case "BodyMalformed":
+      return makeErrorResponse(BodyMalformedBody, refusal)
   }
 }
 
@@ -37,19 +37,19 @@ const methodsWithBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 /** Whether a body of this request means anything. */
 export const mayHaveBody = ({ method }: HttpServerRequest.HttpServerRequest): boolean => methodsWithBody.has(method)
 
-const announcedBy = ({ headers }: HttpServerRequest.HttpServerRequest) => Number(headers["content-length"] ?? 0)
+const readContentLength = ({ headers }: HttpServerRequest.HttpServerRequest) => Number(headers["content-length"] ?? 0)
 
 /** Whether a request says that its body is larger than most may be. */
 export const isLarge = (request: HttpServerRequest.HttpServerRequest): boolean =>
-  announcedBy(request) > defaultBodyLimit
+  readContentLength(request) > defaultBodyLimit
 
 /** Whether it says that its body is larger than it may be. */
 export const isTooLarge = (request: HttpServerRequest.HttpServerRequest, limit: number): boolean =>
-  announcedBy(request) > limit
+  readContentLength(request) > limit
 
 /** Reads a whole body and stops at `limit`: what comes after is thrown away, so that the answer still reaches the client. */
 const readAll = (source: Readable, limit: number) =>
-  Effect.async<Buffer, BodyIsTooLarge | BodyIsMalformed>((resume) => {
+  Effect.async<Buffer, BodyTooLarge | BodyMalformed>((resume) => {
     const chunks: Array<Buffer> = []
     let size = 0
     const onData = (chunk: Buffer) => {
@@ -60,7 +60,7 @@ const readAll = (source: Readable, limit: number) =>
       }
       finish()
       source.resume()
-      resume(new BodyIsTooLarge({ limit }))
+      resume(new BodyTooLarge({ limit }))
     }
     const onEnd = () => {
       finish()
@@ -68,7 +68,7 @@ const readAll = (source: Readable, limit: number) =>
     }
     const onCut = () => {
       finish()
-      resume(new BodyIsMalformed({ reason: "was cut off" }))
+      resume(new BodyMalformed({ reason: "was cut off" }))
     }
     const finish = () => source.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut)
     // Nothing comes any more from a client that has left meanwhile, not even the sign that it has.
@@ -106,7 +106,7 @@ const maximumValues = 10_000
 const isStorable = (text: string) => !text.includes("\u0000") && text.isWellFormed()
 
 /** What is wrong with a JSON value. PostgreSQL text holds neither U+0000 nor lone surrogates, so no text of ours does. */
-const faultOf = (whole: unknown): string | undefined => {
+const findJsonFault = (whole: unknown): string | undefined => {
   let values = 0
   const fault = (value: unknown, depth: number): string | undefined => {
     values += 1
@@ -125,18 +125,18 @@ const faultOf = (whole: unknown): string | undefined => {
 }
 
 /** JSON as a value; an empty body is an empty object, so that a missing field is named rather than "no JSON". */
-export const parseJson = (bytes: Uint8Array): Either.Either<unknown, BodyIsMalformed> =>
+export const parseJsonBody = (bytes: Uint8Array): Either.Either<unknown, BodyMalformed> =>
   Either.flatMap(
     Either.try({
       try: (): unknown => {
         const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
         return text.trim() === "" ? {} : JSON.parse(text)
       },
-      catch: () => new BodyIsMalformed({ reason: "is not well-formed JSON in UTF-8" })
+      catch: () => new BodyMalformed({ reason: "is not well-formed JSON in UTF-8" })
     }),
     (value) => {
-      const reason = faultOf(value)
-      return reason === undefined ? Either.right(value) : Either.left(new BodyIsMalformed({ reason }))
+      const reason = findJsonFault(value)
+      return reason === undefined ? Either.right(value) : Either.left(new BodyMalformed({ reason }))
     }
   )
 
@@ -145,7 +145,7 @@ export const parseJson = (bytes: Uint8Array): Either.Either<unknown, BodyIsMalfo
  * request's own `json`, `text`, `arrayBuffer` and `urlParamsBody`. A body of the wrong type, or one that is no JSON, is
  * refused by a defect when the endpoint reads it: who calls, and what the path names, are looked at before that.
  */
-export const withBody = Effect.fnUntraced(function* (
+export const readRequestBody = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   route: Option.Option<KnownRoute>,
   limit: number
@@ -154,7 +154,7 @@ export const withBody = Effect.fnUntraced(function* (
   if (!mayHaveBody(request) || !(source instanceof Readable)) return request
   if (isTooLarge(request, limit)) {
     source.resume()
-    return yield* new BodyIsTooLarge({ limit })
+    return yield* new BodyTooLarge({ limit })
   }
   const bytes = yield* readAll(source, limit)
   const accepted = Option.match(route, {
@@ -167,12 +167,12 @@ export const withBody = Effect.fnUntraced(function* (
   // Whose endpoint takes it takes it apart.
   if (type === multipartType && accepted.includes(multipartType))
     return withMembers(request, {
-      ...refusing(new MediaTypeIsUnsupported({ supported: accepted })),
+      ...refusing(new MediaTypeUnsupported({ supported: accepted })),
       ...rawMembers(bytes)
     })
   if (bytes.length > 0 && !(isAccepted(type, accepted) && isPlain(request)))
-    return withMembers(request, refusing(new MediaTypeIsUnsupported({ supported: accepted })))
-  return Either.match(parseJson(bytes), {
+    return withMembers(request, refusing(new MediaTypeUnsupported({ supported: accepted })))
+  return Either.match(parseJsonBody(bytes), {
     onLeft: (refusal) => withMembers(request, refusing(refusal)),
     onRight: (json) =>
       withMembers(request, {
@@ -199,7 +199,7 @@ const textMembers = (request: HttpServerRequest.HttpServerRequest, bytes: Buffer
   const text = Effect.sync(() => bytes.toString("utf8"))
   return {
     json: Effect.mapError(
-      Effect.suspend(() => parseJson(bytes)),
+      Effect.suspend(() => parseJsonBody(bytes)),
       (cause) => new HttpServerError.RequestError({ request, reason: "Decode", cause })
     ),
     text,
@@ -212,7 +212,7 @@ const rawMembers = (bytes: Buffer): RequestMembers => ({
   arrayBuffer: Effect.sync(() => new Uint8Array(bytes).buffer)
 })
 
-const refusing = (refusal: BodyRefusal): RequestMembers => {
+const refusing = (refusal: BodyFailure): RequestMembers => {
   const refused = Effect.die(refusal)
   return { json: refused, text: refused, arrayBuffer: refused, urlParamsBody: refused, multipart: refused }
 }

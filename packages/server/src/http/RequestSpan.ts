@@ -6,7 +6,7 @@ export const withPlainSpans = <A, E, R>(listener: Layer.Layer<A, E, R>): Layer.L
   HttpMiddleware.withTracerDisabledWhen(listener, () => true)
 
 /** What holds for all of a request: services, and its span, which a listener with plain spans has not made before. */
-export const contextOf = <Services>(
+export const makeRequestContext = <Services>(
   request: HttpServerRequest.HttpServerRequest,
   services: Context.Context<Services>
 ): Effect.Effect<Context.Context<Services>> =>

@@ -1,5 +1,5 @@
 import type { HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import type { UserId } from "@berth/domain/accounts/User"
+import type { UserId } from "@berth/domain/shared/User"
 import { Clock, Effect, FiberRef, HashMap, Metric, MetricBoundaries, MetricKey, MetricLabel, Option } from "effect"
 import type { KnownRoute } from "./RouteTable.ts"
 
@@ -14,7 +14,7 @@ const nanosPerSecond = 1e9
 type Labels = Readonly<Record<"method" | "route" | "status", string>>
 
 /** The labels are in the keys: those of `Metric.tagged` are put together, and their metric is looked for, at every update. */
-const labelled = (labels: Labels) => {
+const makeRequestMetrics = (labels: Labels) => {
   const tags = Object.entries(labels).map(([key, value]) => MetricLabel.make(key, value))
   return {
     requests: Metric.fromMetricKey(
@@ -30,14 +30,14 @@ const labelled = (labels: Labels) => {
 }
 
 /** As many as there are routes, methods that Node knows, and statuses. */
-const known = new Map<string, ReturnType<typeof labelled>>()
+const metricsByLabels = new Map<string, ReturnType<typeof makeRequestMetrics>>()
 
 const metricsOf = (labels: Labels) => {
   const key = `${labels.method} ${labels.route} ${labels.status}`
-  const found = known.get(key)
+  const found = metricsByLabels.get(key)
   if (found !== undefined) return found
-  const made = labelled(labels)
-  known.set(key, made)
+  const made = makeRequestMetrics(labels)
+  metricsByLabels.set(key, made)
   return made
 }
 

@@ -19,7 +19,7 @@ export interface KnownRoute {
 }
 
 /** Every endpoint of a contract. */
-export const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
+export const listRoutes = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>
 ): ReadonlyArray<KnownRoute> => {
   const routes: Array<KnownRoute> = []
@@ -38,7 +38,7 @@ export const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiG
   return routes
 }
 
-export const plainRoute = (method: string, path: string): KnownRoute => ({
+export const makePlainRoute = (method: string, path: string): KnownRoute => ({
   method,
   path,
   bodyTypes: [],
@@ -78,7 +78,7 @@ const matches = (pattern: ReadonlyArray<string>, given: ReadonlyArray<string>): 
   pattern.every((segment, index) => segment.startsWith(":") || segment === given[index])
 
 /** The routes that a path names, whatever the method, best match first. */
-export const routesAt = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> => {
+export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> => {
   const given = segmentsOf(path)
   return (indexOf(table).get(given.length) ?? []).flatMap(({ pattern, route }) =>
     matches(pattern, given) ? [route] : []
@@ -86,16 +86,16 @@ export const routesAt = (table: ReadonlyArray<KnownRoute>, path: string): Readon
 }
 
 /** The route that answers a request; GET answers HEAD. */
-export const routeFor = (table: ReadonlyArray<KnownRoute>, method: string, path: string): Option.Option<KnownRoute> =>
+export const findRoute = (table: ReadonlyArray<KnownRoute>, method: string, path: string): Option.Option<KnownRoute> =>
   Option.fromNullable(
-    routesAt(table, path).find((route) => route.method === method || (method === "HEAD" && route.method === "GET"))
+    findRoutes(table, path).find((route) => route.method === method || (method === "HEAD" && route.method === "GET"))
   )
 
 /** For the `Allow` header. */
-export const methodsAt = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => [
-  ...new Set(routesAt(table, path).flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])))
+export const listMethods = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => [
+  ...new Set(findRoutes(table, path).flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])))
 ]
 
 /** What errors at a path have besides the usual members, whatever the method. */
-export const errorMembersAt = (table: ReadonlyArray<KnownRoute>, path: string): KnownRoute["errorMembers"] =>
-  routesAt(table, path)[0]?.errorMembers ?? {}
+export const findErrorMembers = (table: ReadonlyArray<KnownRoute>, path: string): KnownRoute["errorMembers"] =>
+  findRoutes(table, path)[0]?.errorMembers ?? {}

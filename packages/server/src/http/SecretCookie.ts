@@ -14,11 +14,11 @@ export interface SecretCookie {
 }
 
 /** `__Host-` on https; on http the port is in the name, so that two instances on one host keep apart. */
-export const cookieName = (name: string, appUrl: URL): string =>
+export const makeCookieName = (name: string, appUrl: URL): string =>
   appUrl.protocol === "https:" ? `__Host-${name}` : `${name}${appUrl.port === "" ? "" : `_${appUrl.port}`}`
 
-export const secretCookie = (name: string, lifetime: Duration.Duration, appUrl: URL): SecretCookie => {
-  const fullName = cookieName(name, appUrl)
+export const makeSecretCookie = (name: string, lifetime: Duration.Duration, appUrl: URL): SecretCookie => {
+  const fullName = makeCookieName(name, appUrl)
   const attributes = { httpOnly: true, sameSite: "lax", path: "/", secure: appUrl.protocol === "https:" } as const
   return {
     name: fullName,

@@ -3,13 +3,13 @@ import type { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Stream } from "effect"
-import { eventStream } from "../http/Sse.ts"
+import { respondEvents } from "../http/SseResponse.ts"
 
 export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers) =>
   Effect.map(AgentManager, (manager) =>
     handlers
       .handle("deploy", ({ path }) => manager.deploy(path.agentId))
-      .handle("giveUp", ({ path, payload }) => manager.giveUp(path.agentId, payload.reason))
+      .handle("giveUp", ({ path, payload }) => manager.failDeployment(path.agentId, payload.reason))
       .handle("start", ({ path }) => manager.start(path.userId))
       .handle("stop", ({ path }) => manager.stop(path.userId))
       .handle("restart", ({ path }) => manager.restart(path.userId))
@@ -21,7 +21,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
       .handle("stats", ({ path }) => Effect.map(manager.stats(path.userId), (stats) => ({ stats })))
       .handle("chat", ({ path, payload }) =>
         Effect.succeed(
-          eventStream(
+          respondEvents(
             manager.chat(path.userId, payload).pipe(
               Stream.map((event): ManagedTurnEvent => event),
               Stream.catchAll(({ _tag, reason }) =>

@@ -1,13 +1,13 @@
-import { pair, percent } from "@berth/api/instances/Figures"
+import { formatPair, formatPercent } from "@berth/api/instances/FigureFormat"
 import { InstanceOwner } from "@berth/api/instances/InstancesApi"
 import { WebApi } from "@berth/api/WebApi"
-import { healMessage } from "@berth/domain/agents/LegacyModels"
+import { describeModelReplacements } from "@berth/domain/agents/LegacyModels"
 import { Instances } from "@berth/domain/instances/Instances"
-import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
+import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { WebSettings } from "../http/WebSettings.ts"
-import { instanceUrl } from "./InstanceAddress.ts"
+import { makeInstanceUrl } from "./InstanceUrl.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
   Effect.gen(function* () {
@@ -25,7 +25,7 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
             status,
             startedAt,
             subdomain,
-            url: instanceUrl(subdomain, agentsDomain, appUrl),
+            url: makeInstanceUrl(subdomain, agentsDomain, appUrl),
             plan: user.plan,
             runtimeVersion
           }
@@ -34,7 +34,7 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
       .handle("token", () =>
         Effect.gen(function* () {
           const user = yield* InstanceOwner
-          return { token: Redacted.value(yield* instances.gatewayToken(user.id)) }
+          return { token: Redacted.value(yield* instances.ensureGatewayToken(user.id)) }
         })
       )
       .handle("stats", () =>
@@ -42,8 +42,8 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
           const { id, plan } = yield* InstanceOwner
           const { runtimeVersion, status } = yield* instances.find(id)
           const cell = Option.getOrNull(yield* instances.stats(id))
-          const cpu = percent(cell?.cpuPercent ?? null)
-          const memory = pair(cell?.memoryBytes ?? null, cell?.memoryLimitBytes ?? null)
+          const cpu = formatPercent(cell?.cpuPercent ?? null)
+          const memory = formatPair(cell?.memoryBytes ?? null, cell?.memoryLimitBytes ?? null)
           return { userId: id, cpu, memory, status, plan, runtimeVersion }
         })
       )
@@ -63,7 +63,7 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
             success: true,
             status: "active" as const,
             healedLegacyModel: healings.length > 0,
-            healMessage: healMessage(healings),
+            healMessage: describeModelReplacements(healings),
             runtimeVersion
           }))
         )
@@ -85,7 +85,7 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
         Effect.gen(function* () {
           const { id } = yield* InstanceOwner
           yield* instances.find(id)
-          const forgotten = yield* records.forget(id)
+          const forgotten = yield* records.removeAll(id)
           return {
             success: true,
             message: forgotten === 1 ? "1 conversation was forgotten." : `${forgotten} conversations were forgotten.`

@@ -2,20 +2,20 @@ import {
   ClientFrame,
   type FrameError,
   FrameErrorBody,
-  FrameIsInvalid,
+  FrameInvalid,
   type ServerFrame,
   SocketClose,
-  TooManyAnswers
+  AnswerLimitReached
 } from "@berth/api/interaction/AgentSocketFrames"
-import { InternalFailure, ServiceIsUnavailable } from "@berth/api/http/TransportErrors"
-import { LastEventIdIsInvalid } from "@berth/api/interaction/InteractionErrorBodies"
-import type { User } from "@berth/domain/accounts/User"
+import { InternalFailure, ServiceUnavailable } from "@berth/api/http/TransportErrors"
+import { LastEventIdInvalid } from "@berth/api/interaction/InteractionErrorBodies"
+import type { User } from "@berth/domain/shared/User"
 import type { Agent } from "@berth/domain/agents/Agent"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { type AnswerEvent, eventId, parseEventId } from "@berth/domain/interaction/AnswerEvent"
+import { type AnswerEvent, formatAnswerEventId, parseAnswerEventId } from "@berth/domain/interaction/answers/AnswerEvent"
 import type { Message } from "@berth/domain/interaction/Conversation"
-import { MessageIsUnknown, MessageWasNotAnswered } from "@berth/domain/interaction/ConversationErrors"
-import type { Conversations } from "@berth/domain/interaction/Conversations"
+import { MessageNotFound, MessageUnanswered } from "@berth/domain/interaction/ConversationErrors"
+import type { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import type { SessionId } from "@berth/domain/sessions/Session"
 import {
   type Context,
@@ -32,7 +32,7 @@ import {
   Stream
 } from "effect"
 import { type RawData, WebSocket } from "ws"
-import { parseJson } from "../http/RequestBody.ts"
+import { parseJsonBody } from "../http/RequestBody.ts"
 import type { SocketLimits } from "./SocketLimits.ts"
 
 /** Who talks to which agent, and what has proved it; `mark` is another one once the token is. */
@@ -45,7 +45,7 @@ export interface SocketHolder {
 export interface AgentSocket {
   readonly holder: SocketHolder
   /** Says the status when it is another one than was said last. */
-  readonly tellStatus: (status: AgentStatus) => Effect.Effect<void>
+  readonly sendStatus: (status: AgentStatus) => Effect.Effect<void>
   readonly close: (code: number, reason: string) => Effect.Effect<void>
   /** Takes no more messages, and waits until the answers in work have been told. */
   readonly drain: Effect.Effect<void>
@@ -57,13 +57,13 @@ const encodeError = Schema.encodeSync(FrameErrorBody)
 const encoder = new TextEncoder()
 
 /** A client's frame, or what is wrong with it. */
-export const readFrame = (text: string): Either.Either<ClientFrame, FrameIsInvalid> =>
-  parseJson(encoder.encode(text)).pipe(
-    Either.mapLeft(({ reason }) => new FrameIsInvalid({ reason })),
+export const readClientFrame = (text: string): Either.Either<ClientFrame, FrameInvalid> =>
+  parseJsonBody(encoder.encode(text)).pipe(
+    Either.mapLeft(({ reason }) => new FrameInvalid({ reason })),
     Either.flatMap((value) =>
       Either.mapLeft(
         decodeFrame(value),
-        (error) => new FrameIsInvalid({ reason: `is not understood: ${faults(error)}` })
+        (error) => new FrameInvalid({ reason: `is not understood: ${describeFaults(error)}` })
       )
     )
   )
@@ -73,7 +73,7 @@ const textOf = (data: RawData): string => {
   return data instanceof ArrayBuffer ? Buffer.from(data).toString("utf8") : data.toString("utf8")
 }
 
-const faults = (error: ParseResult.ParseError) =>
+const describeFaults = (error: ParseResult.ParseError) =>
   [
     ...new Set(
       ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
@@ -89,10 +89,10 @@ const errorFrame = (error: FrameError, id: string | undefined): ServerFrame => {
   return { type: "error", ...(id === undefined ? {} : { id }), code, error: sentence, message }
 }
 
-const answerFrame =
+const makeAnswerFrame =
   ({ id: messageId }: Message) =>
   (event: AnswerEvent): ServerFrame => {
-    const id = eventId(messageId, event.n)
+    const id = formatAnswerEventId(messageId, event.n)
     switch (event.type) {
       case "delta":
         return { type: "delta", id, text: event.text }
@@ -101,7 +101,7 @@ const answerFrame =
         return { type: "done", id, sessionId, reply: content, timestamp: createdAt.epochMillis }
       }
       case "failed":
-        return errorFrame(new MessageWasNotAnswered({ reason: event.reason }), id)
+        return errorFrame(new MessageUnanswered({ reason: event.reason }), id)
     }
   }
 
@@ -124,7 +124,7 @@ export const make = (
 
     const shut = (code: number, reason: string) => {
       ws.close(code, reason)
-      setTimeout(() => ws.terminate(), Duration.toMillis(limits.farewell)).unref()
+      setTimeout(() => ws.terminate(), Duration.toMillis(limits.closeTimeout)).unref()
     }
 
     const send = (frame: ServerFrame) =>
@@ -138,7 +138,7 @@ export const make = (
     const follow = (message: Message, events: Stream.Stream<AnswerEvent>) =>
       FiberSet.run(
         answers,
-        Stream.runForEach(events, (event) => send(answerFrame(message)(event)))
+        Stream.runForEach(events, (event) => send(makeAnswerFrame(message)(event)))
       )
 
     const handle = (frame: ClientFrame): Effect.Effect<unknown, FrameError> => {
@@ -147,11 +147,11 @@ export const make = (
           return send({ type: "pong" })
         case "chat":
           return Effect.gen(function* () {
-            if (isDraining) return yield* new ServiceIsUnavailable()
+            if (isDraining) return yield* new ServiceUnavailable()
             if ((yield* FiberSet.size(answers)) >= limits.answers)
-              return yield* new TooManyAnswers({ limit: limits.answers })
+              return yield* new AnswerLimitReached({ limit: limits.answers })
             const { id, message, sessionId } = frame
-            const sent = yield* conversations.send(user, { message, sessionId, agentId: agent.id }, { kept: true })
+            const sent = yield* conversations.send(user, { message, sessionId, agentId: agent.id }, { isResumable: true })
             yield* send({
               type: "accepted",
               ...(id === undefined ? {} : { id }),
@@ -162,12 +162,12 @@ export const make = (
           })
         case "resume":
           return Effect.gen(function* () {
-            const position = yield* Effect.mapError(parseEventId(frame.lastEventId), () => new LastEventIdIsInvalid())
+            const position = yield* Effect.mapError(parseAnswerEventId(frame.lastEventId), () => new LastEventIdInvalid())
             if ((yield* FiberSet.size(answers)) >= limits.answers)
-              return yield* new TooManyAnswers({ limit: limits.answers })
+              return yield* new AnswerLimitReached({ limit: limits.answers })
             const { events, message } = yield* conversations.resume(user.id, position)
             // The socket is its agent's alone.
-            if (message.agentId !== agent.id) return yield* new MessageIsUnknown()
+            if (message.agentId !== agent.id) return yield* new MessageNotFound()
             return yield* follow(message, events)
           })
       }
@@ -177,7 +177,7 @@ export const make = (
       frame.type === "chat" ? frame.id : frame.type === "resume" ? frame.lastEventId.slice(0, 128) : undefined
 
     const work = (text: string) => {
-      const frame = readFrame(text)
+      const frame = readClientFrame(text)
       if (Either.isLeft(frame)) return send(errorFrame(frame.left, undefined))
       const id = idOf(frame.right)
       return turn
@@ -217,7 +217,7 @@ export const make = (
       () => Effect.sync(() => ws.terminate())
     )
 
-    const tellStatus = (status: AgentStatus) =>
+    const sendStatus = (status: AgentStatus) =>
       Effect.suspend(() => {
         if (said === status) return Effect.void
         said = status
@@ -230,13 +230,13 @@ export const make = (
       if (ws.readyState === WebSocket.OPEN) ws.ping()
     })
 
-    yield* tellStatus(agent.status)
+    yield* sendStatus(agent.status)
     yield* Effect.forkScoped(Stream.runForEach(Mailbox.toStream(frames), work))
     yield* Effect.forkScoped(Effect.schedule(beat, Schedule.spaced(limits.heartbeat)))
 
     return {
       holder,
-      tellStatus,
+      sendStatus,
       close: (code, reason) => Effect.sync(() => shut(code, reason)),
       drain: Effect.suspend(() => {
         isDraining = true

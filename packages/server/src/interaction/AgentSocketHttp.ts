@@ -1,25 +1,25 @@
-import { AgentIsUnknownBody } from "@berth/api/agents/AgentErrorBodies"
-import { OriginIsForeign, OriginIsForeignBody } from "@berth/api/http/TransportErrors"
-import { TooManySocketsBody, UpgradeIsRequired, UpgradeIsRequiredBody } from "@berth/api/interaction/AgentSocketFrames"
-import { NotSignedInBody } from "@berth/api/sessions/SessionAuth"
+import { AgentNotFoundBody } from "@berth/api/agents/AgentErrorBodies"
+import { OriginNotAllowed, OriginNotAllowedBody } from "@berth/api/http/TransportErrors"
+import { SocketLimitReachedBody, UpgradeRequired, UpgradeRequiredBody } from "@berth/api/interaction/AgentSocketFrames"
+import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
-import { NotSignedIn } from "@berth/domain/sessions/SessionErrors"
+import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpLayerRouter, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Option } from "effect"
-import { errorResponse } from "../http/ErrorResponse.ts"
-import { isOwnOrigin } from "../http/OriginRule.ts"
-import { plainRoute } from "../http/RouteTable.ts"
-import { isHandshake } from "../http/Upgrades.ts"
+import { makeErrorResponse } from "../http/ErrorResponse.ts"
+import { isOwnOrigin } from "../http/OriginPolicy.ts"
+import { makePlainRoute } from "../http/RouteTable.ts"
+import { isWebSocketHandshake } from "../http/WebSocketUpgrade.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 import type { SocketHolder } from "./AgentSocket.ts"
 import { AgentSockets } from "./AgentSockets.ts"
-import { bearerToken } from "./SocketCredentials.ts"
+import { parseBearerToken } from "./SocketCredentials.ts"
 
 const path = "/agents/:id/ws"
-export const agentSocketRoutes = [plainRoute("GET", path)]
+export const agentSocketRoutes = [makePlainRoute("GET", path)]
 
 const refused = { connection: "close" }
 
@@ -33,12 +33,12 @@ export const layer = HttpLayerRouter.use((router) =>
     const sockets = yield* AgentSockets
 
     const holderOf = (request: HttpServerRequest.HttpServerRequest, id: AgentId) =>
-      Option.match(bearerToken(request.headers["authorization"]), {
+      Option.match(parseBearerToken(request.headers["authorization"]), {
         onSome: (token) =>
           Effect.flatMap(
-            gateway.open(id, token),
+            gateway.authenticate(id, token),
             Option.match({
-              onNone: () => Effect.fail(new NotSignedIn()),
+              onNone: () => Effect.fail(new AuthenticationRequired()),
               onSome: ({ agent, mark, user }) =>
                 Effect.succeed<SocketHolder>({ agent, user, proof: { by: "token", mark } })
             })
@@ -55,19 +55,19 @@ export const layer = HttpLayerRouter.use((router) =>
       const request = yield* HttpServerRequest.HttpServerRequest
       // A page of another origin must not speak for whoever is signed in here; programs send no `Origin`.
       if (!isOwnOrigin("POST", request.headers["origin"], appUrl))
-        return errorResponse(OriginIsForeignBody, new OriginIsForeign(), refused)
+        return makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed(), refused)
       const { params } = yield* HttpRouter.RouteContext
       const holder = yield* holderOf(request, AgentId.make(params["id"] ?? ""))
-      if (!isHandshake(request))
-        return errorResponse(UpgradeIsRequiredBody, new UpgradeIsRequired(), { upgrade: "websocket", ...refused })
+      if (!isWebSocketHandshake(request))
+        return makeErrorResponse(UpgradeRequiredBody, new UpgradeRequired(), { upgrade: "websocket", ...refused })
       yield* sockets.open(request, holder)
       return HttpServerResponse.empty({ status: 101 })
     }).pipe(
       Effect.catchTags({
-        NotSignedIn: (error) => Effect.succeed(errorResponse(NotSignedInBody, error, refused)),
-        AgentIsUnknown: (error) => Effect.succeed(errorResponse(AgentIsUnknownBody, error, refused)),
-        TooManySockets: (error) =>
-          Effect.succeed(errorResponse(TooManySocketsBody, error, { "retry-after": "5", ...refused }))
+        AuthenticationRequired: (error) => Effect.succeed(makeErrorResponse(AuthenticationRequiredBody, error, refused)),
+        AgentNotFound: (error) => Effect.succeed(makeErrorResponse(AgentNotFoundBody, error, refused)),
+        SocketLimitReached: (error) =>
+          Effect.succeed(makeErrorResponse(SocketLimitReachedBody, error, { "retry-after": "5", ...refused }))
       })
     )
     yield* router.add("GET", path, handle)

@@ -1,13 +1,13 @@
-import { maximumFrameBytes, SocketClose, TooManySockets } from "@berth/api/interaction/AgentSocketFrames"
-import type { UserId } from "@berth/domain/accounts/User"
+import { maximumFrameBytes, SocketClose, SocketLimitReached } from "@berth/api/interaction/AgentSocketFrames"
+import type { UserId } from "@berth/domain/shared/User"
 import { Agents } from "@berth/domain/agents/Agents"
 import { Instances } from "@berth/domain/instances/Instances"
-import { Conversations } from "@berth/domain/interaction/Conversations"
+import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import type { HttpServerRequest } from "@effect/platform"
 import { Context, type Duration, Effect, FiberSet, Layer, Metric, Option, Schedule } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
-import { accept } from "../http/Upgrades.ts"
+import { acceptWebSocket } from "../http/WebSocketUpgrade.ts"
 import * as AgentSocket from "./AgentSocket.ts"
 import { chooseProtocol, restoreProtocols } from "./SocketCredentials.ts"
 import { SocketLimits } from "./SocketLimits.ts"
@@ -20,7 +20,7 @@ export class AgentSockets extends Context.Tag("@berth/AgentSockets")<
     readonly open: (
       request: HttpServerRequest.HttpServerRequest,
       holder: AgentSocket.SocketHolder
-    ) => Effect.Effect<boolean, TooManySockets>
+    ) => Effect.Effect<boolean, SocketLimitReached>
   }
 >() {}
 
@@ -50,7 +50,7 @@ const make = (drain: Duration.Duration) =>
     const enter = (userId: UserId) =>
       Effect.suspend(() => {
         const open = counts.get(userId) ?? 0
-        if (open >= limits.perUser) return new TooManySockets({ limit: limits.perUser })
+        if (open >= limits.perUser) return new SocketLimitReached({ limit: limits.perUser })
         counts.set(userId, open + 1)
         return Effect.void
       })
@@ -87,7 +87,7 @@ const make = (drain: Duration.Duration) =>
       yield* enter(holder.user.id)
       const handshake = Effect.suspend(() => {
         restoreProtocols(request)
-        return accept(request, server)
+        return acceptWebSocket(request, server)
       })
       return yield* Effect.uninterruptible(
         Effect.flatMap(
@@ -107,9 +107,9 @@ const make = (drain: Duration.Duration) =>
       const all = [...sockets]
       const proofs = all.map(({ holder }) => holder.proof)
       const [statuses, open, marks] = yield* Effect.all([
-        agents.statuses([...new Set(all.map(({ holder }) => holder.agent.id))]),
-        sessions.stillOpen([...new Set(proofs.flatMap((proof) => (proof.by === "session" ? [proof.id] : [])))]),
-        instances.gatewayMarks([
+        agents.findStatuses([...new Set(all.map(({ holder }) => holder.agent.id))]),
+        sessions.findActiveIds([...new Set(proofs.flatMap((proof) => (proof.by === "session" ? [proof.id] : [])))]),
+        instances.listGatewayTokenVersions([
           ...new Set(all.flatMap(({ holder }) => (holder.proof.by === "token" ? [holder.user.id] : [])))
         ])
       ])
@@ -120,7 +120,7 @@ const make = (drain: Duration.Duration) =>
           const isProved = proof.by === "session" ? open.has(proof.id) : marks.get(user.id) === proof.mark
           if (!isProved) return socket.close(SocketClose.unauthorized, "you are signed out")
           const status = statuses.get(agent.id)
-          return status === undefined ? socket.close(SocketClose.gone, "the agent is gone") : socket.tellStatus(status)
+          return status === undefined ? socket.close(SocketClose.gone, "the agent is gone") : socket.sendStatus(status)
         },
         { discard: true }
       )
@@ -128,7 +128,7 @@ const make = (drain: Duration.Duration) =>
       Effect.catchAllCause((cause) => Effect.logWarning("Sockets could not be looked after", cause)),
       Effect.withTracerEnabled(false)
     )
-    yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(look, Schedule.spaced(limits.watch))))
+    yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(look, Schedule.spaced(limits.pollInterval))))
 
     /** Answers in work are told to their end, as far as there is time; then the sockets are closed, and whoever does not answer is cut off. */
     const end = Effect.suspend(() => {
@@ -145,7 +145,7 @@ const make = (drain: Duration.Duration) =>
         Effect.zipRight(
           patiently(
             each((socket) => socket.closed),
-            limits.farewell
+            limits.closeTimeout
           )
         )
       )

@@ -1,28 +1,28 @@
-import { ConfigurationIsNotApplied } from "@berth/api/agents/AgentErrorBodies"
+import { ConfigurationNotApplied } from "@berth/api/agents/AgentErrorBodies"
 import { interactionApiVersion } from "@berth/api/interaction/InteractionApi"
 import {
   ChatFailed,
-  fieldsAreMissing,
-  LastEventIdIsInvalid,
-  pendingRetryAfter
+  makeMissingFieldsError,
+  LastEventIdInvalid,
+  pendingRetryAfterSeconds
 } from "@berth/api/interaction/InteractionErrorBodies"
 import { WebApi } from "@berth/api/WebApi"
-import type { User } from "@berth/domain/accounts/User"
+import type { User } from "@berth/domain/shared/User"
 import type { AgentId } from "@berth/domain/agents/Agent"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
-import { AgentHealth } from "@berth/domain/interaction/AgentHealth"
-import { type AnswerEvent, parseEventId } from "@berth/domain/interaction/AnswerEvent"
+import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
+import { type AnswerEvent, parseAnswerEventId } from "@berth/domain/interaction/answers/AnswerEvent"
 import type { ChatSession, Message } from "@berth/domain/interaction/Conversation"
-import { MessageIsInvalid } from "@berth/domain/interaction/ConversationErrors"
-import { ConversationRecords } from "@berth/domain/interaction/ConversationRecords"
-import { Conversations, roleOf } from "@berth/domain/interaction/Conversations"
+import { MessageInvalid } from "@berth/domain/interaction/ConversationErrors"
+import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
+import { Conversations, toChatRole } from "@berth/domain/interaction/conversations/Conversations"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder, HttpApp, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Duration, Effect, Either, Option, type Redacted, Stream } from "effect"
-import { frameStream, wantsEvents } from "../http/Sse.ts"
+import { respondFrames, acceptsEventStream } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { agentWords, answerFrame, type AnswerWords, chatWords } from "./AnswerEvents.ts"
+import { agentAnswerFormat, encodeAnswerFrame, type AnswerFormat, chatAnswerFormat } from "./AnswerEventFrames.ts"
 
 const memoryLength = 100
 const historyLength = 100
@@ -36,13 +36,13 @@ const summaryOf = ({ createdAt, id, lastActivity, messageCount, status }: ChatSe
 })
 const sessionMessageOf = ({ content, createdAt, id, sender, state }: Message) => ({
   id,
-  role: roleOf(sender),
+  role: toChatRole(sender),
   content,
   timestamp: createdAt,
   status: state
 })
 const memoryItemOf = ({ content, sender }: Message) => ({
-  role: roleOf(sender),
+  role: toChatRole(sender),
   content: [...content].slice(0, memoryLength).join("")
 })
 const chatRecordOf = ({ content, createdAt, id, sender, topic }: Message) => ({
@@ -53,9 +53,9 @@ const chatRecordOf = ({ content, createdAt, id, sender, topic }: Message) => ({
   timestamp: createdAt
 })
 
-const notApplied = ({ reason }: { readonly reason: string }) => new ConfigurationIsNotApplied({ reason })
+const notApplied = ({ reason }: { readonly reason: string }) => new ConfigurationNotApplied({ reason })
 
-const absent = (fields: Readonly<Record<string, unknown>>) =>
+const findMissingFields = (fields: Readonly<Record<string, unknown>>) =>
   Object.keys(fields).filter((field) => fields[field] === undefined)
 
 const index = (serviceVersion: string) => ({
@@ -78,25 +78,25 @@ const index = (serviceVersion: string) => ({
   }
 })
 
-const tellRetryAfter = HttpApp.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(pendingRetryAfter)))
+const addPendingRetryAfter = HttpApp.appendPreResponseHandler((_request, response) =>
+  Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(pendingRetryAfterSeconds)))
 )
 
-const lastEventId = (request: HttpServerRequest.HttpServerRequest) =>
+const readLastEventId = (request: HttpServerRequest.HttpServerRequest) =>
   Option.match(Option.fromNullable(request.headers["last-event-id"]), {
     onNone: () => Effect.succeedNone,
     onSome: (text) =>
       Effect.map(
-        Effect.mapError(parseEventId(text), () => new LastEventIdIsInvalid()),
+        Effect.mapError(parseAnswerEventId(text), () => new LastEventIdInvalid()),
         Option.some
       )
   })
 
 /** An answer as it comes. */
-const told = (
+const respondStreamedAnswer = (
   { events, message }: { readonly events: Stream.Stream<AnswerEvent>; readonly message: Message },
-  words: AnswerWords
-) => frameStream(Stream.map(events, answerFrame(message, words)))
+  words: AnswerFormat
+) => respondFrames(Stream.map(events, encodeAnswerFrame(message, words)))
 
 export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
   Effect.gen(function* () {
@@ -108,7 +108,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
     const { serviceVersion } = yield* WebSettings
 
     const healthOf = Effect.fnUntraced(function* (owner: User, agentId: AgentId | undefined) {
-      const { channels, lastSeen, model, runtimeVersion, skills, status, uptime } = yield* health.of(owner, agentId)
+      const { channels, lastSeen, model, runtimeVersion, skills, status, uptime } = yield* health.check(owner, agentId)
       return {
         status,
         // A cell that has never been started would run what is here.
@@ -123,8 +123,8 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
     })
 
     const skillsOf = Effect.fnUntraced(function* (owner: User, agentId: AgentId | undefined) {
-      const agent = yield* health.addressed(owner.id, agentId)
-      const skills = yield* configuration.skills(owner, agent)
+      const agent = yield* health.resolveAgent(owner.id, agentId)
+      const skills = yield* configuration.listSkills(owner, agent)
       return {
         skills: skills.map(({ enabled, skill: { description, id, name } }) => ({ id, name, description, enabled }))
       }
@@ -136,12 +136,12 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
         agentId: AgentId | undefined,
         { enabled, skillId }: { readonly skillId: string | undefined; readonly enabled: boolean | undefined }
       ) {
-        const agent = yield* health.addressed(owner.id, agentId)
-        if (skillId === undefined || enabled === undefined) return yield* fieldsAreMissing(absent({ skillId, enabled }))
+        const agent = yield* health.resolveAgent(owner.id, agentId)
+        if (skillId === undefined || enabled === undefined) return yield* makeMissingFieldsError(findMissingFields({ skillId, enabled }))
         yield* configuration.setSkill(owner, agent, skillId, enabled)
         return { success: true, skillId, enabled }
       },
-      Effect.catchTags({ BackendIsUnavailable: notApplied, CellIsUnavailable: notApplied })
+      Effect.catchTags({ BackendUnavailable: notApplied, InstanceUnavailable: notApplied })
     )
 
     const setCredential = Effect.fnUntraced(function* (
@@ -149,8 +149,8 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       agentId: AgentId | undefined,
       { key, value }: { readonly key: string | undefined; readonly value: Redacted.Redacted | undefined }
     ) {
-      if (agentId !== undefined) yield* health.addressed(owner.id, agentId)
-      if (key === undefined || value === undefined) return yield* fieldsAreMissing(absent({ key, value }))
+      if (agentId !== undefined) yield* health.resolveAgent(owner.id, agentId)
+      if (key === undefined || value === undefined) return yield* makeMissingFieldsError(findMissingFields({ key, value }))
       return { success: true, key: yield* vault.set(owner.id, key, value), configured: true }
     })
 
@@ -162,21 +162,21 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             case undefined:
               return index(serviceVersion)
             case "sessions":
-              return { sessions: (yield* records.sessions(user.id)).map(summaryOf) }
+              return { sessions: (yield* records.listSessions(user.id)).map(summaryOf) }
             case "session": {
-              if (sessionId === undefined) return yield* new MessageIsInvalid({ reason: "sessionId is missing" })
-              const { messages, session } = yield* records.session(user.id, sessionId, { before, limit })
-              return { session: { ...summaryOf(session), messages: messages.map(sessionMessageOf) } }
+              if (sessionId === undefined) return yield* new MessageInvalid({ reason: "sessionId is missing" })
+              const { messages, findSession } = yield* records.findSession(user.id, sessionId, { before, limit })
+              return { session: { ...summaryOf(findSession), messages: messages.map(sessionMessageOf) } }
             }
             case "memory":
-              return { memory: (yield* records.memory(user.id, agentId)).map(memoryItemOf) }
+              return { memory: (yield* records.readRecent(user.id, agentId)).map(memoryItemOf) }
             case "health":
               return yield* healthOf(user, agentId)
             case "skills":
               return yield* skillsOf(user, agentId)
             case "credentials": {
-              if (agentId !== undefined) yield* health.addressed(user.id, agentId)
-              return { credentials: yield* vault.configured(user.id) }
+              if (agentId !== undefined) yield* health.resolveAgent(user.id, agentId)
+              return { credentials: yield* vault.findConfigured(user.id) }
             }
           }
         })
@@ -190,26 +190,26 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           }
           if (action === "update-skill") return yield* updateSkill(user, agentId, { skillId, enabled })
           if (action === "set-credential") return yield* setCredential(user, agentId, { key, value })
-          const isStream = wantsEvents(request.headers["accept"])
-          const position = isStream ? yield* lastEventId(request) : Option.none()
-          if (Option.isSome(position)) return told(yield* conversations.resume(user.id, position.value), agentWords)
-          if (message === undefined) return yield* new MessageIsInvalid({ reason: "is missing" })
+          const isStream = acceptsEventStream(request.headers["accept"])
+          const position = isStream ? yield* readLastEventId(request) : Option.none()
+          if (Option.isSome(position)) return respondStreamedAnswer(yield* conversations.resume(user.id, position.value), agentAnswerFormat)
+          if (message === undefined) return yield* new MessageInvalid({ reason: "is missing" })
           const toSend = { message, sessionId, agentId }
-          if (isStream) return told(yield* conversations.send(user, toSend, { kept: true }), agentWords)
-          const { reply } = yield* conversations.ask(user, toSend)
+          if (isStream) return respondStreamedAnswer(yield* conversations.send(user, toSend, { isResumable: true }), agentAnswerFormat)
+          const { reply } = yield* conversations.sendAndAwait(user, toSend)
           return { sessionId: reply.sessionId, reply: reply.content, timestamp: reply.createdAt }
-        }).pipe(Effect.tapErrorTag("TooManyArePending", () => tellRetryAfter))
+        }).pipe(Effect.tapErrorTag("PendingMessageLimitReached", () => addPendingRetryAfter))
       )
       .handle("chat", ({ payload: { message, topic }, request }) =>
         Effect.gen(function* () {
           const { user } = yield* CurrentUser
-          if (wantsEvents(request.headers["accept"])) {
-            const position = yield* lastEventId(request)
+          if (acceptsEventStream(request.headers["accept"])) {
+            const position = yield* readLastEventId(request)
             return Option.isSome(position)
-              ? told(yield* conversations.resume(user.id, position.value), chatWords)
-              : told(yield* conversations.send(user, { message, topic }, { kept: true }), chatWords)
+              ? respondStreamedAnswer(yield* conversations.resume(user.id, position.value), chatAnswerFormat)
+              : respondStreamedAnswer(yield* conversations.send(user, { message, topic }, { isResumable: true }), chatAnswerFormat)
           }
-          const { message: sent, reply } = yield* conversations.ask(user, { message, topic })
+          const { message: sent, reply } = yield* conversations.sendAndAwait(user, { message, topic })
           return {
             id: sent.id,
             message: sent.content,
@@ -219,20 +219,20 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             reply: reply.content
           }
         }).pipe(
-          Effect.tapErrorTag("TooManyArePending", () => tellRetryAfter),
+          Effect.tapErrorTag("PendingMessageLimitReached", () => addPendingRetryAfter),
           Effect.catchTags({
-            TooManySessions: () => new ChatFailed({ reason: "you have too many conversations" }),
-            NoAgentIsRunning: () => new ChatFailed({ reason: "you have no agent that is up" }),
-            AgentIsUnknown: () => new ChatFailed({ reason: "the agent is gone" }),
-            ChatSessionIsUnknown: () => new ChatFailed({ reason: "the conversation is gone" }),
-            MessageWasNotAnswered: ({ reason }) => new ChatFailed({ reason })
+            ChatSessionLimitReached: () => new ChatFailed({ reason: "you have too many conversations" }),
+            RunningAgentNotFound: () => new ChatFailed({ reason: "you have no agent that is up" }),
+            AgentNotFound: () => new ChatFailed({ reason: "the agent is gone" }),
+            ChatSessionNotFound: () => new ChatFailed({ reason: "the conversation is gone" }),
+            MessageUnanswered: ({ reason }) => new ChatFailed({ reason })
           })
         )
       )
       .handle("history", () =>
         Effect.gen(function* () {
           const { user } = yield* CurrentUser
-          const { count, messages } = yield* records.history(user.id, historyLength)
+          const { count, messages } = yield* records.listHistory(user.id, historyLength)
           return { messages: messages.map(chatRecordOf), count }
         })
       )
@@ -241,9 +241,9 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           const { user } = yield* CurrentUser
           // Whose message it is comes before what else is wrong.
           const shown = Either.filterOrLeft(
-            yield* Effect.either(lastEventId(request)),
+            yield* Effect.either(readLastEventId(request)),
             Option.match({ onNone: () => true, onSome: (position) => position.messageId === messageId }),
-            () => new LastEventIdIsInvalid()
+            () => new LastEventIdInvalid()
           )
           const after = Either.match(shown, {
             onLeft: () => 0,
@@ -251,7 +251,7 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           })
           const answer = yield* conversations.resume(user.id, { messageId, after })
           yield* shown
-          return answer.isOver ? HttpServerResponse.empty({ status: 204 }) : told(answer, agentWords)
+          return answer.isOver ? HttpServerResponse.empty({ status: 204 }) : respondStreamedAnswer(answer, agentAnswerFormat)
         })
       )
   })

@@ -7,12 +7,12 @@ import type { IncomingMessage } from "node:http"
 const path = /^\/agents\/[^/?]+\/ws\/?(?=\?|$)/
 
 /** What clients offered as subprotocols before a token was taken out of them. */
-const offered = new WeakMap<IncomingMessage, string>()
+const offeredProtocols = new WeakMap<IncomingMessage, string>()
 
 const listed = (header: string | undefined) => (header ?? "").split(",").map((one) => one.trim())
 
 /** The token in a subprotocol or in the query, and the request without it. */
-export const tokenIn = (given: { readonly url: string; readonly protocols: string | undefined }) => {
+export const extractToken = (given: { readonly url: string; readonly protocols: string | undefined }) => {
   const url = new URL(given.url, "http://localhost")
   const query = Option.fromNullable(url.searchParams.get("token"))
   url.searchParams.delete("token")
@@ -32,14 +32,14 @@ export const tokenIn = (given: { readonly url: string; readonly protocols: strin
  * Turns a token that came by the query or a subprotocol, from a client that can set no header, into the header, before anything
  * of the request is logged or traced.
  */
-export const hideTokens = (request: IncomingMessage): void => {
+export const moveTokenToHeader = (request: IncomingMessage): void => {
   const { headers, url = "/" } = request
   if (!path.test(url) || !URL.canParse(url, "http://localhost")) return
   const protocols = headers["sec-websocket-protocol"]
-  const found = tokenIn({ url, protocols })
+  const found = extractToken({ url, protocols })
   request.url = found.url
   if (protocols !== undefined) {
-    offered.set(request, protocols)
+    offeredProtocols.set(request, protocols)
     headers["sec-websocket-protocol"] = found.protocols.join(", ")
   }
   if (Option.isSome(found.token) && headers.authorization === undefined)
@@ -49,7 +49,7 @@ export const hideTokens = (request: IncomingMessage): void => {
 /** For the moment of the handshake, which answers with one of what was offered. */
 export const restoreProtocols = (request: HttpServerRequest.HttpServerRequest): void => {
   const incoming = NodeHttpServerRequest.toIncomingMessage(request)
-  const protocols = offered.get(incoming)
+  const protocols = offeredProtocols.get(incoming)
   if (protocols !== undefined) incoming.headers["sec-websocket-protocol"] = protocols
 }
 
@@ -60,5 +60,5 @@ export const chooseProtocol = (protocols: ReadonlySet<string>): string | false =
 }
 
 /** The token of `Authorization: Bearer`. */
-export const bearerToken = (authorization: string | undefined): Option.Option<Redacted.Redacted> =>
+export const parseBearerToken = (authorization: string | undefined): Option.Option<Redacted.Redacted> =>
   Option.map(Option.fromNullable(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1]), Redacted.make)

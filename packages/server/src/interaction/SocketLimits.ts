@@ -14,8 +14,8 @@ export class SocketLimits extends Context.Reference<SocketLimits>()("@berth/Sock
     /** A client is asked this often whether it is there; one that says nothing until the next time is not. */
     heartbeat: Duration.seconds(30),
     /** How often the rows behind all sockets are looked at: statuses, sessions, tokens. */
-    watch: Duration.seconds(1),
+    pollInterval: Duration.seconds(1),
     /** How long a client has to answer a close. */
-    farewell: Duration.seconds(5)
+    closeTimeout: Duration.seconds(5)
   })
 }) {}

@@ -2,19 +2,19 @@ import {
   ForgotPasswordLimit,
   RegisterLimit,
   ResetPasswordLimit,
-  retryAfterSeconds,
+  toRetryAfterSeconds,
   SignInLimit
 } from "@berth/api/limits/RateLimits"
-import { addressKey, type LimitName, RateLimiter, type TooManyRequests } from "@berth/domain/limits/RateLimiter"
+import { normalizeClientAddress, type LimitName, RateLimiter, type RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
 import { HttpApp, HttpServerResponse } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import { currentClientAddress } from "../http/ClientAddress.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 
 /** Says `Retry-After` on the answer to a request that was one too many. */
-export const tellRetryAfter = (error: TooManyRequests) =>
+export const addRetryAfter = (error: RateLimitExceeded) =>
   HttpApp.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(retryAfterSeconds(error.retryAfter))))
+    Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(toRetryAfterSeconds(error.retryAfter))))
   )
 
 const perAddress = (limit: LimitName) =>
@@ -23,8 +23,8 @@ const perAddress = (limit: LimitName) =>
     const settings = yield* WebSettings
     return currentClientAddress.pipe(
       Effect.provideService(WebSettings, settings),
-      Effect.flatMap((address) => limiter.take(limit, addressKey(address))),
-      Effect.tapError(tellRetryAfter)
+      Effect.flatMap((address) => limiter.take(limit, normalizeClientAddress(address))),
+      Effect.tapError(addRetryAfter)
     )
   })
 

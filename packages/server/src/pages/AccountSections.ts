@@ -1,8 +1,8 @@
-import type { Notifications, User } from "@berth/domain/accounts/User"
-import type { Wallet } from "@berth/domain/accounts/Wallet"
+import type { NotificationPreferences, User } from "@berth/domain/shared/User"
+import type { Wallet } from "@berth/domain/signin/wallets/Wallet"
 import { DateTime } from "effect"
 import { type Html, html } from "./Html.ts"
-import { status, withScript } from "./Layout.ts"
+import { renderStatusLine, renderWithScript } from "./Layout.ts"
 
 const day = (at: DateTime.Utc) =>
   html`<time datetime="${DateTime.formatIso(at)}">${DateTime.formatIsoDateUtc(at)}</time>`
@@ -38,27 +38,27 @@ export const accountSection = ({
     </dl>
     ${
       emailVerifiedAt === null &&
-      withScript(
+      renderWithScript(
         "Mailing the link that confirms your e-mail again",
         html`<button class="quiet" id="confirm-email">Mail me the link that confirms my e-mail again</button>
-          ${status("confirm-email-status")}`
+          ${renderStatusLine("confirm-email-status")}`
       )
     }
     <details>
       <summary>Change name or e-mail</summary>
-      ${withScript(
+      ${renderWithScript(
         "Changing the account",
         html`<form class="stack" id="profile-form">
             <label>Name <input name="name" value="${name}" autocomplete="name" maxlength="200" required /></label>
             <label>E-mail <input name="email" type="email" value="${email}" autocomplete="email" required /></label>
             <button>Save</button>
           </form>
-          ${status("profile-status")}`
+          ${renderStatusLine("profile-status")}`
       )}
     </details>
     <details>
       <summary>Change the password</summary>
-      ${withScript(
+      ${renderWithScript(
         "Changing the password",
         html`<form class="stack" id="password-form">
             <input type="hidden" name="username" autocomplete="username" value="${email}" />
@@ -73,13 +73,13 @@ export const accountSection = ({
             <button>Change the password</button>
             <p class="muted">Every other session ends.</p>
           </form>
-          ${status("password-status")}`
+          ${renderStatusLine("password-status")}`
       )}
     </details>
   </section>
 `
 
-const choices: ReadonlyArray<readonly [keyof Notifications, string]> = [
+const choices: ReadonlyArray<readonly [keyof NotificationPreferences, string]> = [
   ["email", "By e-mail at all"],
   ["security", "Security: sign-ins, changed passwords"],
   ["agentStatus", "When an agent fails or is up again"],
@@ -87,10 +87,10 @@ const choices: ReadonlyArray<readonly [keyof Notifications, string]> = [
 ]
 
 /** Which notices the user wants. */
-export const notificationsSection = (wanted: Notifications): Html => html`
+export const notificationsSection = (wanted: NotificationPreferences): Html => html`
   <section aria-labelledby="notifications">
     <h2 id="notifications">Notifications</h2>
-    ${withScript(
+    ${renderWithScript(
       "Choosing notifications",
       html`<form class="stack" id="notifications-form">
           ${choices.map(
@@ -100,7 +100,7 @@ export const notificationsSection = (wanted: Notifications): Html => html`
               </label>`
           )}
         </form>
-        ${status("notifications-status")}`
+        ${renderStatusLine("notifications-status")}`
     )}
   </section>
 `
@@ -122,13 +122,13 @@ export const walletsSection = (wallets: ReadonlyArray<Wallet>, appUrl: URL): Htm
     <ul class="rows">
       ${wallets.map(walletRow)}
     </ul>
-    ${withScript(
+    ${renderWithScript(
       "Linking a wallet",
       html`<div id="wallets" data-domain="${appUrl.host}" data-uri="${appUrl.origin}">
           <ul class="choices"></ul>
           <p class="muted">No wallet was found in this browser.</p>
         </div>
-        ${status("wallet-status")}`
+        ${renderStatusLine("wallet-status")}`
     )}
   </section>
 `
@@ -137,10 +137,10 @@ export const walletsSection = (wallets: ReadonlyArray<Wallet>, appUrl: URL): Htm
 export const sessionsSection = html`
   <section aria-labelledby="sessions-title">
     <h2 id="sessions-title">Sessions</h2>
-    ${withScript(
+    ${renderWithScript(
       "Seeing where you are signed in",
       html`<ul class="rows" id="sessions"></ul>
-        ${status("sessions-status")}`
+        ${renderStatusLine("sessions-status")}`
     )}
   </section>
 `
@@ -151,7 +151,7 @@ export const deletionSection = html`
     <h2 id="delete-title">Delete the account</h2>
     <details>
       <summary>Delete the account and everything in it</summary>
-      ${withScript(
+      ${renderWithScript(
         "Deleting the account",
         html`<form class="stack" id="delete-form">
             <p>
@@ -165,7 +165,7 @@ export const deletionSection = html`
             <label class="choice"><input type="checkbox" name="sure" required /> I want to lose all of it</label>
             <button class="danger">Delete the account</button>
           </form>
-          ${status("delete-status")}`
+          ${renderStatusLine("delete-status")}`
       )}
     </details>
   </section>

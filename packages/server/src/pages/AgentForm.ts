@@ -1,9 +1,9 @@
 import { type Html, html } from "./Html.ts"
-import { status, withScript } from "./Layout.ts"
+import { renderStatusLine, renderWithScript } from "./Layout.ts"
 
 /** Asks for a new agent: a name and a model. */
-export const agentForm = (models: ReadonlyArray<string>, submit: string): Html =>
-  withScript(
+export const renderAgentForm = (models: ReadonlyArray<string>, submit: string): Html =>
+  renderWithScript(
     "Making an agent",
     html`<form class="stack" id="agent-form">
         <label>Name <input name="name" maxlength="200" autocomplete="off" required /></label>
@@ -20,7 +20,7 @@ export const agentForm = (models: ReadonlyArray<string>, submit: string): Html =
         </label>
         <button class="primary">${submit}</button>
       </form>
-      ${status("agent-form-status")}`
+      ${renderStatusLine("agent-form-status")}`
   )
 
 /** What stands in place of the form for who may not have an agent yet. */

@@ -1,18 +1,18 @@
-import { RouteIsUnknown, RouteIsUnknownBody } from "@berth/api/http/TransportErrors"
+import { RouteNotFound, RouteNotFoundBody } from "@berth/api/http/TransportErrors"
 import { HttpLayerRouter, HttpRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect, Option } from "effect"
-import { errorResponse } from "../http/ErrorResponse.ts"
-import { plainRoute } from "../http/RouteTable.ts"
+import { makeErrorResponse } from "../http/ErrorResponse.ts"
+import { makePlainRoute } from "../http/RouteTable.ts"
 import { type Asset, assetsPath, PageAssets } from "./PageAssets.ts"
 
 const path = `${assetsPath}/:name` as const
-export const assetRoutes = [plainRoute("GET", path)]
+export const assetRoutes = [makePlainRoute("GET", path)]
 
 /**
  * An asset by its own hash never changes, so it is kept for good. By another one (a page of an older or newer process asks) it is
  * what is here now, to be asked for again the next time.
  */
-export const assetResponse = (
+export const makeAssetResponse = (
   { bytes, contentType, hash }: Asset,
   { etag, version }: { readonly etag: string | undefined; readonly version: string | null }
 ): HttpServerResponse.HttpServerResponse => {
@@ -39,8 +39,8 @@ export const layer = HttpLayerRouter.use((router) =>
         const { params } = yield* HttpRouter.RouteContext
         const version = new URLSearchParams(url.split("?", 2)[1] ?? "").get("v")
         return Option.match(assets.find(params["name"] ?? ""), {
-          onNone: () => errorResponse(RouteIsUnknownBody, new RouteIsUnknown()),
-          onSome: (asset) => assetResponse(asset, { etag: headers["if-none-match"], version })
+          onNone: () => makeErrorResponse(RouteNotFoundBody, new RouteNotFound()),
+          onSome: (asset) => makeAssetResponse(asset, { etag: headers["if-none-match"], version })
         })
       })
     )

@@ -1,9 +1,9 @@
 import type { AgentId } from "@berth/domain/agents/Agent"
 import { type Html, html } from "./Html.ts"
-import { status, withScript } from "./Layout.ts"
+import { renderStatusLine, renderWithScript } from "./Layout.ts"
 
 /** Where an agent is talked to; the script fills in what was said and what comes. */
-export const chatPanel = (agent: { readonly id: AgentId | ""; readonly name: string }): Html => html`
+export const renderChatPanel = (agent: { readonly id: AgentId | ""; readonly name: string }): Html => html`
   <section
     class="chat"
     id="chat"
@@ -12,14 +12,14 @@ export const chatPanel = (agent: { readonly id: AgentId | ""; readonly name: str
     data-agent-name="${agent.name}"
   >
     <h2 id="chat-title" tabindex="-1">${agent.name === "" ? "Talk to your agent" : `Talk to ${agent.name}`}</h2>
-    ${withScript(
+    ${renderWithScript(
       "Talking to an agent on this page",
       html`<div class="log" id="chat-log" role="log" aria-live="polite" aria-label="Conversation" tabindex="0"></div>
         <form class="stack" id="chat-form">
           <label>Message <textarea name="message" rows="3" required></textarea></label>
           <button class="primary">Send</button>
         </form>
-        ${status("chat-status")}`
+        ${renderStatusLine("chat-status")}`
     )}
   </section>
 `

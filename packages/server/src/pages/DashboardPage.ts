@@ -1,8 +1,8 @@
-import type { User } from "@berth/domain/accounts/User"
-import type { Wallet } from "@berth/domain/accounts/Wallet"
+import type { User } from "@berth/domain/shared/User"
+import type { Wallet } from "@berth/domain/signin/wallets/Wallet"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { isUp } from "@berth/domain/agents/AgentStatus"
-import type { Allowance } from "@berth/domain/billing/Allowances"
+import type { Allowance } from "@berth/domain/billing/subscriptions/Allowances"
 import { Option } from "effect"
 import {
   accountSection,
@@ -11,10 +11,10 @@ import {
   sessionsSection,
   walletsSection
 } from "./AccountSections.ts"
-import { agentForm, subscriptionIsNeeded } from "./AgentForm.ts"
-import { chatPanel } from "./ChatPanel.ts"
+import { renderAgentForm, subscriptionIsNeeded } from "./AgentForm.ts"
+import { renderChatPanel } from "./ChatPanel.ts"
 import { type Html, html } from "./Html.ts"
-import { outcome, status } from "./Layout.ts"
+import { renderOutcome, renderStatusLine } from "./Layout.ts"
 
 export interface DashboardPage {
   readonly user: User
@@ -46,7 +46,7 @@ const agentRow = ({ id, model, name, status: state }: Agent): Html => html`
 
 const limitOf = (agents: number) => (Number.isFinite(agents) ? `up to ${agents}` : "as many as you like")
 
-const cellActions = [
+const instanceActions = [
   ["start", "Start"],
   ["stop", "Stop"],
   ["restart", "Restart"]
@@ -62,17 +62,17 @@ const agentsSection = ({ agents, allowance, models, user }: DashboardPage): Html
     ${
       agents.length > 0 &&
       html`<div class="actions" role="group" aria-label="The cell of your agents" data-needs-script hidden>
-        ${cellActions.map(([act, label]) => html`<button data-cell="${act}">${label}</button>`)}
+        ${instanceActions.map(([act, label]) => html`<button data-cell="${act}">${label}</button>`)}
         <span class="muted">All your agents run in one cell and start and stop together.</span>
       </div>`
     }
-    ${status("agents-status")}
+    ${renderStatusLine("agents-status")}
     <details ${agents.length === 0 && html`open`}>
       <summary>New agent</summary>
       ${
         allowance.mayProvision
           ? html`<p class="muted">You may have ${limitOf(allowance.agents)}.</p>
-              ${agentForm(models, "Make the agent")}`
+              ${renderAgentForm(models, "Make the agent")}`
           : subscriptionIsNeeded
       }
     </details>
@@ -81,13 +81,13 @@ const agentsSection = ({ agents, allowance, models, user }: DashboardPage): Html
 
 const chat = (chosen: Agent): Html => html`
   ${!isUp(chosen.status) && html`<p class="notice">${chosen.name} is ${chosen.status} and answers once it is up.</p>`}
-  ${chatPanel(chosen)}
+  ${renderChatPanel(chosen)}
 `
 
 /** `/dashboard`: everything that is the user's. */
-export const dashboardPage = (page: DashboardPage): Html => html`
+export const renderDashboardPage = (page: DashboardPage): Html => html`
   <h1>Dashboard</h1>
-  ${outcome(page)} ${Option.match(page.chosen, { onNone: () => null, onSome: chat })} ${agentsSection(page)}
+  ${renderOutcome(page)} ${Option.match(page.chosen, { onNone: () => null, onSome: chat })} ${agentsSection(page)}
   ${accountSection(page.user)} ${notificationsSection(page.user.notifications)}
   ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection} ${deletionSection}
 `

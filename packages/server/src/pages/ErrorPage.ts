@@ -1,4 +1,4 @@
-import { alert } from "./Layout.ts"
+import { renderAlert } from "./Layout.ts"
 import { type Html, html } from "./Html.ts"
 
 const titles: Readonly<Record<number, string>> = {
@@ -9,17 +9,17 @@ const titles: Readonly<Record<number, string>> = {
   503: "Not available at the moment"
 }
 
-export const errorTitle = (status: number): string =>
+export const findErrorTitle = (status: number): string =>
   titles[status] ?? (status >= 500 ? "Something went wrong" : "That did not work")
 
 /** What a page says in place of what was asked for. */
-export const errorPage = (
+export const renderErrorPage = (
   status: number,
   { message, traceId }: { readonly message: string; readonly traceId: string | undefined }
 ): Html => html`
   <div class="narrow">
-    <h1>${errorTitle(status)}</h1>
-    ${alert(message)}
+    <h1>${findErrorTitle(status)}</h1>
+    ${renderAlert(message)}
     <p><a href="/">To the start</a></p>
     ${traceId !== undefined && html`<p class="muted">For support: <code>${traceId}</code></p>`}
   </div>

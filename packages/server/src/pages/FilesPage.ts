@@ -1,9 +1,9 @@
-import type { PlanId } from "@berth/domain/billing/Plan"
-import { storageUpgrade } from "@berth/domain/billing/Purchase"
-import { gigabytesOf, type StorageTier } from "@berth/domain/billing/StorageEntitlements"
-import { shopError } from "./ErrorSentences.ts"
+import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { storageUpgrade } from "@berth/domain/billing/checkout/Purchase"
+import { findStorageGigabytes, type StorageTier } from "@berth/domain/billing/storage/StorageEntitlements"
+import { findCheckoutError } from "./StatusMessages.ts"
 import { type Html, html } from "./Html.ts"
-import { alert, status, withScript } from "./Layout.ts"
+import { renderAlert, renderStatusLine, renderWithScript } from "./Layout.ts"
 
 export interface FilesPage {
   /** What the owner's cell may hold, in MiB. */
@@ -20,22 +20,22 @@ const gibibyte = 1024
 const amount = (megabytes: number) =>
   megabytes < gibibyte ? `${megabytes} MiB` : `${(megabytes / gibibyte).toLocaleString("en")} GiB`
 
-const upgrade = withScript(
+const upgrade = renderWithScript(
   "The storage upgrade",
   html`<p>
       <button class="primary" id="storage-upgrade" type="button">
-        Upgrade to ${gigabytesOf("upgraded")} GB for £${storageUpgrade.price.amount / 100} a month
+        Upgrade to ${findStorageGigabytes("upgraded")} GB for £${storageUpgrade.price.amount / 100} a month
       </button>
     </p>
-    ${status("storage-status")}`
+    ${renderStatusLine("storage-status")}`
 )
 
 /** `/dashboard/files`: what the owner's agents may keep. */
-export const filesPage = ({ error, hasPaid, plan, storageMb, tier }: FilesPage): Html => {
-  const sentence = shopError(error)
+export const renderFilesPage = ({ error, hasPaid, plan, storageMb, tier }: FilesPage): Html => {
+  const sentence = findCheckoutError(error)
   return html`
     <h1>Files</h1>
-    ${sentence !== undefined && alert(sentence)}
+    ${sentence !== undefined && renderAlert(sentence)}
     <p>
       Your agents share one cell, and its directory holds what they write with the <code>files</code> skill. The files
       stay when the cell is stopped, updated or repaired.
@@ -44,7 +44,7 @@ export const filesPage = ({ error, hasPaid, plan, storageMb, tier }: FilesPage):
       <dt>Plan</dt>
       <dd>${plan}</dd>
       <dt>Storage of your account</dt>
-      <dd>${gigabytesOf(tier)} GB</dd>
+      <dd>${findStorageGigabytes(tier)} GB</dd>
       <dt>Of it in the cell of your agents, by the plan</dt>
       <dd>${amount(storageMb)}</dd>
       <dt>Storage that is used</dt>

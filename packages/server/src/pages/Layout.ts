@@ -1,6 +1,6 @@
 import { HttpServerResponse } from "@effect/platform"
 import type { Context } from "effect"
-import { noticeOf, signInError } from "./ErrorSentences.ts"
+import { findNotice, findSignInError } from "./StatusMessages.ts"
 import { type Content, type Html, html } from "./Html.ts"
 import type { AssetName, PageAssets } from "./PageAssets.ts"
 import { pageHeaders } from "./PageHeaders.ts"
@@ -64,7 +64,7 @@ const document = (assets: Assets, { isSignedIn, main, path, script, title }: Pag
     </html> `
 
 /** A whole page as an answer. */
-export const pageResponse = (
+export const makePageResponse = (
   assets: Assets,
   content: PageContent,
   options: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {}
@@ -76,20 +76,20 @@ export const pageResponse = (
   })
 
 /** A sentence that is read out as soon as the page is there. */
-export const alert = (content: Content): Html => html`<p class="alert" role="alert">${content}</p>`
+export const renderAlert = (content: Content): Html => html`<p class="alert" role="alert">${content}</p>`
 
 /** How it went on the way to a page, by the codes in its address. */
-export const outcome = (codes: { readonly error: string | null; readonly notice: string | null }): Html => {
-  const [wrong, done] = [signInError(codes.error), noticeOf(codes.notice)]
-  return html`${wrong !== undefined && alert(wrong)}
+export const renderOutcome = (codes: { readonly error: string | null; readonly notice: string | null }): Html => {
+  const [wrong, done] = [findSignInError(codes.error), findNotice(codes.notice)]
+  return html`${wrong !== undefined && renderAlert(wrong)}
   ${done !== undefined && html`<p class="notice" role="status">${done}</p>`}`
 }
 
 /** What a script says of an action, next to what was done; it is read out when it changes. */
-export const status = (id: string): Html => html`<p class="status" id="${id}" role="status" hidden></p>`
+export const renderStatusLine = (id: string): Html => html`<p class="status" id="${id}" role="status" hidden></p>`
 
 /** What needs a script is hidden until one is there. */
-export const withScript = (what: string, content: Html): Html => html`
+export const renderWithScript = (what: string, content: Html): Html => html`
   <div data-needs-script hidden>${content}</div>
   <noscript
     ><p class="muted">${what} needs JavaScript; the same is in the <a href="/docs">API</a>.</p></noscript

@@ -1,5 +1,5 @@
-import type { OAuthProviderName } from "@berth/domain/signin/OAuthProvider"
-import { outcome, status, withScript } from "./Layout.ts"
+import type { OAuthProviderName } from "@berth/domain/signin/oauth/OAuthProvider"
+import { renderOutcome, renderStatusLine, renderWithScript } from "./Layout.ts"
 import { type Html, html } from "./Html.ts"
 
 export interface LoginPage {
@@ -21,7 +21,7 @@ const providerLabels: Readonly<Record<OAuthProviderName, string>> = {
 }
 
 const credentials = (callbackUrl: string): Html => html`
-  <form class="stack" id="sign-in" method="post" action="/api/auth/callback/credentials?${callbackQuery(callbackUrl)}">
+  <form class="stack" id="sign-in" method="post" action="/api/auth/callback/credentials?${makeCallbackQuery(callbackUrl)}">
     <input type="hidden" name="callbackUrl" value="${callbackUrl}" />
     <label>E-mail <input name="email" type="email" autocomplete="username" required /></label>
     <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
@@ -29,20 +29,20 @@ const credentials = (callbackUrl: string): Html => html`
   </form>
 `
 
-export const callbackQuery = (callbackUrl: string): string => new URLSearchParams({ callbackUrl }).toString()
+export const makeCallbackQuery = (callbackUrl: string): string => new URLSearchParams({ callbackUrl }).toString()
 
-const otherWays = ({ appUrl, callbackUrl, providers }: LoginPage): Html => html`
+const otherSignInMethods = ({ appUrl, callbackUrl, providers }: LoginPage): Html => html`
   <section aria-labelledby="other-ways">
     <h2 id="other-ways">Other ways in</h2>
     <ul class="choices">
       ${providers.map(
         (name) =>
           html`<li>
-            <a class="button" href="/api/auth/${name}?${callbackQuery(callbackUrl)}">${providerLabels[name]}</a>
+            <a class="button" href="/api/auth/${name}?${makeCallbackQuery(callbackUrl)}">${providerLabels[name]}</a>
           </li>`
       )}
     </ul>
-    ${withScript(
+    ${renderWithScript(
       "Signing in with a wallet",
       html`<div
           id="wallets"
@@ -53,7 +53,7 @@ const otherWays = ({ appUrl, callbackUrl, providers }: LoginPage): Html => html`
           <ul class="choices"></ul>
           <p class="muted">No wallet was found in this browser.</p>
         </div>
-        ${status("wallet-status")}`
+        ${renderStatusLine("wallet-status")}`
     )}
   </section>
 `
@@ -61,7 +61,7 @@ const otherWays = ({ appUrl, callbackUrl, providers }: LoginPage): Html => html`
 const registration = html`
   <details id="register">
     <summary>Make an account</summary>
-    ${withScript(
+    ${renderWithScript(
       "Making an account",
       html`<form class="stack" id="register-form">
           <label>E-mail <input name="email" type="email" autocomplete="email" required /></label>
@@ -76,29 +76,29 @@ const registration = html`
           </label>
           <button class="primary">Make the account and sign in</button>
         </form>
-        ${status("register-status")}`
+        ${renderStatusLine("register-status")}`
     )}
   </details>
 `
 
-const forgotten = html`
+const passwordResetForm = html`
   <details id="forgotten">
     <summary>Forgot the password?</summary>
-    ${withScript(
+    ${renderWithScript(
       "Resetting a password",
       html`<form class="stack" id="forgot-form">
           <label>E-mail of the account <input name="email" type="email" autocomplete="email" required /></label>
           <button>Send a link</button>
         </form>
-        ${status("forgot-status")}`
+        ${renderStatusLine("forgot-status")}`
     )}
   </details>
 `
 
 /** `/login`: every way in, and the way to an account. */
-export const loginPage = (page: LoginPage): Html => html`
+export const renderLoginPage = (page: LoginPage): Html => html`
   <div class="narrow">
     <h1>Sign in</h1>
-    ${outcome(page)} ${credentials(page.callbackUrl)} ${forgotten} ${registration} ${otherWays(page)}
+    ${renderOutcome(page)} ${credentials(page.callbackUrl)} ${passwordResetForm} ${registration} ${otherSignInMethods(page)}
   </div>
 `

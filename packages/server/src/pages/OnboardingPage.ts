@@ -1,5 +1,5 @@
-import { agentForm, subscriptionIsNeeded } from "./AgentForm.ts"
-import { chatPanel } from "./ChatPanel.ts"
+import { renderAgentForm, subscriptionIsNeeded } from "./AgentForm.ts"
+import { renderChatPanel } from "./ChatPanel.ts"
 import { type Html, html } from "./Html.ts"
 
 export interface OnboardingPage {
@@ -11,7 +11,7 @@ export interface OnboardingPage {
 }
 
 /** The card processor tells of a payment a moment after it was made. */
-const onItsWay = html`
+const paymentPendingNotice = html`
   <p class="notice" role="status">
     Thank you. Your plan is on its way and is here in a moment; this page looks again by itself.
     <a href="/onboarding?checkout=done">Look now</a>
@@ -19,16 +19,16 @@ const onItsWay = html`
 `
 
 /** `/onboarding`: the first agent in one step, then talking to it. */
-export const onboardingPage = ({ agentCount, hasPaid, mayProvision, models }: OnboardingPage): Html => html`
+export const renderOnboardingPage = ({ agentCount, hasPaid, mayProvision, models }: OnboardingPage): Html => html`
   <div class="narrow">
     <h1>Your first agent</h1>
     ${agentCount > 0 && html`<p>You have an agent already; it is on the <a href="/dashboard">dashboard</a>.</p>`}
     <div id="first-agent">
       <p>Give it a name and a model. It is up a moment later, in a cell of its own.</p>
-      ${mayProvision ? agentForm(models, "Make the agent") : hasPaid ? onItsWay : subscriptionIsNeeded}
+      ${mayProvision ? renderAgentForm(models, "Make the agent") : hasPaid ? paymentPendingNotice : subscriptionIsNeeded}
     </div>
     <div id="first-chat" hidden>
-      ${chatPanel({ id: "", name: "" })}
+      ${renderChatPanel({ id: "", name: "" })}
       <p><a href="/dashboard">On to the dashboard</a></p>
     </div>
   </div>

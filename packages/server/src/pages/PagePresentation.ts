@@ -1,15 +1,15 @@
 import { HttpServerResponse } from "@effect/platform"
 import type { HttpServerRequest } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
-import type { Answered, Present } from "../http/RequestRules.ts"
+import type { AnsweredRequest, PresentAnswer } from "../http/HttpPipeline.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { callbackPath } from "../signin/CallbackUrl.ts"
-import { errorPage, errorTitle } from "./ErrorPage.ts"
-import { type Assets, pageResponse } from "./Layout.ts"
-import { callbackQuery } from "./LoginPage.ts"
+import { resolveCallbackPath } from "../signin/CallbackPath.ts"
+import { renderErrorPage, findErrorTitle } from "./ErrorPage.ts"
+import { type Assets, makePageResponse } from "./Layout.ts"
+import { makeCallbackQuery } from "./LoginPage.ts"
 import { PageAssets } from "./PageAssets.ts"
 import { pageRoutes } from "./PagesHttp.ts"
-import { prefersHtml } from "./PreferHtml.ts"
+import { prefersHtml } from "./HtmlPreference.ts"
 
 const ErrorMembers = Schema.parseJson(
   Schema.Struct({
@@ -36,19 +36,19 @@ const isPage = ({ headers }: HttpServerResponse.HttpServerResponse) =>
   (headers["content-type"] ?? "").startsWith("text/html")
 
 /** Whether a person reads the answer as a page: at a path of the pages always, at an unknown one when a browser asks. */
-const isRead = ({ request, route }: Answered) =>
+const isReadAsPage = ({ request, route }: AnsweredRequest) =>
   Option.match(route, {
     onNone: () => (request.method === "GET" || request.method === "HEAD") && prefersHtml(request.headers["accept"]),
     onSome: ({ path }) => pagePaths.has(path) && prefersHtml(request.headers["accept"])
   })
 
-const asPage = (assets: Assets, { response }: Answered, traceId: Option.Option<string>) => {
-  const { message } = Option.getOrElse(errorIn(response), () => ({ message: errorTitle(response.status) }))
-  const main = errorPage(response.status, { message, traceId: Option.getOrUndefined(traceId) })
+const asPage = (assets: Assets, { response }: AnsweredRequest, traceId: Option.Option<string>) => {
+  const { message } = Option.getOrElse(errorIn(response), () => ({ message: findErrorTitle(response.status) }))
+  const main = renderErrorPage(response.status, { message, traceId: Option.getOrUndefined(traceId) })
   const { allow, "retry-after": retryAfter } = response.headers
-  return pageResponse(
+  return makePageResponse(
     assets,
-    { title: errorTitle(response.status), main, isSignedIn: false },
+    { title: findErrorTitle(response.status), main, isSignedIn: false },
     {
       status: response.status,
       headers: {
@@ -60,7 +60,7 @@ const asPage = (assets: Assets, { response }: Answered, traceId: Option.Option<s
 }
 
 /** A browser that sent a form follows to a page that says how it went. */
-const afterForm = (appUrl: URL, { request, response, route }: Answered) => {
+const redirectAfterForm = (appUrl: URL, { request, response, route }: AnsweredRequest) => {
   const path = Option.match(route, { onNone: () => "", onSome: (known) => known.path })
   if (!isForm(request) || !prefersHtml(request.headers["accept"])) return Option.none()
   const lead = (to: string) => Option.some(HttpServerResponse.redirect(to, { status: 303, cookies: response.cookies }))
@@ -68,16 +68,16 @@ const afterForm = (appUrl: URL, { request, response, route }: Answered) => {
   if (!signInForms.has(path) || response.status < 400) return Option.none()
   const asked = new URLSearchParams(request.url.split("?", 2)[1] ?? "").get("callbackUrl") ?? undefined
   const error = Option.match(errorIn(response), { onNone: () => "failed", onSome: ({ code }) => code ?? "failed" })
-  return lead(`/login?${new URLSearchParams({ error }).toString()}&${callbackQuery(callbackPath(asked, appUrl))}`)
+  return lead(`/login?${new URLSearchParams({ error }).toString()}&${makeCallbackQuery(resolveCallbackPath(asked, appUrl))}`)
 }
 
 /** How answers look to people: errors as pages where a person reads them, and forms lead on. Programs see none of it. */
-export const presentation = Effect.gen(function* () {
+export const makePagePresentation = Effect.gen(function* () {
   const { appUrl } = yield* WebSettings
   const assets = yield* PageAssets
-  const present: Present = (answered, traceId) =>
-    Option.getOrElse(afterForm(appUrl, answered), () =>
-      answered.response.status >= 400 && !isPage(answered.response) && isRead(answered)
+  const present: PresentAnswer = (answered, traceId) =>
+    Option.getOrElse(redirectAfterForm(appUrl, answered), () =>
+      answered.response.status >= 400 && !isPage(answered.response) && isReadAsPage(answered)
         ? asPage(assets, answered, traceId)
         : answered.response
     )

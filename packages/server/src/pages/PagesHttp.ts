@@ -1,26 +1,26 @@
-import type { User } from "@berth/domain/accounts/User"
-import { Wallets } from "@berth/domain/accounts/Wallets"
-import { AgentModels } from "@berth/domain/agents/AgentModels"
+import type { User } from "@berth/domain/shared/User"
+import { Wallets } from "@berth/domain/signin/wallets/Wallets"
+import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
 import { Agents } from "@berth/domain/agents/Agents"
-import { Allowances } from "@berth/domain/billing/Allowances"
-import { CreditPrices } from "@berth/domain/billing/CreditPrices"
-import { StorageEntitlements } from "@berth/domain/billing/StorageEntitlements"
-import { OAuthProviderName, OAuthProviders } from "@berth/domain/signin/OAuthProvider"
+import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
+import { CreditPrices } from "@berth/domain/billing/credits/CreditPrices"
+import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
+import { OAuthProviderName, OAuthProviders } from "@berth/domain/signin/oauth/OAuthProvider"
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Array, Effect, Layer, Option } from "effect"
-import { plainRoute } from "../http/RouteTable.ts"
+import { makePlainRoute } from "../http/RouteTable.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
-import { callbackPath } from "../signin/CallbackUrl.ts"
+import { resolveCallbackPath } from "../signin/CallbackPath.ts"
 import * as AssetsHttp from "./AssetsHttp.ts"
-import { dashboardPage } from "./DashboardPage.ts"
-import { filesPage } from "./FilesPage.ts"
-import { callbackQuery, loginPage } from "./LoginPage.ts"
-import { onboardingPage } from "./OnboardingPage.ts"
+import { renderDashboardPage } from "./DashboardPage.ts"
+import { renderFilesPage } from "./FilesPage.ts"
+import { makeCallbackQuery, renderLoginPage } from "./LoginPage.ts"
+import { renderOnboardingPage } from "./OnboardingPage.ts"
 import { PageAssets } from "./PageAssets.ts"
 import { PageSettings } from "./PageSettings.ts"
-import { pageResponse } from "./Layout.ts"
-import { pricingPage } from "./PricingPage.ts"
+import { makePageResponse } from "./Layout.ts"
+import { renderPricingPage } from "./PricingPage.ts"
 import * as ResetPasswordHttp from "./ResetPasswordHttp.ts"
 
 const paths = {
@@ -33,13 +33,13 @@ const paths = {
 } as const
 
 export const pageRoutes = [
-  ...Object.values(paths).map((path) => plainRoute("GET", path)),
+  ...Object.values(paths).map((path) => makePlainRoute("GET", path)),
   ...ResetPasswordHttp.resetPasswordRoutes,
   ...AssetsHttp.assetRoutes
 ]
 
 /** Whose answer depends on who asks is kept by nobody. */
-const leadTo = (path: string) =>
+const redirectPrivately = (path: string) =>
   HttpServerResponse.redirect(path, { status: 302, headers: { "cache-control": "no-store" } })
 
 const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URLSearchParams(url.split("?", 2)[1] ?? "")
@@ -55,7 +55,7 @@ const pages = HttpLayerRouter.use((router) =>
     const wallets = yield* Wallets
     const storage = yield* StorageEntitlements
     const creditPrices = yield* CreditPrices
-    const models = yield* AgentModels
+    const models = yield* AllowedAgentModels
     const configured = yield* OAuthProviders
     const providers = OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
 
@@ -71,39 +71,39 @@ const pages = HttpLayerRouter.use((router) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         return yield* Option.match(yield* signedIn, {
-          onNone: () => Effect.succeed(leadTo(`${paths.login}?${callbackQuery(callbackPath(request.url, appUrl))}`)),
+          onNone: () => Effect.succeed(redirectPrivately(`${paths.login}?${makeCallbackQuery(resolveCallbackPath(request.url, appUrl))}`)),
           onSome: (user) => answer(user, queryOf(request))
         })
       })
 
-    const front = Effect.map(signedIn, (user) => leadTo(Option.isSome(user) ? paths.dashboard : paths.login))
+    const front = Effect.map(signedIn, (user) => redirectPrivately(Option.isSome(user) ? paths.dashboard : paths.login))
 
     const login = Effect.gen(function* () {
       const query = queryOf(yield* HttpServerRequest.HttpServerRequest)
-      const callbackUrl = callbackPath(query.get("callbackUrl") ?? undefined, appUrl)
+      const callbackUrl = resolveCallbackPath(query.get("callbackUrl") ?? undefined, appUrl)
       const error = query.get("error")
       const notice = query.get("notice")
       const isSignedIn = Option.isSome(yield* signedIn)
-      if (isSignedIn && error === null) return leadTo(callbackUrl)
-      const main = loginPage({ appUrl, callbackUrl, error, notice, providers })
-      return pageResponse(assets, { title: "Sign in", main, script: "login.js", isSignedIn, path: paths.login })
+      if (isSignedIn && error === null) return redirectPrivately(callbackUrl)
+      const main = renderLoginPage({ appUrl, callbackUrl, error, notice, providers })
+      return makePageResponse(assets, { title: "Sign in", main, script: "login.js", isSignedIn, path: paths.login })
     })
 
     const dashboard = own((user, query) =>
       Effect.gen(function* () {
         const owned = yield* agents.list(user.id)
-        const main = dashboardPage({
+        const main = renderDashboardPage({
           user,
-          allowance: yield* allowances.of(user),
+          allowance: yield* allowances.find(user),
           agents: owned,
           chosen: Array.findFirst(owned, ({ id }) => id === query.get("agent")),
-          wallets: yield* wallets.listOf(user.id),
+          wallets: yield* wallets.listByUser(user.id),
           models,
           appUrl,
           error: query.get("error"),
           notice: query.get("notice")
         })
-        return pageResponse(assets, {
+        return makePageResponse(assets, {
           title: "Dashboard",
           main,
           script: "dashboard.js",
@@ -114,10 +114,10 @@ const pages = HttpLayerRouter.use((router) =>
     )
 
     const files = own((user, query) =>
-      Effect.map(Effect.all([allowances.of(user), storage.of(user.id)]), ([{ storageMb }, tier]) =>
-        pageResponse(assets, {
+      Effect.map(Effect.all([allowances.find(user), storage.find(user.id)]), ([{ storageMb }, tier]) =>
+        makePageResponse(assets, {
           title: "Files",
-          main: filesPage({
+          main: renderFilesPage({
             storageMb,
             tier,
             plan: user.plan,
@@ -134,11 +134,11 @@ const pages = HttpLayerRouter.use((router) =>
     const onboarding = own((user, query) =>
       Effect.gen(function* () {
         const hasPaid = query.get("checkout") === "done"
-        const { mayProvision } = yield* allowances.of(user)
+        const { mayProvision } = yield* allowances.find(user)
         const { length: agentCount } = yield* agents.list(user.id)
-        const page = pageResponse(assets, {
+        const page = makePageResponse(assets, {
           title: "Your first agent",
-          main: onboardingPage({ mayProvision, models, agentCount, hasPaid }),
+          main: renderOnboardingPage({ mayProvision, models, agentCount, hasPaid }),
           script: "onboarding.js",
           isSignedIn: true,
           path: paths.onboarding
@@ -150,8 +150,8 @@ const pages = HttpLayerRouter.use((router) =>
     const pricing = Effect.gen(function* () {
       const query = queryOf(yield* HttpServerRequest.HttpServerRequest)
       const isSignedIn = Option.isSome(yield* signedIn)
-      const main = pricingPage({ error: query.get("error"), salesEmail, creditPrices })
-      return pageResponse(assets, { title: "Pricing", main, isSignedIn, path: paths.pricing })
+      const main = renderPricingPage({ error: query.get("error"), salesEmail, creditPrices })
+      return makePageResponse(assets, { title: "Pricing", main, isSignedIn, path: paths.pricing })
     })
 
     yield* router.add("GET", paths.front, front)

@@ -4,12 +4,12 @@ import {
   enterpriseAddOns,
   enterpriseSuite,
   type SoldPlan
-} from "@berth/domain/billing/PlanCatalogue"
-import { CheckoutPlanId, creditPacks } from "@berth/domain/billing/Purchase"
+} from "@berth/domain/billing/subscriptions/PlanCatalog"
+import { CheckoutPlanId, creditPacks } from "@berth/domain/billing/checkout/Purchase"
 import { Schema } from "effect"
-import { shopError } from "./ErrorSentences.ts"
+import { findCheckoutError } from "./StatusMessages.ts"
 import { type Html, html } from "./Html.ts"
-import { alert } from "./Layout.ts"
+import { renderAlert } from "./Layout.ts"
 
 export interface PricingPage {
   /** The code of what went wrong at a checkout. */
@@ -69,12 +69,12 @@ const credits = (prices: ReadonlyMap<string, number>): Html => html`
 `
 
 /** `/pricing`: every plan, what enterprises add, and whom to ask. */
-export const pricingPage = ({ creditPrices, error, salesEmail }: PricingPage): Html => {
-  const sentence = shopError(error)
+export const renderPricingPage = ({ creditPrices, error, salesEmail }: PricingPage): Html => {
+  const sentence = findCheckoutError(error)
   const sales = html`<a href="mailto:${salesEmail}">${salesEmail}</a>`
   return html`
     <h1>Pricing</h1>
-    ${sentence !== undefined && alert(sentence)}
+    ${sentence !== undefined && renderAlert(sentence)}
     <p>
       All plans are billed monthly. A unit is one US cent of work: a message to an agent costs one. A new account is
       free and has 50 units a day.

@@ -1,21 +1,21 @@
-import { retryAfterSeconds } from "@berth/api/limits/RateLimits"
-import { PasswordResets } from "@berth/domain/accounts/PasswordResets"
-import { addressKey, RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
+import { PasswordResets } from "@berth/domain/recovery/password-reset/PasswordResets"
+import { normalizeClientAddress, RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse, UrlParams } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { currentClientAddress } from "../http/ClientAddress.ts"
-import { type KnownRoute, plainRoute } from "../http/RouteTable.ts"
+import { type KnownRoute, makePlainRoute } from "../http/RouteTable.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { pageResponse } from "./Layout.ts"
+import { makePageResponse } from "./Layout.ts"
 import { PageAssets } from "./PageAssets.ts"
-import { type ResetPasswordForm, resetPasswordPage } from "./ResetPasswordPage.ts"
+import { type ResetPasswordForm, renderResetPasswordPage } from "./ResetPasswordPage.ts"
 
 const path = "/reset-password"
 
 export const resetPasswordRoutes: ReadonlyArray<KnownRoute> = [
-  plainRoute("GET", path),
+  makePlainRoute("GET", path),
   // A page without a referrer posts its form without an origin. It needs none: what the form does, the token in it allows.
-  { ...plainRoute("POST", path), opaqueOrigin: true }
+  { ...makePlainRoute("POST", path), opaqueOrigin: true }
 ]
 
 /** The link holds a token: nothing of its address goes to another page. */
@@ -32,9 +32,9 @@ export const layer = HttpLayerRouter.use((router) =>
     const assets = yield* PageAssets
 
     const answer = (status: number, form: ResetPasswordForm, more: Readonly<Record<string, string>> = {}) =>
-      pageResponse(
+      makePageResponse(
         assets,
-        { title: "Choose a new password", main: resetPasswordPage(form), isSignedIn: false },
+        { title: "Choose a new password", main: renderResetPasswordPage(form), isSignedIn: false },
         { status, headers: { ...headers, ...more } }
       )
 
@@ -45,7 +45,7 @@ export const layer = HttpLayerRouter.use((router) =>
 
     const submit = Effect.gen(function* () {
       const address = yield* Effect.provideService(currentClientAddress, WebSettings, settings)
-      yield* limiter.take("reset-password", addressKey(address))
+      yield* limiter.take("reset-password", normalizeClientAddress(address))
       const request = yield* HttpServerRequest.HttpServerRequest
       const fields = yield* Effect.orElseSucceed(request.urlParamsBody, () => UrlParams.empty)
       const field = (name: string) => Option.getOrElse(UrlParams.getFirst(fields, name), () => "")
@@ -58,14 +58,14 @@ export const layer = HttpLayerRouter.use((router) =>
           })
         ),
         Effect.catchTags({
-          PasswordIsRefused: ({ reason }) => Effect.succeed(answer(400, { token, problem: `The password ${reason}.` })),
-          ResetTokenIsInvalid: () => Effect.succeed(answer(400, { token: "", problem: invalidLink })),
-          UserIsUnknown: () => Effect.succeed(answer(404, { token: "", problem: "There is no such user any more." }))
+          PasswordRejected: ({ reason }) => Effect.succeed(answer(400, { token, problem: `The password ${reason}.` })),
+          ResetTokenInvalid: () => Effect.succeed(answer(400, { token: "", problem: invalidLink })),
+          UserNotFound: () => Effect.succeed(answer(404, { token: "", problem: "There is no such user any more." }))
         })
       )
     }).pipe(
-      Effect.catchTag("TooManyRequests", ({ retryAfter }) => {
-        const seconds = String(retryAfterSeconds(retryAfter))
+      Effect.catchTag("RateLimitExceeded", ({ retryAfter }) => {
+        const seconds = String(toRetryAfterSeconds(retryAfter))
         const problem = `Too many tries. Open the link again in ${seconds} seconds.`
         return Effect.succeed(answer(429, { token: "", problem }, { "retry-after": seconds }))
       })

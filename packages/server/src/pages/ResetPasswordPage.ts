@@ -1,6 +1,6 @@
-import { minimumResetPasswordLength } from "@berth/domain/accounts/PasswordResets"
+import { minimumResetPasswordLength } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { type Html, html } from "./Html.ts"
-import { alert } from "./Layout.ts"
+import { renderAlert } from "./Layout.ts"
 
 export interface ResetPasswordForm {
   /** As it stands in the link; empty when there is none. */
@@ -33,9 +33,9 @@ const form = (token: string): Html => html`
 `
 
 /** `/reset-password`: what a mailed link leads to; a plain form, so that it needs no script. */
-export const resetPasswordPage = ({ problem, token }: ResetPasswordForm): Html => html`
+export const renderResetPasswordPage = ({ problem, token }: ResetPasswordForm): Html => html`
   <div class="narrow">
     <h1>Choose a new password</h1>
-    ${problem !== undefined && alert(problem)} ${token === "" ? incomplete : form(token)}
+    ${problem !== undefined && renderAlert(problem)} ${token === "" ? incomplete : form(token)}
   </div>
 `

@@ -1,11 +1,11 @@
-import { AccessTokenIsRequired, BearerAuth } from "@berth/api/sessions/BearerAuth"
+import { AccessTokenRequired, BearerAuth } from "@berth/api/sessions/BearerAuth"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { HttpApp, HttpServerResponse } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
-import { bearerToken } from "../http/InternalAuthHttp.ts"
+import { currentBearerToken } from "../http/InternalAuthHttp.ts"
 
 /** RFC 6750: what is wanted, and whether it was shown and not taken. */
-const tellWhatIsWanted = (error: Option.Option<"invalid_token">) =>
+const addChallengeHeader = (error: Option.Option<"invalid_token">) =>
   HttpApp.appendPreResponseHandler((_request, response) =>
     Effect.succeed(
       HttpServerResponse.setHeader(
@@ -16,8 +16,8 @@ const tellWhatIsWanted = (error: Option.Option<"invalid_token">) =>
     )
   )
 
-const refuse = (error: Option.Option<"invalid_token">) =>
-  Effect.zipRight(tellWhatIsWanted(error), new AccessTokenIsRequired())
+const failWithChallenge = (error: Option.Option<"invalid_token">) =>
+  Effect.zipRight(addChallengeHeader(error), new AccessTokenRequired())
 
 export const layer = Layer.effect(
   BearerAuth,
@@ -25,12 +25,12 @@ export const layer = Layer.effect(
     BearerAuth.of({
       jwt: () =>
         Effect.flatMap(
-          bearerToken,
+          currentBearerToken,
           Option.match({
-            onNone: () => refuse(Option.none()),
+            onNone: () => failWithChallenge(Option.none()),
             onSome: (token) =>
               Effect.matchEffect(sessions.authenticate(token), {
-                onFailure: () => refuse(Option.some("invalid_token")),
+                onFailure: () => failWithChallenge(Option.some("invalid_token")),
                 onSuccess: ({ session, user }) => Effect.succeed({ user, sessionId: session.id })
               })
           })

@@ -1,11 +1,11 @@
-import type { UserId } from "@berth/domain/accounts/User"
+import type { UserId } from "@berth/domain/shared/User"
 import { Caller } from "@berth/domain/sessions/Caller"
-import { NotSignedIn } from "@berth/domain/sessions/SessionErrors"
+import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { Sessions } from "@berth/domain/sessions/Sessions"
-import { SocialSessions } from "@berth/domain/signin/SocialSessions"
+import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
-import { tokenOf } from "../http/InternalAuthHttp.ts"
+import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { SessionCookie } from "./SessionCookie.ts"
 
 const identify = (user: UserId) => Effect.flatMap(Caller, (caller) => caller.identify(user))
@@ -21,7 +21,7 @@ export class RequestSession extends Effect.Service<RequestSession>()("@berth/Req
       Effect.gen(function* () {
         const byCookie = Option.flatten(yield* Effect.transposeMapOption(cookie.read(request), sessions.authenticate))
         if (Option.isSome(byCookie)) return byCookie
-        return Option.flatten(yield* Effect.transposeMapOption(tokenOf(request), social.authenticate))
+        return Option.flatten(yield* Effect.transposeMapOption(readBearerToken(request), social.authenticate))
       })
 
     /** The same of the current request, which is his from now on. */
@@ -31,7 +31,7 @@ export class RequestSession extends Effect.Service<RequestSession>()("@berth/Req
     const require = Effect.flatMap(
       find,
       Option.match({
-        onNone: () => Effect.fail(new NotSignedIn()),
+        onNone: () => Effect.fail(new AuthenticationRequired()),
         onSome: ({ session, user }) => Effect.succeed({ user, sessionId: session.id })
       })
     )

@@ -11,7 +11,7 @@ export const layer = HttpApiBuilder.group(WebApi, "sessions", (handlers) =>
       .handle("list", () =>
         Effect.gen(function* () {
           const { sessionId, user } = yield* CurrentUser
-          const open = yield* sessions.list(user.id)
+          const open = yield* sessions.listByUser(user.id)
           return {
             sessions: open.map(({ address, createdAt, id, lastSeenAt, userAgent }) => ({
               id,
@@ -27,7 +27,7 @@ export const layer = HttpApiBuilder.group(WebApi, "sessions", (handlers) =>
       .handle("revoke", ({ path: { id } }) =>
         Effect.gen(function* () {
           const { sessionId, user } = yield* CurrentUser
-          yield* sessions.revoke(user.id, id)
+          yield* sessions.revokeOwned(user.id, id)
           const revoked = HttpServerResponse.unsafeJson({ success: true })
           return id === sessionId ? cookie.clear(revoked) : revoked
         })

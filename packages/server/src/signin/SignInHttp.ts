@@ -1,25 +1,25 @@
 import { SignedIn } from "@berth/api/signin/SignInApi"
 import { WebApi } from "@berth/api/WebApi"
-import { addressKey } from "@berth/domain/limits/RateLimiter"
+import { normalizeClientAddress } from "@berth/domain/limits/RateLimiter"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { Sessions } from "@berth/domain/sessions/Sessions"
-import { CredentialsSignIn } from "@berth/domain/signin/CredentialsSignIn"
-import { SocialSessions } from "@berth/domain/signin/SocialSessions"
+import { PasswordSignIn } from "@berth/domain/signin/password/PasswordSignIn"
+import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
 import { currentClientAddress } from "../http/ClientAddress.ts"
-import { tokenOf } from "../http/InternalAuthHttp.ts"
+import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { tellRetryAfter } from "../limits/RateLimitsHttp.ts"
+import { addRetryAfter } from "../limits/RateLimitsHttp.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 import { SessionCookie } from "../sessions/SessionCookie.ts"
-import { callbackPath } from "./CallbackUrl.ts"
+import { resolveCallbackPath } from "./CallbackPath.ts"
 
 const encodeSignedIn = Schema.encodeSync(SignedIn)
 
 export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
   Effect.gen(function* () {
-    const signIn = yield* CredentialsSignIn
+    const signIn = yield* PasswordSignIn
     const sessions = yield* Sessions
     const social = yield* SocialSessions
     const cookie = yield* SessionCookie
@@ -29,12 +29,12 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
     return handlers
       .handle("credentials", ({ payload, request }) =>
         Effect.gen(function* () {
-          const address = addressKey(yield* Effect.provideService(currentClientAddress, WebSettings, settings))
+          const address = normalizeClientAddress(yield* Effect.provideService(currentClientAddress, WebSettings, settings))
           const { token, user } = yield* signIn
             .signIn({ email: payload.email, password: payload.password, address, current: cookie.read(request) })
-            .pipe(Effect.tapErrorTag("TooManyRequests", tellRetryAfter))
+            .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
           yield* (yield* Caller).identify(user.id)
-          const url = callbackPath(payload.callbackUrl, settings.appUrl)
+          const url = resolveCallbackPath(payload.callbackUrl, settings.appUrl)
           const isForm = (request.headers["content-type"] ?? "").includes("x-www-form-urlencoded")
           const response = isForm
             ? HttpServerResponse.redirect(url, { status: 302 })
@@ -58,8 +58,8 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
       )
       .handle("signOut", ({ request }) =>
         Effect.zipRight(
-          Option.match(cookie.read(request), { onNone: () => Effect.void, onSome: sessions.close }),
-          Option.match(tokenOf(request), { onNone: () => Effect.void, onSome: social.close })
+          Option.match(cookie.read(request), { onNone: () => Effect.void, onSome: sessions.revokeByToken }),
+          Option.match(readBearerToken(request), { onNone: () => Effect.void, onSome: social.close })
         ).pipe(Effect.as(cookie.clear(HttpServerResponse.unsafeJson({ success: true }))))
       )
   })

@@ -1,8 +1,8 @@
 import { WebApi } from "@berth/api/WebApi"
-import { addressKey } from "@berth/domain/limits/RateLimiter"
+import { normalizeClientAddress } from "@berth/domain/limits/RateLimiter"
 import { Caller } from "@berth/domain/sessions/Caller"
-import { socialSessionLifetime, SocialSessions } from "@berth/domain/signin/SocialSessions"
-import { SocialSignIn } from "@berth/domain/signin/SocialSignIn"
+import { socialSessionLifetime, SocialSessions } from "@berth/domain/signin/social/SocialSessions"
+import { SocialSignIn } from "@berth/domain/signin/social/SocialSignIn"
 import { HttpApiBuilder, HttpApp, HttpServerResponse } from "@effect/platform"
 import { Duration, Effect, Option, Redacted } from "effect"
 import { currentClientAddress } from "../http/ClientAddress.ts"
@@ -11,13 +11,13 @@ import { WebSettings } from "../http/WebSettings.ts"
 /** What is not one text is as good as nothing. */
 const textOf = (value: unknown) => Option.liftPredicate(value, (given): given is string => typeof given === "string")
 
-const neverKept = HttpApp.appendPreResponseHandler((_request, response) =>
+const addNoStoreHeader = HttpApp.appendPreResponseHandler((_request, response) =>
   Effect.succeed(HttpServerResponse.setHeader(response, "cache-control", "no-store"))
 )
 
 const expiresIn = Duration.toSeconds(socialSessionLifetime)
 
-const about = {
+const endpointDescriptions = {
   verify: {
     endpoint: "/api/auth/socialIdentity/verify",
     method: "POST",
@@ -65,10 +65,10 @@ export const layer = HttpApiBuilder.group(WebApi, "socialIdentity", (handlers) =
           const { accessLevel, token, user } = yield* signIn.signIn({
             token: Redacted.make(Option.getOrElse(textOf(payload.fidToken), () => "")),
             address,
-            from: addressKey(yield* Effect.provideService(currentClientAddress, WebSettings, settings))
+            from: normalizeClientAddress(yield* Effect.provideService(currentClientAddress, WebSettings, settings))
           })
           yield* (yield* Caller).identify(user.id)
-          yield* neverKept
+          yield* addNoStoreHeader
           return {
             success: true as const,
             sessionToken: token,
@@ -79,14 +79,14 @@ export const layer = HttpApiBuilder.group(WebApi, "socialIdentity", (handlers) =
           }
         })
       )
-      .handle("aboutVerify", () => Effect.succeed(about.verify))
+      .handle("aboutVerify", () => Effect.succeed(endpointDescriptions.verify))
       .handle("refresh", ({ payload: { refreshToken } }) =>
         Effect.gen(function* () {
           const sessionToken = yield* sessions.refresh(refreshToken)
-          yield* neverKept
+          yield* addNoStoreHeader
           return { success: true as const, sessionToken, expiresIn, message: "The session goes on with this token." }
         })
       )
-      .handle("aboutRefresh", () => Effect.succeed(about.refresh))
+      .handle("aboutRefresh", () => Effect.succeed(endpointDescriptions.refresh))
   })
 )

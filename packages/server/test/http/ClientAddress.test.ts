@@ -1,8 +1,8 @@
-import { clientAddress, proxyList } from "@berth/server/http/ClientAddress"
+import { resolveClientAddress, parseProxies } from "@berth/server/http/ClientAddress"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
-const proxies = proxyList(["10.0.0.0/8", "192.0.2.7", "fd00::/8", "nonsense"])
+const proxies = parseProxies(["10.0.0.0/8", "192.0.2.7", "fd00::/8", "nonsense"])
 
 describe("clientAddress", () => {
   const table: ReadonlyArray<readonly [string, string | undefined, string]> = [
@@ -18,11 +18,11 @@ describe("clientAddress", () => {
   ]
   for (const [peer, forwarded, expected] of table)
     it(`${peer} with ${forwarded ?? "no header"} is ${expected}`, () =>
-      assert.strictEqual(clientAddress(peer, forwarded, proxies), expected))
+      assert.strictEqual(resolveClientAddress(peer, forwarded, proxies), expected))
 
   it.prop(
     "whatever a client writes left of its own hop changes nothing",
     [FastCheck.string()],
-    ([forged]) => clientAddress("10.1.2.3", `${forged}, 203.0.113.5`, proxies) === "203.0.113.5"
+    ([forged]) => resolveClientAddress("10.1.2.3", `${forged}, 203.0.113.5`, proxies) === "203.0.113.5"
   )
 })

@@ -1,4 +1,4 @@
-import { inEnvelope } from "@berth/server/http/ErrorEnvelope"
+import { wrapErrorBody } from "@berth/server/http/ErrorEnvelope"
 import { HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
@@ -14,14 +14,14 @@ describe("inEnvelope", () => {
   const error = HttpServerResponse.unsafeJson({ error: "x", status: "own" }, { status: 404, headers: { a: "b" } })
 
   it("adds the trace and what the group's errors have; a member that is there stays", () => {
-    const response = inEnvelope(error, group, trace)
+    const response = wrapErrorBody(error, group, trace)
     assert.deepStrictEqual(bodyOf(response), { success: false, status: "own", error: "x", traceId })
     assert.deepStrictEqual([response.status, response.headers["a"]], [404, "b"])
     assert.strictEqual(response.body.contentLength, JSON.stringify(bodyOf(response)).length)
   })
 
   it("adds the group's members where there is no trace", () =>
-    assert.deepStrictEqual(bodyOf(inEnvelope(error, group, Option.none())), {
+    assert.deepStrictEqual(bodyOf(wrapErrorBody(error, group, Option.none())), {
       success: false,
       status: "own",
       error: "x"
@@ -34,6 +34,6 @@ describe("inEnvelope", () => {
       HttpServerResponse.text("no JSON", { status: 500 }),
       HttpServerResponse.empty({ status: 404 })
     ]
-    for (const response of others) assert.strictEqual(inEnvelope(response, group, trace), response)
+    for (const response of others) assert.strictEqual(wrapErrorBody(response, group, trace), response)
   })
 })

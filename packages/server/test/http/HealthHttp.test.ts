@@ -6,7 +6,7 @@ import { Effect, Layer } from "effect"
 
 const app = (checks: Readonly<Record<string, Effect.Effect<boolean>>>) =>
   HttpLayerRouter.serve(HealthHttp.layer, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(Layer.succeed(HealthHttp.Readiness, { checks })),
+    Layer.provide(Layer.succeed(HealthHttp.ReadinessChecks, { checks })),
     Layer.provideMerge(NodeHttpServer.layerTest)
   )
 

@@ -1,8 +1,8 @@
-import { parseJson } from "@berth/server/http/RequestBody"
+import { parseJsonBody } from "@berth/server/http/RequestBody"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 
-const read = (text: string) => parseJson(new TextEncoder().encode(text))
+const read = (text: string) => parseJsonBody(new TextEncoder().encode(text))
 const refusal = (text: string) => Either.match(read(text), { onLeft: ({ reason }) => reason, onRight: () => "none" })
 
 const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`
@@ -17,8 +17,8 @@ describe("parseJson", () => {
   })
 
   it.prop("answers any bytes", [FastCheck.uint8Array()], ([bytes]) => {
-    const result = parseJson(bytes)
-    if (Either.isLeft(result)) assert.strictEqual(result.left._tag, "BodyIsMalformed")
+    const result = parseJsonBody(bytes)
+    if (Either.isLeft(result)) assert.strictEqual(result.left._tag, "BodyMalformed")
   })
 
   it("refuses what is nested deeper than anything here is", () => {

@@ -1,4 +1,4 @@
-import { contextOf } from "@berth/server/http/RequestSpan"
+import { makeRequestContext } from "@berth/server/http/RequestSpan"
 import { HttpServerRequest } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Option, Tracer } from "effect"
@@ -18,7 +18,7 @@ describe("what holds for all of a request", () => {
   it.effect("is its services, and the span that it has", () =>
     Effect.gen(function* () {
       const span = yield* Effect.currentSpan
-      const context = yield* contextOf(requestWith({}), services)
+      const context = yield* makeRequestContext(requestWith({}), services)
       assert.strictEqual(Context.get(context, Port), "Bergen")
       assert.strictEqual(spanIn(context).spanId, span.spanId)
     }).pipe(Effect.withSpan("http.server GET"))
@@ -26,8 +26,8 @@ describe("what holds for all of a request", () => {
 
   it.effect("is a span of its own when it has none, of another trace each time", () =>
     Effect.gen(function* () {
-      const one = spanIn(yield* contextOf(requestWith({}), services))
-      const other = spanIn(yield* contextOf(requestWith({}), services))
+      const one = spanIn(yield* makeRequestContext(requestWith({}), services))
+      const other = spanIn(yield* makeRequestContext(requestWith({}), services))
       assert.match(one.traceId, /^[0-9a-f]{32}$/)
       assert.notStrictEqual(one.traceId, other.traceId)
     })
@@ -36,7 +36,7 @@ describe("what holds for all of a request", () => {
   it.effect("continues the trace that the caller is in", () =>
     Effect.gen(function* () {
       const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
-      assert.strictEqual(spanIn(yield* contextOf(requestWith(headers), services)).traceId, traceId)
+      assert.strictEqual(spanIn(yield* makeRequestContext(requestWith(headers), services)).traceId, traceId)
     })
   )
 })

@@ -1,10 +1,10 @@
-import { birth, isAlive } from "@berth/infra/process/RunningProcess"
+import { readProcessBirth, isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Data, Effect, Option, type Scope } from "effect"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
 import * as LockHolder from "./LockHolder.ts"
 
 /** Another supervisor works on this data directory. */
-export class DataDirectoryIsTaken extends Data.TaggedError("DataDirectoryIsTaken")<{
+export class DataDirectoryLocked extends Data.TaggedError("DataDirectoryLocked")<{
   readonly directory: string
   readonly pid: number
 }> {
@@ -13,32 +13,32 @@ export class DataDirectoryIsTaken extends Data.TaggedError("DataDirectoryIsTaken
   }
 }
 
-const missing = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
-const there = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "EEXIST"
+const isMissing = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
+const isExisting = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "EEXIST"
 
-const holderIn = (file: string) =>
+const readHolder = (file: string) =>
   Effect.promise(async () => {
     try {
       return Option.some(await readFile(file, "utf8"))
     } catch (cause) {
-      if (missing(cause)) return Option.none<string>()
+      if (isMissing(cause)) return Option.none<string>()
       throw cause
     }
-  }).pipe(Effect.map(Option.flatMap(LockHolder.parse)))
+  }).pipe(Effect.map(Option.flatMap(LockHolder.parseLockHolder)))
 
 const isHeld = (holder: LockHolder.LockHolder) =>
-  LockHolder.isHeld(holder, { alive: isAlive(holder.pid), birth: birth(holder.pid) })
+  LockHolder.isLockHeld(holder, { alive: isProcessAlive(holder.pid), birth: readProcessBirth(holder.pid) })
 
 /** Written under another name and then linked, so that nobody ever reads a lock without its holder in it. */
-const take = (file: string) =>
+const tryTake = (file: string) =>
   Effect.promise(async () => {
     const draft = `${file}.${process.pid}`
-    await writeFile(draft, LockHolder.print({ pid: process.pid, birth: birth(process.pid) }))
+    await writeFile(draft, LockHolder.formatLockHolder({ pid: process.pid, birth: readProcessBirth(process.pid) }))
     try {
       await link(draft, file)
       return true
     } catch (cause) {
-      if (there(cause)) return false
+      if (isExisting(cause)) return false
       throw cause
     } finally {
       await rm(draft, { force: true })
@@ -51,27 +51,27 @@ const breakStale = (file: string) =>
     const aside = `${file}.stale.${process.pid}`
     yield* Effect.promise(() =>
       rename(file, aside).catch((cause: unknown) => {
-        if (!missing(cause)) throw cause
+        if (!isMissing(cause)) throw cause
       })
     )
-    const moved = yield* holderIn(aside)
+    const moved = yield* readHolder(aside)
     if (Option.isSome(moved) && isHeld(moved.value)) yield* Effect.promise(() => link(aside, file))
     yield* Effect.promise(() => rm(aside, { force: true }))
   })
 
-const attempt = (file: string, directory: string): Effect.Effect<void, DataDirectoryIsTaken> =>
+const attempt = (file: string, directory: string): Effect.Effect<void, DataDirectoryLocked> =>
   Effect.gen(function* () {
-    if (yield* take(file)) return
-    const holder = yield* holderIn(file)
+    if (yield* tryTake(file)) return
+    const holder = yield* readHolder(file)
     if (Option.isSome(holder) && isHeld(holder.value)) {
-      return yield* new DataDirectoryIsTaken({ directory, pid: holder.value.pid })
+      return yield* new DataDirectoryLocked({ directory, pid: holder.value.pid })
     }
     yield* breakStale(file)
     yield* attempt(file, directory)
   })
 
 /** Holds the data directory for this process until the scope closes. */
-export const acquire = (file: string, directory: string): Effect.Effect<void, DataDirectoryIsTaken, Scope.Scope> =>
+export const acquireLockFile = (file: string, directory: string): Effect.Effect<void, DataDirectoryLocked, Scope.Scope> =>
   Effect.acquireRelease(attempt(file, directory), () => Effect.promise(() => rm(file, { force: true }))).pipe(
     Effect.withSpan("LockFile.acquire")
   )

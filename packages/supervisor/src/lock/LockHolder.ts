@@ -7,20 +7,20 @@ export interface LockHolder {
   readonly birth: string
 }
 
-export const print = ({ birth, pid }: LockHolder): string => `${pid} ${birth}\n`
+export const formatLockHolder = ({ birth, pid }: LockHolder): string => `${pid} ${birth}\n`
 
-export const parse = (text: string): Option.Option<LockHolder> => {
+export const parseLockHolder = (text: string): Option.Option<LockHolder> => {
   const [pid, birth] = text.trim().split(" ")
   const number = Number(pid)
   return Number.isSafeInteger(number) && number > 0 ? Option.some({ pid: number, birth: birth ?? "" }) : Option.none()
 }
 
 /** What can be found out about a process now. `birth` is empty when that cannot be found out. */
-export interface Sighting {
+export interface ProcessSighting {
   readonly alive: boolean
   readonly birth: string
 }
 
 /** Is the process that the file names still the one that wrote it? In doubt it is: a lock is rather respected than broken. */
-export const isHeld = (holder: LockHolder, sighting: Sighting): boolean =>
+export const isLockHeld = (holder: LockHolder, sighting: ProcessSighting): boolean =>
   sighting.alive && (holder.birth === "" || sighting.birth === "" || holder.birth === sighting.birth)

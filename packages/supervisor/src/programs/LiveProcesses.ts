@@ -1,4 +1,4 @@
-import { isAlive } from "@berth/infra/process/RunningProcess"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Context, Effect, Layer } from "effect"
 
 /**
@@ -13,14 +13,14 @@ export class LiveProcesses extends Context.Tag("@berth/supervisor/LiveProcesses"
     readonly remove: (pid: number) => Effect.Effect<void>
     readonly endAll: () => void
     /** Whether one of them still lives; a killed process takes a moment to die. */
-    readonly anyAlive: () => boolean
+    readonly hasRunning: () => boolean
   }
 >() {}
 
 export const layer = Layer.sync(LiveProcesses, () => {
   const live = new Map<number, NodeJS.Signals>()
   return {
-    anyAlive: () => [...live.keys()].some(isAlive),
+    hasRunning: () => [...live.keys()].some(isProcessAlive),
     add: (pid, end) => Effect.sync(() => void live.set(pid, end)),
     remove: (pid) => Effect.sync(() => void live.delete(pid)),
     endAll: () => {

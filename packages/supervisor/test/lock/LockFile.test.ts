@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { acquire } from "../../src/lock/LockFile.ts"
+import { acquireLockFile } from "../../src/lock/LockFile.ts"
 
 const directory = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "berth-lock-"))),
@@ -17,12 +17,12 @@ describe("LockFile", () => {
       const place = yield* directory
       const file = join(place, "lock")
       const scope = yield* Scope.make()
-      yield* Scope.extend(acquire(file, place), scope)
-      const refused = yield* Effect.flip(acquire(file, place))
-      expect(refused).toMatchObject({ _tag: "DataDirectoryIsTaken", pid: process.pid })
+      yield* Scope.extend(acquireLockFile(file, place), scope)
+      const refused = yield* Effect.flip(acquireLockFile(file, place))
+      expect(refused).toMatchObject({ _tag: "DataDirectoryLocked", pid: process.pid })
       yield* Scope.close(scope, Exit.void)
       expect(existsSync(file)).toBe(false)
-      yield* acquire(file, place)
+      yield* acquireLockFile(file, place)
     })
   )
 
@@ -33,7 +33,7 @@ describe("LockFile", () => {
       const { pid: gone } = spawnSync(process.execPath, ["--version"])
       for (const stale of [`${gone} 1\n`, `${process.pid} another-birth\n`, "", "rubbish"]) {
         writeFileSync(file, stale)
-        yield* Effect.scoped(acquire(file, place))
+        yield* Effect.scoped(acquireLockFile(file, place))
       }
       expect(readdirSync(place)).toEqual([])
     })

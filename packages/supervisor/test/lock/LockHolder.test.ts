@@ -7,25 +7,25 @@ const birth = fc.stringMatching(/^[0-9A-Za-z:_]{1,20}$/)
 
 describe("LockHolder", () => {
   it.prop("reads back what it prints", [pid, fc.oneof(birth, fc.constant(""))], ([pid, birth]) => {
-    expect(LockHolder.parse(LockHolder.print({ pid, birth }))).toEqual(Option.some({ pid, birth }))
+    expect(LockHolder.parseLockHolder(LockHolder.formatLockHolder({ pid, birth }))).toEqual(Option.some({ pid, birth }))
   })
 
   it.prop("finds nobody in a text that does not begin with a process number", [fc.string()], ([text]) => {
-    const holder = LockHolder.parse(text)
+    const holder = LockHolder.parseLockHolder(text)
     expect(Option.isNone(holder) || holder.value.pid > 0).toBe(true)
-    expect(LockHolder.parse(`x${text}`)).toEqual(Option.none())
+    expect(LockHolder.parseLockHolder(`x${text}`)).toEqual(Option.none())
   })
 
   it.prop("is held only by a living process", [pid, birth, birth], ([pid, born, seen]) => {
-    expect(LockHolder.isHeld({ pid, birth: born }, { alive: false, birth: seen })).toBe(false)
+    expect(LockHolder.isLockHeld({ pid, birth: born }, { alive: false, birth: seen })).toBe(false)
   })
 
   it.prop("is not held by another process with the same number", [pid, birth, birth], ([pid, born, seen]) => {
-    expect(LockHolder.isHeld({ pid, birth: born }, { alive: true, birth: seen })).toBe(born === seen)
+    expect(LockHolder.isLockHeld({ pid, birth: born }, { alive: true, birth: seen })).toBe(born === seen)
   })
 
   it.prop("is respected when the births are not known", [pid, birth], ([pid, birth]) => {
-    expect(LockHolder.isHeld({ pid, birth: "" }, { alive: true, birth })).toBe(true)
-    expect(LockHolder.isHeld({ pid, birth }, { alive: true, birth: "" })).toBe(true)
+    expect(LockHolder.isLockHeld({ pid, birth: "" }, { alive: true, birth })).toBe(true)
+    expect(LockHolder.isLockHeld({ pid, birth }, { alive: true, birth: "" })).toBe(true)
   })
 })

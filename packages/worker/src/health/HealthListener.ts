@@ -4,16 +4,16 @@ import { Context, type Duration, Effect, Layer, Record } from "effect"
 import { createServer } from "node:http"
 
 /** What this process cannot work without: each check succeeds when that answers. */
-export class Checks extends Context.Tag("@berth/worker/Checks")<
-  Checks,
+export class WorkerHealthChecks extends Context.Tag("@berth/worker/WorkerHealthChecks")<
+  WorkerHealthChecks,
   Readonly<Record<string, Effect.Effect<unknown, unknown>>>
 >() {}
 
-const patience: Duration.DurationInput = "2 seconds"
+const checkTimeout: Duration.DurationInput = "2 seconds"
 
-const answers = (check: Effect.Effect<unknown, unknown>, what: string) =>
+const runCheck = (check: Effect.Effect<unknown, unknown>, what: string) =>
   check.pipe(
-    Effect.timeout(patience),
+    Effect.timeout(checkTimeout),
     Effect.as(true),
     Effect.catchAllCause((cause) =>
       Effect.logWarning("What this worker needs does not answer", cause).pipe(
@@ -26,11 +26,11 @@ const answers = (check: Effect.Effect<unknown, unknown>, what: string) =>
 const live = HttpLayerRouter.add("GET", "/health/live", HttpServerResponse.unsafeJson({ status: "ok" }))
 
 const ready = HttpLayerRouter.use((router) =>
-  Effect.flatMap(Checks, (checks) =>
+  Effect.flatMap(WorkerHealthChecks, (checks) =>
     router.add(
       "GET",
       "/health/ready",
-      Effect.map(Effect.all(Record.map(checks, answers), { concurrency: "unbounded" }), (results) => {
+      Effect.map(Effect.all(Record.map(checks, runCheck), { concurrency: "unbounded" }), (results) => {
         const isReady = Object.values(results).every((ok) => ok)
         return HttpServerResponse.unsafeJson(
           { status: isReady ? "ok" : "unavailable", checks: results },

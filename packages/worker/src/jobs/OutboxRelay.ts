@@ -1,7 +1,7 @@
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Duration, Effect, Layer, Schedule } from "effect"
-import { again } from "./Again.ts"
+import { runRecurringTask } from "./RecurringTask.ts"
 
 /** Entries that are handed over in one transaction. */
 const batch = 50
@@ -33,7 +33,7 @@ const relay = Effect.gen(function* () {
 
 const prune = Effect.gen(function* () {
   const outbox = yield* Outbox
-  yield* again("delete published outbox entries", pruneEvery, outbox.prune)
+  yield* runRecurringTask("delete published outbox entries", pruneEvery, outbox.prune)
 })
 
 /** Hands what the outbox holds to its queue, as long as the worker runs. */

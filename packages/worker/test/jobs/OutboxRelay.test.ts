@@ -1,5 +1,5 @@
-import type { JobToAdd } from "@berth/domain/jobs/JobQueue"
-import { JobQueue, QueueIsUnavailable } from "@berth/domain/jobs/JobQueue"
+import type { NewJob } from "@berth/domain/jobs/JobQueue"
+import { JobQueue, QueueUnavailable } from "@berth/domain/jobs/JobQueue"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Queue, Ref, TestClock } from "effect"
@@ -16,7 +16,7 @@ const entry = (n: number): OutboxEntry => ({
 /** An outbox in memory: entries stay until they were published. */
 const scene = Effect.gen(function* () {
   const waiting = yield* Ref.make<ReadonlyArray<OutboxEntry>>([])
-  const added = yield* Queue.unbounded<JobToAdd>()
+  const added = yield* Queue.unbounded<NewJob>()
   const trouble = yield* Ref.make<"none" | "queue" | "database">("none")
   const rounds = yield* Ref.make(0)
   const waits = yield* Ref.make(0)
@@ -41,10 +41,10 @@ const scene = Effect.gen(function* () {
     prune: Ref.updateAndGet(prunes, (n) => n + 1)
   })
   const queue = Layer.mock(JobQueue, {
-    work: () => Effect.dieMessage("nobody works here"),
+    consume: () => Effect.dieMessage("nobody works here"),
     add: (job) =>
       Effect.flatMap(trouble, (what) =>
-        what === "queue" ? new QueueIsUnavailable({ operation: "add", cause: "down" }) : Queue.offer(added, job)
+        what === "queue" ? new QueueUnavailable({ operation: "add", cause: "down" }) : Queue.offer(added, job)
       )
   })
   yield* Layer.build(OutboxRelay.layer.pipe(Layer.provide([outbox, queue])))

@@ -1,16 +1,16 @@
 import { Clock, Context, Data, Effect, type Option, Schema } from "effect"
-import { ApplyCardEvent } from "../../jobs/Job.ts"
+import { ApplyCardEventJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { CardEventEnvelope, isCardEvent } from "./CardEvent.ts"
-import { CardEvents } from "./CardEvents.ts"
-import { verifySignature } from "./VerifySignature.ts"
+import { CardEventRepository } from "./CardEventRepository.ts"
+import { verifySignature } from "./CardEventSignature.ts"
 
 /** This installation knows no secret that the card processor signs by. */
-export class CardEventsAreNotConfigured extends Data.TaggedError("CardEventsAreNotConfigured")<object> {}
+export class CardEventsNotConfigured extends Data.TaggedError("CardEventsNotConfigured")<object> {}
 
 /** The card processor has signed it, and it is no event. */
-export class CardEventIsMalformed extends Data.TaggedError("CardEventIsMalformed")<object> {}
+export class CardEventMalformed extends Data.TaggedError("CardEventMalformed")<object> {}
 
 /** HMAC-SHA256, as lower-case hex, by the secret that the card processor signs its events by; none where none is set. */
 export class CardEventSignatures extends Context.Tag("@berth/CardEventSignatures")<
@@ -25,27 +25,27 @@ const readText = (body: Uint8Array) => Effect.try(() => new TextDecoder("utf-8",
 export class CardEventInbox extends Effect.Service<CardEventInbox>()("@berth/CardEventInbox", {
   effect: Effect.gen(function* () {
     const { hmac } = yield* CardEventSignatures
-    const events = yield* CardEvents
+    const events = yield* CardEventRepository
     const outbox = yield* Outbox
     const transaction = yield* Transaction
 
     /** Takes an event: it and the job that applies it are stored together, once, however often it is sent. */
     const receive = Effect.fn("CardEventInbox.receive")(function* (header: string | undefined, body: Uint8Array) {
-      const sign = yield* Effect.mapError(hmac, () => new CardEventsAreNotConfigured())
+      const sign = yield* Effect.mapError(hmac, () => new CardEventsNotConfigured())
       const nowMillis = yield* Clock.currentTimeMillis
       yield* Effect.tapError(verifySignature({ header, body, hmac: sign, nowMillis }), ({ fault }) =>
         Effect.logWarning("An event of the card processor was refused").pipe(Effect.annotateLogs({ signature: fault }))
       )
       const event = yield* Effect.mapError(
         Effect.flatMap(readText(body), (text) => decodeEvent(text)),
-        () => new CardEventIsMalformed()
+        () => new CardEventMalformed()
       )
       yield* Effect.annotateCurrentSpan({ "card.event": event.id, "card.event_type": event.type })
       if (!isCardEvent(event)) return yield* Effect.logDebug("An event of the card processor is none of ours")
       yield* transaction.run(
         Effect.gen(function* () {
-          if (!(yield* events.store(event))) return
-          yield* outbox.append(ApplyCardEvent, { eventId: event.id })
+          if (!(yield* events.insert(event))) return
+          yield* outbox.append(ApplyCardEventJob, { eventId: event.id })
         })
       )
     })

@@ -1,8 +1,8 @@
 import type { Option } from "effect"
-import type { Email } from "../../accounts/Email.ts"
-import type { UserId } from "../../accounts/User.ts"
-import type { AttemptId } from "../PurchaseAttempts.ts"
-import type { Moment, Sold, SubscriptionFacts } from "./SubscriptionFacts.ts"
+import type { Email } from "../../shared/Email.ts"
+import type { UserId } from "../../shared/User.ts"
+import type { PurchaseAttemptId } from "../checkout/PurchaseAttempts.ts"
+import type { EventMoment, RecurringItem, SubscriptionFacts } from "./SubscriptionFacts.ts"
 
 /** Credits that were paid for. */
 export interface CreditPurchase {
@@ -21,7 +21,7 @@ export interface PaidAmount {
 
 /** What an event says, in our words. */
 export interface CardFact {
-  readonly moment: Moment
+  readonly moment: EventMoment
   /** Who pays: a customer at the card processor, or what was paid for by somebody who is none. */
   readonly payer: string
   /** Ids of users that our checkouts wrote on it. */
@@ -30,9 +30,9 @@ export interface CardFact {
   readonly subscription: Option.Option<{ readonly id: string; readonly facts: SubscriptionFacts }>
   readonly credits: Option.Option<CreditPurchase>
   /** The invoice of a subscription that was paid. */
-  readonly invoice: Option.Option<PaidAmount & { readonly id: string; readonly sold: Sold | null }>
+  readonly invoice: Option.Option<PaidAmount & { readonly id: string; readonly sold: RecurringItem | null }>
   /** The attempt to buy whose delayed payment failed. */
-  readonly failedAttempt: Option.Option<AttemptId>
+  readonly failedAttempt: Option.Option<PurchaseAttemptId>
   /** Something was paid for, and nothing says what. */
   readonly isUnclear: boolean
 }

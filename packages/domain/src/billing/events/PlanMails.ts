@@ -1,8 +1,8 @@
-import type { Email } from "../../accounts/Email.ts"
+import type { Email } from "../../shared/Email.ts"
 import type { Mail } from "../../mail/Mail.ts"
 
 /** Tells an owner which of his agents a smaller plan has no room for, by how many they are: names are his own words. */
-export const agentsStoppedMail = (
+export const composeAgentsStoppedMail = (
   to: Email,
   appUrl: URL,
   { limit, stopped }: { readonly limit: number; readonly stopped: number }

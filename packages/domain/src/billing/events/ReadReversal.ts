@@ -1,8 +1,8 @@
 import { Either, Option } from "effect"
 import type { Reversal } from "../Reversal.ts"
 import type { ReversalEvent } from "./CardEvent.ts"
-import * as Objects from "./ProcessorObjects.ts"
-import { type CardEventIsUnreadable, reading } from "./ReadCardEvent.ts"
+import * as Objects from "./CardProcessorObjects.ts"
+import { type CardEventUnreadable, reading } from "./CardEventReader.ts"
 
 /** Statuses of disputes that hold no money: won, prevented, or an inquiry that has not become a chargeback. */
 const isHarmless = (status: string) =>
@@ -30,7 +30,7 @@ const readCharge = reading(Objects.Charge)
 const readDispute = reading(Objects.Dispute)
 
 /** Reads how much of a payment went back. */
-export const readReversal = (event: ReversalEvent): Either.Either<Reversal, CardEventIsUnreadable> => {
+export const readReversal = (event: ReversalEvent): Either.Either<Reversal, CardEventUnreadable> => {
   const { data, type } = event
   return type === "charge.refunded"
     ? Either.map(readCharge(data.object), ofCharge)

@@ -1,12 +1,12 @@
 import { Order, Schema } from "effect"
-import { UserId } from "../../accounts/User.ts"
-import { PlanId } from "../Plan.ts"
+import { UserId } from "../../shared/User.ts"
+import { PlanId } from "../subscriptions/Plan.ts"
 
 /**
  * When something was said, and how much it counts. Events come twice, late and in any order, and several are made in one
  * second: this puts any two of them in an order of their own, which is the same whoever asks.
  */
-export const Moment = Schema.Struct({
+export const EventMoment = Schema.Struct({
   /** What says so itself counts more than what only lets it be guessed, whenever that was said. */
   strength: Schema.Int,
   /** Seconds since 1970. */
@@ -16,30 +16,30 @@ export const Moment = Schema.Struct({
   /** The event's. */
   id: Schema.String
 })
-export type Moment = typeof Moment.Type
+export type EventMoment = typeof EventMoment.Type
 
-export const byMoment: Order.Order<Moment> = Order.combineAll([
-  Order.mapInput(Order.number, ({ strength }: Moment) => strength),
-  Order.mapInput(Order.number, ({ created }: Moment) => created),
-  Order.mapInput(Order.number, ({ weight }: Moment) => weight),
-  Order.mapInput(Order.string, ({ id }: Moment) => id)
+export const eventMomentOrder: Order.Order<EventMoment> = Order.combineAll([
+  Order.mapInput(Order.number, ({ strength }: EventMoment) => strength),
+  Order.mapInput(Order.number, ({ created }: EventMoment) => created),
+  Order.mapInput(Order.number, ({ weight }: EventMoment) => weight),
+  Order.mapInput(Order.string, ({ id }: EventMoment) => id)
 ])
 
 /** The newest that was said of one thing. */
-export interface Said<A> {
+export interface TimedValue<A> {
   readonly value: A
-  readonly moment: Moment
+  readonly moment: EventMoment
 }
-const said = <A, I>(value: Schema.Schema<A, I>) => Schema.NullOr(Schema.Struct({ value, moment: Moment }))
+const said = <A, I>(value: Schema.Schema<A, I>) => Schema.NullOr(Schema.Struct({ value, moment: EventMoment }))
 
-export const newestOf = <A>(one: Said<A> | null, other: Said<A> | null): Said<A> | null => {
+export const pickNewest = <A>(one: TimedValue<A> | null, other: TimedValue<A> | null): TimedValue<A> | null => {
   if (one === null || other === null) return one ?? other
-  return byMoment(one.moment, other.moment) >= 0 ? one : other
+  return eventMomentOrder(one.moment, other.moment) >= 0 ? one : other
 }
 
 /** What is paid for every month: a plan, or more storage. */
-export const Sold = Schema.Union(PlanId, Schema.Literal("storage"))
-export type Sold = typeof Sold.Type
+export const RecurringItem = Schema.Union(PlanId, Schema.Literal("storage"))
+export type RecurringItem = typeof RecurringItem.Type
 
 /** `incomplete`: the first payment has not arrived, so nothing was bought yet. */
 export const PaymentState = Schema.Literal("active", "past_due", "incomplete")
@@ -47,7 +47,7 @@ export type PaymentState = typeof PaymentState.Type
 
 /** All that is known of one subscription at the card processor. */
 export const SubscriptionFacts = Schema.Struct({
-  sold: said(Sold),
+  sold: said(RecurringItem),
   state: said(PaymentState),
   /** Seconds since 1970. */
   periodEnd: said(Schema.Int),
@@ -63,11 +63,11 @@ export const SubscriptionFacts = Schema.Struct({
 export type SubscriptionFacts = typeof SubscriptionFacts.Type
 
 /** What two know of one subscription, together. The same in any order, however often, and however it is grouped. */
-export const mergeFacts = (one: SubscriptionFacts, other: SubscriptionFacts): SubscriptionFacts => ({
-  sold: newestOf(one.sold, other.sold),
-  state: newestOf(one.state, other.state),
-  periodEnd: newestOf(one.periodEnd, other.periodEnd),
-  owner: newestOf(one.owner, other.owner),
+export const mergeSubscriptionFacts = (one: SubscriptionFacts, other: SubscriptionFacts): SubscriptionFacts => ({
+  sold: pickNewest(one.sold, other.sold),
+  state: pickNewest(one.state, other.state),
+  periodEnd: pickNewest(one.periodEnd, other.periodEnd),
+  owner: pickNewest(one.owner, other.owner),
   ended: one.ended || other.ended,
   startedAt: Math.min(one.startedAt, other.startedAt),
   lastEventAt: Math.max(one.lastEventAt, other.lastEventAt)

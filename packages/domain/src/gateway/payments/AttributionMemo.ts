@@ -15,7 +15,7 @@ const prefix = (keccak256: PaymentDigests["Type"]["keccak256"]) => keccak256("mp
  * The memo that binds a transfer to a challenge, from a client that does not say who it is: four bytes of the hash of "mpp", a
  * version, ten bytes of the realm's, ten of the client's, seven of the challenge id's.
  */
-export const memoFor = (
+export const makeAttributionMemo = (
   { keccak256 }: PaymentDigests["Type"],
   { id, realm }: { readonly id: string; readonly realm: string }
 ): string =>
@@ -28,7 +28,7 @@ export const memoFor = (
   ].join("")
 
 /** What a memo of 32 bytes is bound to, whichever client wrote it. */
-export const memoBinding = (
+export const classifyMemo = (
   digests: PaymentDigests["Type"],
   memo: string | undefined,
   challenge: { readonly id: string; readonly realm: string }
@@ -36,5 +36,5 @@ export const memoBinding = (
   const hex = memo?.toLowerCase().replace(/^0x/, "") ?? ""
   if (hex.length !== length || !hex.startsWith(prefix(digests.keccak256))) return "none"
   const anonymous = `0x${hex.slice(0, client.start)}${"00".repeat(10)}${hex.slice(client.end)}`
-  return anonymous === memoFor(digests, challenge) ? "this challenge" : "another challenge"
+  return anonymous === makeAttributionMemo(digests, challenge) ? "this challenge" : "another challenge"
 }

@@ -6,12 +6,12 @@ export type JsonValue =
  * The one JSON text of a value by RFC 8785: members in the order of their names' UTF-16 units, no space. JavaScript writes
  * numbers and strings the way that RFC wants them.
  */
-export const canonicalJson = (value: JsonValue): string => {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`
+export const encodeCanonicalJson = (value: JsonValue): string => {
+  if (Array.isArray(value)) return `[${value.map(encodeCanonicalJson).join(",")}]`
   if (typeof value === "object" && value !== null) {
     const members = Object.entries(value)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`)
+      .map(([name, member]) => `${JSON.stringify(name)}:${encodeCanonicalJson(member)}`)
     return `{${members.join(",")}}`
   }
   return JSON.stringify(value)

@@ -1,5 +1,5 @@
 import { DateTime, Duration, Encoding, Option, Schema } from "effect"
-import { canonicalJson } from "./CanonicalJson.ts"
+import { encodeCanonicalJson } from "./CanonicalJson.ts"
 import type { PaidRequest } from "./PaidRequest.ts"
 import type { PaymentDigests } from "./PaymentDigests.ts"
 import type { PaymentSettings } from "./PaymentSettings.ts"
@@ -58,20 +58,20 @@ const largestSecond = 99_999_999_999
 const pattern = /^[A-Za-z0-9_-]{43}\.(0|[1-9]\d{0,10})\.([A-Za-z0-9_-]{16})$/
 
 /** What an id says of itself; whether it is ours is seen by making the challenge again. */
-export const readChallengeId = (id: string): Option.Option<ChallengeSeed> => {
+export const parseChallengeId = (id: string): Option.Option<ChallengeSeed> => {
   const [, expires, seed] = pattern.exec(id) ?? []
   return expires === undefined || seed === undefined ? Option.none() : Option.some({ expires: Number(expires), seed })
 }
 
 const timestamp = (moment: DateTime.Utc) => DateTime.formatIso(moment).replace(".000Z", "Z")
-const encoded = (value: Parameters<typeof canonicalJson>[0]) => Encoding.encodeBase64Url(canonicalJson(value))
+const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) => Encoding.encodeBase64Url(encodeCanonicalJson(value))
 
 /**
  * The challenge for a request, the same for the same seed: who holds the request and the id can make it again, so that
  * asking for payment stores nothing. The draft's HMAC is the first part of the id; what follows cannot be changed without
  * it, since it is in its slots for the expiry and for opaque data.
  */
-export const challengeFor = (
+export const makeChallenge = (
   digests: Digests,
   { chainId, currency, realm, recipient }: Terms,
   { amount, body, description, plugin, route }: PaidRequest,

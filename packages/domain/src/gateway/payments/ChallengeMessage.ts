@@ -1,6 +1,6 @@
 import { DateTime, Schema } from "effect"
 import type { Challenge } from "./Challenge.ts"
-import { type PaymentFailure, PaymentProblem, problemOf } from "./PaymentFailure.ts"
+import { type PaymentFailure, PaymentProblem, describePaymentProblem } from "./PaymentFailure.ts"
 
 /*
  * A challenge as it goes over the wire: each message is whole both as the interface's own and as the draft's.
@@ -14,7 +14,7 @@ const quoted = (text: string): string =>
     .replace(/["\\]/g, "\\$&")}"`
 
 /** The value of `WWW-Authenticate`. The last three parameters are the interface's own; the draft lets clients ignore them. */
-export const challengeHeader = (challenge: Challenge): string => {
+export const formatChallengeHeader = (challenge: Challenge): string => {
   const { amount, currency, description, digest, expires, id, intent, method, opaque, realm, recipient, request } =
     challenge
   const parameters = {
@@ -61,8 +61,8 @@ export const ChallengeBody = Schema.Struct({
 })
 export type ChallengeBody = typeof ChallengeBody.Type
 
-export const challengeBody = (challenge: Challenge, failure: PaymentFailure): ChallengeBody => {
-  const problem = problemOf(failure)
+export const makeChallengeBody = (challenge: Challenge, failure: PaymentFailure): ChallengeBody => {
+  const problem = describePaymentProblem(failure)
   return {
     error: "payment_required",
     message: problem.detail,

@@ -1,18 +1,18 @@
 import { Clock, Data, DateTime, Duration, Effect, type Either, Option, Redacted, Schedule } from "effect"
-import type { ChainIsUnreachable } from "../../chain/ChainErrors.ts"
+import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
-import { type Challenge, challengeFor, challengeLifetime, readChallengeId } from "./Challenge.ts"
-import { judgeMined, judgeSigned } from "./JudgePayment.ts"
+import { type Challenge, makeChallenge, challengeLifetime, parseChallengeId } from "./Challenge.ts"
+import { verifyMinedTransaction, verifySignedTransaction } from "./PaymentVerification.ts"
 import type { PaidRequest } from "./PaidRequest.ts"
 import { type ChainTransaction, PaymentChain } from "./PaymentChain.ts"
-import { echoes, parseCredential, type PaymentProof } from "./PaymentCredential.ts"
+import { matchesChallengeEcho, parsePaymentCredential, type PaymentProof } from "./PaymentCredential.ts"
 import { PaymentDigests } from "./PaymentDigests.ts"
 import type { PaymentFailure } from "./PaymentFailure.ts"
-import { type PaymentReceipt, receiptOf } from "./PaymentReceipt.ts"
+import { type PaymentReceipt, makePaymentReceipt } from "./PaymentReceipt.ts"
 import { PaymentRedemptions, type RedemptionClaim, redemptionLease, RedemptionOutcome } from "./PaymentRedemptions.ts"
 import { PaymentSettings } from "./PaymentSettings.ts"
 
-export type Redeemed = Data.TaggedEnum<{
+export type RedemptionResult = Data.TaggedEnum<{
   /** Paid for, and the caller's alone to answer while it keeps `claim`. */
   readonly Paid: { readonly claim: RedemptionClaim; readonly receipt: PaymentReceipt }
   /** Another request with the same credential is being answered; this one must not be paid for again. */
@@ -20,12 +20,12 @@ export type Redeemed = Data.TaggedEnum<{
   /** Not paid, and how it can be. */
   readonly Unpaid: { readonly failure: PaymentFailure; readonly challenge: Challenge }
 }>
-export const Redeemed = Data.taggedEnum<Redeemed>()
+export const RedemptionResult = Data.taggedEnum<RedemptionResult>()
 
 /** Within the domain: a payment that is refused. */
-class IsRefused extends Data.TaggedError("IsRefused")<{ readonly failure: PaymentFailure }> {}
+class PaymentRejected extends Data.TaggedError("PaymentRejected")<{ readonly failure: PaymentFailure }> {}
 /** Within the domain: somebody else has the claim. */
-class IsTaken extends Data.TaggedError("IsTaken")<object> {}
+class PaymentClaimTaken extends Data.TaggedError("PaymentClaimTaken")<object> {}
 
 const seedLength = 16
 const renewal = Duration.seconds(Duration.toSeconds(redemptionLease) / 3)
@@ -36,7 +36,7 @@ const looks = 80
 /** The same for one that a payer says he has sent: his node may be ahead of ours. */
 const looksForHash = 8
 
-const refuse = (failure: PaymentFailure) => new IsRefused({ failure })
+const refuse = (failure: PaymentFailure) => new PaymentRejected({ failure })
 const judged = <A>(verdict: Either.Either<A, PaymentFailure>) => Effect.mapError(verdict, refuse)
 
 /**
@@ -57,18 +57,18 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     const challenge = Effect.fn("MachinePayments.challenge")(function* (request: PaidRequest) {
       const seed = Redacted.value(yield* tokens.make).slice(0, seedLength)
       const expires = (yield* nowInSeconds) + Duration.toSeconds(challengeLifetime)
-      return challengeFor(digests, settings, request, { expires, seed })
+      return makeChallenge(digests, settings, request, { expires, seed })
     })
 
     /** The challenge that a credential meets, if it was issued here for this very request. */
     const met = (id: string, request: PaidRequest) =>
       Option.filter(
-        Option.map(readChallengeId(id), (seed) => challengeFor(digests, settings, request, seed)),
+        Option.map(parseChallengeId(id), (seed) => makeChallenge(digests, settings, request, seed)),
         (ours) => tokens.equal(Redacted.make(ours.id), Redacted.make(id))
       )
 
     /** Somebody keeps the claim while this runs; it takes longer than a lease when a chain or a model is slow. */
-    const whileKept = <A, E, R>(claim: RedemptionClaim, work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    const whileClaimed = <A, E, R>(claim: RedemptionClaim, work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.raceFirst(
         work,
         // A request runs uninterruptibly around its handler, and what only keeps it company must end with it.
@@ -83,7 +83,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
       )
 
     /** Looks until the transaction is final, or patience ends. */
-    const confirmed = (hash: string, times: number): Effect.Effect<ChainTransaction, ChainIsUnreachable> =>
+    const confirmed = (hash: string, times: number): Effect.Effect<ChainTransaction, ChainUnreachable> =>
       Effect.flatMap(chain.find(hash), (transaction) =>
         transaction._tag === "Mined" || times === 0
           ? Effect.succeed(transaction)
@@ -91,16 +91,16 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
       )
 
     const paid = (claim: RedemptionClaim, transactionHash: string, settledAt: DateTime.Utc) =>
-      Redeemed.Paid({
+      RedemptionResult.Paid({
         claim,
-        receipt: receiptOf({ method: "tempo", settledAt, transactionHash })
+        receipt: makePaymentReceipt({ method: "tempo", settledAt, transactionHash })
       })
 
     const settled = (claim: RedemptionClaim, transactionHash: string) =>
       Effect.flatMap(
         redemptions.settle(claim),
         Option.match({
-          onNone: () => new IsTaken(),
+          onNone: () => new PaymentClaimTaken(),
           onSome: (settledAt) => Effect.succeed(paid(claim, transactionHash, settledAt))
         })
       )
@@ -110,7 +110,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
       target: Challenge,
       request: PaidRequest,
       transactionHash: string,
-      settle: (claim: RedemptionClaim) => Effect.Effect<Redeemed, E>
+      settle: (claim: RedemptionClaim) => Effect.Effect<RedemptionResult, E>
     ) =>
       redemptions
         .claim({
@@ -125,13 +125,13 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         .pipe(
           Effect.flatMap(
             RedemptionOutcome.$match({
-              InProgress: (): Effect.Effect<Redeemed, E | IsRefused | IsTaken> => new IsTaken(),
+              InProgress: (): Effect.Effect<RedemptionResult, E | PaymentRejected | PaymentClaimTaken> => new PaymentClaimTaken(),
               ChallengeIsUsed: () => refuse("challenge is used"),
               TransactionIsUsed: () => refuse("transaction is used"),
               Claimed: ({ claim, settledAt }) =>
                 Option.match(settledAt, {
                   onSome: (since) => Effect.succeed(paid(claim, transactionHash, since)),
-                  onNone: () => Effect.onError(whileKept(claim, settle(claim)), () => redemptions.release(claim))
+                  onNone: () => Effect.onError(whileClaimed(claim, settle(claim)), () => redemptions.release(claim))
                 })
             })
           )
@@ -141,7 +141,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     const byHash = (target: Challenge, request: PaidRequest, hash: string, isHeld: boolean) =>
       Effect.gen(function* () {
         const verified = Effect.gen(function* () {
-          const binding = yield* judged(judgeMined(digests, target, yield* confirmed(hash, looksForHash)))
+          const binding = yield* judged(verifyMinedTransaction(digests, target, yield* confirmed(hash, looksForHash)))
           if (binding !== "this challenge") return yield* refuse("memo is missing")
         })
         // Before it is claimed, so that nobody keeps another's transaction busy by naming it.
@@ -168,21 +168,21 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
      */
     const byTransaction = (target: Challenge, request: PaidRequest, raw: string, held: Option.Option<string>) =>
       Effect.gen(function* () {
-        const signed = yield* Effect.mapError(chain.read(raw), () => refuse("unreadable transaction"))
+        const signed = yield* Effect.mapError(chain.decode(raw), () => refuse("unreadable transaction"))
         const isHeld = Option.contains(held, signed.hash)
         if (!isHeld) {
           const expected = { chainId: settings.chainId, now: yield* nowInSeconds }
-          const binding = yield* judged(judgeSigned(digests, target, expected, signed))
+          const binding = yield* judged(verifySignedTransaction(digests, target, expected, signed))
           // Anybody can copy what the chain already has; what only its signer has is nowhere yet, unless another request with
           // this credential has claimed it and sent it in the meantime.
           if (binding === "none" && (yield* chain.find(signed.hash))._tag !== "Unknown") {
-            const isHeldNow = Option.contains(yield* redemptions.transactionOf(target.id), signed.hash)
+            const isHeldNow = Option.contains(yield* redemptions.findTransaction(target.id), signed.hash)
             if (!isHeldNow) return yield* refuse("memo is missing")
           }
         }
         return yield* claimed(target, request, signed.hash, (claim) =>
           Effect.gen(function* () {
-            yield* judged(judgeMined(digests, target, yield* executed(signed.raw, signed.hash)))
+            yield* judged(verifyMinedTransaction(digests, target, yield* executed(signed.raw, signed.hash)))
             return yield* settled(claim, signed.hash)
           })
         )
@@ -190,7 +190,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
 
     const byProof = (target: Challenge, request: PaidRequest, proof: PaymentProof) =>
       Effect.gen(function* () {
-        const held = yield* redemptions.transactionOf(target.id)
+        const held = yield* redemptions.findTransaction(target.id)
         // A payment that was begun in time can be repeated after it: until it is answered, it is owed.
         if (Option.isNone(held) && DateTime.lessThanOrEqualTo(target.expiresAt, yield* DateTime.now))
           return yield* refuse("expired")
@@ -205,31 +205,31 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
      */
     const redeem = Effect.fn("MachinePayments.redeem")(
       function* (authorization: ReadonlyArray<string>, request: PaidRequest) {
-        const credential = yield* judged(parseCredential(authorization))
+        const credential = yield* judged(parsePaymentCredential(authorization))
         const target = yield* Effect.mapError(met(credential.challengeId, request), () => refuse("not our challenge"))
-        if (!echoes(target, credential.echo)) return yield* refuse("not our challenge")
+        if (!matchesChallengeEcho(target, credential.echo)) return yield* refuse("not our challenge")
         yield* Effect.annotateCurrentSpan("payment.challenge", target.id)
         return yield* byProof(target, request, credential.proof)
       },
       (effect, _authorization, request) =>
         effect.pipe(
           Effect.catchTags({
-            IsTaken: () => Effect.succeed(Redeemed.InProgress()),
-            IsRefused: ({ failure }) =>
+            PaymentClaimTaken: () => Effect.succeed(RedemptionResult.InProgress()),
+            PaymentRejected: ({ failure }) =>
               Effect.zipRight(
                 Effect.annotateCurrentSpan("payment.failure", failure),
-                Effect.map(challenge(request), (fresh) => Redeemed.Unpaid({ failure, challenge: fresh }))
+                Effect.map(challenge(request), (fresh) => RedemptionResult.Unpaid({ failure, challenge: fresh }))
               )
           })
         )
     )
 
     /** The call has its answer, which may go out when this is true: else another request has the claim and gives its own. */
-    const answered = Effect.fn("MachinePayments.answered")((claim: RedemptionClaim) => redemptions.answer(claim))
+    const complete = Effect.fn("MachinePayments.complete")((claim: RedemptionClaim) => redemptions.complete(claim))
 
     /** The call that was paid for has failed: the same credential can be sent again with the same request. */
-    const failed = Effect.fn("MachinePayments.failed")((claim: RedemptionClaim) => redemptions.release(claim))
+    const release = Effect.fn("MachinePayments.release")((claim: RedemptionClaim) => redemptions.release(claim))
 
-    return { challenge, redeem, whileKept, answered, failed }
+    return { challenge, redeem, whileClaimed, complete, release }
   })
 }) {}

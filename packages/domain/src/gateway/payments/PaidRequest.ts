@@ -14,6 +14,6 @@ export interface PaidRequest {
 const unitsOfDollar = 1_000_000
 
 /** A price in USD as units of a token of that currency with six decimals; what is less than a unit costs a unit. */
-export const tokenUnits = (usd: number): bigint =>
+export const convertUsdToTokenUnits = (usd: number): bigint =>
   // Away from the noise of binary fractions first: 0.07 is a little more than 70,000 units.
   BigInt(Math.max(1, Math.ceil(Number((usd * unitsOfDollar).toFixed(3)))))

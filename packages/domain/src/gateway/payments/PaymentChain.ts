@@ -1,5 +1,5 @@
 import { Context, Data, type Effect } from "effect"
-import type { ChainIsUnreachable } from "../../chain/ChainErrors.ts"
+import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
 
 /** A transfer of a TIP-20 token. Addresses and memos in lower case. */
 export interface TokenTransfer {
@@ -37,7 +37,7 @@ export type ChainTransaction = Data.TaggedEnum<{
 export const ChainTransaction = Data.taggedEnum<ChainTransaction>()
 
 /** The bytes are no signed transaction, or one of a kind that is not taken. */
-export class TransactionIsUnreadable extends Data.TaggedError("TransactionIsUnreadable")<object> {}
+export class TransactionUnreadable extends Data.TaggedError("TransactionUnreadable")<object> {}
 
 /** Whether the network took a transaction; one that it has already is taken. */
 export type BroadcastVerdict = "taken" | "refused"
@@ -47,9 +47,9 @@ export class PaymentChain extends Context.Tag("@berth/PaymentChain")<
   PaymentChain,
   {
     /** Asks nobody. */
-    readonly read: (raw: string) => Effect.Effect<SignedTransaction, TransactionIsUnreadable>
-    readonly find: (hash: string) => Effect.Effect<ChainTransaction, ChainIsUnreachable>
+    readonly decode: (raw: string) => Effect.Effect<SignedTransaction, TransactionUnreadable>
+    readonly find: (hash: string) => Effect.Effect<ChainTransaction, ChainUnreachable>
     /** May be repeated: the same bytes are one transaction. */
-    readonly broadcast: (raw: string) => Effect.Effect<BroadcastVerdict, ChainIsUnreachable>
+    readonly broadcast: (raw: string) => Effect.Effect<BroadcastVerdict, ChainUnreachable>
   }
 >() {}

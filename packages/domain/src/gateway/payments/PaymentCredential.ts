@@ -3,7 +3,7 @@ import { type Challenge, paymentMethod } from "./Challenge.ts"
 import type { PaymentFailure } from "./PaymentFailure.ts"
 
 /** The longest `Authorization` that is looked at, in characters. */
-export const largestCredential = 16 * 1024
+export const maximumPaymentCredentialLength = 16 * 1024
 
 /** How a call is paid: by a transaction that we send, or by one that was sent. Hex in lower case. */
 export type PaymentProof = Data.TaggedEnum<{
@@ -112,8 +112,8 @@ const credentialsIn = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
   })
 
 /** The one credential in the values of `Authorization`. Any value has an answer. */
-export const parseCredential = (values: ReadonlyArray<string>): Either.Either<PaymentCredential, PaymentFailure> => {
-  if (values.reduce((length, value) => length + value.length, 0) > largestCredential)
+export const parsePaymentCredential = (values: ReadonlyArray<string>): Either.Either<PaymentCredential, PaymentFailure> => {
+  if (values.reduce((length, value) => length + value.length, 0) > maximumPaymentCredentialLength)
     return Either.left("unreadable credential")
   const [text, ...more] = credentialsIn(values)
   if (text === undefined) return Either.left("no credential")
@@ -126,7 +126,7 @@ export const parseCredential = (values: ReadonlyArray<string>): Either.Either<Pa
 }
 
 /** Whether a credential's own account of the challenge, where it has one, is the challenge as it was issued. */
-export const echoes = (challenge: Challenge, echo: Option.Option<EchoedChallenge>): boolean =>
+export const matchesChallengeEcho = (challenge: Challenge, echo: Option.Option<EchoedChallenge>): boolean =>
   Option.match(echo, {
     onNone: () => true,
     onSome: (given) =>

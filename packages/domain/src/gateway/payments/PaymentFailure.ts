@@ -59,7 +59,7 @@ export const PaymentProblem = Schema.Struct({
 })
 export type PaymentProblem = typeof PaymentProblem.Type
 
-export const problemOf = (failure: PaymentFailure): PaymentProblem => {
+export const describePaymentProblem = (failure: PaymentFailure): PaymentProblem => {
   const [kind, detail] = failures[failure]
   return { ...kind, detail }
 }

@@ -1,5 +1,5 @@
 import { DateTime, Encoding, Schema } from "effect"
-import { canonicalJson } from "./CanonicalJson.ts"
+import { encodeCanonicalJson } from "./CanonicalJson.ts"
 
 /** The draft's receipt of a payment that was settled. In the interface's own answers the reference stands alone. */
 export const PaymentReceipt = Schema.Struct({
@@ -12,7 +12,7 @@ export const PaymentReceipt = Schema.Struct({
 })
 export type PaymentReceipt = typeof PaymentReceipt.Type
 
-export const receiptOf = (payment: {
+export const makePaymentReceipt = (payment: {
   readonly method: string
   readonly settledAt: DateTime.Utc
   readonly transactionHash: string
@@ -24,4 +24,4 @@ export const receiptOf = (payment: {
 })
 
 /** The value of `Payment-Receipt`. Only answers of success have one, and they are private to their cache. */
-export const receiptHeader = (receipt: PaymentReceipt): string => Encoding.encodeBase64Url(canonicalJson(receipt))
+export const formatReceiptHeader = (receipt: PaymentReceipt): string => Encoding.encodeBase64Url(encodeCanonicalJson(receipt))

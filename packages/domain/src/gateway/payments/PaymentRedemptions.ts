@@ -33,9 +33,9 @@ export type RedemptionOutcome = Data.TaggedEnum<{
   /** Another request works on it. */
   readonly InProgress: object
   /** The challenge has been answered, or was given with another transaction. */
-  readonly ChallengeIsUsed: object
+  readonly ChallengeUsed: object
   /** The transaction was given for another challenge. */
-  readonly TransactionIsUsed: object
+  readonly TransactionUsed: object
 }>
 export const RedemptionOutcome = Data.taggedEnum<RedemptionOutcome>()
 
@@ -52,7 +52,7 @@ export class PaymentRedemptions extends Context.Tag("@berth/PaymentRedemptions")
   PaymentRedemptions,
   {
     /** The transaction that a challenge was first given with. */
-    readonly transactionOf: (challengeId: ChallengeId) => Effect.Effect<Option.Option<string>>
+    readonly findTransaction: (challengeId: ChallengeId) => Effect.Effect<Option.Option<string>>
     /** Of any number at once one gets it. */
     readonly claim: (payment: Payment) => Effect.Effect<RedemptionOutcome>
     /** Extends the lease of work that takes long; false when the claim is lost, here and below. */
@@ -60,7 +60,7 @@ export class PaymentRedemptions extends Context.Tag("@berth/PaymentRedemptions")
     /** The payment is final. Answers since when; none when the claim is lost. */
     readonly settle: (claim: RedemptionClaim) => Effect.Effect<Option.Option<DateTime.Utc>>
     /** The call that was paid for has its answer: the payment is used up. */
-    readonly answer: (claim: RedemptionClaim) => Effect.Effect<boolean>
+    readonly complete: (claim: RedemptionClaim) => Effect.Effect<boolean>
     /** Work on it has ended without an answer: the next one may claim it at once. */
     readonly release: (claim: RedemptionClaim) => Effect.Effect<void>
     /** Deletes payments past their lifetime; answers how many. */

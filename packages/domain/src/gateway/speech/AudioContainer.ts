@@ -57,5 +57,5 @@ const containerOf = (bytes: Uint8Array): AudioContainer | null => {
 }
 
 /** What a file is by its first bytes, whatever its name and its sender say; none where it is no sound that is known here. */
-export const sniffAudio = (bytes: Uint8Array): Option.Option<AudioKind> =>
+export const detectAudioKind = (bytes: Uint8Array): Option.Option<AudioKind> =>
   Option.map(Option.fromNullable(containerOf(bytes)), (container) => kinds[container])

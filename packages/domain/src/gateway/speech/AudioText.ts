@@ -3,7 +3,7 @@ import { Either, Encoding } from "effect"
 const dataUrl = /^data:([^,;]*)((?:;[^,;]*)*),/i
 
 /** Bytes as callers write them in JSON: base64 or base64url, plain or as a `data:` URL. Left: what is wrong with it. */
-export const audioOfText = (text: string): Either.Either<Uint8Array, string> => {
+export const decodeAudioText = (text: string): Either.Either<Uint8Array, string> => {
   const head = dataUrl.exec(text.slice(0, 500))
   if (head === null && text.slice(0, 5).toLowerCase() === "data:") return Either.left("is no data: URL")
   if (head !== null && !/;\s*base64$/i.test(head[2] ?? "")) return Either.left("must be base64 where it is a data: URL")

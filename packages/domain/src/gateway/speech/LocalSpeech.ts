@@ -1,36 +1,36 @@
 import { Clock, Context, Duration, Effect, Either, Layer, Option } from "effect"
-import type { UserId } from "../../accounts/User.ts"
-import { AiLimits } from "../../ai/AiSettings.ts"
-import { makeCircuitBreakers } from "../../ai/CircuitBreakers.ts"
-import type { ProviderName } from "../../ai/Model.ts"
-import { byOwnKey } from "../../ai/ModelCalls.ts"
-import { ProviderFailed } from "../../ai/ModelChat.ts"
-import { countCall, measureCall } from "../../ai/ModelTelemetry.ts"
-import { ModelUsage } from "../../ai/ModelUsage.ts"
-import { type ModelKeys, OwnerKeys } from "../../ai/OwnerKeys.ts"
-import type { CalledModel } from "../../ai/PlanCalls.ts"
-import { behindBreakers, tryAgain } from "../../ai/TryCall.ts"
-import { PluginFailed, type PluginInputIsInvalid } from "../PluginRun.ts"
-import { type Recording, Speech, type SpokenText } from "../Speech.ts"
-import { checkRecording, checkSpoken, filenameOf } from "./SpeechBounds.ts"
-import { costOfListening, costOfSpeaking, isPriced } from "./SpeechCost.ts"
-import { askedSpeechModel, type SpeechModel, speechModelId, speechRoute } from "./SpeechModel.ts"
+import type { UserId } from "../../shared/User.ts"
+import { CurrentAiSettings } from "../../ai/calls/AiSettings.ts"
+import { makeCircuitBreakers } from "../../ai/calls/CircuitBreakers.ts"
+import type { ProviderName } from "../../ai/models/Model.ts"
+import { markOwnKeyFailure } from "../../ai/calls/CallFallback.ts"
+import { ProviderFailed } from "../../ai/chat/ModelChat.ts"
+import { countCall, measureCall } from "../../ai/calls/ModelTelemetry.ts"
+import { ModelUsage } from "../../ai/calls/ModelUsage.ts"
+import { type ModelKeys, OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
+import type { CalledModel } from "../../ai/calls/CallPlan.ts"
+import { withCircuitBreakers, retryCall } from "../../ai/calls/CallRetry.ts"
+import { PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
+import { type Recording, Speech, type SpeechInput } from "./Speech.ts"
+import { validateRecording, validateSpeechInput, makeAudioFilename } from "./SpeechLimits.ts"
+import { computeTranscriptionCost, computeSpeechCost, hasKnownPrice } from "./SpeechCost.ts"
+import { resolveSpeechModel, type SpeechModel, formatSpeechModelId, selectSpeechRoute } from "./SpeechModel.ts"
 import { ownableVendors, type SpeechProvider, SpeechProviders } from "./SpeechProviders.ts"
 
 /** How long providers may take. They answer in one piece: a long recording is worked on for minutes before there is a word. */
-export interface SpeechTimes {
+export interface SpeechTimeoutSettings {
   readonly oneTry: Duration.Duration
   /** After this no further try begins. */
   readonly tries: Duration.Duration
 }
 
 /** What is not provided is the default. */
-export class SpeechPatience extends Context.Reference<SpeechPatience>()("@berth/SpeechPatience", {
-  defaultValue: (): SpeechTimes => ({ oneTry: Duration.minutes(2), tries: Duration.minutes(1) })
+export class SpeechTimeouts extends Context.Reference<SpeechTimeouts>()("@berth/SpeechTimeouts", {
+  defaultValue: (): SpeechTimeoutSettings => ({ oneTry: Duration.minutes(2), tries: Duration.minutes(1) })
 }) {}
 
 /** The models for whoever names none. */
-export interface UsualModels {
+export interface DefaultSpeechModels {
   readonly tts: SpeechModel
   readonly stt: SpeechModel
 }
@@ -41,29 +41,29 @@ interface Called {
   readonly call: CalledModel
 }
 
-type Refused = PluginFailed | PluginInputIsInvalid
+type Refused = PluginFailed | PluginInputInvalid
 
 const asPluginFailed = (failure: ProviderFailed) =>
   new PluginFailed({ reason: failure.message, retryAfter: failure.retryAfter })
 
 /** Speech by the providers that are configured here, or by the caller's own keys. */
-export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProviders | OwnerKeys | ModelUsage> =>
+export const layer = (usual: DefaultSpeechModels): Layer.Layer<Speech, never, SpeechProviders | OwnerKeys | ModelUsage> =>
   Layer.effect(
     Speech,
     Effect.gen(function* () {
       const { all, withKey } = yield* SpeechProviders
       const ownerKeys = yield* OwnerKeys
       const usage = yield* ModelUsage
-      const { breaker, retry } = yield* AiLimits
-      const patience = yield* SpeechPatience
+      const { breaker, retry } = yield* CurrentAiSettings
+      const patience = yield* SpeechTimeouts
       const breakers = yield* makeCircuitBreakers(breaker)
       const configured = new Map(all.map((provider) => [provider.name, provider] as const))
       const configuredNames = new Set(configured.keys())
 
-      const usualIds = new Set([speechModelId(usual.tts), speechModelId(usual.stt)])
+      const usualIds = new Set([formatSpeechModelId(usual.tts), formatSpeechModelId(usual.stt)])
       /** For breakers and metrics, which keep what they were told of each model: callers may name any. */
       const told = (model: SpeechModel) => ({
-        id: usualIds.has(speechModelId(model)) || isPriced(model) ? speechModelId(model) : `${model.provider}/other`
+        id: usualIds.has(formatSpeechModelId(model)) || hasKnownPrice(model) ? formatSpeechModelId(model) : `${model.provider}/other`
       })
 
       const calledWith = (model: SpeechModel, keys: ModelKeys): Effect.Effect<Called | null> => {
@@ -89,16 +89,16 @@ export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProv
         userId: UserId | null
       ): Effect.Effect<Called, Refused> =>
         Effect.gen(function* () {
-          const model = yield* askedSpeechModel(asked, usualModel)
-          const keys: ModelKeys = userId === null ? {} : yield* ownerKeys.of(userId)
+          const model = yield* resolveSpeechModel(asked, usualModel)
+          const keys: ModelKeys = userId === null ? {} : yield* ownerKeys.find(userId)
           const own = new Set<ProviderName>(ownableVendors.filter((name) => keys[name] !== undefined))
-          const route = yield* speechRoute(model, { own, configured: configuredNames, isAsked: asked !== undefined })
+          const route = yield* selectSpeechRoute(model, { own, configured: configuredNames, isAsked: asked !== undefined })
           const called = yield* calledWith(route.model, route.own ? keys : {})
-          return called ?? (yield* new PluginFailed({ reason: `${speechModelId(model)} cannot be used here` }))
+          return called ?? (yield* new PluginFailed({ reason: `${formatSpeechModelId(model)} cannot be used here` }))
         })
 
       /** One try, which is over in time, and what is wrong with the input is an answer of a provider that is well. */
-      const once = <A>(call: CalledModel, asking: Effect.Effect<A, ProviderFailed | PluginInputIsInvalid>) =>
+      const once = <A>(call: CalledModel, asking: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
         // Interruptible wherever this runs: what cannot be ended cannot be given up.
         Effect.interruptible(asking).pipe(
           Effect.timeoutFail({
@@ -110,33 +110,33 @@ export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProv
                 reason: `no answer within ${Duration.format(patience.oneTry)}`
               })
           }),
-          Effect.map((answer): Either.Either<A, PluginInputIsInvalid> => Either.right(answer)),
-          Effect.catchTag("PluginInputIsInvalid", (refusal) =>
-            Effect.succeed<Either.Either<A, PluginInputIsInvalid>>(Either.left(refusal))
+          Effect.map((answer): Either.Either<A, PluginInputInvalid> => Either.right(answer)),
+          Effect.catchTag("PluginInputInvalid", (refusal) =>
+            Effect.succeed<Either.Either<A, PluginInputInvalid>>(Either.left(refusal))
           )
         )
 
-      const answered = <A>({ call, model }: Called, asking: Effect.Effect<A, ProviderFailed | PluginInputIsInvalid>) =>
+      const answered = <A>({ call, model }: Called, asking: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
         Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeMillis
           const deadline = startedAt + Duration.toMillis(patience.tries)
-          const tried = yield* behindBreakers(
+          const tried = yield* withCircuitBreakers(
             breakers,
             call,
-            tryAgain(once(call, asking), { call, deadline, policy: retry })
+            retryCall(once(call, asking), { call, deadline, policy: retry })
           )
           if (Option.isNone(tried)) {
             return yield* new PluginFailed({
               reason: `model provider ${call.provider}: failed too often just before and is left alone for a while`,
-              retryAfter: breaker.rest
+              retryAfter: breaker.cooldown
             })
           }
           const { result } = tried.value
           if (Either.isLeft(result)) {
-            const failure = call.keyId === undefined ? result.left : byOwnKey(result.left)
+            const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
             yield* Effect.logWarning("A model of speech did not answer").pipe(
               Effect.annotateLogs({
-                model: speechModelId(model),
+                model: formatSpeechModelId(model),
                 provider: call.provider,
                 kind: failure.kind,
                 reason: failure.reason,
@@ -158,7 +158,7 @@ export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProv
             userId,
             agentId: null,
             provider: model.provider,
-            model: speechModelId(model),
+            model: formatSpeechModelId(model),
             promptTokens: 0,
             completionTokens: 0,
             ownKey: call.keyId !== undefined,
@@ -172,21 +172,21 @@ export const layer = (usual: UsualModels): Layer.Layer<Speech, never, SpeechProv
       const isOwn = ({ call }: Called) => call.keyId !== undefined
 
       return Speech.of({
-        speak: Effect.fn("Speech.speak")(function* (spoken: SpokenText) {
-          yield* checkSpoken(spoken)
+        synthesize: Effect.fn("Speech.synthesize")(function* (spoken: SpeechInput) {
+          yield* validateSpeechInput(spoken)
           const called = yield* choose(spoken.model, usual.tts, spoken.userId)
           const { model: _, userId, ...utterance } = spoken
-          const { audio, contentType } = yield* answered(called, called.provider.speak(called.model.name, utterance))
-          yield* record(called, userId, costOfSpeaking(called.model, spoken.text))
+          const { audio, contentType } = yield* answered(called, called.provider.synthesize(called.model.name, utterance))
+          yield* record(called, userId, computeSpeechCost(called.model, spoken.text))
           return { audio, contentType, ownKey: isOwn(called) }
         }),
         transcribe: Effect.fn("Speech.transcribe")(function* (recording: Recording) {
-          const kind = yield* checkRecording(recording)
+          const kind = yield* validateRecording(recording)
           const called = yield* choose(recording.model, usual.stt, recording.userId)
           const { model: _, userId, ...given } = recording
-          const sound = { ...given, contentType: kind.contentType, filename: filenameOf(given.filename, kind) }
+          const sound = { ...given, contentType: kind.contentType, filename: makeAudioFilename(given.filename, kind) }
           const heard = yield* answered(called, called.provider.transcribe(called.model.name, sound))
-          yield* record(called, userId, costOfListening(called.model, heard))
+          yield* record(called, userId, computeTranscriptionCost(called.model, heard))
           return { text: heard.text, ownKey: isOwn(called) }
         })
       })

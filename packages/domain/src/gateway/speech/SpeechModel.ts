@@ -1,6 +1,6 @@
 import { Either, Option } from "effect"
-import type { ProviderName } from "../../ai/Model.ts"
-import { PluginFailed, PluginInputIsInvalid } from "../PluginRun.ts"
+import type { ProviderName } from "../../ai/models/Model.ts"
+import { PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
 
 /** The providers that speak and listen, as OpenAI does. */
 export const speechVendors = ["openai", "groq", "openrouter"] as const satisfies ReadonlyArray<ProviderName>
@@ -14,9 +14,9 @@ export interface SpeechModel {
   readonly name: string
 }
 
-export const sandboxSpeech: SpeechModel = { provider: "sandbox", name: "speech" }
+export const sandboxSpeechModel: SpeechModel = { provider: "sandbox", name: "speech" }
 
-export const speechModelId = ({ name, provider }: SpeechModel): string => `${provider}/${name}`
+export const formatSpeechModelId = ({ name, provider }: SpeechModel): string => `${provider}/${name}`
 
 const isSpeechProvider = (name: string): name is SpeechProviderName =>
   name === "sandbox" || speechVendors.some((vendor) => vendor === name)
@@ -31,16 +31,16 @@ export const parseSpeechModel = (id: string): Option.Option<SpeechModel> => {
 }
 
 /** The model that is asked for; a name alone is one of the usual model's provider, as OpenAI's clients write it. */
-export const askedSpeechModel = (
+export const resolveSpeechModel = (
   asked: string | undefined,
   usual: SpeechModel
-): Either.Either<SpeechModel, PluginInputIsInvalid> => {
+): Either.Either<SpeechModel, PluginInputInvalid> => {
   if (asked === undefined) return Either.right(usual)
   const id = asked.includes("/") ? asked : `${usual.provider}/${asked}`
   return Either.fromOption(
     parseSpeechModel(id),
     () =>
-      new PluginInputIsInvalid({
+      new PluginInputInvalid({
         field: "model",
         reason: `must be provider/model, where the provider is ${speechVendors.join(", ")}`
       })
@@ -53,7 +53,7 @@ export interface SpeechRoute {
   readonly own: boolean
 }
 
-export interface SpeechReach {
+export interface SpeechAvailability {
   /** The providers that the caller has keys of his own for, and those that are set up here. */
   readonly own: ReadonlySet<ProviderName>
   readonly configured: ReadonlySet<SpeechProviderName>
@@ -65,18 +65,18 @@ export interface SpeechReach {
  * Who answers: the model's provider by the caller's own key, else by the platform's, else the sandbox where it is on. Own
  * keys come first, so that the platform never pays for what he meant to pay himself.
  */
-export const speechRoute = (
+export const selectSpeechRoute = (
   model: SpeechModel,
-  { configured, isAsked, own }: SpeechReach
-): Either.Either<SpeechRoute, PluginFailed | PluginInputIsInvalid> => {
+  { configured, isAsked, own }: SpeechAvailability
+): Either.Either<SpeechRoute, PluginFailed | PluginInputInvalid> => {
   if (own.has(model.provider)) return Either.right({ model, own: true })
   if (configured.has(model.provider)) return Either.right({ model, own: false })
-  if (configured.has("sandbox")) return Either.right({ model: sandboxSpeech, own: false })
+  if (configured.has("sandbox")) return Either.right({ model: sandboxSpeechModel, own: false })
   const missing =
     model.provider === "sandbox"
-      ? `${speechModelId(model)} cannot be used: the sandbox is off`
-      : `${speechModelId(model)} cannot be used: there is no key for ${model.provider}`
+      ? `${formatSpeechModelId(model)} cannot be used: the sandbox is off`
+      : `${formatSpeechModelId(model)} cannot be used: there is no key for ${model.provider}`
   return Either.left(
-    isAsked ? new PluginInputIsInvalid({ field: "model", reason: missing }) : new PluginFailed({ reason: missing })
+    isAsked ? new PluginInputInvalid({ field: "model", reason: missing }) : new PluginFailed({ reason: missing })
   )
 }

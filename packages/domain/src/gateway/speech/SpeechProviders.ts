@@ -1,13 +1,13 @@
 import { Context, type Effect, type Redacted } from "effect"
-import type { ProviderFailed } from "../../ai/ModelChat.ts"
-import type { OwnableProvider } from "../../ai/OwnerKeys.ts"
-import type { PluginInputIsInvalid } from "../PluginRun.ts"
-import type { Recording, SpokenText } from "../Speech.ts"
+import type { ProviderFailed } from "../../ai/chat/ModelChat.ts"
+import type { OwnableProvider } from "../../ai/keys/OwnerKeys.ts"
+import type { PluginInputInvalid } from "../plugins/PluginRun.ts"
+import type { Recording, SpeechInput } from "./Speech.ts"
 import type { SpeechProviderName, SpeechVendor } from "./SpeechModel.ts"
 
 /** What is asked of a provider, which knows nothing of who asks. */
-export type Utterance = Omit<SpokenText, "model" | "userId">
-export type Sound = Omit<Recording, "model" | "userId">
+export type Utterance = Omit<SpeechInput, "model" | "userId">
+export type RecordedAudio = Omit<Recording, "model" | "userId">
 
 export interface SpokenAudio {
   readonly audio: Uint8Array
@@ -21,14 +21,14 @@ export interface Transcript {
   readonly costUsd: number | null
 }
 
-/** One provider's wire. `model` is a model's name there. `PluginInputIsInvalid`: it refused what the caller wants spoken or heard. */
+/** One provider's wire. `model` is a model's name there. `PluginInputInvalid`: it refused what the caller wants spoken or heard. */
 export interface SpeechProvider {
   readonly name: SpeechProviderName
-  readonly speak: (
+  readonly synthesize: (
     model: string,
     utterance: Utterance
-  ) => Effect.Effect<SpokenAudio, ProviderFailed | PluginInputIsInvalid>
-  readonly transcribe: (model: string, sound: Sound) => Effect.Effect<Transcript, ProviderFailed | PluginInputIsInvalid>
+  ) => Effect.Effect<SpokenAudio, ProviderFailed | PluginInputInvalid>
+  readonly transcribe: (model: string, sound: RecordedAudio) => Effect.Effect<Transcript, ProviderFailed | PluginInputInvalid>
 }
 
 /** The vendors whose keys owners can bring. */

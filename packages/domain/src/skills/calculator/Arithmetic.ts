@@ -2,7 +2,7 @@ import { Decimal as AnyDecimal } from "decimal.js"
 import { Data } from "effect"
 
 /** The expression has no value; the message is a sentence. */
-export class NoValue extends Data.TaggedError("NoValue")<{ readonly message: string }> {}
+export class ExpressionInvalid extends Data.TaggedError("ExpressionInvalid")<{ readonly message: string }> {}
 
 /** Digits that are worked with. What has more is rounded. */
 const precision = 100
@@ -11,26 +11,26 @@ const precision = 100
 const Decimal = AnyDecimal.clone({ precision, maxE: 1_000_000, minE: -1_000_000, toExpPos: 60, toExpNeg: -20 })
 export type Numeral = AnyDecimal
 
-export const numeral = (text: string): Numeral => new Decimal(text)
+export const parseNumeral = (text: string): Numeral => new Decimal(text)
 
 export const add = (one: Numeral, other: Numeral): Numeral => one.plus(other)
 export const subtract = (one: Numeral, other: Numeral): Numeral => one.minus(other)
 export const multiply = (one: Numeral, other: Numeral): Numeral => one.times(other)
 
 export const divide = (one: Numeral, other: Numeral): Numeral => {
-  if (other.isZero()) throw new NoValue({ message: "Nothing can be divided by zero." })
+  if (other.isZero()) throw new ExpressionInvalid({ message: "Nothing can be divided by zero." })
   return one.div(other)
 }
 
 export const remainder = (one: Numeral, other: Numeral): Numeral => {
-  if (other.isZero()) throw new NoValue({ message: "Nothing can be divided by zero." })
+  if (other.isZero()) throw new ExpressionInvalid({ message: "Nothing can be divided by zero." })
   if (one.e - other.e > precision - 10)
-    throw new NoValue({ message: "The remainder of numbers that far apart is not known exactly." })
+    throw new ExpressionInvalid({ message: "The remainder of numbers that far apart is not known exactly." })
   return one.mod(other)
 }
 
 export const power = (base: Numeral, exponent: Numeral): Numeral => {
-  if (base.isZero() && exponent.isNegative()) throw new NoValue({ message: "Nothing can be divided by zero." })
+  if (base.isZero() && exponent.isNegative()) throw new ExpressionInvalid({ message: "Nothing can be divided by zero." })
   return base.pow(exponent)
 }
 
@@ -41,13 +41,13 @@ export const constants: ReadonlyMap<string, () => Numeral> = new Map([
 ])
 
 const angle = (value: Numeral): Numeral => {
-  if (value.e > 40) throw new NoValue({ message: "The angle is too large." })
+  if (value.e > 40) throw new ExpressionInvalid({ message: "The angle is too large." })
   return value
 }
 
 const factorial = (value: Numeral): Numeral => {
   if (!value.isInteger() || value.isNegative() || value.gt(1000))
-    throw new NoValue({ message: "factorial takes a whole number from 0 to 1000." })
+    throw new ExpressionInvalid({ message: "factorial takes a whole number from 0 to 1000." })
   let product = new Decimal(1)
   for (let factor = 2; factor <= value.toNumber(); factor += 1) product = product.times(factor)
   return product
@@ -75,21 +75,21 @@ const one: ReadonlyMap<string, (value: Numeral) => Numeral> = new Map([
 
 const round = (value: Numeral, places: Numeral): Numeral => {
   if (!places.isInteger() || places.isNegative() || places.gt(precision))
-    throw new NoValue({ message: `round takes a whole number of decimals from 0 to ${precision}.` })
+    throw new ExpressionInvalid({ message: `round takes a whole number of decimals from 0 to ${precision}.` })
   return value.toDecimalPlaces(places.toNumber(), Decimal.ROUND_HALF_UP)
 }
 
 export const functionNames: ReadonlyArray<string> = [...one.keys(), "round", "min", "max"]
 
-export const apply = (name: string, args: ReadonlyArray<Numeral>): Numeral => {
+export const applyFunction = (name: string, args: ReadonlyArray<Numeral>): Numeral => {
   const [first, second, ...more] = args
-  if (first === undefined) throw new NoValue({ message: `${name} takes a value.` })
+  if (first === undefined) throw new ExpressionInvalid({ message: `${name} takes a value.` })
   if (name === "min") return Decimal.min(...args)
   if (name === "max") return Decimal.max(...args)
   if (name === "round" && more.length === 0) return round(first, second ?? new Decimal(0))
   const apart = one.get(name)
   if (apart === undefined || second !== undefined)
-    throw new NoValue({ message: `${name} does not take that many values.` })
+    throw new ExpressionInvalid({ message: `${name} does not take that many values.` })
   return apart(first)
 }
 
@@ -97,9 +97,9 @@ export const apply = (name: string, args: ReadonlyArray<Numeral>): Numeral => {
  * The value as text. What fits into eighty digits is exact and told in full; what was rounded on the way is told with
  * twenty, so that the rounding does not show: a third times three is 1.
  */
-export const present = (value: Numeral): string => {
+export const formatNumeral = (value: Numeral): string => {
   if (value.isNaN())
-    throw new NoValue({ message: "That has no value: a root, logarithm or power is taken where it is not defined." })
-  if (!value.isFinite()) throw new NoValue({ message: "The result is too large." })
+    throw new ExpressionInvalid({ message: "That has no value: a root, logarithm or power is taken where it is not defined." })
+  if (!value.isFinite()) throw new ExpressionInvalid({ message: "The result is too large." })
   return (value.precision() <= 80 ? value : value.toSignificantDigits(20)).toString()
 }

@@ -1,16 +1,16 @@
 import { Either } from "effect"
 import {
   add,
-  apply,
+  applyFunction,
   constants,
   divide,
   functionNames,
   multiply,
-  NoValue,
+  ExpressionInvalid,
   type Numeral,
-  numeral,
+  parseNumeral,
   power,
-  present,
+  formatNumeral,
   remainder,
   subtract
 } from "./Arithmetic.ts"
@@ -46,7 +46,7 @@ const tokens = (text: string): ReadonlyArray<Token> => {
   while (text.slice(at).trim() !== "") {
     token.lastIndex = at
     const match = token.exec(text)
-    if (match === null) throw new NoValue({ message: `"${firstCharacter(text.slice(at).trim())}" is not understood.` })
+    if (match === null) throw new ExpressionInvalid({ message: `"${firstCharacter(text.slice(at).trim())}" is not understood.` })
     const [, number, name, sign = ""] = match
     if (number !== undefined) found.push({ kind: "number", text: number })
     else if (name !== undefined) found.push({ kind: "name", text: name.toLowerCase() })
@@ -71,7 +71,7 @@ class Reader {
   }
 
   whole(): Numeral {
-    if (this.all.length === 0) throw new NoValue({ message: "The expression is empty." })
+    if (this.all.length === 0) throw new ExpressionInvalid({ message: "The expression is empty." })
     const value = this.sum()
     if (this.next().kind !== "end") throw this.unexpected()
     return value
@@ -88,13 +88,13 @@ class Reader {
     return taken
   }
 
-  private unexpected(): NoValue {
-    return new NoValue({ message: `"${this.next().text.slice(0, 40)}" is not expected there.` })
+  private unexpected(): ExpressionInvalid {
+    return new ExpressionInvalid({ message: `"${this.next().text.slice(0, 40)}" is not expected there.` })
   }
 
   private deeper<A>(read: () => A): A {
     this.depth += 1
-    if (this.depth > deepest) throw new NoValue({ message: "The expression is nested too deeply." })
+    if (this.depth > deepest) throw new ExpressionInvalid({ message: "The expression is nested too deeply." })
     const value = read()
     this.depth -= 1
     return value
@@ -104,7 +104,7 @@ class Reader {
   private effort() {
     this.functionsLeft -= 1
     if (this.functionsLeft < 0)
-      throw new NoValue({ message: "There are too many functions and powers in it. Work it out in parts." })
+      throw new ExpressionInvalid({ message: "There are too many functions and powers in it. Work it out in parts." })
   }
 
   private sum(): Numeral {
@@ -141,7 +141,7 @@ class Reader {
     const token = this.next()
     if (token.kind === "number") {
       this.at += 1
-      return numeral(token.text)
+      return parseNumeral(token.text)
     }
     if (token.kind === "name") {
       this.at += 1
@@ -154,27 +154,27 @@ class Reader {
   }
 
   private call(name: string): Numeral {
-    if (!functionNames.includes(name)) throw new NoValue({ message: `There is no function "${name.slice(0, 40)}".` })
+    if (!functionNames.includes(name)) throw new ExpressionInvalid({ message: `There is no function "${name.slice(0, 40)}".` })
     const args = [this.sum()]
     while (this.take(",")) args.push(this.sum())
     if (!this.take(")")) throw this.unexpected()
     this.effort()
-    return apply(name, args)
+    return applyFunction(name, args)
   }
 }
 
 const constant = (name: string): Numeral => {
   const value = constants.get(name)?.()
-  if (value === undefined) throw new NoValue({ message: `"${name.slice(0, 40)}" is neither a number nor a constant.` })
+  if (value === undefined) throw new ExpressionInvalid({ message: `"${name.slice(0, 40)}" is neither a number nor a constant.` })
   return value
 }
 
 /** The value of an expression as text, or a sentence that says why it has none. Total: whatever the text, it ends soon. */
-export const evaluate = (text: string, limits: ExpressionLimits = usualLimits): Either.Either<string, NoValue> =>
+export const evaluateExpression = (text: string, limits: ExpressionLimits = usualLimits): Either.Either<string, ExpressionInvalid> =>
   text.length > limits.characters
-    ? Either.left(new NoValue({ message: `The expression is longer than ${limits.characters} characters.` }))
+    ? Either.left(new ExpressionInvalid({ message: `The expression is longer than ${limits.characters} characters.` }))
     : Either.try({
-        try: () => present(new Reader(text, limits).whole()),
+        try: () => formatNumeral(new Reader(text, limits).whole()),
         catch: (cause) =>
-          cause instanceof NoValue ? cause : new NoValue({ message: "That cannot be worked out exactly enough." })
+          cause instanceof ExpressionInvalid ? cause : new ExpressionInvalid({ message: "That cannot be worked out exactly enough." })
       })

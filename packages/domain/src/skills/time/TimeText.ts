@@ -1,11 +1,11 @@
 import { DateTime, Option } from "effect"
 
 /** A zone by its IANA name; UTC for a name that nobody knows. */
-export const zoneOrUtc = (name: string): DateTime.TimeZone.Named =>
+export const parseZoneOrUtc = (name: string): DateTime.TimeZone.Named =>
   Option.getOrElse(DateTime.zoneMakeNamed(name), () => DateTime.zoneUnsafeMakeNamed("UTC"))
 
 /** For example "Thursday 15 January 2026 at 23:30 (UTC)". */
-export const timeText = (now: DateTime.Utc, zone: DateTime.TimeZone.Named): string =>
+export const formatTimeText = (now: DateTime.Utc, zone: DateTime.TimeZone.Named): string =>
   `${DateTime.format(now, {
     locale: "en-GB",
     timeZone: zone.id,

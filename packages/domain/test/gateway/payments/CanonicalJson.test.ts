@@ -1,4 +1,4 @@
-import { canonicalJson } from "@berth/domain/gateway/payments/CanonicalJson"
+import { encodeCanonicalJson } from "@berth/domain/gateway/payments/CanonicalJson"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Schema } from "effect"
 
@@ -16,7 +16,7 @@ describe("Canonical JSON", () => {
   // The examples of RFC 8785, sections 3.2.2 to 3.2.4.
   it("is what the RFC shows", () => {
     assert.strictEqual(
-      canonicalJson({
+      encodeCanonicalJson({
         numbers: [Number("333333333.33333329"), 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
         string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
         literals: [null, true, false]
@@ -24,7 +24,7 @@ describe("Canonical JSON", () => {
       '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
     )
     assert.strictEqual(
-      canonicalJson({ "\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\u{1f600}": 5, "\u0080": 6, "\u00f6": 7 }),
+      encodeCanonicalJson({ "\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\u{1f600}": 5, "\u0080": 6, "\u00f6": 7 }),
       '{"\\r":2,"1":4,"\u0080":6,"ö":7,"€":1,"\u{1f600}":5,"\ufb33":3}'
     )
   })
@@ -34,9 +34,9 @@ describe("Canonical JSON", () => {
     [FastCheck.dictionary(words, FastCheck.oneof(leaf, FastCheck.array(leaf), FastCheck.dictionary(words, leaf)))],
     ([value]) => {
       const reversed = Object.fromEntries(Object.entries(value).toReversed())
-      const text = canonicalJson(value)
+      const text = encodeCanonicalJson(value)
       assert.deepStrictEqual(parse(text), parse(JSON.stringify(value)))
-      assert.strictEqual(canonicalJson(reversed), text)
+      assert.strictEqual(encodeCanonicalJson(reversed), text)
     }
   )
 })

@@ -1,11 +1,11 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { challengeFor, readChallengeId } from "@berth/domain/gateway/payments/Challenge"
-import { challengeBody, ChallengeBody, challengeHeader } from "@berth/domain/gateway/payments/ChallengeMessage"
-import { tokenUnits } from "@berth/domain/gateway/payments/PaidRequest"
-import { PaymentReceipt, receiptHeader, receiptOf } from "@berth/domain/gateway/payments/PaymentReceipt"
+import { makeChallenge, parseChallengeId } from "@berth/domain/gateway/payments/Challenge"
+import { makeChallengeBody, ChallengeBody, formatChallengeHeader } from "@berth/domain/gateway/payments/ChallengeMessage"
+import { convertUsdToTokenUnits } from "@berth/domain/gateway/payments/PaidRequest"
+import { PaymentReceipt, formatReceiptHeader, makePaymentReceipt } from "@berth/domain/gateway/payments/PaymentReceipt"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Encoding, Either, FastCheck, Option, Schema } from "effect"
-import { challenge, digests, digestsOf, seed, settings } from "./PaymentSamples.ts"
+import { sampleChallenge, samplePaymentDigests, makePaymentDigests, sampleChallengeSeed, samplePaymentSettings } from "./PaymentSamples.ts"
 
 const decoded = (text: string) =>
   Schema.decodeSync(Schema.parseJson())(Either.getOrThrow(Encoding.decodeBase64UrlString(text)))
@@ -35,47 +35,47 @@ const seeds = FastCheck.record({
 
 describe("A challenge", () => {
   it("says what the draft wants to be told", () => {
-    assert.deepStrictEqual(decoded(challenge.request), {
+    assert.deepStrictEqual(decoded(sampleChallenge.request), {
       amount: "10000",
-      currency: settings.currency,
-      recipient: settings.recipient,
+      currency: samplePaymentSettings.currency,
+      recipient: samplePaymentSettings.recipient,
       methodDetails: { chainId: 42_431 }
     })
-    assert.deepStrictEqual(decoded(challenge.opaque), {
+    assert.deepStrictEqual(decoded(sampleChallenge.opaque), {
       plugin: "generate-text",
       route: "POST /api/v1/gateway",
-      seed: seed.seed
+      seed: sampleChallengeSeed.seed
     })
-    assert.deepInclude(challenge, { realm: "berth.example", method: "tempo", intent: "charge" })
-    assert.strictEqual(challenge.expires, "2026-03-01T12:05:00Z")
+    assert.deepInclude(sampleChallenge, { realm: "berth.example", method: "tempo", intent: "charge" })
+    assert.strictEqual(sampleChallenge.expires, "2026-03-01T12:05:00Z")
     // RFC 9530: a byte sequence of structured fields.
-    assert.match(challenge.digest, /^sha-256=:[A-Za-z0-9+/]{43}=:$/)
+    assert.match(sampleChallenge.digest, /^sha-256=:[A-Za-z0-9+/]{43}=:$/)
   })
 
   it.prop("is made again from the request and the id", [requests, seeds], ([asked, its]) => {
-    const made = challengeFor(digests, settings, asked, its)
-    assert.deepStrictEqual(readChallengeId(made.id), Option.some(its))
-    assert.deepStrictEqual(challengeFor(digests, settings, asked, its), made)
+    const made = makeChallenge(samplePaymentDigests, samplePaymentSettings, asked, its)
+    assert.deepStrictEqual(parseChallengeId(made.id), Option.some(its))
+    assert.deepStrictEqual(makeChallenge(samplePaymentDigests, samplePaymentSettings, asked, its), made)
   })
 
   it.prop(
     "has another id as soon as anything is another",
     [requests, seeds, requests, seeds],
     ([asked, its, other, others]) => {
-      const { id } = challengeFor(digests, settings, asked, its)
+      const { id } = makeChallenge(samplePaymentDigests, samplePaymentSettings, asked, its)
       const changed = [
         ...(["route", "plugin", "amount", "body"] as const)
           .filter((part) => String(asked[part]) !== String(other[part]))
-          .map((part) => challengeFor(digests, settings, { ...asked, [part]: other[part] }, its)),
-        ...(its.seed === others.seed ? [] : [challengeFor(digests, settings, asked, { ...its, seed: others.seed })]),
+          .map((part) => makeChallenge(samplePaymentDigests, samplePaymentSettings, { ...asked, [part]: other[part] }, its)),
+        ...(its.seed === others.seed ? [] : [makeChallenge(samplePaymentDigests, samplePaymentSettings, asked, { ...its, seed: others.seed })]),
         ...(its.expires === others.expires
           ? []
-          : [challengeFor(digests, settings, asked, { ...its, expires: others.expires })]),
-        challengeFor(digests, { ...settings, realm: "berth.example:8443" }, asked, its),
-        challengeFor(digests, { ...settings, chainId: 4217 }, asked, its),
-        challengeFor(digests, { ...settings, currency: WalletAddress.make(`0x20c0${"11".repeat(18)}`) }, asked, its),
-        challengeFor(digests, { ...settings, recipient: WalletAddress.make(`0x${"cd".repeat(20)}`) }, asked, its),
-        challengeFor(digestsOf("another secret"), settings, asked, its)
+          : [makeChallenge(samplePaymentDigests, samplePaymentSettings, asked, { ...its, expires: others.expires })]),
+        makeChallenge(samplePaymentDigests, { ...samplePaymentSettings, realm: "berth.example:8443" }, asked, its),
+        makeChallenge(samplePaymentDigests, { ...samplePaymentSettings, chainId: 4217 }, asked, its),
+        makeChallenge(samplePaymentDigests, { ...samplePaymentSettings, currency: WalletAddress.make(`0x20c0${"11".repeat(18)}`) }, asked, its),
+        makeChallenge(samplePaymentDigests, { ...samplePaymentSettings, recipient: WalletAddress.make(`0x${"cd".repeat(20)}`) }, asked, its),
+        makeChallenge(makePaymentDigests("another secret"), samplePaymentSettings, asked, its)
       ]
       // What the id shows of itself is not what protects it.
       const proof = (text: string) => text.split(".")[0]
@@ -86,33 +86,33 @@ describe("A challenge", () => {
   it("has an id that is read in one form only", () => {
     for (const id of [
       "",
-      challenge.id.slice(1),
-      `${challenge.id}x`,
-      challenge.id.replace(".1", ".01"),
-      challenge.id.replace(".", ".-"),
-      challenge.id.replaceAll(".", "|"),
-      challenge.id.replace(/\.\d+\./, ".999999999999."),
-      `${challenge.id}\n`
+      sampleChallenge.id.slice(1),
+      `${sampleChallenge.id}x`,
+      sampleChallenge.id.replace(".1", ".01"),
+      sampleChallenge.id.replace(".", ".-"),
+      sampleChallenge.id.replaceAll(".", "|"),
+      sampleChallenge.id.replace(/\.\d+\./, ".999999999999."),
+      `${sampleChallenge.id}\n`
     ])
-      assert.isTrue(Option.isNone(readChallengeId(id)), id)
+      assert.isTrue(Option.isNone(parseChallengeId(id)), id)
   })
 
   it.prop("is a header of printable ASCII that says both sets of parameters", [requests, seeds], ([asked, its]) => {
-    const made = challengeFor(digests, settings, asked, its)
-    const header = challengeHeader(made)
+    const made = makeChallenge(samplePaymentDigests, samplePaymentSettings, asked, its)
+    const header = formatChallengeHeader(made)
     assert.match(header, /^Payment [\u0020-\u007e]+$/)
     const parameters = parametersOf(header)
     const { digest, expires, id, intent, method, opaque, realm } = made
     assert.deepInclude(parameters, { id, realm, method, intent, request: made.request, expires, digest, opaque })
     assert.deepInclude(parameters, {
       amount: String(asked.amount),
-      currency: settings.currency,
-      recipient: settings.recipient
+      currency: samplePaymentSettings.currency,
+      recipient: samplePaymentSettings.recipient
     })
   })
 
   it("is a body with the members of both", () => {
-    const body = challengeBody(challenge, "expired")
+    const body = makeChallengeBody(sampleChallenge, "expired")
     assert.deepStrictEqual(Schema.decodeSync(ChallengeBody)(Schema.encodeSync(ChallengeBody)(body)), body)
     assert.deepStrictEqual(body, {
       error: "payment_required",
@@ -120,32 +120,32 @@ describe("A challenge", () => {
       mpp: {
         scheme: "Payment",
         amount: "10000",
-        currency: settings.currency,
-        recipient: settings.recipient,
+        currency: samplePaymentSettings.currency,
+        recipient: samplePaymentSettings.recipient,
         description: "One call of generate-text",
-        nonce: challenge.id,
+        nonce: sampleChallenge.id,
         expiresAt: 1_772_366_700_000
       },
       type: "https://paymentauth.org/problems/payment-expired",
       title: "Payment Expired",
       status: 402,
       detail: "The challenge has expired.",
-      challengeId: challenge.id
+      challengeId: sampleChallenge.id
     })
   })
 
   it("has a receipt that can be read back", () => {
-    const receipt = receiptOf({
+    const receipt = makePaymentReceipt({
       method: "tempo",
       settledAt: DateTime.unsafeMake(1_772_366_500_123),
       transactionHash: `0x${"12".repeat(32)}`
     })
-    assert.deepStrictEqual(Schema.decodeUnknownSync(PaymentReceipt)(decoded(receiptHeader(receipt))), receipt)
+    assert.deepStrictEqual(Schema.decodeUnknownSync(PaymentReceipt)(decoded(formatReceiptHeader(receipt))), receipt)
     assert.strictEqual(receipt.timestamp, "2026-03-01T12:01:40.123Z")
   })
 
   it("costs whole units, not one more for the noise of a fraction, and never nothing", () => {
-    assert.deepStrictEqual([0.05, 0.01, 0.03, 0.02, 0.07, 1.1, 19.99, 0.000_000_1, 0].map(tokenUnits), [
+    assert.deepStrictEqual([0.05, 0.01, 0.03, 0.02, 0.07, 1.1, 19.99, 0.000_000_1, 0].map(convertUsdToTokenUnits), [
       50_000n,
       10_000n,
       30_000n,

@@ -1,15 +1,15 @@
 import {
-  echoes,
-  largestCredential,
-  parseCredential,
+  matchesChallengeEcho,
+  maximumPaymentCredentialLength,
+  parsePaymentCredential,
   PaymentProof
 } from "@berth/domain/gateway/payments/PaymentCredential"
 import type { PaymentFailure } from "@berth/domain/gateway/payments/PaymentFailure"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Encoding, FastCheck, Option } from "effect"
-import { challenge } from "./PaymentSamples.ts"
+import { sampleChallenge } from "./PaymentSamples.ts"
 
-const { digest, expires, id, intent, method, opaque, realm, request } = challenge
+const { digest, expires, id, intent, method, opaque, realm, request } = sampleChallenge
 const echo = { id, realm, method, intent, request, expires, digest, opaque }
 const hash = `0x${"12".repeat(32)}`
 const raw = `0x76${"34".repeat(200)}`
@@ -34,7 +34,7 @@ describe("A payment credential", () => {
   ] as const)
     it(`${name} is read`, () =>
       assert.deepStrictEqual(
-        parseCredential([value]),
+        parsePaymentCredential([value]),
         Either.right({ challengeId: id, echo: echoed ? Option.some(echo) : Option.none(), proof })
       ))
 
@@ -54,7 +54,7 @@ describe("A payment credential", () => {
     ["unreadable credential", encoded({ ...plain, scheme: "Bearer" })],
     ["unreadable credential", encoded({ ...plain, challengeNonce: 1 })],
     ["unreadable credential", encoded({ ...draft, challenge: { ...echo, opaque: { seed: "x" } } })],
-    ["unreadable credential", `Payment ${"A".repeat(largestCredential)}`],
+    ["unreadable credential", `Payment ${"A".repeat(maximumPaymentCredentialLength)}`],
     ["other method", encoded({ ...draft, challenge: { ...echo, method: "stripe" } })],
     ["other proof", encoded({ ...draft, payload: { type: "proof", signature: raw } })],
     ["other proof", encoded({ ...draft, payload: { type: "hash", hash: raw } })],
@@ -66,25 +66,25 @@ describe("A payment credential", () => {
   ]
   for (const [failure, ...values] of failures)
     it(`${JSON.stringify(values).slice(0, 70)} is refused: ${failure}`, () =>
-      assert.deepStrictEqual(parseCredential(values), Either.left(failure)))
+      assert.deepStrictEqual(parsePaymentCredential(values), Either.left(failure)))
 
   it.prop("has an answer whatever is sent", [FastCheck.array(FastCheck.string(), { maxLength: 3 })], ([values]) => {
-    parseCredential(values)
-    parseCredential(values.map((value) => `Payment ${value}`))
-    parseCredential(values.map((value) => encoded({ ...plain, transaction: value })))
-    parseCredential(values.map((value) => `Payment ${Encoding.encodeBase64Url(value)}`))
+    parsePaymentCredential(values)
+    parsePaymentCredential(values.map((value) => `Payment ${value}`))
+    parsePaymentCredential(values.map((value) => encoded({ ...plain, transaction: value })))
+    parsePaymentCredential(values.map((value) => `Payment ${Encoding.encodeBase64Url(value)}`))
   })
 
   it("of the draft must repeat the challenge to the letter", () => {
-    assert.isTrue(echoes(challenge, Option.none()))
-    assert.isTrue(echoes(challenge, Option.some(echo)))
+    assert.isTrue(matchesChallengeEcho(sampleChallenge, Option.none()))
+    assert.isTrue(matchesChallengeEcho(sampleChallenge, Option.some(echo)))
     for (const part of ["id", "realm", "method", "intent", "request", "expires", "digest", "opaque"] as const)
       for (const other of ["", `${echo[part]}x`, echo[part].toUpperCase()].filter((text) => text !== echo[part]))
-        assert.isFalse(echoes(challenge, Option.some({ ...echo, [part]: other })), part)
+        assert.isFalse(matchesChallengeEcho(sampleChallenge, Option.some({ ...echo, [part]: other })), part)
     for (const part of ["expires", "digest", "opaque"] as const) {
       const { [part]: _, ...rest } = echo
-      assert.isFalse(echoes(challenge, Option.some(rest)), part)
+      assert.isFalse(matchesChallengeEcho(sampleChallenge, Option.some(rest)), part)
     }
-    assert.isFalse(echoes(challenge, Option.some({ ...echo, header: "Payment-Authorization" })))
+    assert.isFalse(matchesChallengeEcho(sampleChallenge, Option.some({ ...echo, header: "Payment-Authorization" })))
   })
 })

@@ -1,5 +1,5 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { challengeFor, type ChallengeSeed } from "@berth/domain/gateway/payments/Challenge"
+import { makeChallenge, type ChallengeSeed } from "@berth/domain/gateway/payments/Challenge"
 import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
 import type { PaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
 import type { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
@@ -8,21 +8,21 @@ import { createHash, createHmac } from "node:crypto"
 const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data)
 
 /** Keccak is another function here: what matters is that it is one. */
-export const digestsOf = (secret: string): PaymentDigests["Type"] => ({
+export const makePaymentDigests = (secret: string): PaymentDigests["Type"] => ({
   hmac: (text) => createHmac("sha256", secret).update(text).digest("base64url"),
   sha256: (bytes) => sha256(bytes).digest("base64"),
   keccak256: (text) => sha256(`keccak ${text}`).digest("hex")
 })
-export const digests = digestsOf("a secret for tests")
+export const samplePaymentDigests = makePaymentDigests("a secret for tests")
 
-export const settings: PaymentSettings["Type"] = {
+export const samplePaymentSettings: PaymentSettings["Type"] = {
   realm: "berth.example",
   chainId: 42_431,
   currency: WalletAddress.make(`0x20c0${"00".repeat(18)}`),
   recipient: WalletAddress.make(`0x${"Ab".repeat(20)}`)
 }
 
-export const request: PaidRequest = {
+export const samplePaidRequest: PaidRequest = {
   route: "POST /api/v1/gateway",
   plugin: "generate-text",
   amount: 10_000n,
@@ -30,6 +30,6 @@ export const request: PaidRequest = {
   body: new TextEncoder().encode('{"messages":[]}')
 }
 
-export const seed: ChallengeSeed = { expires: 1_772_366_700, seed: "abcdefgh-_ABCDEF" }
+export const sampleChallengeSeed: ChallengeSeed = { expires: 1_772_366_700, seed: "abcdefgh-_ABCDEF" }
 
-export const challenge = challengeFor(digests, settings, request, seed)
+export const sampleChallenge = makeChallenge(samplePaymentDigests, samplePaymentSettings, samplePaidRequest, sampleChallengeSeed)

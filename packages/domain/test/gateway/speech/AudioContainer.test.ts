@@ -1,4 +1,4 @@
-import { sniffAudio } from "@berth/domain/gateway/speech/AudioContainer"
+import { detectAudioKind } from "@berth/domain/gateway/speech/AudioContainer"
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
 
@@ -36,11 +36,11 @@ const others: ReadonlyArray<readonly [what: string, start: string]> = [
 
 describe("sniffAudio", () => {
   it.each(sounds)("knows %s", (container, contentType, start) => {
-    expect(sniffAudio(bytes(start))).toEqual(Option.some({ container, contentType }))
+    expect(detectAudioKind(bytes(start))).toEqual(Option.some({ container, contentType }))
   })
 
   it.each(others)("knows no sound in %s", (_, start) => {
-    expect(sniffAudio(bytes(start))).toEqual(Option.none())
+    expect(detectAudioKind(bytes(start))).toEqual(Option.none())
   })
 
   it.prop(
@@ -52,13 +52,13 @@ describe("sniffAudio", () => {
     ],
     ([[container, , start], rest, before]) => {
       const all = Uint8Array.from([...before, ...bytes(start), ...rest])
-      expect(Option.map(sniffAudio(all.subarray(before.length)), (kind) => kind.container)).toEqual(
+      expect(Option.map(detectAudioKind(all.subarray(before.length)), (kind) => kind.container)).toEqual(
         Option.some(container)
       )
     }
   )
 
   it.prop("is total", [FastCheck.uint8Array({ maxLength: 100 })], ([any]) => {
-    expect(Option.isOption(sniffAudio(any))).toBe(true)
+    expect(Option.isOption(detectAudioKind(any))).toBe(true)
   })
 })

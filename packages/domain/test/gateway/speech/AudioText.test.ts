@@ -1,4 +1,4 @@
-import { audioOfText } from "@berth/domain/gateway/speech/AudioText"
+import { decodeAudioText } from "@berth/domain/gateway/speech/AudioText"
 import { describe, expect, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 
@@ -21,7 +21,7 @@ describe("audioOfText", () => {
       )
     ],
     ([bytes, write]) => {
-      expect(audioOfText(write(base64(bytes)))).toEqual(Either.right(bytes))
+      expect(decodeAudioText(write(base64(bytes)))).toEqual(Either.right(bytes))
     }
   )
 
@@ -37,12 +37,12 @@ describe("audioOfText", () => {
     "AAAA$AAA",
     "AA=A"
   ])("refuses %j without quoting it", (text) => {
-    const refused = audioOfText(text)
+    const refused = decodeAudioText(text)
     expect(Either.isLeft(refused)).toBe(true)
     expect(Either.getOrElse(Either.flip(refused), () => "")).toMatch(/^(must|is no data)/)
   })
 
   it.prop("is total", [FastCheck.string()], ([text]) => {
-    expect(Either.isEither(audioOfText(text))).toBe(true)
+    expect(Either.isEither(decodeAudioText(text))).toBe(true)
   })
 })

@@ -1,10 +1,10 @@
-import { evaluate } from "@berth/domain/skills/calculator/Expression"
+import { evaluateExpression } from "@berth/domain/skills/calculator/Expression"
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, Either, FastCheck } from "effect"
-import { processorTimed } from "../../../../../test/support/ProcessorTime.ts"
+import { measureCpuTime } from "../../../../../test/support/CpuTime.ts"
 
 const value = (text: string) =>
-  Either.match(evaluate(text), { onLeft: ({ message }) => message, onRight: (found) => found })
+  Either.match(evaluateExpression(text), { onLeft: ({ message }) => message, onRight: (found) => found })
 
 it("works out what people write", () => {
   const known: Readonly<Record<string, string>> = {
@@ -102,7 +102,7 @@ it.prop(
     )
   ],
   ([text]) => {
-    const [took, found] = Effect.runSync(processorTimed(Effect.sync(() => evaluate(text))))
+    const [took, found] = Effect.runSync(measureCpuTime(Effect.sync(() => evaluateExpression(text))))
     expect(Either.isLeft(found) ? found.left.message : found.right).toMatch(
       Either.isLeft(found) ? /\.$/ : /^-?\d+(\.\d+)?(e[+-]\d+)?$/
     )

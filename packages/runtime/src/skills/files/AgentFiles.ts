@@ -1,10 +1,10 @@
 import type { AgentId } from "@berth/domain/agents/Agent"
-import { ToolFailed } from "@berth/domain/skills/Tool"
+import { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import { Effect, Either } from "effect"
 import { constants } from "node:fs"
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { filePath } from "./FilePath.ts"
+import { parseFilePath } from "./FilePath.ts"
 
 /** Bytes a file may have. */
 export const fileLimit = 1024 * 1024
@@ -21,7 +21,7 @@ export interface AgentFilesOptions {
 }
 
 /** A file below an agent's folder; `bytes` is null for a folder. */
-export interface Entry {
+export interface FileEntry {
   readonly path: string
   readonly bytes: number | null
 }
@@ -29,14 +29,14 @@ export interface Entry {
 /** The text files of a cell's agents: each agent has a folder of its own, and sees nothing else. */
 export interface AgentFiles {
   /** Every file and folder, by path. */
-  readonly list: (agent: AgentId) => Effect.Effect<ReadonlyArray<Entry>, ToolFailed>
+  readonly list: (agent: AgentId) => Effect.Effect<ReadonlyArray<FileEntry>, ToolFailed>
   readonly read: (agent: AgentId, path: string) => Effect.Effect<string, ToolFailed>
   /** The file is there as a whole or, when anything fails on the way, as it was before. */
   readonly write: (agent: AgentId, path: string, text: string) => Effect.Effect<void, ToolFailed>
   readonly delete: (agent: AgentId, path: string) => Effect.Effect<void, ToolFailed>
 }
 
-const refuse = (reason: string) => new ToolFailed({ reason })
+const toToolFailed = (reason: string) => new ToolFailed({ reason })
 
 const codeOf = (cause: unknown): string =>
   cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : ""
@@ -52,18 +52,18 @@ const sentences: Readonly<Record<string, string>> = {
 }
 
 /** What the file system does not do becomes a sentence; anything that is not its word is a defect. */
-const io = <A>(work: () => Promise<A>): Effect.Effect<A, ToolFailed> =>
+const runFileOperation = <A>(work: () => Promise<A>): Effect.Effect<A, ToolFailed> =>
   Effect.tryPromise({ try: work, catch: (cause) => cause }).pipe(
     Effect.catchAll((cause) => {
       if (cause instanceof ToolFailed) return cause
       const code = codeOf(cause)
-      return code === "" ? Effect.die(cause) : refuse(sentences[code] ?? `The file cannot be used (${code}).`)
+      return code === "" ? Effect.die(cause) : toToolFailed(sentences[code] ?? `The file cannot be used (${code}).`)
     })
   )
 
-const entriesBelow = async (folder: string, prefix = ""): Promise<ReadonlyArray<Entry>> => {
-  const found: Array<Entry> = []
-  for (const { name } of await readdir(folder, { withFileTypes: true }).catch(emptyWhereNothingIs)) {
+const entriesBelow = async (folder: string, prefix = ""): Promise<ReadonlyArray<FileEntry>> => {
+  const found: Array<FileEntry> = []
+  for (const { name } of await readdir(folder, { withFileTypes: true }).catch(ignoreMissing)) {
     const path = prefix + name
     const is = await lstat(join(folder, name))
     if (is.isDirectory()) found.push({ path, bytes: null }, ...(await entriesBelow(join(folder, name), `${path}/`)))
@@ -73,13 +73,13 @@ const entriesBelow = async (folder: string, prefix = ""): Promise<ReadonlyArray<
   return found
 }
 
-const emptyWhereNothingIs = (cause: unknown) => {
+const ignoreMissing = (cause: unknown) => {
   if (codeOf(cause) === "ENOENT") return []
   throw cause
 }
 
 /** What entries take of a disk, which is never less than a block each: a flood of empty files fills it too. */
-const taken = (entries: ReadonlyArray<Entry>): number =>
+const measureEntries = (entries: ReadonlyArray<FileEntry>): number =>
   entries.reduce((sum, { bytes }) => sum + Math.ceil(Math.max(1, bytes ?? 1) / blockSize) * blockSize, 0)
 
 /** Every folder on the way is a folder, not a link to one; those that are missing are made. */
@@ -87,15 +87,15 @@ const enter = async (root: string, folders: ReadonlyArray<string>, make: boolean
   let place = root
   for (const name of ["", ...folders]) {
     place = join(place, name)
-    if (make) await mkdir(place, { mode: 0o700, recursive: name === "" }).catch(fineWhenThere)
+    if (make) await mkdir(place, { mode: 0o700, recursive: name === "" }).catch(ignoreExisting)
     const is = await lstat(place)
-    if (is.isSymbolicLink()) throw refuse(sentences["ELOOP"] ?? "")
-    if (!is.isDirectory()) throw refuse(sentences["ENOTDIR"] ?? "")
+    if (is.isSymbolicLink()) throw toToolFailed(sentences["ELOOP"] ?? "")
+    if (!is.isDirectory()) throw toToolFailed(sentences["ENOTDIR"] ?? "")
   }
   return place
 }
 
-const fineWhenThere = (cause: unknown) => {
+const ignoreExisting = (cause: unknown) => {
   if (codeOf(cause) !== "EEXIST") throw cause
 }
 
@@ -109,25 +109,25 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
 
     const place = (agent: AgentId, path: string) =>
       Effect.gen(function* () {
-        if (!isPlainId(agent)) return yield* refuse("This agent cannot have files.")
-        const names = yield* Either.mapLeft(filePath(path), refuse)
+        if (!isPlainId(agent)) return yield* toToolFailed("This agent cannot have files.")
+        const names = yield* Either.mapLeft(parseFilePath(path), toToolFailed)
         return { root: rootOf(agent), folders: names.slice(0, -1), name: names.at(-1) ?? "", path: names.join("/") }
       })
 
     const list = Effect.fn("AgentFiles.list")((agent: AgentId) =>
-      isPlainId(agent) ? io(() => entriesBelow(rootOf(agent))) : refuse("This agent cannot have files.")
+      isPlainId(agent) ? runFileOperation(() => entriesBelow(rootOf(agent))) : toToolFailed("This agent cannot have files.")
     )
 
     const read = Effect.fn("AgentFiles.read")(function* (agent: AgentId, path: string) {
       const { folders, name, root } = yield* place(agent, path)
-      const bytes = yield* io(async () => {
+      const bytes = yield* runFileOperation(async () => {
         const folder = await enter(root, folders, false)
         const file = await open(join(folder, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
         try {
           const is = await file.stat()
-          if (is.isDirectory()) throw refuse(sentences["EISDIR"] ?? "")
-          if (!is.isFile()) throw refuse("That is not a file.")
-          if (is.size > fileLimit) throw refuse("The file is larger than 1 MiB.")
+          if (is.isDirectory()) throw toToolFailed(sentences["EISDIR"] ?? "")
+          if (!is.isFile()) throw toToolFailed("That is not a file.")
+          if (is.size > fileLimit) throw toToolFailed("The file is larger than 1 MiB.")
           return await file.readFile()
         } finally {
           await file.close()
@@ -135,7 +135,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
       })
       return yield* Effect.try({
         try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-        catch: () => refuse("The file is not text.")
+        catch: () => toToolFailed("The file is not text.")
       })
     })
 
@@ -144,18 +144,18 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
       const own = await entriesBelow(rootOf(agent))
       const before = own.find((entry) => entry.path === path)
       if (before === undefined && own.length >= entryLimit)
-        throw refuse(`There are ${entryLimit} files and folders already. Delete some first.`)
-      const room = quota - taken(await entriesBelow(directory)) + (before === undefined ? 0 : taken([before]))
-      if (taken([{ path, bytes: size }]) > room)
-        throw refuse(`There is no space left for that: ${Math.max(0, room)} bytes are free. Delete some files first.`)
+        throw toToolFailed(`There are ${entryLimit} files and folders already. Delete some first.`)
+      const room = quota - measureEntries(await entriesBelow(directory)) + (before === undefined ? 0 : measureEntries([before]))
+      if (measureEntries([{ path, bytes: size }]) > room)
+        throw toToolFailed(`There is no space left for that: ${Math.max(0, room)} bytes are free. Delete some files first.`)
     }
 
     const write = Effect.fn("AgentFiles.write")(function* (agent: AgentId, path: string, text: string) {
       const { folders, name, path: plain, root } = yield* place(agent, path)
       const bytes = Buffer.from(text, "utf8")
       if (bytes.length > fileLimit)
-        return yield* refuse("The text is longer than 1 MiB, which is all that a file holds.")
-      yield* io(async () => {
+        return yield* toToolFailed("The text is longer than 1 MiB, which is all that a file holds.")
+      yield* runFileOperation(async () => {
         const drafts = draftsOf(agent)
         // Whatever lies there was left by a cell that was killed while it wrote.
         await rm(drafts, { recursive: true, force: true })
@@ -173,7 +173,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
 
     const remove = Effect.fn("AgentFiles.delete")(function* (agent: AgentId, path: string) {
       const { folders, name, root } = yield* place(agent, path)
-      yield* io(async () => {
+      yield* runFileOperation(async () => {
         const target = join(await enter(root, folders, false), name)
         const is = await lstat(target)
         await (is.isDirectory() ? rmdir(target) : rm(target))

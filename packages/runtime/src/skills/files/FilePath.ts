@@ -1,22 +1,22 @@
 import { Either } from "effect"
 
 /** Folders in each other, the file included. */
-const deepest = 8
+const maximumDepth = 8
 /** Bytes a name may have, as file systems have it. */
-const longestName = 200
+const maximumNameBytes = 200
 
 /** Characters that file systems or terminals take for something else. */
 const isPlain = (name: string) => !/[\p{Cc}\\]/u.test(name) && name.isWellFormed()
 
 /** The names on the way to an agent's file, or a sentence that says why the path is none. Never leads out of its folder. */
-export const filePath = (path: string): Either.Either<ReadonlyArray<string>, string> => {
+export const parseFilePath = (path: string): Either.Either<ReadonlyArray<string>, string> => {
   if (path.startsWith("/")) return Either.left("The path must be relative, without a / in front.")
   const names = path.split("/").filter((name) => name !== "" && name !== ".")
   if (names.length === 0) return Either.left("The path names no file.")
-  if (names.length > deepest) return Either.left(`The path is deeper than ${deepest} folders.`)
+  if (names.length > maximumDepth) return Either.left(`The path is deeper than ${maximumDepth} folders.`)
   if (names.includes("..")) return Either.left("The path must not contain ..")
   if (!names.every(isPlain)) return Either.left("The path contains characters that a file's name cannot have.")
-  if (names.some((name) => Buffer.byteLength(name) > longestName))
-    return Either.left(`A name in the path is longer than ${longestName} bytes.`)
+  if (names.some((name) => Buffer.byteLength(name) > maximumNameBytes))
+    return Either.left(`A name in the path is longer than ${maximumNameBytes} bytes.`)
   return Either.right(names)
 }

@@ -1,11 +1,11 @@
 import {
-  CellNote,
-  cellNotesPath,
-  CellQuestion,
-  cellRecallPath,
-  CellRecollections,
-  CellRefusal
-} from "@berth/api/cell/CellContract"
+  RuntimeNote,
+  runtimeNotesPath,
+  RuntimeRecallQuery,
+  runtimeRecallPath,
+  RuntimeRecollections,
+  RuntimeErrorBody
+} from "@berth/api/runtime/RuntimeContract"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
@@ -20,24 +20,24 @@ export const layer = (options: { readonly backendUrl: string; readonly token: Re
       const send = (request: HttpClientRequest.HttpClientRequest, expected: number) =>
         client.execute(HttpClientRequest.bearerToken(HttpClientRequest.acceptJson(request), options.token)).pipe(
           Effect.mapError(() => new MemoryFailed({ reason: "The memory could not be reached." })),
-          Effect.flatMap((response) => (response.status === expected ? Effect.succeed(response) : refused(response)))
+          Effect.flatMap((response) => (response.status === expected ? Effect.succeed(response) : toMemoryFailed(response)))
         )
       const to = (path: string) => HttpClientRequest.post(new URL(path, options.backendUrl))
       return Memory.of({
         note: Effect.fn("Memory.note")((agentId, text) =>
-          HttpClientRequest.schemaBodyJson(CellNote)(to(cellNotesPath), { agentId, text }).pipe(
+          HttpClientRequest.schemaBodyJson(RuntimeNote)(to(runtimeNotesPath), { agentId, text }).pipe(
             Effect.orDie,
             Effect.flatMap((request) => send(request, 204)),
             Effect.asVoid
           )
         ),
         recall: Effect.fn("Memory.recall")((agentId, query) =>
-          HttpClientRequest.schemaBodyJson(CellQuestion)(to(cellRecallPath), { agentId, query }).pipe(
+          HttpClientRequest.schemaBodyJson(RuntimeRecallQuery)(to(runtimeRecallPath), { agentId, query }).pipe(
             Effect.orDie,
             Effect.flatMap((request) => send(request, 200)),
             Effect.flatMap((response) =>
               Effect.mapError(
-                HttpClientResponse.schemaBodyJson(CellRecollections)(response),
+                HttpClientResponse.schemaBodyJson(RuntimeRecollections)(response),
                 () => new MemoryFailed({ reason: "The memory answered in a way that is not understood." })
               )
             ),
@@ -48,10 +48,10 @@ export const layer = (options: { readonly backendUrl: string; readonly token: Re
     })
   )
 
-const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(CellRefusal))
+const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
 
 /** The backend's own sentence where it gave one. */
-const refused = (response: HttpClientResponse.HttpClientResponse) =>
+const toMemoryFailed = (response: HttpClientResponse.HttpClientResponse) =>
   response.text.pipe(
     Effect.orElseSucceed(() => ""),
     Effect.flatMap(

@@ -1,4 +1,4 @@
-import type { Recollection } from "@berth/api/cell/CellContract"
+import type { RuntimeRecollection } from "@berth/api/runtime/RuntimeContract"
 import type { AgentId } from "@berth/domain/agents/Agent"
 import { Context, Data, type Effect } from "effect"
 
@@ -15,6 +15,6 @@ export class Memory extends Context.Tag("@berth/runtime/Memory")<
     readonly recall: (
       agentId: AgentId,
       query: string
-    ) => Effect.Effect<ReadonlyArray<typeof Recollection.Type>, MemoryFailed>
+    ) => Effect.Effect<ReadonlyArray<typeof RuntimeRecollection.Type>, MemoryFailed>
   }
 >() {}

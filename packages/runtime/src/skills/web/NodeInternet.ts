@@ -7,10 +7,10 @@ import { isIP, type LookupFunction } from "node:net"
 import { networkInterfaces } from "node:os"
 import type { Readable } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
-import { Internet, type PageResponse, Unreachable } from "./Internet.ts"
+import { Internet, type WebPageResponse, HostUnreachable } from "./Internet.ts"
 
 /** Answers every question for a name with the addresses that were checked. */
-const pinned =
+const makePinnedLookup =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_hostname, { all }, callback) => {
     const known = addresses.map((address) => ({ address, family: isIP(address) }))
@@ -26,10 +26,10 @@ const codings: Readonly<Record<string, (() => NodeJS.ReadWriteStream & Readable)
   br: createBrotliDecompress
 }
 
-const unreachable = () => new Unreachable({ reason: "The host could not be reached." })
+const unreachable = () => new HostUnreachable({ reason: "The host could not be reached." })
 
 /** The body as it was before it was packed. Who reads it counts the bytes, so that a small packet cannot become a flood. */
-const unpacked = (response: http.IncomingMessage): Readable => {
+const decompress = (response: http.IncomingMessage): Readable => {
   const unpack = codings[(response.headers["content-encoding"] ?? "").trim().toLowerCase()]
   if (unpack === undefined) return response
   const plain = unpack()
@@ -37,22 +37,22 @@ const unpacked = (response: http.IncomingMessage): Readable => {
   return response.pipe(plain)
 }
 
-const toResponse = (response: http.IncomingMessage): PageResponse => ({
+const toResponse = (response: http.IncomingMessage): WebPageResponse => ({
   status: response.statusCode ?? 0,
   header: (name) => {
     const value = response.headers[name]
     return typeof value === "string" ? value : (value?.[0] ?? null)
   },
-  body: NodeStream.fromReadable<Unreachable, Uint8Array>(
-    () => unpacked(response),
-    () => new Unreachable({ reason: "The page broke off in the middle." })
+  body: NodeStream.fromReadable<HostUnreachable, Uint8Array>(
+    () => decompress(response),
+    () => new HostUnreachable({ reason: "The page broke off in the middle." })
   )
 })
 
-const ask = (url: URL, addresses: ReadonlyArray<string>): http.ClientRequest =>
+const sendRequest = (url: URL, addresses: ReadonlyArray<string>): http.ClientRequest =>
   (url.protocol === "https:" ? https : http).request(url, {
     agent: false,
-    lookup: pinned(addresses),
+    lookup: makePinnedLookup(addresses),
     maxHeaderSize: 32 * 1024,
     headers: {
       accept: "text/html, text/plain;q=0.9, */*;q=0.1",
@@ -64,7 +64,7 @@ const ask = (url: URL, addresses: ReadonlyArray<string>): http.ClientRequest =>
 
 const get = (url: URL, addresses: ReadonlyArray<string>) =>
   Effect.acquireRelease(
-    Effect.sync(() => ask(url, addresses)),
+    Effect.sync(() => sendRequest(url, addresses)),
     (request) =>
       Effect.sync(() => {
         request.on("error", () => {})
@@ -72,7 +72,7 @@ const get = (url: URL, addresses: ReadonlyArray<string>) =>
       })
   ).pipe(
     Effect.flatMap((request) =>
-      Effect.async<http.IncomingMessage, Unreachable>((resume) => {
+      Effect.async<http.IncomingMessage, HostUnreachable>((resume) => {
         request.on("response", (response) => resume(Effect.succeed(response)))
         request.on("error", () => resume(unreachable()))
         request.end()
@@ -88,7 +88,7 @@ export const layer = Layer.succeed(
     resolve: (host) =>
       Effect.tryPromise({
         try: () => lookup(host, { all: true, verbatim: true }),
-        catch: () => new Unreachable({ reason: "There is no host of that name." })
+        catch: () => new HostUnreachable({ reason: "There is no host of that name." })
       }).pipe(Effect.map((found) => found.map(({ address }) => address))),
     ownAddresses: Effect.sync(() =>
       Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))

@@ -1,7 +1,7 @@
 import { Parser } from "htmlparser2"
 
 /** What carries nothing to read. */
-const silent = new Set([
+const ignoredElements = new Set([
   "script",
   "style",
   "noscript",
@@ -15,7 +15,7 @@ const silent = new Set([
 ])
 
 /** What stands on lines of its own. */
-const blocks = new Set(
+const blockElements = new Set(
   (
     "address article aside blockquote body br button caption dd details dialog div dl dt fieldset figcaption figure footer form " +
     "h1 h2 h3 h4 h5 h6 header hr li main nav ol option p pre section summary table tbody tfoot thead tr ul"
@@ -23,12 +23,12 @@ const blocks = new Set(
 )
 
 /** What stands apart from its neighbours, by an empty line. */
-const paragraphs = new Set("article blockquote h1 h2 h3 h4 h5 h6 ol p pre section table ul".split(" "))
+const paragraphElements = new Set("article blockquote h1 h2 h3 h4 h5 h6 ol p pre section table ul".split(" "))
 
 const step = 4096
 
 /** Elements in each other. The parser looks through all open ones for every end, so a page of a million would stop it. */
-const deepest = 500
+const maximumDepth = 500
 
 export interface PageText {
   /** Empty where the page has none. */
@@ -43,7 +43,7 @@ export interface TextReader {
 }
 
 /** Reads a page's text piece by piece, until it has `limit` characters of it. */
-export const textReader = (limit: number): TextReader => {
+export const makeTextReader = (limit: number): TextReader => {
   let text = ""
   let title = ""
   let inTitle = false
@@ -65,10 +65,10 @@ export const textReader = (limit: number): TextReader => {
     {
       onopentag: (name) => {
         if (name === "title") inTitle = title === ""
-        if (silent.has(name)) silence += 1
+        if (ignoredElements.has(name)) silence += 1
         depth += 1
         if (silence > 0) return
-        if (blocks.has(name)) separate(paragraphs.has(name) ? "\n\n" : "\n")
+        if (blockElements.has(name)) separate(paragraphElements.has(name) ? "\n\n" : "\n")
         if (name === "td" || name === "th") separate(" ")
         if (name === "li") {
           say("-")
@@ -85,14 +85,14 @@ export const textReader = (limit: number): TextReader => {
       },
       onclosetag: (name) => {
         if (name === "title") inTitle = false
-        if (silent.has(name)) silence = Math.max(0, silence - 1)
+        if (ignoredElements.has(name)) silence = Math.max(0, silence - 1)
         depth -= 1
-        if (silence === 0 && blocks.has(name)) separate(paragraphs.has(name) ? "\n\n" : "\n")
+        if (silence === 0 && blockElements.has(name)) separate(paragraphElements.has(name) ? "\n\n" : "\n")
       }
     },
     { decodeEntities: true, lowerCaseTags: true }
   )
-  const goesOn = () => text.length < limit && depth <= deepest
+  const goesOn = () => text.length < limit && depth <= maximumDepth
   return {
     write: (html) => {
       // In small steps, because within one nothing can be stopped.

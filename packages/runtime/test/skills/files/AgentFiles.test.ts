@@ -4,7 +4,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Either } from "effect"
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { temporaryDirectory } from "../../../../../test/support/Workplace.ts"
+import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
 
 const ada = AgentId.make("agt_ada")
 const bob = AgentId.make("agt_bob")

@@ -1,9 +1,9 @@
-import { filePath } from "@berth/runtime/skills/files/FilePath"
+import { parseFilePath } from "@berth/runtime/skills/files/FilePath"
 import { expect, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 import { posix, win32 } from "node:path"
 
-const read = (path: string) => Either.merge(filePath(path))
+const read = (path: string) => Either.merge(parseFilePath(path))
 
 it("takes relative paths, and puts them plainly", () => {
   expect(read("a.md")).toStrictEqual(["a.md"])
@@ -32,7 +32,7 @@ it.prop(
     )
   ],
   ([path]) => {
-    const names = filePath(path)
+    const names = parseFilePath(path)
     if (Either.isLeft(names)) return
     expect(posix.resolve("/root/files", ...names.right).startsWith("/root/files/")).toBe(true)
     for (const name of names.right) expect([posix.basename(name), win32.basename(`x\\${name}`)]).toContain(name)

@@ -1,13 +1,13 @@
 import { AgentId } from "@berth/domain/agents/Agent"
 import * as BackendMemory from "@berth/runtime/skills/memory/BackendMemory"
 import { Memory } from "@berth/runtime/skills/memory/Memory"
-import { recall } from "@berth/runtime/skills/memory/Recall"
-import { remember } from "@berth/runtime/skills/memory/Remember"
+import { makeRecallTool } from "@berth/runtime/skills/memory/RecallTool"
+import { makeRememberTool } from "@berth/runtime/skills/memory/RememberTool"
 import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { modelBackend } from "../../../../../test/support/ModelBackend.ts"
-import { someAgent } from "../../Samples.ts"
+import { makeFakeBackend } from "../../../../../test/fakes/FakeBackend.ts"
+import { sampleAgent } from "../../AgentSamples.ts"
 
 const make = (url: string) =>
   BackendMemory.layer({ backendUrl: url, token: Redacted.make("own") }).pipe(
@@ -15,19 +15,19 @@ const make = (url: string) =>
     Layer.build,
     Effect.map(Context.get(Memory)),
     Effect.map((memory) => ({
-      remember: (text: string) => remember(memory).run(JSON.stringify({ text }), someAgent),
-      recall: (query: string, agent = someAgent) => recall(memory).run(JSON.stringify({ query }), agent)
+      remember: (text: string) => makeRememberTool(memory).run(JSON.stringify({ text }), sampleAgent),
+      recall: (query: string, agent = sampleAgent) => makeRecallTool(memory).run(JSON.stringify({ query }), agent)
     }))
   )
 
 it.scopedLive("keeps notes of an agent and finds them again, by the cell's token", () =>
   Effect.gen(function* () {
-    const backend = yield* modelBackend
+    const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)
     expect(yield* memory.remember(" Mia likes\n tea. ")).toBe("It is noted.")
     expect(yield* memory.recall("tea")).toBe("- 1970-01-01, note: Mia likes tea.")
     expect(yield* memory.recall("coffee")).toBe("Nothing was found.")
-    expect(yield* memory.recall("tea", { ...someAgent, id: AgentId.make("agt_2") })).toBe("Nothing was found.")
+    expect(yield* memory.recall("tea", { ...sampleAgent, id: AgentId.make("agt_2") })).toBe("Nothing was found.")
     expect(backend.memoryCalls[0]).toStrictEqual({
       path: "/internal/cells/notes",
       token: "own",
@@ -43,7 +43,7 @@ it.scopedLive("keeps notes of an agent and finds them again, by the cell's token
 
 it.scopedLive("sends no note that the backend would not take", () =>
   Effect.gen(function* () {
-    const backend = yield* modelBackend
+    const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)
     expect((yield* Effect.flip(memory.remember(" \n "))).reason).toContain("empty")
     expect((yield* Effect.flip(memory.remember("x".repeat(2_001)))).reason).toContain("longer than 2000")
@@ -55,16 +55,16 @@ it.scopedLive("sends no note that the backend would not take", () =>
 
 it.scopedLive("says in a sentence why the memory did not help", () =>
   Effect.gen(function* () {
-    const backend = yield* modelBackend
+    const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)
     const reasons = Effect.all([Effect.flip(memory.remember("a")), Effect.flip(memory.recall("a"))]).pipe(
       Effect.map((failures) => failures.map(({ reason }) => reason))
     )
-    backend.refuseMemory(402, { error: "payment_required", message: "No units are left." })
+    backend.failMemoryWith(402, { error: "payment_required", message: "No units are left." })
     expect(yield* reasons).toStrictEqual(["No units are left.", "No units are left."])
-    backend.refuseMemory(500, "?")
+    backend.failMemoryWith(500, "?")
     expect(yield* reasons).toStrictEqual(Array(2).fill("The memory answered with status 500."))
-    backend.refuseMemory(200, { found: "?" })
+    backend.failMemoryWith(200, { found: "?" })
     expect((yield* reasons)[1]).toBe("The memory answered in a way that is not understood.")
     const nowhere = yield* make("http://127.0.0.1:1")
     expect((yield* Effect.flip(nowhere.recall("a"))).reason).toBe("The memory could not be reached.")

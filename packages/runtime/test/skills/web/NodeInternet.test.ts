@@ -1,4 +1,4 @@
-import { Internet, type PageResponse } from "@berth/runtime/skills/web/Internet"
+import { Internet, type WebPageResponse } from "@berth/runtime/skills/web/Internet"
 import * as NodeInternet from "@berth/runtime/skills/web/NodeInternet"
 import { expect, it } from "@effect/vitest"
 import { Chunk, Effect, type Scope, Stream } from "effect"
@@ -25,7 +25,7 @@ const server = (answer: (request: IncomingMessage, response: ServerResponse) => 
     ({ close }) => Effect.sync(close)
   )
 
-const textOf = (response: PageResponse) =>
+const textOf = (response: WebPageResponse) =>
   response.body.pipe(
     Stream.runCollect,
     Effect.map((pieces) => Buffer.concat(Chunk.toArray(pieces)).toString("utf8"))

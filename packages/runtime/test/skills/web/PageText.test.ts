@@ -1,10 +1,10 @@
-import { textReader } from "@berth/runtime/skills/web/PageText"
+import { makeTextReader } from "@berth/runtime/skills/web/PageText"
 import { expect, it } from "@effect/vitest"
 import { Duration, Effect, FastCheck } from "effect"
-import { processorTimed } from "../../../../../test/support/ProcessorTime.ts"
+import { measureCpuTime } from "../../../../../test/support/CpuTime.ts"
 
 const read = (html: string, limit = 10_000) => {
-  const reader = textReader(limit)
+  const reader = makeTextReader(limit)
   reader.write(html)
   return reader.end()
 }
@@ -48,7 +48,7 @@ it("reads pages that are not well-formed", () => {
 })
 
 it("stops when it has enough", () => {
-  const reader = textReader(100)
+  const reader = makeTextReader(100)
   let taken = 0
   while (reader.write("<p>some words of a page</p>")) taken += 1
   expect(taken).toBeLessThan(10)
@@ -61,7 +61,7 @@ it.prop("reads the same text wherever a page is cut into pieces", [FastCheck.arr
       2
     )
   const at = [0, ...cuts.map((cut) => cut % page.length).sort((a, b) => a - b), page.length]
-  const reader = textReader(10_000)
+  const reader = makeTextReader(10_000)
   for (const [index, from] of at.entries()) reader.write(page.slice(from, at[index + 1] ?? page.length))
   expect(reader.end()).toStrictEqual(read(page))
 })
@@ -78,11 +78,11 @@ it("is not stopped by pages that are made to stop it", () => {
   }
   for (const [name, page] of Object.entries(hostile)) {
     const readAll = Effect.sync(() => {
-      const reader = textReader(100_000)
+      const reader = makeTextReader(100_000)
       for (let at = 0; at < page.length && reader.write(page.slice(at, at + 65_536)); at += 65_536);
       reader.end()
     })
-    const [took] = Effect.runSync(processorTimed(readAll))
+    const [took] = Effect.runSync(measureCpuTime(readAll))
     expect([name, Duration.lessThan(took, "5 seconds")]).toStrictEqual([name, true])
   }
 })

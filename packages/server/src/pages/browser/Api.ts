@@ -1,6 +1,6 @@
-import { parseJson, textMember } from "./Json.ts"
+import { tryParseJson, readTextMember } from "./Json.ts"
 
-export interface Answer {
+export interface ApiAnswer {
   readonly status: number
   readonly body: unknown
   /** Whether the service led elsewhere; a script cannot see where. */
@@ -11,12 +11,12 @@ const unreachable = "The service cannot be reached. Look at your connection, the
 const notHere = "This is not available here yet."
 
 /** Sends a request; fails only when there was no answer. */
-export const ask = async (
+export const sendRequest = async (
   method: string,
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {}
-): Promise<Answer> => {
+): Promise<ApiAnswer> => {
   const response = await fetch(path, {
     method,
     redirect: "manual",
@@ -28,37 +28,37 @@ export const ask = async (
     ...(body === undefined ? {} : { body: JSON.stringify(body) })
   })
   const isRedirect = response.type === "opaqueredirect"
-  return { status: response.status, isRedirect, body: isRedirect ? undefined : parseJson(await response.text()) }
+  return { status: response.status, isRedirect, body: isRedirect ? undefined : tryParseJson(await response.text()) }
 }
 
-export const isGood = ({ isRedirect, status }: Answer): boolean => isRedirect || (status >= 200 && status < 300)
+export const isSuccess = ({ isRedirect, status }: ApiAnswer): boolean => isRedirect || (status >= 200 && status < 300)
 
 /** What went wrong in a sentence, from an answer that says so. */
-export const sentenceOf = ({ body, status }: Answer): string => {
-  if (status === 404 && textMember(body, "code") === "route_not_found") return notHere
-  const sentence = textMember(body, "message") ?? textMember(body, "error")
+export const messageOf = ({ body, status }: ApiAnswer): string => {
+  if (status === 404 && readTextMember(body, "code") === "route_not_found") return notHere
+  const sentence = readTextMember(body, "message") ?? readTextMember(body, "error")
   return sentence ?? `That did not work (${status}).`
 }
 
-export class Refused extends Error {}
+export class ApiRequestRejected extends Error {}
 
 /** Sends a request and takes only a good answer; anything else is an error whose message is for people. */
-export const request = async (
+export const requestSuccess = async (
   method: string,
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {}
 ): Promise<unknown> => {
-  const answer = await ask(method, path, body, headers).catch((cause: unknown) => {
-    throw new Refused(unreachable, { cause })
+  const answer = await sendRequest(method, path, body, headers).catch((cause: unknown) => {
+    throw new ApiRequestRejected(unreachable, { cause })
   })
-  if (!isGood(answer)) throw new Refused(sentenceOf(answer))
+  if (!isSuccess(answer)) throw new ApiRequestRejected(messageOf(answer))
   return answer.body
 }
 
-export const explain = (cause: unknown): string => (cause instanceof Refused ? cause.message : unexpected(cause))
+export const describeFailure = (cause: unknown): string => (cause instanceof ApiRequestRejected ? cause.message : reportUnexpected(cause))
 
-const unexpected = (cause: unknown) => {
+const reportUnexpected = (cause: unknown) => {
   reportError(cause)
   return "Something went wrong on this page. Load it again."
 }

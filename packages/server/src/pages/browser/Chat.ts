@@ -1,7 +1,7 @@
-import { Refused, request } from "./Api.ts"
-import { attempt, element, find, findAll, say, textIn } from "./Dom.ts"
-import { listMember, parseJson, textMember } from "./Json.ts"
-import { makeEventReader, type ReceivedEvent } from "./Sse.ts"
+import { ApiRequestRejected, requestSuccess } from "./Api.ts"
+import { runWithStatus, createElement, findElement, findElements, showStatus, readField } from "./Dom.ts"
+import { readListMember, tryParseJson, readTextMember } from "./Json.ts"
+import { makeSseReader, type ReceivedSseEvent } from "./SseReader.ts"
 
 const path = "/api/agent"
 const statusId = "chat-status"
@@ -14,9 +14,9 @@ interface Bubble {
 }
 
 const bubbleIn = (log: HTMLElement, who: "user" | "agent", name: string): Bubble => {
-  const whole = element("article", "", { class: `bubble ${who}` })
-  const text = element("p")
-  whole.append(element("h3", name), text)
+  const whole = createElement("article", "", { class: `bubble ${who}` })
+  const text = createElement("p")
+  whole.append(createElement("h3", name), text)
   // Read out when it is whole, not letter by letter.
   if (who === "agent") whole.setAttribute("aria-busy", "true")
   log.append(whole)
@@ -33,7 +33,7 @@ const bubbleIn = (log: HTMLElement, who: "user" | "agent", name: string): Bubble
     },
     fail: (reason) => {
       whole.classList.add("failed")
-      text.append(element("em", reason))
+      text.append(createElement("em", reason))
       show()
     },
     finish: () => whole.removeAttribute("aria-busy")
@@ -45,9 +45,9 @@ const attempts = 5
 const pause = (attempt: number) => new Promise<void>((resolve) => setTimeout(resolve, 500 * 2 ** attempt))
 
 /** An answer's events as they come. An end that no `done` or `error` announced is asked on from where it broke. */
-const answerTo = async (
+const followAnswer = async (
   body: { readonly message: string; readonly agentId: string },
-  onEvent: (event: ReceivedEvent) => void
+  onEvent: (event: ReceivedSseEvent) => void
 ): Promise<void> => {
   let last: string | undefined
   let isDone = false
@@ -59,7 +59,7 @@ const answerTo = async (
     })
     if (isDone) return
     if (last === undefined || attempt === attempts)
-      throw broken ?? new Refused("The answer broke off. Load the page again to see what came.")
+      throw broken ?? new ApiRequestRejected("The answer broke off. Load the page again to see what came.")
     await pause(attempt)
   }
 }
@@ -68,8 +68,8 @@ const answerTo = async (
 const streamOnce = async (
   body: unknown,
   last: string | undefined,
-  onEvent: (event: ReceivedEvent) => void
-): Promise<Refused | undefined> => {
+  onEvent: (event: ReceivedSseEvent) => void
+): Promise<ApiRequestRejected | undefined> => {
   const headers = { "content-type": "application/json", accept: "text/event-stream" }
   try {
     const response = await fetch(path, {
@@ -78,43 +78,43 @@ const streamOnce = async (
       body: JSON.stringify(body)
     })
     if (!response.ok || response.body === null) {
-      const said = parseJson(await response.text())
-      throw new Refused(textMember(said, "message") ?? `The agent did not answer (${response.status}).`)
+      const said = tryParseJson(await response.text())
+      throw new ApiRequestRejected(readTextMember(said, "message") ?? `The agent did not answer (${response.status}).`)
     }
-    const read = makeEventReader()
+    const read = makeSseReader()
     const decoder = new TextDecoder()
     const reader = response.body.getReader()
     for (let part = await reader.read(); !part.done; part = await reader.read())
       for (const event of read(decoder.decode(part.value, { stream: true }))) onEvent(event)
     return undefined
   } catch (cause) {
-    if (cause instanceof Refused) throw cause
-    return new Refused("The connection broke. Look at your connection, then try again.", { cause })
+    if (cause instanceof ApiRequestRejected) throw cause
+    return new ApiRequestRejected("The connection broke. Look at your connection, then try again.", { cause })
   }
 }
 
 const showHistory = async (log: HTMLElement, agentId: string, agentName: string) => {
-  const told = await request("GET", `/api/agents/${encodeURIComponent(agentId)}/messages?limit=50`)
-  for (const message of listMember(told, "messages").toReversed()) {
-    const isUser = textMember(message, "sender") === "user"
+  const told = await requestSuccess("GET", `/api/agents/${encodeURIComponent(agentId)}/messages?limit=50`)
+  for (const message of readListMember(told, "messages").toReversed()) {
+    const isUser = readTextMember(message, "sender") === "user"
     const bubble = bubbleIn(log, isUser ? "user" : "agent", isUser ? "You" : agentName)
-    bubble.set(textMember(message, "content") ?? "")
+    bubble.set(readTextMember(message, "content") ?? "")
     bubble.finish()
   }
 }
 
-const ask = async (log: HTMLElement, agentId: string, agentName: string, message: string) => {
+const sendMessage = async (log: HTMLElement, agentId: string, agentName: string, message: string) => {
   bubbleIn(log, "user", "You").set(message)
   const bubble = bubbleIn(log, "agent", agentName)
-  say(statusId, `${agentName} is answering …`, "busy")
+  showStatus(statusId, `${agentName} is answering …`, "busy")
   try {
-    await answerTo({ message, agentId }, ({ data, event }) => {
-      const told = parseJson(data)
-      if (event === "delta") bubble.add(textMember(told, "text") ?? "")
-      if (event === "done") bubble.set(textMember(told, "reply") ?? "")
-      if (event === "error") bubble.fail(textMember(told, "message") ?? "The answer broke off.")
+    await followAnswer({ message, agentId }, ({ data, event }) => {
+      const told = tryParseJson(data)
+      if (event === "delta") bubble.add(readTextMember(told, "text") ?? "")
+      if (event === "done") bubble.set(readTextMember(told, "reply") ?? "")
+      if (event === "error") bubble.fail(readTextMember(told, "message") ?? "The answer broke off.")
     })
-    say(statusId, "")
+    showStatus(statusId, "")
   } catch (cause) {
     bubble.fail("No answer came.")
     throw cause
@@ -125,22 +125,22 @@ const ask = async (log: HTMLElement, agentId: string, agentName: string, message
 
 /** Brings the page's conversation to life, with the agent that it names or the one given. */
 export const startChat = (given?: { readonly id: string; readonly name: string }): void => {
-  const section = find(HTMLElement, "#chat")
-  const log = find(HTMLElement, "#chat-log")
-  const form = find(HTMLFormElement, "#chat-form")
+  const section = findElement(HTMLElement, "#chat")
+  const log = findElement(HTMLElement, "#chat-log")
+  const form = findElement(HTMLFormElement, "#chat-form")
   if (section === undefined || log === undefined || form === undefined) return
   const id = given?.id ?? section.dataset["agentId"] ?? ""
   const name = given?.name ?? section.dataset["agentName"] ?? "Agent"
-  const buttons = findAll(HTMLButtonElement, "button", form)
-  const input = find(HTMLTextAreaElement, "textarea", form)
-  const history = attempt(statusId, [], () => showHistory(log, id, name))
+  const buttons = findElements(HTMLButtonElement, "button", form)
+  const input = findElement(HTMLTextAreaElement, "textarea", form)
+  const history = runWithStatus(statusId, [], () => showHistory(log, id, name))
   form.addEventListener("submit", (event) => {
     event.preventDefault()
-    const message = textIn(form, "message").trim()
+    const message = readField(form, "message").trim()
     if (message === "" || buttons.some(({ disabled }) => disabled)) return
     form.reset()
     // What was said before comes first, also when it takes its time.
-    const answered = attempt(statusId, buttons, () => history.then(() => ask(log, id, name, message)))
+    const answered = runWithStatus(statusId, buttons, () => history.then(() => sendMessage(log, id, name, message)))
     void answered.then(() => input?.focus())
   })
   // Enter sends, as in any chat; with Shift it is a line.

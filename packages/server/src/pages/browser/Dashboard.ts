@@ -1,12 +1,12 @@
-import { offerAgent } from "./AgentForm.ts"
-import { explain, request } from "./Api.ts"
+import { startAgentForm } from "./AgentForm.ts"
+import { describeFailure, requestSuccess } from "./Api.ts"
 import { startChat } from "./Chat.ts"
-import { find, findAll, onClick, onSubmit, revealScripted, say, textIn } from "./Dom.ts"
-import { listMember, textMember } from "./Json.ts"
+import { findElement, findElements, onClick, onSubmit, showScriptedElements, showStatus, readField } from "./Dom.ts"
+import { readListMember, readTextMember } from "./Json.ts"
 import { showSessions } from "./Sessions.ts"
-import { offerWallets } from "./Wallet.ts"
+import { startWalletButtons } from "./Wallet.ts"
 
-revealScripted()
+showScriptedElements()
 startChat()
 void showSessions()
 
@@ -19,101 +19,101 @@ const agentPath = (id: string) => `/dashboard?agent=${encodeURIComponent(id)}#ch
 
 /** Shows the statuses as they are now; true while one of them is about to change by itself. */
 const showStatuses = async (): Promise<boolean> => {
-  const agents = listMember(await request("GET", "/api/agents"), "agents")
+  const agents = readListMember(await requestSuccess("GET", "/api/agents"), "agents")
   for (const agent of agents) {
-    const row = find(HTMLElement, `[data-agent="${CSS.escape(textMember(agent, "id") ?? "")}"] [data-status]`)
-    const status = textMember(agent, "status") ?? ""
+    const row = findElement(HTMLElement, `[data-agent="${CSS.escape(readTextMember(agent, "id") ?? "")}"] [data-status]`)
+    const status = readTextMember(agent, "status") ?? ""
     if (row === undefined || row.textContent === status) continue
     row.textContent = status
     row.dataset["status"] = status
   }
-  return agents.some((agent) => textMember(agent, "status") === "provisioning")
+  return agents.some((agent) => readTextMember(agent, "status") === "provisioning")
 }
 
 const follow = () => {
   showStatuses().then(
     (isChanging) => setTimeout(follow, isChanging ? 1000 : 15_000),
-    (cause: unknown) => say("agents-status", explain(cause), "bad")
+    (cause: unknown) => showStatus("agents-status", describeFailure(cause), "bad")
   )
 }
-if (find(HTMLElement, "[data-agent]") !== undefined) follow()
+if (findElement(HTMLElement, "[data-agent]") !== undefined) follow()
 
-const userId = find(HTMLElement, "#agents")?.dataset["userId"] ?? ""
+const userId = findElement(HTMLElement, "#agents")?.dataset["userId"] ?? ""
 const done: Readonly<Record<string, string>> = {
   start: "Your agents are up.",
   stop: "Your agents are stopped.",
   restart: "Your agents were restarted."
 }
-for (const button of findAll(HTMLButtonElement, "[data-cell]")) {
+for (const button of findElements(HTMLButtonElement, "[data-cell]")) {
   const act = button.dataset["cell"] ?? ""
   onClick(button, "agents-status", async () => {
-    await request("POST", `/api/instance/${encodeURIComponent(userId)}/${act}`)
+    await requestSuccess("POST", `/api/instance/${encodeURIComponent(userId)}/${act}`)
     await showStatuses()
-    say("agents-status", done[act] ?? "Done.")
+    showStatus("agents-status", done[act] ?? "Done.")
   })
 }
 
-for (const button of findAll(HTMLButtonElement, "[data-remove]")) {
+for (const button of findElements(HTMLButtonElement, "[data-remove]")) {
   onClick(button, "agents-status", async () => {
     if (!confirm("Remove the agent with its conversations? Nothing can bring them back."))
-      return say("agents-status", "")
-    await request("DELETE", `/api/agents/provision/${encodeURIComponent(button.dataset["remove"] ?? "")}`)
+      return showStatus("agents-status", "")
+    await requestSuccess("DELETE", `/api/agents/provision/${encodeURIComponent(button.dataset["remove"] ?? "")}`)
     location.assign("/dashboard")
   })
 }
 
-offerAgent(({ id }) => location.assign(agentPath(id)))
+startAgentForm(({ id }) => location.assign(agentPath(id)))
 
 onSubmit("profile-form", "profile-status", async (form) => {
-  const saved = await request("POST", "/api/settings", { name: textIn(form, "name"), email: textIn(form, "email") })
-  const email = textMember(saved, "email") ?? ""
-  setText("account-name", textMember(saved, "name") ?? "")
+  const saved = await requestSuccess("POST", "/api/settings", { name: readField(form, "name"), email: readField(form, "email") })
+  const email = readTextMember(saved, "email") ?? ""
+  setText("account-name", readTextMember(saved, "name") ?? "")
   if (document.getElementById("account-email")?.textContent !== email) setText("account-email-state", "not confirmed")
   setText("account-email", email)
-  say("profile-status", "Saved.")
+  showStatus("profile-status", "Saved.")
 })
 
-const confirmEmail = find(HTMLButtonElement, "#confirm-email")
+const confirmEmail = findElement(HTMLButtonElement, "#confirm-email")
 if (confirmEmail !== undefined)
   onClick(confirmEmail, "confirm-email-status", async () => {
-    say("confirm-email-status", textMember(await request("POST", "/api/auth/verify-email"), "message") ?? "Done.")
+    showStatus("confirm-email-status", readTextMember(await requestSuccess("POST", "/api/auth/verify-email"), "message") ?? "Done.")
   })
 
 onSubmit("password-form", "password-status", async (form) => {
-  const body = { currentPassword: textIn(form, "currentPassword"), newPassword: textIn(form, "newPassword") }
-  await request("POST", "/api/settings/password", body)
+  const body = { currentPassword: readField(form, "currentPassword"), newPassword: readField(form, "newPassword") }
+  await requestSuccess("POST", "/api/settings/password", body)
   form.reset()
-  say("password-status", "The password is changed, and every other session has ended.")
+  showStatus("password-status", "The password is changed, and every other session has ended.")
   await showSessions()
 })
 
-const notifications = find(HTMLFormElement, "#notifications-form")
+const notifications = findElement(HTMLFormElement, "#notifications-form")
 notifications?.addEventListener("change", ({ target }) => {
   if (!(target instanceof HTMLInputElement)) return
-  say("notifications-status", "Saving …", "busy")
-  request("PATCH", "/api/settings", { notifications: { [target.name]: target.checked } }).then(
-    () => say("notifications-status", "Saved."),
+  showStatus("notifications-status", "Saving …", "busy")
+  requestSuccess("PATCH", "/api/settings", { notifications: { [target.name]: target.checked } }).then(
+    () => showStatus("notifications-status", "Saved."),
     (cause: unknown) => {
       target.checked = !target.checked
-      say("notifications-status", explain(cause), "bad")
+      showStatus("notifications-status", describeFailure(cause), "bad")
     }
   )
 })
 
-offerWallets({ verb: "Link", statement: "Link this wallet to your Berth account." }, async (proof) => {
-  await request("POST", "/api/settings/wallets", proof)
+startWalletButtons({ verb: "Link", statement: "Link this wallet to your Berth account." }, async (proof) => {
+  await requestSuccess("POST", "/api/settings/wallets", proof)
   location.reload()
 })
-for (const button of findAll(HTMLButtonElement, "[data-unlink]")) {
+for (const button of findElements(HTMLButtonElement, "[data-unlink]")) {
   onClick(button, "wallet-status", async () => {
     const address = encodeURIComponent(button.dataset["unlink"] ?? "")
-    await request("DELETE", `/api/settings/wallets?address=${address}`)
+    await requestSuccess("DELETE", `/api/settings/wallets?address=${address}`)
     location.reload()
   })
 }
 
 onSubmit("delete-form", "delete-status", async (form) => {
-  const password = textIn(form, "password")
-  await request("DELETE", "/api/settings", password === "" ? {} : { password })
+  const password = readField(form, "password")
+  await requestSuccess("DELETE", "/api/settings", password === "" ? {} : { password })
   location.assign("/login")
 })

@@ -1,7 +1,7 @@
-import { explain } from "./Api.ts"
+import { describeFailure } from "./Api.ts"
 
 /** The element of a kind that a selector names. */
-export const find = <E extends Element>(
+export const findElement = <E extends Element>(
   kind: abstract new () => E,
   selector: string,
   within: ParentNode = document
@@ -10,14 +10,14 @@ export const find = <E extends Element>(
   return found instanceof kind ? found : undefined
 }
 
-export const findAll = <E extends Element>(
+export const findElements = <E extends Element>(
   kind: abstract new () => E,
   selector: string,
   within: ParentNode = document
 ): ReadonlyArray<E> => [...within.querySelectorAll(selector)].filter((found): found is E => found instanceof kind)
 
 /** An element with text, and nothing but text, in it. */
-export const element = (tag: string, text = "", attributes: Readonly<Record<string, string>> = {}): HTMLElement => {
+export const createElement = (tag: string, text = "", attributes: Readonly<Record<string, string>> = {}): HTMLElement => {
   const made = document.createElement(tag)
   made.textContent = text
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
@@ -25,12 +25,12 @@ export const element = (tag: string, text = "", attributes: Readonly<Record<stri
 }
 
 /** Shows what needs a script. */
-export const revealScripted = (): void => {
-  for (const hidden of findAll(HTMLElement, "[data-needs-script]")) hidden.hidden = false
+export const showScriptedElements = (): void => {
+  for (const hidden of findElements(HTMLElement, "[data-needs-script]")) hidden.hidden = false
 }
 
 /** Says something in a status line; nothing hides it. */
-export const say = (id: string, sentence: string, kind: "good" | "bad" | "busy" = "good"): void => {
+export const showStatus = (id: string, sentence: string, kind: "good" | "bad" | "busy" = "good"): void => {
   const line = document.getElementById(id)
   if (line === null) return
   line.hidden = sentence === ""
@@ -39,7 +39,7 @@ export const say = (id: string, sentence: string, kind: "good" | "bad" | "busy" 
 }
 
 /** Does something once at a time, and says in a status line when it fails. */
-export const attempt = async (
+export const runWithStatus = async (
   statusId: string,
   buttons: ReadonlyArray<HTMLButtonElement>,
   work: () => Promise<void>
@@ -48,30 +48,30 @@ export const attempt = async (
   try {
     await work()
   } catch (cause) {
-    say(statusId, explain(cause), "bad")
+    showStatus(statusId, describeFailure(cause), "bad")
   } finally {
     for (const button of buttons) button.disabled = false
   }
 }
 
 /** A form's text by field; empty for what it does not have. */
-export const textIn = (form: HTMLFormElement, name: string): string => {
+export const readField = (form: HTMLFormElement, name: string): string => {
   const value = new FormData(form).get(name)
   return typeof value === "string" ? value : ""
 }
 
 export const onSubmit = (formId: string, statusId: string, work: (form: HTMLFormElement) => Promise<void>): void => {
-  const form = find(HTMLFormElement, `#${formId}`)
+  const form = findElement(HTMLFormElement, `#${formId}`)
   form?.addEventListener("submit", (event) => {
     event.preventDefault()
-    say(statusId, "One moment …", "busy")
-    void attempt(statusId, findAll(HTMLButtonElement, "button", form), () => work(form))
+    showStatus(statusId, "One moment …", "busy")
+    void runWithStatus(statusId, findElements(HTMLButtonElement, "button", form), () => work(form))
   })
 }
 
 export const onClick = (button: HTMLButtonElement, statusId: string, work: () => Promise<void>): void => {
   button.addEventListener("click", () => {
-    say(statusId, "One moment …", "busy")
-    void attempt(statusId, [button], work)
+    showStatus(statusId, "One moment …", "busy")
+    void runWithStatus(statusId, [button], work)
   })
 }

@@ -1,13 +1,13 @@
-import { request } from "./Api.ts"
-import { attempt, find, revealScripted } from "./Dom.ts"
-import { textMember } from "./Json.ts"
+import { requestSuccess } from "./Api.ts"
+import { runWithStatus, findElement, showScriptedElements } from "./Dom.ts"
+import { readTextMember } from "./Json.ts"
 
-revealScripted()
+showScriptedElements()
 
-const upgrade = find(HTMLButtonElement, "#storage-upgrade")
+const upgrade = findElement(HTMLButtonElement, "#storage-upgrade")
 upgrade?.addEventListener("click", () => {
-  void attempt("storage-status", [upgrade], async () => {
-    const url = textMember(await request("POST", "/api/cardProcessor/storage-upgrade"), "url")
+  void runWithStatus("storage-status", [upgrade], async () => {
+    const url = readTextMember(await requestSuccess("POST", "/api/cardProcessor/storage-upgrade"), "url")
     if (url !== undefined) location.assign(url)
   })
 })

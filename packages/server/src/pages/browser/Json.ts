@@ -1,18 +1,18 @@
 /** A member of a JSON object; undefined of anything else. */
-export const member = (value: unknown, key: string): unknown =>
+export const readMember = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined
 
-export const textMember = (value: unknown, key: string): string | undefined => {
-  const found = member(value, key)
+export const readTextMember = (value: unknown, key: string): string | undefined => {
+  const found = readMember(value, key)
   return typeof found === "string" ? found : undefined
 }
 
-export const listMember = (value: unknown, key: string): ReadonlyArray<unknown> => {
-  const found = member(value, key)
+export const readListMember = (value: unknown, key: string): ReadonlyArray<unknown> => {
+  const found = readMember(value, key)
   return Array.isArray(found) ? found : []
 }
 
-export const parseJson = (text: string): unknown => {
+export const tryParseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {

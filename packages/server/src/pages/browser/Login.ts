@@ -1,33 +1,33 @@
-import { request } from "./Api.ts"
-import { find, onSubmit, revealScripted, say, textIn } from "./Dom.ts"
-import { textMember } from "./Json.ts"
-import { offerWallets } from "./Wallet.ts"
+import { requestSuccess } from "./Api.ts"
+import { findElement, onSubmit, showScriptedElements, showStatus, readField } from "./Dom.ts"
+import { readTextMember } from "./Json.ts"
+import { startWalletButtons } from "./Wallet.ts"
 
-revealScripted()
+showScriptedElements()
 
 const registerFields = ["email", "password", "name", "referralCode"] as const
 
 onSubmit("register-form", "register-status", async (form) => {
-  const given = registerFields.map((name) => [name, textIn(form, name)] as const).filter(([, text]) => text !== "")
-  await request("POST", "/api/register", Object.fromEntries(given))
-  say("register-status", "The account is made; signing in …", "busy")
+  const given = registerFields.map((name) => [name, readField(form, name)] as const).filter(([, text]) => text !== "")
+  await requestSuccess("POST", "/api/register", Object.fromEntries(given))
+  showStatus("register-status", "The account is made; signing in …", "busy")
   // The form of the page signs in, so that there is one way to do it.
-  const signIn = find(HTMLFormElement, "#sign-in")
+  const signIn = findElement(HTMLFormElement, "#sign-in")
   for (const name of ["email", "password"]) {
-    const field = signIn === undefined ? undefined : find(HTMLInputElement, `[name=${name}]`, signIn)
-    if (field !== undefined) field.value = textIn(form, name)
+    const field = signIn === undefined ? undefined : findElement(HTMLInputElement, `[name=${name}]`, signIn)
+    if (field !== undefined) field.value = readField(form, name)
   }
   signIn?.submit()
 })
 
 onSubmit("forgot-form", "forgot-status", async (form) => {
-  const answer = await request("POST", "/api/auth/forgot-password", { email: textIn(form, "email") })
-  say("forgot-status", textMember(answer, "message") ?? "If there is such an account, a mail is on its way.")
+  const answer = await requestSuccess("POST", "/api/auth/forgot-password", { email: readField(form, "email") })
+  showStatus("forgot-status", readTextMember(answer, "message") ?? "If there is such an account, a mail is on its way.")
 })
 
-offerWallets({ verb: "Sign in with", statement: "Sign in to Berth." }, async (proof, place) => {
+startWalletButtons({ verb: "Sign in with", statement: "Sign in to Berth." }, async (proof, place) => {
   const callbackUrl = place.dataset["callbackUrl"] ?? "/dashboard"
-  await request("POST", "/api/auth/callback/wallet", { ...proof, callbackUrl })
+  await requestSuccess("POST", "/api/auth/callback/wallet", { ...proof, callbackUrl })
   location.assign(callbackUrl)
 })
 

@@ -1,14 +1,14 @@
-import { offerAgent } from "./AgentForm.ts"
+import { startAgentForm } from "./AgentForm.ts"
 import { startChat } from "./Chat.ts"
-import { find, revealScripted } from "./Dom.ts"
+import { findElement, showScriptedElements } from "./Dom.ts"
 
-revealScripted()
+showScriptedElements()
 
-offerAgent((agent) => {
-  const [form, chat] = [find(HTMLElement, "#first-agent"), find(HTMLElement, "#first-chat")]
+startAgentForm((agent) => {
+  const [form, chat] = [findElement(HTMLElement, "#first-agent"), findElement(HTMLElement, "#first-chat")]
   if (form !== undefined) form.hidden = true
   if (chat !== undefined) chat.hidden = false
-  const title = find(HTMLElement, "#chat-title")
+  const title = findElement(HTMLElement, "#chat-title")
   if (title !== undefined) title.textContent = `Talk to ${agent.name}`
   title?.focus()
   startChat(agent)

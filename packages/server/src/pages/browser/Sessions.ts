@@ -1,6 +1,6 @@
-import { explain, request } from "./Api.ts"
-import { element, find, onClick, say } from "./Dom.ts"
-import { listMember, member, textMember } from "./Json.ts"
+import { describeFailure, requestSuccess } from "./Api.ts"
+import { createElement, findElement, onClick, showStatus } from "./Dom.ts"
+import { readListMember, readMember, readTextMember } from "./Json.ts"
 
 const statusId = "sessions-status"
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" })
@@ -11,16 +11,16 @@ const when = (text: string | undefined) => {
 }
 
 const row = (session: unknown, reload: () => Promise<void>) => {
-  const id = textMember(session, "id") ?? ""
-  const isCurrent = member(session, "current") === true
-  const device = textMember(session, "userAgent") ?? "an unknown program"
-  const item = element("li", "", { class: "row" })
-  const facts = element("span", device)
+  const id = readTextMember(session, "id") ?? ""
+  const isCurrent = readMember(session, "current") === true
+  const device = readTextMember(session, "userAgent") ?? "an unknown program"
+  const item = createElement("li", "", { class: "row" })
+  const facts = createElement("span", device)
   facts.append(
-    element("br"),
-    element(
+    createElement("br"),
+    createElement(
       "span",
-      `${textMember(session, "address") ?? "unknown address"}, last used ${when(textMember(session, "lastSeenAt"))}`,
+      `${readTextMember(session, "address") ?? "unknown address"}, last used ${when(readTextMember(session, "lastSeenAt"))}`,
       {
         class: "muted"
       }
@@ -28,7 +28,7 @@ const row = (session: unknown, reload: () => Promise<void>) => {
   )
   item.append(facts)
   if (isCurrent) {
-    item.append(element("span", "this one", { class: "tag" }))
+    item.append(createElement("span", "this one", { class: "tag" }))
     return item
   }
   const button = document.createElement("button")
@@ -37,9 +37,9 @@ const row = (session: unknown, reload: () => Promise<void>) => {
   button.textContent = "End"
   button.setAttribute("aria-label", `End the session of ${device}`)
   onClick(button, statusId, async () => {
-    await request("DELETE", `/api/auth/sessions/${encodeURIComponent(id)}`)
+    await requestSuccess("DELETE", `/api/auth/sessions/${encodeURIComponent(id)}`)
     await reload()
-    say(statusId, "The session ended.")
+    showStatus(statusId, "The session ended.")
   })
   item.append(button)
   return item
@@ -47,12 +47,12 @@ const row = (session: unknown, reload: () => Promise<void>) => {
 
 /** Shows where the user is signed in, with a way to end each session but this one. */
 export const showSessions = async (): Promise<void> => {
-  const list = find(HTMLElement, "#sessions")
+  const list = findElement(HTMLElement, "#sessions")
   if (list === undefined) return
   try {
-    const answer = await request("GET", "/api/auth/sessions")
-    list.replaceChildren(...listMember(answer, "sessions").map((session) => row(session, showSessions)))
+    const answer = await requestSuccess("GET", "/api/auth/sessions")
+    list.replaceChildren(...readListMember(answer, "sessions").map((session) => row(session, showSessions)))
   } catch (cause) {
-    say(statusId, explain(cause), "bad")
+    showStatus(statusId, describeFailure(cause), "bad")
   }
 }

@@ -1,8 +1,8 @@
 import { getAddress, stringToHex } from "viem/utils"
 import { createSiweMessage } from "viem/siwe"
-import { Refused, request } from "./Api.ts"
-import { element, find, onClick } from "./Dom.ts"
-import { member, textMember } from "./Json.ts"
+import { ApiRequestRejected, requestSuccess } from "./Api.ts"
+import { createElement, findElement, onClick } from "./Dom.ts"
+import { readMember, readTextMember } from "./Json.ts"
 
 /** A wallet in this browser (EIP-1193). */
 interface Provider {
@@ -15,7 +15,7 @@ interface FoundWallet {
   readonly provider: Provider
 }
 
-const isProvider = (value: unknown): value is Provider => typeof member(value, "request") === "function"
+const isProvider = (value: unknown): value is Provider => typeof readMember(value, "request") === "function"
 
 /** Base, which is where wallets of contracts are checked. */
 const base = { id: 8453, hex: "0x2105" }
@@ -25,8 +25,8 @@ const userRejected = 4001
 
 const call = (provider: Provider, method: string, params?: ReadonlyArray<unknown>) =>
   provider.request({ method, ...(params === undefined ? {} : { params }) }).catch((cause: unknown) => {
-    const message = textMember(cause, "message")
-    throw new Refused(message === undefined ? "The wallet declined." : `The wallet declined: ${message}`, { cause })
+    const message = readTextMember(cause, "message")
+    throw new ApiRequestRejected(message === undefined ? "The wallet declined." : `The wallet declined: ${message}`, { cause })
   })
 
 /** The account that the wallet lets us see, in the mixed case that a message of this kind needs. */
@@ -34,7 +34,7 @@ const accountOf = async (provider: Provider) => {
   const accounts = await call(provider, "eth_requestAccounts")
   const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
   if (typeof account !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(account))
-    throw new Refused("The wallet showed no account.")
+    throw new ApiRequestRejected("The wallet showed no account.")
   return getAddress(`0x${account.slice(2)}`)
 }
 
@@ -43,7 +43,7 @@ const switchToBase = (provider: Provider) =>
   provider
     .request({ method: "wallet_switchEthereumChain", params: [{ chainId: base.hex }] })
     .catch((cause: unknown) => {
-      if (member(cause, "code") === userRejected) throw new Refused("The wallet declined.", { cause })
+      if (readMember(cause, "code") === userRejected) throw new ApiRequestRejected("The wallet declined.", { cause })
     })
 
 /** Where the service is, as the page says it. */
@@ -53,11 +53,11 @@ export interface Site {
 }
 
 /** A message of this site and its signature by the wallet (EIP-4361). */
-const proofBy = async (provider: Provider, { domain, uri }: Site, statement: string) => {
+const signProof = async (provider: Provider, { domain, uri }: Site, statement: string) => {
   const address = await accountOf(provider)
   await switchToBase(provider)
-  const nonce = textMember(await request("GET", "/api/auth/nonce"), "nonce")
-  if (nonce === undefined) throw new Refused("The service gave no nonce.")
+  const nonce = readTextMember(await requestSuccess("GET", "/api/auth/nonce"), "nonce")
+  if (nonce === undefined) throw new ApiRequestRejected("The service gave no nonce.")
   const message = createSiweMessage({
     address,
     chainId: base.id,
@@ -69,7 +69,7 @@ const proofBy = async (provider: Provider, { domain, uri }: Site, statement: str
     issuedAt: new Date()
   })
   const signature = await call(provider, "personal_sign", [stringToHex(message), address])
-  if (typeof signature !== "string") throw new Refused("The wallet gave no signature.")
+  if (typeof signature !== "string") throw new ApiRequestRejected("The wallet gave no signature.")
   return { message, signature }
 }
 
@@ -82,14 +82,14 @@ const findWallets = (onFound: (wallet: FoundWallet) => void) => {
     onFound(wallet)
   }
   addEventListener("eip6963:announceProvider", (event) => {
-    const detail = member(event, "detail")
-    const provider = member(detail, "provider")
-    const info = member(detail, "info")
+    const detail = readMember(event, "detail")
+    const provider = readMember(detail, "provider")
+    const info = readMember(detail, "info")
     if (isProvider(provider))
-      tell({ provider, name: textMember(info, "name") ?? "wallet", icon: textMember(info, "icon") })
+      tell({ provider, name: readTextMember(info, "name") ?? "wallet", icon: readTextMember(info, "icon") })
   })
   dispatchEvent(new Event("eip6963:requestProvider"))
-  const injected = member(globalThis, "ethereum")
+  const injected = readMember(globalThis, "ethereum")
   if (known.size === 0 && isProvider(injected))
     tell({ provider: injected, name: "the browser's wallet", icon: undefined })
 }
@@ -97,24 +97,24 @@ const findWallets = (onFound: (wallet: FoundWallet) => void) => {
 const buttonFor = ({ icon, name }: FoundWallet, verb: string) => {
   const button = document.createElement("button")
   button.type = "button"
-  if (icon?.startsWith("data:image/") === true) button.append(element("img", "", { src: icon, alt: "", width: "20" }))
+  if (icon?.startsWith("data:image/") === true) button.append(createElement("img", "", { src: icon, alt: "", width: "20" }))
   button.append(`${verb} ${name}`)
   return button
 }
 
 /** A button for each wallet in the page's place for them; `work` gets what it signed. */
-export const offerWallets = (
+export const startWalletButtons = (
   words: { readonly verb: string; readonly statement: string },
   work: (proof: { readonly message: string; readonly signature: string }, place: HTMLElement) => Promise<void>
 ): void => {
-  const place = find(HTMLElement, "#wallets")
-  const list = place === undefined ? undefined : find(HTMLElement, "ul", place)
+  const place = findElement(HTMLElement, "#wallets")
+  const list = place === undefined ? undefined : findElement(HTMLElement, "ul", place)
   if (place === undefined || list === undefined) return
   const site = { domain: place.dataset["domain"] ?? "", uri: place.dataset["uri"] ?? "" }
   findWallets((wallet) => {
     for (const sentence of place.querySelectorAll("p")) sentence.hidden = true
     const button = buttonFor(wallet, words.verb)
-    onClick(button, "wallet-status", async () => work(await proofBy(wallet.provider, site, words.statement), place))
+    onClick(button, "wallet-status", async () => work(await signProof(wallet.provider, site, words.statement), place))
     const item = document.createElement("li")
     item.append(button)
     list.append(item)

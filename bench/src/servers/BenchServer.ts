@@ -1,0 +1,11 @@
+import { createServer, type RequestListener } from "node:http"
+
+/** Runs a server of the bench's own on a free port of this machine, tells its parent the port, and ends with it. */
+export const serveUntilParentExits = (handle: RequestListener): void => {
+  const server = createServer(handle)
+  process.once("disconnect", () => process.exit())
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    if (typeof address === "object") process.send?.(address?.port)
+  })
+}

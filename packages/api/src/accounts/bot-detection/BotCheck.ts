@@ -1,0 +1,18 @@
+import { BotBlocked } from "@berth/domain/accounts/bot-detection/BotDetection"
+import { HttpApiMiddleware } from "@effect/platform"
+import { errorBody } from "../../http/ErrorBody.ts"
+
+export const BotBlockedBody = errorBody(BotBlocked, {
+  status: 403,
+  code: "bot_blocked",
+  error: "Automated request blocked",
+  message: "This request looks automated. Use a browser, and pass its challenge when there is one.",
+  read: () => new BotBlocked()
+})
+
+/** What a challenge in the page gave the browser goes in this header, or in this member of the body. */
+export const botChallengeHeader = "cf-turnstile-response"
+export const botChallengeField = "turnstileToken"
+
+/** Keeps programs out. */
+export class BotCheck extends HttpApiMiddleware.Tag<BotCheck>()("BotCheck", { failure: BotBlockedBody }) {}

@@ -1,0 +1,56 @@
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Data, Schema } from "effect"
+import { errorBody } from "../../http/ErrorBody.ts"
+import { InternalFailureBody } from "../../http/TransportErrors.ts"
+import { IdempotencyErrors } from "../../limits/IdempotencyErrors.ts"
+import { SessionAuth } from "../../sessions/SessionAuth.ts"
+
+/** What `error` says at the address that a checkout which came to nothing leads to: /pricing?error=<code>. */
+export const CheckoutErrorCode = Schema.Literal(
+  "unknown_plan",
+  "unknown_price",
+  "not_configured",
+  "unavailable",
+  "other_currency",
+  "canceled"
+)
+export type CheckoutErrorCode = typeof CheckoutErrorCode.Type
+
+// Whatever is wrong with a query leads to the page, so nothing about it is refused earlier.
+const anyText = Schema.optional(Schema.Union(Schema.String, Schema.Array(Schema.String)))
+
+const leads = { status: 302 } as const
+
+/** GET /api/cardProcessor/checkout: who is not signed in signs in first. */
+const plan = HttpApiEndpoint.get("plan", "/api/cardProcessor/checkout")
+  .setUrlParams(Schema.Struct({ plan: anyText.annotations({ description: "solo, collective, label, network" }) }))
+  .addSuccess(Schema.Void, leads)
+
+/** GET /api/cardProcessor/credits */
+const credits = HttpApiEndpoint.get("credits", "/api/cardProcessor/credits")
+  .setUrlParams(Schema.Struct({ price: anyText.annotations({ description: "A price id of the allowed ones" }) }))
+  .addSuccess(Schema.Void, leads)
+
+/** Payment is not set up, or the card processor made no checkout. */
+export class StorageCheckoutFailed extends Data.TaggedError("StorageCheckoutFailed")<{ readonly reason: string }> {}
+export const StorageCheckoutFailedBody = errorBody(StorageCheckoutFailed, {
+  status: 500,
+  code: "checkout_failed",
+  error: "The checkout could not be made",
+  message: ({ reason }) => reason,
+  read: (reason) => new StorageCheckoutFailed({ reason })
+})
+
+/** POST /api/cardProcessor/storage-upgrade */
+const storage = HttpApiEndpoint.post("storage", "/api/cardProcessor/storage-upgrade")
+  .addSuccess(Schema.Struct({ url: Schema.String.annotations({ description: "Where to send the buyer" }) }))
+  .addError(StorageCheckoutFailedBody)
+  .addError(IdempotencyErrors)
+  .middleware(SessionAuth)
+  .annotateContext(OpenApi.annotations({ summary: "50 GB of storage for 39 GBP a month" }))
+
+export class CheckoutApi extends HttpApiGroup.make("checkout")
+  .add(plan)
+  .add(credits)
+  .add(storage)
+  .addError(InternalFailureBody) {}

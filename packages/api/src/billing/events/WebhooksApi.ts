@@ -1,0 +1,46 @@
+import { CardEventMalformed, CardEventsNotConfigured } from "@berth/domain/billing/events/CardEventInbox"
+import { SignatureInvalid } from "@berth/domain/billing/events/CardEventSignature"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { errorBody } from "../../http/ErrorBody.ts"
+import { InternalFailureBody } from "../../http/TransportErrors.ts"
+
+// One body for every fault: whoever tries signatures learns nothing of how far he came.
+export const SignatureInvalidBody = errorBody(SignatureInvalid, {
+  status: 400,
+  code: "invalid_signature",
+  error: "Invalid signature",
+  message:
+    "The card processor has not signed this just now. The signature belongs in the header cardProcessor-signature.",
+  read: () => new SignatureInvalid({ fault: "wrong" })
+})
+export const CardEventMalformedBody = errorBody(CardEventMalformed, {
+  status: 400,
+  code: "malformed_event",
+  error: "Malformed event",
+  message: "The body is no event of the card processor.",
+  read: () => new CardEventMalformed()
+})
+export const CardEventsNotConfiguredBody = errorBody(CardEventsNotConfigured, {
+  status: 500,
+  code: "card_events_not_configured",
+  error: "Card events are not configured",
+  message: "This service knows no secret of the card processor. Its operator sets one by STRIPE_WEBHOOK_SECRET.",
+  read: () => new CardEventsNotConfigured()
+})
+
+/** POST /api/webhooks/cardProcessor. The body is signed as it comes, so no schema reads it before the signature was looked at. */
+const receive = HttpApiEndpoint.post("receiveCardEvent", "/api/webhooks/cardProcessor")
+  .addSuccess(Schema.Struct({ received: Schema.Literal(true) }).annotations({ identifier: "EventReceived" }))
+  .addError(SignatureInvalidBody)
+  .addError(CardEventMalformedBody)
+  .addError(CardEventsNotConfiguredBody)
+  .annotateContext(
+    OpenApi.annotations({
+      summary: "Events of the card processor",
+      description:
+        "Takes an event as the card processor sends it: JSON of at most 1 MiB, signed in the header cardProcessor-signature (or stripe-signature): t=<epoch seconds>,v1=<HMAC-SHA256 of t, a dot and the body, in hex>, at most five minutes off. An event that was received before is answered in the same way."
+    })
+  )
+
+export class WebhooksApi extends HttpApiGroup.make("webhooks").add(receive).addError(InternalFailureBody) {}

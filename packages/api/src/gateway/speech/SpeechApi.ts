@@ -1,0 +1,105 @@
+import { UserId } from "@berth/domain/shared/User"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, Multipart } from "@effect/platform"
+import { Data, Duration, Schema } from "effect"
+import { errorClassSchema, errorFields } from "../../http/ErrorBody.ts"
+import { InternalAuth } from "../../http/InternalAuth.ts"
+
+/*
+ * Speech on the private listener, for the web API. Sound travels as it is: in a form towards the backend, as the body back.
+ */
+
+/** A plugin's failure and refusal, as this wire has them. */
+export class SpeechFailed extends Data.TaggedError("SpeechFailed")<{
+  readonly reason: string
+  readonly retryAfter: Duration.Duration | undefined
+}> {}
+export class SpeechInputInvalid extends Data.TaggedError("SpeechInputInvalid")<{
+  readonly field: string
+  readonly reason: string
+}> {}
+
+const SpeechFailedBody = Schema.transform(
+  Schema.Struct({ ...errorFields("speech_failed"), retryAfterMs: Schema.optional(Schema.Number) }).annotations({
+    identifier: "SpeechFailed"
+  }),
+  errorClassSchema(SpeechFailed),
+  {
+    strict: true,
+    decode: ({ message, retryAfterMs }) =>
+      new SpeechFailed({
+        reason: message,
+        retryAfter: retryAfterMs === undefined ? undefined : Duration.millis(retryAfterMs)
+      }),
+    encode: ({ reason, retryAfter }) => ({
+      error: "Speech failed",
+      message: reason,
+      code: "speech_failed" as const,
+      ...(retryAfter === undefined ? {} : { retryAfterMs: Duration.toMillis(retryAfter) })
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 502, description: "Speech failed" }))
+
+const SpeechInputInvalidBody = Schema.transform(
+  Schema.Struct({ ...errorFields("speech_input_invalid"), field: Schema.String }).annotations({
+    identifier: "SpeechInputInvalid"
+  }),
+  errorClassSchema(SpeechInputInvalid),
+  {
+    strict: true,
+    decode: ({ field, message }) => new SpeechInputInvalid({ field, reason: message }),
+    encode: ({ field, reason }) => ({
+      error: "Invalid input",
+      message: reason,
+      code: "speech_input_invalid" as const,
+      field
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 400, description: "Invalid input" }))
+
+/** Whether an answer went by the caller's own key, in the head of one whose body is sound. */
+export const ownKeyHeader = "x-berth-own-key"
+
+/** Answers with the sound, its type and whose key it took. */
+const speak = HttpApiEndpoint.post("speak", "/internal/gateway/speech")
+  .setPayload(
+    Schema.Struct({
+      text: Schema.String,
+      voice: Schema.optional(Schema.String),
+      format: Schema.optional(Schema.String),
+      speed: Schema.optional(Schema.Number),
+      model: Schema.optional(Schema.String),
+      userId: Schema.NullOr(UserId)
+    })
+  )
+  .addSuccess(
+    HttpApiSchema.withEncoding(Schema.Uint8ArrayFromSelf, {
+      kind: "Uint8Array",
+      contentType: "application/octet-stream"
+    })
+  )
+  .addError(SpeechInputInvalidBody)
+  .addError(SpeechFailedBody)
+
+export const transcriptionsPath = "/internal/gateway/transcriptions"
+
+/** Of a recording in a form, with what is said of it in fields. */
+const transcribe = HttpApiEndpoint.post("transcribe", transcriptionsPath)
+  .setPayload(
+    HttpApiSchema.Multipart(
+      Schema.Struct({
+        file: Multipart.SingleFileSchema,
+        language: Schema.optional(Schema.String),
+        prompt: Schema.optional(Schema.String),
+        model: Schema.optional(Schema.String),
+        userId: Schema.optional(Schema.String)
+      })
+    )
+  )
+  .addSuccess(Schema.Struct({ text: Schema.String, ownKey: Schema.Boolean }))
+  .addError(SpeechInputInvalidBody)
+  .addError(SpeechFailedBody)
+
+export class SpeechApi extends HttpApiGroup.make("speech")
+  .add(speak)
+  .add(transcribe)
+  .middlewareEndpoints(InternalAuth) {}

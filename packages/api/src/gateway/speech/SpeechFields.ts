@@ -1,0 +1,103 @@
+import { decodeAudioText } from "@berth/domain/gateway/speech/AudioText"
+import { maximumSpeechSpeed, isLanguageCode, maximumTranscriptionPromptLength, maximumSpeechTextLength, minimumSpeechSpeed } from "@berth/domain/gateway/speech/SpeechLimits"
+import { Either, Option, ParseResult, Schema } from "effect"
+import { ModelName, optionalText, payload } from "../../http/Payload.ts"
+
+/** OpenAI's voices. */
+export const Voice = Schema.Literal(
+  "alloy",
+  "ash",
+  "ballad",
+  "coral",
+  "echo",
+  "fable",
+  "nova",
+  "onyx",
+  "sage",
+  "shimmer",
+  "verse"
+).annotations({ identifier: "Voice" })
+
+/** What speech comes as; opus is in Ogg, pcm is 16-bit samples without a header. */
+export const SpeechFormat = Schema.Literal("mp3", "opus", "aac", "flac", "wav", "pcm").annotations({
+  identifier: "SpeechFormat"
+})
+
+const isText = (text: string) => text.trim() !== "" && text.length <= maximumSpeechTextLength
+
+const SpeechText = Schema.String.pipe(
+  Schema.filter(isText, { message: () => `must have 1 to ${maximumSpeechTextLength} characters` })
+).annotations({ jsonSchema: { minLength: 1, maxLength: maximumSpeechTextLength } })
+
+const absentOr = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
+
+/** `field`, or the name that OpenAI has for it; one of the two. */
+const oneOf = (field: string, other: string, given: readonly [unknown, unknown]) => {
+  const [ours, theirs] = given
+  if (ours === undefined && theirs === undefined) return { path: [field], message: "is missing" }
+  return ours !== undefined && theirs !== undefined ? { path: [other], message: `is ${field} once more` } : undefined
+}
+
+/** What is read aloud. `input` and `response_format` are OpenAI's names of `text` and `format`. */
+export const TtsFields = payload({
+  text: absentOr(SpeechText),
+  input: absentOr(SpeechText),
+  voice: absentOr(Voice),
+  format: absentOr(SpeechFormat),
+  response_format: absentOr(SpeechFormat),
+  speed: absentOr(
+    Schema.Number.pipe(
+      Schema.filter((speed) => speed >= minimumSpeechSpeed && speed <= maximumSpeechSpeed, {
+        message: () => `must be between ${minimumSpeechSpeed} and ${maximumSpeechSpeed}`
+      })
+    ).annotations({ jsonSchema: { minimum: minimumSpeechSpeed, maximum: maximumSpeechSpeed } })
+  ),
+  model: absentOr(ModelName)
+}).pipe(Schema.filter(({ input, text }) => oneOf("text", "input", [text, input])))
+export type TtsFields = typeof TtsFields.Type
+
+/** Bytes as base64, plain or as a `data:` URL. What is wrong with it does not quote it. */
+export const AudioText = Schema.transformOrFail(
+  Schema.String.annotations({ message: () => "must be base64" }),
+  Schema.Uint8ArrayFromSelf,
+  {
+    strict: true,
+    decode: (text, _, ast) =>
+      Either.mapLeft(decodeAudioText(text), (reason) => new ParseResult.Type(ast, undefined, reason)),
+    encode: (bytes) => ParseResult.succeed(Buffer.from(bytes).toString("base64"))
+  }
+).annotations({ identifier: "AudioText" })
+
+const Language = Schema.String.pipe(
+  Schema.filter(isLanguageCode, { message: () => "must be a language's ISO 639 code, for example en" })
+)
+
+const Prompt = Schema.String.pipe(
+  Schema.filter((prompt) => prompt.length <= maximumTranscriptionPromptLength, {
+    message: () => `must have at most ${maximumTranscriptionPromptLength} characters`
+  })
+)
+
+/** What is said of a recording, beside the recording itself. */
+const aboutRecording = {
+  language: absentOr(Language),
+  prompt: absentOr(Prompt),
+  model: absentOr(ModelName)
+}
+
+/** A recording in JSON. Its type and name are what the caller believes: the bytes decide. */
+export const SttFields = payload({
+  audio: AudioText,
+  mimeType: optionalText,
+  filename: optionalText,
+  ...aboutRecording
+})
+export type SttFields = typeof SttFields.Type
+
+/** The fields beside the file of a form. An empty one is none, as forms of pages send them. */
+export const SttFormFields = payload(aboutRecording)
+export type SttFormFields = typeof SttFormFields.Type
+
+/** The text that is to be spoken; there is one once the fields are read. */
+export const readSpeechText = ({ input, text }: TtsFields): string =>
+  Option.getOrElse(Option.fromNullable(text ?? input), () => "")

@@ -1,0 +1,38 @@
+/** How figures are written in bodies. What is not known is not made up. */
+export const notAvailable = "N/A"
+
+export const formatPercent = (value: number | null): string => (value === null ? notAvailable : `${value.toFixed(2)}%`)
+
+/** As a share of a whole that may be empty. */
+export const formatShare = (part: number, whole: number): string => formatPercent(whole === 0 ? null : (100 * part) / whole)
+
+const units = ["B", "KiB", "MiB", "GiB", "TiB"] as const
+
+export const formatBytes = (value: number): string => {
+  const power = value < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(value) / 10))
+  const scaled = value / 1024 ** power
+  return `${power === 0 ? scaled : scaled.toFixed(1)}${units[power] ?? "B"}`
+}
+
+/** Two amounts side by side: used and limit, or received and sent. */
+export const formatPair = (one: number | null, other: number | null): string =>
+  one === null ? notAvailable : other === null ? formatBytes(one) : `${formatBytes(one)} / ${formatBytes(other)}`
+
+/** Milliseconds in the two largest units that there are. */
+export const formatDuration = (millis: number): string => {
+  const seconds = Math.floor(Math.max(0, millis) / 1000)
+  const parts: ReadonlyArray<readonly [number, string]> = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "m"],
+    [seconds % 60, "s"]
+  ]
+  const first = parts.findIndex(([amount]) => amount > 0)
+  return first === -1
+    ? "0s"
+    : parts
+        .slice(first, first + 2)
+        .filter(([amount]) => amount > 0)
+        .map(([amount, unit]) => `${amount}${unit}`)
+        .join(" ")
+}

@@ -1,0 +1,86 @@
+import { AgentId } from "@berth/domain/agents/Agent"
+import { LogLevel, LogSource } from "@berth/domain/instances/RuntimeLog"
+import { MessageId, Sender } from "@berth/domain/interaction/Conversation"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { pageLimit, pageOffset } from "../http/Pagination.ts"
+import { Timestamp } from "../http/Timestamp.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { BackendUnavailableBody, InstanceUnavailableBody } from "../instances/LifecycleErrorBodies.ts"
+import { LogsUnavailableBody } from "../agents/AgentErrorBodies.ts"
+import { LiveAgentStats, MockAgentStats } from "./AgentStats.ts"
+import { AgentOwner } from "../agents/OwnedAgent.ts"
+
+const path = Schema.Struct({ id: AgentId })
+
+export const AgentMessage = Schema.Struct({
+  id: MessageId,
+  agentId: AgentId,
+  sender: Sender,
+  content: Schema.String,
+  timestamp: Timestamp,
+  platform: Schema.String
+}).annotations({ identifier: "AgentMessage" })
+
+/** GET /api/agents/:id/messages: newest first. */
+const messages = HttpApiEndpoint.get("messages", "/api/agents/:id/messages")
+  .setPath(path)
+  .setUrlParams(Schema.Struct({ limit: pageLimit, offset: pageOffset }))
+  .addSuccess(
+    Schema.Struct({
+      messages: Schema.Array(AgentMessage),
+      total: Schema.Int,
+      limit: Schema.Int,
+      offset: Schema.Int,
+      status: Schema.Literal("ok")
+    })
+  )
+
+export const LogEntry = Schema.Struct({
+  id: Schema.String,
+  timestamp: Timestamp,
+  level: LogLevel,
+  message: Schema.String,
+  source: LogSource,
+  /** Of an entry about the whole instance: the agent that was asked about. */
+  agentId: AgentId
+}).annotations({ identifier: "LogEntry" })
+
+/** GET /api/agents/:id/logs: newest first; what the agent said, and what concerns the instance that it runs in. */
+const logs = HttpApiEndpoint.get("logs", "/api/agents/:id/logs")
+  .setPath(path)
+  .setUrlParams(Schema.Struct({ limit: pageLimit, level: Schema.optional(LogLevel) }))
+  .addSuccess(
+    Schema.Struct({
+      logs: Schema.Array(LogEntry),
+      total: Schema.Int,
+      limit: Schema.Int,
+      status: Schema.Literal("ok")
+    })
+  )
+  .addError(LogsUnavailableBody)
+
+/** GET /api/agents/:id/stats */
+const stats = HttpApiEndpoint.get("stats", "/api/agents/:id/stats")
+  .setPath(path)
+  .addSuccess(
+    Schema.Union(
+      Schema.Struct({ stats: LiveAgentStats, status: Schema.Literal("ok") }),
+      Schema.Struct({ stats: MockAgentStats, status: Schema.Literal("mock") })
+    )
+  )
+
+/** DELETE /api/agents/provision/:id: the agent goes, with its conversations. */
+const remove = HttpApiEndpoint.del("remove", "/api/agents/provision/:id")
+  .setPath(path)
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(InstanceUnavailableBody)
+  .addError(BackendUnavailableBody)
+
+export class AgentRecordsApi extends HttpApiGroup.make("agentRecords")
+  .add(messages)
+  .add(logs)
+  .add(stats)
+  .add(remove)
+  .middlewareEndpoints(AgentOwner)
+  .addError(InternalFailureBody) {}

@@ -1,0 +1,39 @@
+import { Data, Schema } from "effect"
+import { errorBody } from "../http/ErrorBody.ts"
+
+/** The key was used before on this route with another body. */
+export class IdempotencyKeyReused extends Data.TaggedError("IdempotencyKeyReused")<object> {}
+export class IdempotencyKeyInvalid extends Data.TaggedError("IdempotencyKeyInvalid")<object> {}
+/** The first request with this key has not been answered within the time a second one waits. */
+export class FirstRequestUnanswered extends Data.TaggedError("FirstRequestUnanswered")<object> {}
+
+export const maximumIdempotencyKeyLength = 255
+
+export const IdempotencyKeyReusedBody = errorBody(IdempotencyKeyReused, {
+  status: 422,
+  code: "idempotency_key_reused",
+  error: "Idempotency key reused",
+  message: "This Idempotency-Key was used before with another body. Use a new key for a new request.",
+  read: () => new IdempotencyKeyReused()
+})
+export const IdempotencyKeyInvalidBody = errorBody(IdempotencyKeyInvalid, {
+  status: 400,
+  code: "invalid_idempotency_key",
+  error: "Invalid idempotency key",
+  message: `Idempotency-Key: must have 1 to ${maximumIdempotencyKeyLength} characters.`,
+  read: () => new IdempotencyKeyInvalid()
+})
+export const FirstRequestUnansweredBody = errorBody(FirstRequestUnanswered, {
+  status: 409,
+  code: "first_request_unanswered",
+  error: "First request unanswered",
+  message: "The first request with this Idempotency-Key is still in work. Try again in a moment.",
+  read: () => new FirstRequestUnanswered()
+})
+
+/** What a route that honours `Idempotency-Key` may answer because of it. */
+export const IdempotencyErrors = Schema.Union(
+  IdempotencyKeyReusedBody,
+  IdempotencyKeyInvalidBody,
+  FirstRequestUnansweredBody
+)

@@ -1,0 +1,54 @@
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { optionalText, payload, SecretText } from "../http/Payload.ts"
+import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { ForgotPasswordLimit, ResetPasswordLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { SessionAuth } from "../sessions/SessionAuth.ts"
+import {
+  EmailInvalidBody,
+  PasswordRejectedBody,
+  ResetTokenInvalidBody,
+  UserNotFoundBody
+} from "../accounts/AccountErrorBodies.ts"
+import { BotCheck } from "../accounts/bot-detection/BotCheck.ts"
+
+const Message = Schema.Struct({ message: Schema.String }).annotations({ identifier: "Message" })
+
+/** POST /api/auth/forgot-password: the same answer whether or not there is such an account. */
+const forgotPassword = HttpApiEndpoint.post("forgotPassword", "/api/auth/forgot-password")
+  .setPayload(payload({ email: Schema.String, turnstileToken: optionalText }))
+  .addSuccess(Message)
+  .addError(EmailInvalidBody)
+  .middleware(BotCheck)
+  .middleware(ForgotPasswordLimit)
+
+/** POST /api/auth/reset-password: ends every session of the user. */
+const resetPassword = HttpApiEndpoint.post("resetPassword", "/api/auth/reset-password")
+  .setPayload(payload({ token: SecretText, password: SecretText }))
+  .addSuccess(Message)
+  .addError(PasswordRejectedBody)
+  .addError(ResetTokenInvalidBody)
+  .addError(UserNotFoundBody)
+  .middleware(ResetPasswordLimit)
+
+/**
+ * GET /api/auth/verify-email: where a mailed link leads. It leads on in any case, with a notice or an error in the query. In
+ * production it confirms for who is signed in to the account, and leads others over the sign-in.
+ */
+const verifyEmail = HttpApiEndpoint.get("verifyEmail", "/api/auth/verify-email")
+  .setUrlParams(Schema.Struct({ token: Schema.optional(Schema.Redacted(Schema.String)) }))
+  .addSuccess(Schema.Void, { status: 302 })
+
+/** POST /api/auth/verify-email: mails the user a new link; nothing once his address is confirmed. */
+const sendVerification = HttpApiEndpoint.post("sendVerification", "/api/auth/verify-email")
+  .addSuccess(Message)
+  .addError(UserNotFoundBody)
+  .addError(RateLimitExceededBody)
+  .middleware(SessionAuth)
+
+export class RecoveryApi extends HttpApiGroup.make("recovery")
+  .add(forgotPassword)
+  .add(resetPassword)
+  .add(verifyEmail)
+  .add(sendVerification)
+  .addError(InternalFailureBody) {}

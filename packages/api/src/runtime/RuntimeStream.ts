@@ -1,0 +1,70 @@
+import { Channel, Chunk, Data, Either, Schema, Stream } from "effect"
+
+/** Why a stream of a cell's wires did not come to its `done`. */
+export type RuntimeStreamProblem = Data.TaggedEnum<{
+  /** It ended before. */
+  Truncated: {}
+  /** Something came that is not of the contract. */
+  Malformed: {}
+  /** The other side says so itself. */
+  Failed: { readonly message: string }
+}>
+export const RuntimeStreamProblem = Data.taggedEnum<RuntimeStreamProblem>()
+
+type Event =
+  | { readonly type: "delta" | "done" | "tool-call" | "compacted" | "opened" | "failed" | "invalid" }
+  | { readonly type: "error"; readonly message: string }
+
+/** A parser of server-sent events; what it feeds back is why it cannot go on. */
+export type MakeSseParser = (onEvent: (event: { readonly _tag: string; readonly data?: string }) => void) => {
+  readonly feed: (text: string) => Error | undefined
+}
+
+/**
+ * The events in a stream's text up to `done`; everything else fails. Whole chunks are worked on at a time: a model's answer
+ * is hundreds of tiny events, and each would cost more as a step of its own than to read.
+ */
+export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, I>, makeParser: MakeSseParser) => {
+  const decode = Schema.decodeEither(Schema.parseJson(schema))
+  type Good = Exclude<A, { readonly type: "error" }>
+  const isGood = (event: A): event is Good => event.type !== "error"
+
+  return <E>(text: Stream.Stream<string, E>): Stream.Stream<Good, E | RuntimeStreamProblem> =>
+    Stream.suspend(() => {
+      let good: Array<Good> = []
+      let done = false
+      let problem: RuntimeStreamProblem | undefined
+      const parser = makeParser(({ data }) => {
+        if (done || problem !== undefined || data === undefined) return
+        const decoded = decode(data)
+        if (Either.isLeft(decoded)) problem = RuntimeStreamProblem.Nonsense()
+        else if (isGood(decoded.right)) {
+          good.push(decoded.right)
+          done = decoded.right.type === "done"
+        } else problem = RuntimeStreamProblem.Failed({ message: messageOf(decoded.right) })
+      })
+      const take = (texts: Chunk.Chunk<string>): Chunk.Chunk<Good> => {
+        good = []
+        for (const piece of texts) if (parser.feed(piece) !== undefined) problem ??= RuntimeStreamProblem.Nonsense()
+        return Chunk.unsafeFromArray(good)
+      }
+      const read: Channel.Channel<
+        Chunk.Chunk<Good>,
+        Chunk.Chunk<string>,
+        E | RuntimeStreamProblem,
+        E,
+        void,
+        unknown
+      > = Channel.readWith({
+        onInput: (texts: Chunk.Chunk<string>) =>
+          Channel.flatMap(Channel.write(take(texts)), () =>
+            problem !== undefined ? Channel.fail(problem) : done ? Channel.void : read
+          ),
+        onFailure: (error: E) => Channel.fail(error),
+        onDone: () => Channel.fail(RuntimeStreamProblem.Cut())
+      })
+      return Stream.pipeThroughChannel(text, read)
+    })
+}
+
+const messageOf = (event: Event): string => (event.type === "error" ? event.message : "")

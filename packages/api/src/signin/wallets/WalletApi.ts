@@ -1,0 +1,95 @@
+import { isWalletAddress, WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { UserNotFoundBody } from "../../accounts/AccountErrorBodies.ts"
+import { optionalText, payload } from "../../http/Payload.ts"
+import { Timestamp } from "../../http/Timestamp.ts"
+import { InternalFailureBody } from "../../http/TransportErrors.ts"
+import { SignInLimit, RateLimitExceededBody } from "../../limits/RateLimits.ts"
+import { AuthenticationRequiredBody, SessionAuth } from "../../sessions/SessionAuth.ts"
+import {
+  ChainUnreachableBody,
+  WalletLimitReachedBody,
+  LastAccessMethodRequiredBody,
+  WalletAlreadyLinkedBody,
+  WalletEmailInUseBody,
+  WalletNotFoundBody,
+  WalletProofRejectedBody,
+  WalletSignInRejectedBody
+} from "./WalletErrorBodies.ts"
+
+/** GET /api/auth/nonce: a nonce for a wallet's message, bound to this browser by a cookie for ten minutes. */
+const nonce = HttpApiEndpoint.get("nonce", "/api/auth/nonce").addSuccess(
+  Schema.Struct({
+    nonce: Schema.String.annotations({ description: "Letters and digits, for the message's Nonce line" })
+  }).annotations({ identifier: "WalletNonce" })
+)
+
+// Whatever is wrong with these two is one refusal, 401, so nothing about them is refused earlier.
+const anyProof = {
+  message: Schema.optional(
+    Schema.Unknown.annotations({ description: "The whole EIP-4361 message", jsonSchema: { type: "string" } })
+  ),
+  signature: Schema.optional(
+    Schema.Unknown.annotations({ description: "0x and hex digits", jsonSchema: { type: "string" } })
+  )
+}
+const formText = Schema.optional(Schema.String)
+
+/** POST /api/auth/callback/wallet: a redirect to the callback URL, with the session cookie. */
+const walletSignIn = HttpApiEndpoint.post("walletSignIn", "/api/auth/callback/wallet")
+  .setPayload(
+    Schema.Union(
+      payload({ ...anyProof, callbackUrl: optionalText }),
+      payload({ message: formText, signature: formText, callbackUrl: formText }).pipe(
+        HttpApiSchema.withEncoding({ kind: "UrlParams", contentType: "application/x-www-form-urlencoded" })
+      )
+    )
+  )
+  .addSuccess(Schema.Void, { status: 302 })
+  .addError(WalletSignInRejectedBody)
+  .addError(ChainUnreachableBody)
+  .addError(RateLimitExceededBody)
+  .middleware(SignInLimit)
+
+export const LinkedWallet = Schema.Struct({ address: WalletAddress, linkedAt: Timestamp }).annotations({
+  identifier: "LinkedWallet"
+})
+
+/** GET /api/settings/wallets: the wallets that sign this account in, the oldest first. */
+const wallets = HttpApiEndpoint.get("wallets", "/api/settings/wallets")
+  .addSuccess(Schema.Struct({ wallets: Schema.Array(LinkedWallet) }))
+  .middleware(SessionAuth)
+
+/** POST /api/settings/wallets: links the wallet that signed a message of this service. */
+const linkWallet = HttpApiEndpoint.post("linkWallet", "/api/settings/wallets")
+  .setPayload(payload({ message: Schema.String, signature: Schema.String }))
+  .addSuccess(LinkedWallet)
+  .addError(WalletProofRejectedBody)
+  .addError(AuthenticationRequiredBody)
+  .addError(WalletAlreadyLinkedBody)
+  .addError(WalletLimitReachedBody)
+  .addError(ChainUnreachableBody)
+  .addError(RateLimitExceededBody)
+  .middleware(SessionAuth)
+  .middleware(SignInLimit)
+
+const address = WalletAddress.pipe(Schema.filter(isWalletAddress, { message: () => "must be 0x and 40 hex digits" }))
+
+/** DELETE /api/settings/wallets?address= */
+const unlinkWallet = HttpApiEndpoint.del("unlinkWallet", "/api/settings/wallets")
+  .setUrlParams(payload({ address }))
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(WalletNotFoundBody)
+  .addError(LastAccessMethodRequiredBody)
+  .addError(WalletEmailInUseBody)
+  .addError(UserNotFoundBody)
+  .middleware(SessionAuth)
+
+export class WalletApi extends HttpApiGroup.make("wallets")
+  .add(nonce)
+  .add(walletSignIn)
+  .add(wallets)
+  .add(linkWallet)
+  .add(unlinkWallet)
+  .addError(InternalFailureBody) {}

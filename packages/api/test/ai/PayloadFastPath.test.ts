@@ -1,0 +1,84 @@
+import { ChatPayload } from "@berth/api/ai/AiApi"
+import { OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
+import { isPlainChat, isPlainCompletion } from "@berth/api/ai/PayloadFastPath"
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck, Schema } from "effect"
+
+const readChat = Schema.decodeUnknownSync(ChatPayload)
+const readCompletion = Schema.decodeUnknownSync(OpenAiCompletionPayload)
+
+const odd = FastCheck.constantFrom<unknown>(null, "", 0, -1, 0.5, 2, 3, Number.NaN, 1e21, true, {}, [])
+
+const turn = FastCheck.record(
+  {
+    role: FastCheck.constantFrom<unknown>("user", "assistant", "system", "developer", "tool", null),
+    content: FastCheck.oneof(FastCheck.string(), odd),
+    refusal: FastCheck.string()
+  },
+  { requiredKeys: ["role", "content"] }
+)
+
+const usualTurn = FastCheck.record({
+  role: FastCheck.constantFrom("user", "assistant", "system"),
+  content: FastCheck.string()
+})
+
+/** Bodies of which many are right, and many are nearly so. */
+const body = FastCheck.record(
+  {
+    messages: FastCheck.oneof(
+      { weight: 4, arbitrary: FastCheck.array(usualTurn, { minLength: 1, maxLength: 3 }) },
+      { weight: 1, arbitrary: FastCheck.array(turn, { maxLength: 3 }) }
+    ),
+    model: FastCheck.oneof(FastCheck.constantFrom("openai/gpt-4o", "x".repeat(200), "x".repeat(201)), odd),
+    stream: FastCheck.oneof(FastCheck.boolean(), odd),
+    temperature: FastCheck.oneof(FastCheck.double(), odd),
+    top_p: odd,
+    max_tokens: odd,
+    max_completion_tokens: odd,
+    taskType: FastCheck.oneof(FastCheck.string(), odd),
+    stop: FastCheck.string(),
+    user: FastCheck.string()
+  },
+  { requiredKeys: ["messages"] }
+)
+
+describe("the usual bodies of model calls", () => {
+  it.prop(
+    "are what their schemas make of them",
+    [body],
+    ([given]) => {
+      if (isPlainChat(given)) expect(readChat(given)).toEqual(given)
+      if (isPlainCompletion(given)) expect(readCompletion(given)).toEqual(given)
+    },
+    { fastCheck: { numRuns: 1_000 } }
+  )
+
+  it("are those that most clients send", () => {
+    const messages = [
+      { role: "system", content: "Be brief" },
+      { role: "user", content: "Hello" }
+    ]
+    const given = { model: "openai/gpt-4o-mini", messages, stream: true, temperature: 0.7, max_tokens: 100 }
+    expect(isPlainChat(given)).toBe(true)
+    expect(isPlainChat({ messages, taskType: "coding" })).toBe(true)
+    expect(isPlainCompletion(given)).toBe(true)
+  })
+
+  it("are none with anything else in them", () => {
+    const messages = [{ role: "user", content: "Hello" }]
+    for (const more of [
+      { stream: null },
+      { tools: [] },
+      { user: "me" },
+      { toString: "x" },
+      { temperature: 3 },
+      { messages: [] },
+      { messages: [{ role: "user", content: [{ type: "text", text: "Hello" }] }] },
+      { messages: [{ role: "user", content: "Hello", name: "me" }] }
+    ])
+      expect(isPlainCompletion({ model: "openai/gpt-4o", messages, ...more })).toBe(false)
+    expect(isPlainCompletion({ messages })).toBe(false)
+    expect(isPlainCompletion([])).toBe(false)
+  })
+})

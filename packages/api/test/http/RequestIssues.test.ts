@@ -1,0 +1,54 @@
+import { summarizeIssues } from "@berth/api/http/RequestIssues"
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+
+describe("summarise", () => {
+  it("tells once of an optional field with several values", () =>
+    assert.deepStrictEqual(
+      summarizeIssues([
+        { path: "action", message: 'Expected "sessions", actual "zzz"' },
+        { path: "action", message: 'Expected "memory", actual "zzz"' },
+        { path: "action", message: 'Expected undefined, actual "zzz"' }
+      ]),
+      [{ path: "action", message: 'Expected "sessions" | "memory", actual "zzz"' }]
+    ))
+  it("calls an object an object", () => {
+    for (const said of ["Struct (Encoded side)", "Struct", "{ readonly name: string } (Encoded side)"])
+      assert.deepStrictEqual(summarizeIssues([{ path: "", message: `Expected ${said}, actual []` }]), [
+        { path: "", message: "Expected an object, actual []" }
+      ])
+  })
+  it("prefers what a refinement says to the alternative of null", () =>
+    assert.deepStrictEqual(
+      summarizeIssues([
+        { path: "t", message: "Expected null, actual 9" },
+        { path: "t", message: "must be an IANA time zone" }
+      ]),
+      [{ path: "t", message: "must be an IANA time zone" }]
+    ))
+  it("does not say of a field that it might be absent when something in it is wrong", () =>
+    assert.deepStrictEqual(
+      summarizeIssues([
+        { path: "config.channels.1", message: 'Expected "web", actual "pigeon"' },
+        { path: "config", message: 'Expected null, actual {"channels":["web","pigeon"]}' },
+        { path: "name", message: "Expected null, actual 1" }
+      ]),
+      [
+        { path: "config.channels.1", message: 'Expected "web", actual "pigeon"' },
+        { path: "name", message: "Expected null, actual 1" }
+      ]
+    ))
+  it("keeps a single message as it is", () =>
+    assert.deepStrictEqual(summarizeIssues([{ path: "a", message: "is missing" }]), [{ path: "a", message: "is missing" }]))
+  it.prop(
+    "names every field exactly once",
+    [FastCheck.array(FastCheck.record({ path: FastCheck.string(), message: FastCheck.string({ minLength: 1 }) }))],
+    ([issues]) => {
+      const told = summarizeIssues(issues).map(({ path }) => path)
+      return (
+        new Set(told).size === told.length &&
+        issues.every(({ path }) => told.some((one) => one === path || one.startsWith(`${path}.`)))
+      )
+    }
+  )
+})

@@ -1,6 +1,0 @@
-import { type WalletAddress, walletKey } from "../chain/WalletAddress.ts"
-import { Email } from "./Email.ts"
-
-/** The address of an account that a wallet's first sign-in makes. No mail arrives there. */
-export const walletEmail = (address: WalletAddress, domain: string): Email =>
-  Email.make(`${walletKey(address)}@${domain}`)

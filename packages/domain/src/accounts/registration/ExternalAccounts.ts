@@ -1,0 +1,49 @@
+import { Effect, Option, Redacted } from "effect"
+import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { MatchCardEventsJob } from "../../jobs/JobKind.ts"
+import { Outbox } from "../../jobs/Outbox.ts"
+import { Tokens } from "../../secrets/Tokens.ts"
+import { parseDisplayName } from "../profile/DisplayName.ts"
+import type { Email } from "../../shared/Email.ts"
+import { makeReferralCode } from "../referrals/ReferralCode.ts"
+import { Referrals } from "../referrals/Referrals.ts"
+import { UserId } from "../../shared/User.ts"
+import { UserRepository } from "../UserRepository.ts"
+
+/** Accounts as the word of an outside provider makes and finds them. Who asks has that word. */
+export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth/ExternalAccounts", {
+  effect: Effect.gen(function* () {
+    const repository = yield* UserRepository
+    const referrals = yield* Referrals
+    const outbox = yield* Outbox
+    const ids = yield* IdGenerator
+    const tokens = yield* Tokens
+
+    const newId = Effect.map(ids.next("usr"), (id) => UserId.make(id))
+
+    /** An account without a password. `email` may depend on its id; without a name that people can see it is called by that address. */
+    const create = Effect.fn("ExternalAccounts.create")(function* (given: {
+      readonly email: Email | ((id: UserId) => Email)
+      readonly name: Option.Option<string>
+    }) {
+      const id = yield* newId
+      const email = typeof given.email === "function" ? given.email(id) : given.email
+      return yield* repository.insert({
+        id,
+        email,
+        name: Option.getOrElse(Option.flatMap(given.name, parseDisplayName), () => email),
+        passwordHash: null,
+        referralCode: makeReferralCode(Redacted.value(yield* tokens.make))
+      })
+    })
+
+    /** A provider's word proves the account's present address as a mailed link does. Joins the running transaction. */
+    const confirmEmail = Effect.fn("ExternalAccounts.confirmEmail")(function* (id: UserId) {
+      yield* repository.markEmailVerified(id)
+      yield* referrals.payReward(id)
+      yield* outbox.append(MatchCardEventsJob, { userId: id }, id)
+    })
+
+    return { create, findByEmailForUpdate: repository.findByEmailForUpdate, confirmEmail }
+  })
+}) {}

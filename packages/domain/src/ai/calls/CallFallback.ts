@@ -1,0 +1,158 @@
+import { Clock, Effect, Either, ExecutionStrategy, Exit, Option, Scope } from "effect"
+import type { AiSettings } from "./AiSettings.ts"
+import type { CircuitBreakers } from "./CircuitBreakers.ts"
+import type { ProviderName } from "../models/Model.ts"
+import { type ModelProvider, ProviderFailed } from "../chat/ModelChat.ts"
+import { type CallInput, type OpenedCall, openCall } from "./OpenedCall.ts"
+import { countCall, measureFirstText } from "./ModelTelemetry.ts"
+import type { TimeoutWatcher } from "../streams/IdleTimeout.ts"
+import type { PlannedCall } from "./CallPlan.ts"
+import { withCircuitBreakers, retryCall } from "./CallRetry.ts"
+
+/** One model called at one provider for an answer. */
+export interface CallAttempt {
+  readonly model: string
+  readonly provider: ProviderName
+  /** `answered`; the kind of its failure; or `skipped`, since it has failed too often just before. */
+  readonly outcome: "answered" | "skipped" | ProviderFailed["kind"]
+  /** How often it was tried. */
+  readonly tries: number
+}
+
+export interface AnsweredCall extends OpenedCall {
+  readonly call: PlannedCall
+  readonly attempts: ReadonlyArray<CallAttempt>
+  /** Epoch milliseconds at which the call that answered went out. */
+  readonly calledAt: number
+}
+
+export interface CallsContext {
+  readonly settings: AiSettings
+  readonly breakers: CircuitBreakers
+  readonly watch: TimeoutWatcher
+  /** Those of the plan. */
+  readonly providers: ReadonlyMap<ProviderName, ModelProvider>
+}
+
+type Waits = Pick<CallsContext, "settings" | "watch">
+type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
+
+/** One try in a scope of its own, which ends with it unless it is answered. */
+const tryOnce = (input: CallInput, { settings, watch }: Waits) =>
+  Effect.flatMap(Effect.scope, (parent) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) =>
+        restore(Scope.extend(openCall(input, settings, watch), scope)).pipe(
+          Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit)))
+        )
+      )
+    )
+  )
+
+/** Tries one call until it answers or is not worth another try. */
+const tryCall = (input: CallInput, waits: Waits) =>
+  retryCall(
+    Effect.gen(function* () {
+      const calledAt = yield* Clock.currentTimeMillis
+      const opened = yield* tryOnce(input, waits)
+      measureFirstText(input.call, (yield* Clock.currentTimeMillis) - calledAt)
+      return { opened, calledAt }
+    }),
+    { call: input.call, deadline: input.deadline, policy: waits.settings.retry }
+  )
+
+/** The same, of a call by the owner's own key. */
+export const markOwnKeyFailure = ({ kind, provider, reason, retryAfter }: ProviderFailed) =>
+  new ProviderFailed({ provider, kind, reason, retryAfter, ownKey: true })
+
+/** Says in the first failure, which is of the model that was asked for, what else was tried. */
+const sumUp = (failures: ReadonlyArray<PlannedCall & { readonly failure: ProviderFailed }>): ProviderFailed | null => {
+  const [first, ...others] = failures
+  if (first === undefined) return null
+  const tried = others.map(({ failure, model }) => `${model.id} at ${failure.provider}: ${failure.kind}`)
+  return new ProviderFailed({
+    provider: first.failure.provider,
+    kind: first.failure.kind,
+    retryAfter: first.failure.retryAfter,
+    ownKey: first.failure.ownKey,
+    reason: tried.length === 0 ? first.failure.reason : `${first.failure.reason} (then ${tried.join(", ")})`
+  })
+}
+
+/**
+ * Goes through a plan until a model answers with its first text. After that the answer is this model's: what fails
+ * from there on ends it.
+ */
+export const callUntilAnswered = (
+  plan: Iterable<PlannedCall>,
+  request: CallsRequest,
+  { breakers, providers, settings, watch }: CallsContext
+): Effect.Effect<AnsweredCall, ProviderFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const attempts: Array<CallAttempt> = []
+    const failures: Array<PlannedCall & { readonly failure: ProviderFailed }> = []
+    const note = (call: PlannedCall, outcome: CallAttempt["outcome"], tries: number) =>
+      attempts.push({ model: call.model.id, provider: call.provider, outcome, tries })
+
+    let ownKey = false
+    for (const call of plan) {
+      ownKey ||= call.keyId !== undefined
+      const provider = providers.get(call.provider)
+      if (provider === undefined) continue
+      const attempt = yield* withCircuitBreakers(
+        breakers,
+        call,
+        tryCall({ ...request, provider, call }, { settings, watch })
+      )
+      if (Option.isNone(attempt)) {
+        note(call, "skipped", 0)
+        continue
+      }
+      const { result, tries } = attempt.value
+      if (Either.isRight(result)) {
+        note(call, "answered", tries)
+        const {
+          calledAt,
+          opened: { first, more, span }
+        } = result.right
+        return {
+          call,
+          attempts,
+          calledAt,
+          span,
+          first,
+          more: Effect.catchAll(more, (broken) => {
+            const failure = call.keyId === undefined ? broken : markOwnKeyFailure(broken)
+            span?.attribute("error.type", failure.kind)
+            countCall(call, failure.kind)
+            return Effect.zipRight(breakers.recordFailure(call, failure), Effect.fail(failure))
+          })
+        }
+      }
+      const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
+      note(call, failure.kind, tries)
+      failures.push({ ...call, failure })
+      yield* Effect.logWarning("A model did not answer").pipe(
+        Effect.annotateLogs({
+          model: call.model.id,
+          provider: call.provider,
+          kind: failure.kind,
+          reason: failure.reason,
+          ownKey: call.keyId !== undefined
+        })
+      )
+      // Whose key is refused is told so: another way to his answer would only hide it from him.
+      if (failure.ownKey === true && failure.kind === "unauthorized") return yield* failure
+    }
+    const skipped = attempts[0]
+    return yield* Effect.fail(
+      sumUp(failures) ??
+        new ProviderFailed({
+          provider: skipped?.provider ?? "openrouter",
+          kind: "overloaded",
+          reason: "failed too often just before and is left alone for a while",
+          ownKey,
+          retryAfter: settings.breaker.cooldown
+        })
+    )
+  })

@@ -1,0 +1,72 @@
+import { Clock, Duration, Effect, Either, Exit, Option, Random } from "effect"
+import type { CircuitBreakers } from "./CircuitBreakers.ts"
+import type { ProviderFailed } from "../chat/ModelChat.ts"
+import { countCall } from "./ModelTelemetry.ts"
+import type { CalledModel } from "./CallPlan.ts"
+import { computeRetryDelay, type RetryPolicy } from "./RetryPolicy.ts"
+
+/** What became of a call, and how often it was tried. */
+export interface RetriedCall<A> {
+  readonly result: Either.Either<A, ProviderFailed>
+  readonly tries: number
+}
+
+export interface CallRetryOptions {
+  readonly call: CalledModel
+  /** Epoch milliseconds after which no further try begins. */
+  readonly deadline: number
+  readonly policy: RetryPolicy
+}
+
+/** Tries a call until it answers or is not worth another try. */
+export const retryCall = <A, R>(
+  once: Effect.Effect<A, ProviderFailed, R>,
+  { call, deadline, policy }: CallRetryOptions
+): Effect.Effect<RetriedCall<A>, never, R> =>
+  Effect.suspend(() => {
+    let tries = 0
+    const attempt: Effect.Effect<A, ProviderFailed, R> = Effect.suspend(() => {
+      tries += 1
+      return once
+    }).pipe(
+      Effect.catchAll((failure) =>
+        Effect.gen(function* () {
+          countCall(call, failure.kind)
+          const jitter = yield* Random.next
+          const now = yield* Clock.currentTimeMillis
+          const delay = computeRetryDelay(failure, tries, jitter, policy).pipe(
+            Option.filter((wait) => now + Duration.toMillis(wait) < deadline)
+          )
+          return yield* Option.match(delay, {
+            onNone: () => Effect.fail(failure),
+            onSome: (wait) => Effect.zipRight(Effect.sleep(wait), attempt)
+          })
+        })
+      )
+    )
+    return Effect.map(Effect.either(attempt), (result) => ({ result, tries }))
+  })
+
+/** Calls if the breakers let it, and tells them what became of it; none where they do not. */
+export const withCircuitBreakers = <A, R>(
+  breakers: CircuitBreakers,
+  call: CalledModel,
+  trying: Effect.Effect<RetriedCall<A>, never, R>
+): Effect.Effect<Option.Option<RetriedCall<A>>, never, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(breakers.admit(call), (may) =>
+      may
+        ? restore(trying).pipe(
+            Effect.onExit((exit) =>
+              Exit.isFailure(exit)
+                ? breakers.recordAbandoned(call)
+                : Either.match(exit.value.result, {
+                    onLeft: (failure) => breakers.recordFailure(call, failure),
+                    onRight: () => breakers.recordSuccess(call)
+                  })
+            ),
+            Effect.map(Option.some)
+          )
+        : Effect.succeedNone
+    )
+  )

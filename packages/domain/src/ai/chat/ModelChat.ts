@@ -1,0 +1,163 @@
+import { Context, Data, type Duration, type Effect, type Redacted, Schema, type Stream } from "effect"
+import { ContentPart } from "./ContentPart.ts"
+import { type Model, ProviderName } from "../models/Model.ts"
+import type { OwnableProvider } from "../keys/OwnerKeys.ts"
+
+/** What a model wants back word for word with its call; only the one who gave it can read it, and takes no other's. */
+export const CallSignature = Schema.Struct({
+  provider: ProviderName,
+  /** A model's id. */
+  model: Schema.String,
+  data: Schema.String
+}).annotations({ identifier: "CallSignature" })
+export type CallSignature = typeof CallSignature.Type
+
+/** A tool that a model wants used; `arguments` is the model's JSON text, which need not be valid. */
+export const ToolCall = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  arguments: Schema.String,
+  /** Goes back with the call as it came. */
+  signature: Schema.optionalWith(CallSignature, { exact: true })
+}).annotations({ identifier: "ToolCall" })
+export type ToolCall = typeof ToolCall.Type
+
+/** A tool as a model is told of it; `parameters` is a JSON Schema of the arguments, an object. */
+export const ToolSpec = Schema.Struct({
+  /** Letters, digits, underscores and dashes, 64 at most: what every provider takes. */
+  name: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/)),
+  description: Schema.String,
+  parameters: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+}).annotations({ identifier: "ToolSpec" })
+export type ToolSpec = typeof ToolSpec.Type
+
+/** A message of a conversation. What a tool gave follows the assistant's message that called it. */
+export const ChatMessage = Schema.Union(
+  Schema.Struct({ role: Schema.Literal("system"), content: Schema.String }),
+  Schema.Struct({
+    role: Schema.Literal("user"),
+    content: Schema.String,
+    /** What is said with images in their places; `content` is the text of it (`textIn`). */
+    parts: Schema.optionalWith(Schema.Array(ContentPart), { exact: true })
+  }),
+  Schema.Struct({
+    role: Schema.Literal("assistant"),
+    content: Schema.String,
+    toolCalls: Schema.optionalWith(Schema.Array(ToolCall), { exact: true })
+  }),
+  Schema.Struct({
+    role: Schema.Literal("tool"),
+    content: Schema.String,
+    /** Id and name of the call that this answers. */
+    toolCallId: Schema.String,
+    toolName: Schema.String
+  })
+).annotations({ identifier: "ChatMessage" })
+export type ChatMessage = typeof ChatMessage.Type
+
+/** Which tool is to be called: as the model likes, none, any, or one by its name. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly name: string }
+
+/** The form of an answer. `json-schema`: by a JSON Schema; `strict` where the vendor is to hold the model to it. */
+export type ResponseFormat =
+  | { readonly type: "json-object" }
+  | {
+      readonly type: "json-schema"
+      readonly name: string
+      readonly description?: string | undefined
+      readonly schema: Readonly<Record<string, unknown>>
+      readonly strict?: boolean | undefined
+    }
+
+export interface ChatOptions {
+  /** What the model may call; none when absent. */
+  readonly tools?: ReadonlyArray<ToolSpec> | undefined
+  /** Means something beside tools alone. */
+  readonly toolChoice?: ToolChoice | undefined
+  /** Whether several tools may be called at once; as the vendor has it when absent. */
+  readonly parallelToolCalls?: boolean | undefined
+  /** Plain text when absent. */
+  readonly responseFormat?: ResponseFormat | undefined
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  readonly maxTokens?: number | undefined
+  /** Texts that end an answer, which does not hold them. */
+  readonly stop?: ReadonlyArray<string> | undefined
+  /** For answers that are alike, where the vendor can. */
+  readonly seed?: number | undefined
+  readonly frequencyPenalty?: number | undefined
+  readonly presencePenalty?: number | undefined
+}
+
+export interface TokenUsage {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly totalTokens: number
+}
+
+/** `text` pieces and whole `tool-call`s in order, then one `end`. An empty text is a sign of life of a model that still thinks. */
+export type ChatChunk =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool-call"; readonly call: ToolCall }
+  | { readonly type: "end"; readonly usage: TokenUsage | null; readonly finishReason: string | null }
+
+/**
+ * Why a provider gave no (whole) answer; `reason` is fit for a log and for the caller, never with a key in it.
+ * `unauthorized` covers an account without credit too: like a wrong key, it does not pass by itself. `retryAfter` is
+ * what the provider asked for, when it did. `ownKey`: the call went by the owner's own key, and what is wrong with that
+ * is his to put right.
+ */
+export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
+  readonly provider: ProviderName
+  readonly kind: "unreachable" | "timeout" | "rate-limited" | "unauthorized" | "refused" | "overloaded" | "nonsense"
+  readonly reason: string
+  readonly retryAfter?: Duration.Duration | undefined
+  readonly ownKey?: boolean | undefined
+}> {
+  override get message() {
+    if (this.ownKey === true && this.kind === "unauthorized") {
+      return `your ${this.provider} key was refused: ${this.reason}`
+    }
+    return `model provider ${this.provider}: ${this.reason}`
+  }
+}
+
+/** One provider's wire. */
+export interface ModelProvider {
+  readonly name: ProviderName
+  /** The models this provider can run, as far as it says so itself and their price is known. */
+  readonly models: Effect.Effect<ReadonlyArray<Model>, ProviderFailed>
+  /** The ids in the catalogue of all that it says it can run, with a known price or without. */
+  readonly modelIds: Effect.Effect<ReadonlyArray<string>, ProviderFailed>
+  /** Whether it answers its cheapest authenticated call. */
+  readonly healthy: Effect.Effect<boolean>
+  readonly chat: (
+    modelId: string,
+    messages: ReadonlyArray<ChatMessage>,
+    options: ChatOptions
+  ) => Stream.Stream<ChatChunk, ProviderFailed>
+}
+
+/** A provider that is called with somebody's own key. */
+export interface OwnProvider {
+  /** Tells the key from others, and gives nothing of it away. */
+  readonly keyId: string
+  readonly provider: ModelProvider
+}
+
+/** The providers of models. */
+export class ModelProviders extends Context.Tag("@berth/ModelProviders")<
+  ModelProviders,
+  {
+    /** Those that are configured: with a key of the platform's, and the sandbox where it is on. */
+    readonly all: ReadonlyArray<ModelProvider>
+    /** One with another key than the platform's, configured or not; the same for the same key. */
+    readonly withKey: (name: OwnableProvider, key: Redacted.Redacted) => Effect.Effect<OwnProvider>
+  }
+>() {}
+
+/** Every model known here, with `available` told from the configured providers. */
+export class ModelCatalog extends Context.Tag("@berth/ModelCatalog")<
+  ModelCatalog,
+  { readonly all: Effect.Effect<ReadonlyArray<Model>> }
+>() {}

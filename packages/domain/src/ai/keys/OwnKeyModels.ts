@@ -1,0 +1,30 @@
+import type { Model, ProviderName } from "../models/Model.ts"
+import { listModelProviders } from "../models/ModelRoutes.ts"
+
+const cache = new WeakMap<ReadonlyArray<Model>, Map<string, ReadonlyArray<Model>>>()
+
+const runWith = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): ReadonlyArray<Model> =>
+  models.map((model) => {
+    const provider = listModelProviders(model.id).find((name) => own.has(name))
+    return provider === undefined ? model : { ...model, provider, available: true }
+  })
+
+/**
+ * A catalogue for somebody with keys of his own for some providers: what these run is available, and theirs. The same
+ * catalogue and providers give the same array.
+ */
+export const applyOwnKeys = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): ReadonlyArray<Model> => {
+  if (own.size === 0) return models
+  const known = cache.get(models) ?? new Map<string, ReadonlyArray<Model>>()
+  cache.set(models, known)
+  const key = [...own].sort().join(" ")
+  const assembled = known.get(key) ?? runWith(models, own)
+  known.set(key, assembled)
+  return assembled
+}
+
+/** Those of a catalogue that own keys run; all of it where they run none. */
+export const preferOwnKeyModels = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): ReadonlyArray<Model> => {
+  const run = own.size === 0 ? models : models.filter(({ available, provider }) => available && own.has(provider))
+  return run.length === 0 ? models : run
+}

@@ -1,0 +1,48 @@
+import { Data } from "effect"
+import type { ProviderName, TaskType } from "./Model.ts"
+
+/** No configured provider can run any model that would do. */
+export class ModelsUnavailable extends Data.TaggedError("ModelsUnavailable")<{ readonly taskType: TaskType }> {
+  override get message() {
+    return `No model is available for ${this.taskType} tasks`
+  }
+}
+
+export class ModelNotFound extends Data.TaggedError("ModelNotFound")<{ readonly model: string }> {
+  override get message() {
+    return `There is no model ${this.model}`
+  }
+}
+
+export class ProviderNotFound extends Data.TaggedError("ProviderNotFound")<{ readonly provider: string }> {
+  override get message() {
+    return `There is no provider ${this.provider}`
+  }
+}
+
+export class MessagesMissing extends Data.TaggedError("MessagesMissing")<object> {
+  override get message() {
+    return "messages must hold at least one message"
+  }
+}
+
+/** A count of tokens is negative or not a finite number. */
+export class TokenCountInvalid extends Data.TaggedError("TokenCountInvalid")<{
+  readonly field: "inputTokens" | "outputTokens"
+}> {
+  override get message() {
+    return `${this.field} must be a number of at least 0`
+  }
+}
+
+/** No configured provider can be reached, or none is configured. */
+export class AiServiceUnavailable extends Data.TaggedError("AiServiceUnavailable")<{
+  readonly providers: { readonly [name in ProviderName]?: boolean }
+}> {
+  override get message() {
+    const names = Object.keys(this.providers)
+    return names.length === 0
+      ? "AI service unavailable: no model provider is configured"
+      : `AI service unavailable: ${names.join(", ")} cannot be reached`
+  }
+}

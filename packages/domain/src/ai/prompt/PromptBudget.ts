@@ -1,0 +1,71 @@
+import { estimateTokens } from "./TokenEstimate.ts"
+import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
+
+/** What roles and separators take beside the text of a message. */
+const tokensAroundMessage = 4
+
+/**
+ * About how many tokens a message takes, one per four bytes of its JSON text. Escapes count: what is sent must fit its
+ * wire too, and there they are as long.
+ */
+export const estimateMessageTokens = (message: ChatMessage): number =>
+  tokensAroundMessage +
+  estimateTokens(JSON.stringify(message.content)) +
+  (message.role === "assistant" && message.toolCalls !== undefined
+    ? estimateTokens(JSON.stringify(message.toolCalls))
+    : 0) +
+  (message.role === "tool" ? estimateTokens(`${message.toolCallId}${message.toolName}`) : 0)
+
+export const estimateSerializedToolTokens = (tools: ReadonlyArray<ToolSpec>): number =>
+  tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools))
+
+export const estimateMessagesTokens = (messages: ReadonlyArray<ChatMessage>): number =>
+  messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0)
+
+/** What fits on the wire to the models, whose bodies have 1 MiB at most, with room for what stands around the messages. */
+const wireTokens = 220_000
+
+/** How many tokens of a model's window are worked with: what it takes, or what can be sent to it. */
+export const computeUsableWindow = (contextWindow: number): number => Math.max(0, Math.min(contextWindow, wireTokens))
+
+/**
+ * How many tokens a prompt may have, so that there is room for the answer: what the owner lets it have, but a quarter of
+ * the window at most.
+ */
+export const computePromptBudget = (contextWindow: number, maxTokens: number | null): number => {
+  const usable = computeUsableWindow(contextWindow)
+  return usable - Math.min(maxTokens ?? 4_096, Math.floor(usable / 4))
+}
+
+/** Where the newest messages begin that together have no more tokens than that. */
+export const findNewestFitting = (history: ReadonlyArray<{ readonly tokens: number }>, tokens: number): number => {
+  let left = tokens
+  const last = history.findLastIndex((message) => {
+    left -= message.tokens
+    return left < 0
+  })
+  return last + 1
+}
+
+const cutMark = "\n[…]\n"
+/** What stands for a text of which nothing could be kept; it takes the fewest tokens that a cut text can have. */
+const nothingLeft = "[…]"
+export const minimumTruncatedTokens = 2
+
+/** The beginning and the end of a text, in about as many tokens, which are at least `shortestCut`. */
+export const truncateToTokens = (text: string, tokens: number): string => {
+  const costs = (kept: string) => estimateTokens(JSON.stringify(kept))
+  if (costs(text) <= tokens) return text
+  const keep = (characters: number) => {
+    const head = Math.ceil(characters / 2)
+    return (text.slice(0, head) + cutMark + text.slice(text.length - (characters - head))).toWellFormed()
+  }
+  // A character costs at least a byte, so this many are too many; halving finds soon what does.
+  let [fits, tooMany] = [0, Math.min(text.length, tokens * 4 + 1)]
+  while (fits + 1 < tooMany) {
+    const middle = Math.floor((fits + tooMany) / 2)
+    if (costs(keep(middle)) <= tokens) fits = middle
+    else tooMany = middle
+  }
+  return fits === 0 ? nothingLeft : keep(fits)
+}

@@ -1,0 +1,89 @@
+import { estimateTokens } from "./TokenEstimate.ts"
+import type { ChatMessage } from "../chat/ModelChat.ts"
+import { truncateToTokens, estimateMessageTokens, findNewestFitting, estimateMessagesTokens, minimumTruncatedTokens } from "./PromptBudget.ts"
+
+/** One call of a model that wanted tools, and what they gave. */
+export type ToolRound = ReadonlyArray<ChatMessage>
+
+/** What a model is told for a turn, by its parts. */
+export interface Prompt {
+  readonly system: ChatMessage
+  /** What went before, oldest first. */
+  readonly history: ReadonlyArray<ChatMessage>
+  readonly message: ChatMessage
+  /** What was done for this turn so far. */
+  readonly rounds: ReadonlyArray<ToolRound>
+}
+
+export const flattenPrompt = ({ history, message, rounds, system }: Prompt): ReadonlyArray<ChatMessage> => [
+  system,
+  ...history,
+  message,
+  ...rounds.flat()
+]
+
+/** The share of a budget that results of tools keep, when all else is to be kept too. */
+const resultsKeep = 0.25
+
+/** The largest length to which sizes can be cut so that together they stay below a total: the long ones pay first. */
+const levelFor = (sizes: ReadonlyArray<number>, total: number): number => {
+  const takes = (level: number) => sizes.reduce((sum, size) => sum + Math.min(size, level), 0)
+  let [level, tooMuch] = [minimumTruncatedTokens, Math.max(minimumTruncatedTokens, ...sizes) + 1]
+  while (level + 1 < tooMuch) {
+    const middle = Math.floor((level + tooMuch) / 2)
+    if (takes(middle) <= total) level = middle
+    else tooMuch = middle
+  }
+  return level
+}
+
+const contentTokens = ({ content }: ChatMessage) => estimateTokens(JSON.stringify(content))
+
+const cutContent = (message: ChatMessage, tokens: number): ChatMessage => ({
+  ...message,
+  content: truncateToTokens(message.content, tokens)
+})
+
+/** Results of tools cut so that they take no more than that, the longest first. */
+const cutResults = (rounds: ReadonlyArray<ToolRound>, tokens: number): ReadonlyArray<ToolRound> => {
+  const results = rounds.flat().filter(({ role }) => role === "tool")
+  const overhead = results.reduce((sum, result) => sum + estimateMessageTokens(result) - contentTokens(result), 0)
+  const level = levelFor(results.map(contentTokens), tokens - overhead)
+  return rounds.map((round) => round.map((message) => (message.role === "tool" ? cutContent(message, level) : message)))
+}
+
+/** Whatever is long cut, arguments of calls left out with it. */
+const cutAll = (messages: ReadonlyArray<ChatMessage>, tokens: number): ReadonlyArray<ChatMessage> => {
+  const bare = messages.map((message): ChatMessage =>
+    message.role === "assistant" && message.toolCalls !== undefined
+      ? { ...message, toolCalls: message.toolCalls.map((call) => ({ ...call, arguments: "{}" })) }
+      : message
+  )
+  const overhead = estimateMessagesTokens(bare) - bare.reduce((sum, message) => sum + contentTokens(message), 0)
+  const level = levelFor(bare.map(contentTokens), tokens - overhead)
+  return bare.map((message) => cutContent(message, level))
+}
+
+/**
+ * A prompt that has no more tokens than that. What goes is what is missed least: first the length of long results, then
+ * the oldest messages, then everything between the system message and the message itself but the last round; at last
+ * these are cut themselves.
+ */
+export const fitPrompt = (prompt: Prompt, budget: number): ReadonlyArray<ChatMessage> => {
+  const whole = flattenPrompt(prompt)
+  const fits = (messages: ReadonlyArray<ChatMessage>) => estimateMessagesTokens(messages) <= budget
+  if (fits(whole)) return whole
+
+  const results = estimateMessagesTokens(prompt.rounds.flat().filter(({ role }) => role === "tool"))
+  const others = estimateMessagesTokens(whole) - results
+  const rounds = cutResults(prompt.rounds, Math.max(budget - others, budget * resultsKeep))
+  const first = findNewestFitting(
+    prompt.history.map((message) => ({ tokens: estimateMessageTokens(message) })),
+    budget - estimateMessagesTokens(flattenPrompt({ ...prompt, history: [], rounds }))
+  )
+  const shorter = flattenPrompt({ ...prompt, history: prompt.history.slice(first), rounds })
+  if (fits(shorter)) return shorter
+
+  const withLastRound = cutAll(flattenPrompt({ ...prompt, history: [], rounds: prompt.rounds.slice(-1) }), budget)
+  return fits(withLastRound) ? withLastRound : cutAll([prompt.system, prompt.message], budget)
+}

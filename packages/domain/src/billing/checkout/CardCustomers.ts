@@ -1,0 +1,49 @@
+import { Effect, Redacted } from "effect"
+import type { User, UserId } from "../../shared/User.ts"
+import { Tokens } from "../../secrets/Tokens.ts"
+import { CardCustomerRepository } from "./CardCustomerRepository.ts"
+import { CardProcessor, type CustomerId } from "./CardProcessor.ts"
+import type { Currency } from "../../shared/Money.ts"
+
+/** Who users are at the card processor, which takes one currency a customer for what is paid monthly. */
+export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardCustomers", {
+  effect: Effect.gen(function* () {
+    const repository = yield* CardCustomerRepository
+    const processor = yield* CardProcessor
+    const tokens = yield* Tokens
+
+    const listByUser = Effect.fn("CardCustomers.listByUser")(function* (userId: UserId) {
+      return yield* repository.listByUser(userId)
+    })
+
+    /** Whoever is charged for the user, however we know of him. */
+    const listPayingFor = Effect.fn("CardCustomers.listPayingFor")(function* (userId: UserId) {
+      return yield* repository.listPayingFor(userId)
+    })
+
+    const create = (user: User, currency: Currency, name: string) =>
+      processor.createCustomer({
+        userId: user.id,
+        email: user.email,
+        currency,
+        // The address belongs to what is asked for: with another one it is another request.
+        idempotencyKey: `customer-${tokens.hash(Redacted.make(`${name} ${currency} ${user.email}`))}`
+      })
+
+    /** The user's customer for a currency, made if there is none. Any number at once make one. */
+    const ensure = Effect.fn("CardCustomers.ensure")(function* (user: User, currency: Currency) {
+      const known = (yield* repository.listByUser(user.id)).find((one) => one.currency === currency)
+      if (known !== undefined) return known.customerId
+      const customerId = yield* create(user, currency, user.id)
+      return yield* repository.add(user.id, { customerId, currency })
+    })
+
+    /** A new customer in the place of one that is gone at the card processor. Concurrent calls make one. */
+    const replace = Effect.fn("CardCustomers.replace")(function* (user: User, currency: Currency, gone: CustomerId) {
+      const customerId = yield* create(user, currency, `${user.id} ${gone}`)
+      return yield* repository.replace(user.id, gone, { customerId, currency })
+    })
+
+    return { listByUser, listPayingFor, ensure, replace }
+  })
+}) {}

@@ -1,0 +1,84 @@
+import { Option, Schema } from "effect"
+import { type Currency, toMinorUnits } from "../../shared/Money.ts"
+import { billingPlans, checkoutPlans, type SoldPlan } from "../subscriptions/PlanCatalog.ts"
+
+/** The plans of the card processor's checkout, in pounds. */
+export const CheckoutPlanId = Schema.Literal("solo", "collective", "label", "network")
+export type CheckoutPlanId = typeof CheckoutPlanId.Type
+/** The plans of the billing API, in dollars. */
+export const BillingPlanId = Schema.Literal("starter", "pro", "scale")
+export type BillingPlanId = typeof BillingPlanId.Type
+export type SoldPlanId = CheckoutPlanId | BillingPlanId
+
+/** An amount in the currency's smallest unit: cents, pence. */
+export interface MoneyAmount {
+  readonly amount: number
+  readonly currency: Currency
+}
+
+/** Sold in the API by its id; a credit is worth a dollar of work. */
+export interface CreditPack {
+  readonly pack: "50" | "200" | "500"
+  readonly credits: number
+  /** US dollars. */
+  readonly price: number
+}
+
+export const creditPacks: ReadonlyArray<CreditPack> = [
+  { pack: "50", credits: 5, price: 5 },
+  { pack: "200", credits: 15, price: 15 },
+  { pack: "500", credits: 30, price: 30 }
+]
+
+export const findCreditPack = (pack: string): Option.Option<CreditPack> =>
+  Option.fromNullable(creditPacks.find((one) => one.pack === pack))
+
+/** The storage upgrade: 50 GB for 39 pounds a month. */
+export const storageUpgrade = { name: "Storage, 50 GB", price: { amount: 3_900, currency: "GBP" } } as const
+
+/** What somebody buys: a month of a plan or of storage, again and again, or credits, once. */
+export type Purchase =
+  | { readonly kind: "plan"; readonly plan: SoldPlanId }
+  /** Credits for a price of ours, or for a price that is kept at the card processor, by its id there. */
+  | { readonly kind: "credits"; readonly credits: number; readonly price: MoneyAmount | string }
+  | { readonly kind: "storage" }
+
+/** Credits for an amount, which is what a saved card can be charged. */
+export interface PricedCredits {
+  readonly kind: "credits"
+  readonly credits: number
+  readonly price: MoneyAmount
+}
+
+export const makePackPurchase = ({ credits, price }: CreditPack): PricedCredits => ({
+  kind: "credits",
+  credits,
+  price: { amount: toMinorUnits(price), currency: "USD" }
+})
+
+export const findSoldPlan = (id: SoldPlanId): SoldPlan => {
+  const found = [...checkoutPlans, ...billingPlans].find((plan) => plan.id === id)
+  if (found === undefined) throw new Error(`The catalogue lacks the plan ${id}`)
+  return found
+}
+
+/** What a plan costs a month. */
+export const findPlanPrice = (id: SoldPlanId): MoneyAmount => {
+  const { currency, price } = findSoldPlan(id)
+  return { amount: toMinorUnits(price), currency }
+}
+
+/** The currency that a purchase is made in. */
+export const findPurchaseCurrency = (purchase: Purchase): Currency => {
+  if (purchase.kind === "plan") return findSoldPlan(purchase.plan).currency
+  if (purchase.kind === "storage") return storageUpgrade.price.currency
+  return typeof purchase.price === "string" ? "USD" : purchase.price.currency
+}
+
+/** Tells purchases apart: the same text for the same thing at the same price. */
+export const makePurchaseKey = (purchase: Purchase): string => {
+  if (purchase.kind === "plan") return `plan:${purchase.plan}`
+  if (purchase.kind === "storage") return "storage"
+  const { credits, price } = purchase
+  return `credits:${credits}:${typeof price === "string" ? price : `${price.amount}${price.currency}`}`
+}

@@ -1,0 +1,42 @@
+import { Schema } from "effect"
+import type { UserId } from "../../shared/User.ts"
+import type { CreditBooking as LedgerBooking } from "../credits/CreditPurchases.ts"
+import { Currency } from "../../shared/Money.ts"
+import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
+import type { CardCreditBooking } from "./CardFactApplication.ts"
+import type { PaidAmount } from "./CardFact.ts"
+import type { RecurringItem } from "./SubscriptionFacts.ts"
+
+const isCurrency = Schema.is(Currency)
+
+/** As the books count money. What was paid in a currency that they do not keep is told in words. */
+const moneyOf = ({ amount, currency }: PaidAmount, what: string) =>
+  isCurrency(currency)
+    ? { amount, currency, description: what }
+    : { amount: 0, currency: "USD" as const, description: `${what}, paid in ${currency}` }
+
+/** Credits, by the one name of the purchase that counts. */
+export const makeCreditBooking = ({ cause, credits, paid, userId }: CardCreditBooking): LedgerBooking => ({
+  userId,
+  credits,
+  cause,
+  kind: "purchase",
+  ...moneyOf(paid, `${credits} credits`)
+})
+
+const nameOf = (sold: RecurringItem | null): string =>
+  sold === "storage"
+    ? "Storage, a month"
+    : `${[...checkoutPlans, ...billingPlans].find(({ id }) => id === sold)?.name ?? "A subscription"}, a month`
+
+/** A month of what is paid for by the month, which brings no credits. */
+export const makeMonthBooking = (
+  invoice: PaidAmount & { readonly id: string; readonly sold: RecurringItem | null },
+  userId: UserId
+): LedgerBooking => ({
+  userId,
+  credits: 0,
+  cause: invoice.id,
+  kind: "subscription",
+  ...moneyOf(invoice, nameOf(invoice.sold))
+})

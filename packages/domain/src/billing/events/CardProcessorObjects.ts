@@ -1,0 +1,100 @@
+import { Schema } from "effect"
+
+/*
+ * What events of the card processor tell of, as much of it as we read. Versions of its API put things in other places, and
+ * members that are not there and members that are null mean the same.
+ */
+
+const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true, as: "Option" })
+
+/** An object by its id, or the object itself. */
+const reference = Schema.Union(Schema.String, Schema.Struct({ id: Schema.String })).pipe(
+  Schema.transform(Schema.String, {
+    strict: true,
+    decode: (given) => (typeof given === "string" ? given : given.id),
+    encode: (id) => id
+  })
+)
+
+const metadata = Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.String }), {
+  nullable: true,
+  default: () => ({})
+})
+
+const list = <A, I>(item: Schema.Schema<A, I>) => maybe(Schema.Struct({ data: Schema.Array(item) }))
+
+export const PriceObject = Schema.Struct({
+  id: maybe(Schema.String),
+  unit_amount: maybe(Schema.Number),
+  currency: maybe(Schema.String)
+})
+export type PriceObject = typeof PriceObject.Type
+
+const priced = { price: maybe(PriceObject) }
+
+export const CheckoutSessionObject = Schema.Struct({
+  id: Schema.String,
+  mode: maybe(Schema.String),
+  /** Absent in versions that complete no session before it is paid. */
+  payment_status: maybe(Schema.String),
+  customer: maybe(reference),
+  subscription: maybe(reference),
+  payment_intent: maybe(reference),
+  invoice: maybe(reference),
+  client_reference_id: maybe(Schema.String),
+  customer_email: maybe(Schema.String),
+  customer_details: maybe(Schema.Struct({ email: maybe(Schema.String) })),
+  amount_total: maybe(Schema.Number),
+  currency: maybe(Schema.String),
+  line_items: list(Schema.Struct(priced)),
+  metadata
+})
+export type CheckoutSessionObject = typeof CheckoutSessionObject.Type
+
+export const SubscriptionObject = Schema.Struct({
+  id: Schema.String,
+  status: Schema.String,
+  customer: maybe(reference),
+  created: maybe(Schema.Int),
+  /** Where older versions have it; by now it is on the items. */
+  current_period_end: maybe(Schema.Int),
+  items: list(Schema.Struct({ ...priced, current_period_end: maybe(Schema.Int) })),
+  metadata
+})
+export type SubscriptionObject = typeof SubscriptionObject.Type
+
+export const Charge = Schema.Struct({
+  id: Schema.String,
+  payment_intent: maybe(reference),
+  invoice: maybe(reference),
+  /** The sum of all its refunds. */
+  amount_refunded: Schema.NonNegativeInt
+})
+export type Charge = typeof Charge.Type
+
+export const Dispute = Schema.Struct({
+  id: Schema.String,
+  charge: reference,
+  payment_intent: maybe(reference),
+  amount: Schema.NonNegativeInt,
+  status: Schema.String
+})
+export type Dispute = typeof Dispute.Type
+
+const detailsOfSubscription = Schema.Struct({ subscription: maybe(reference), metadata })
+
+export const InvoiceObject = Schema.Struct({
+  id: maybe(Schema.String),
+  customer: maybe(reference),
+  customer_email: maybe(Schema.String),
+  /** Where older versions have it; by now it is in `parent`. */
+  subscription: maybe(reference),
+  subscription_details: maybe(detailsOfSubscription),
+  parent: maybe(Schema.Struct({ subscription_details: maybe(detailsOfSubscription) })),
+  payment_intent: maybe(reference),
+  payments: list(Schema.Struct({ payment: maybe(Schema.Struct({ payment_intent: maybe(reference) })) })),
+  amount_paid: maybe(Schema.Number),
+  currency: maybe(Schema.String),
+  metadata
+})
+export type InvoiceObject = typeof InvoiceObject.Type

@@ -1,0 +1,83 @@
+import { Array, Context, Data, Option, Schema } from "effect"
+import { PlanId } from "../subscriptions/Plan.ts"
+import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
+
+/** What somebody has bought by card. */
+export type PurchasedItem = Data.TaggedEnum<{
+  readonly Plan: { readonly plan: PlanId }
+  readonly Credits: { readonly credits: number }
+  readonly Storage: object
+}>
+export const PurchasedItem = Data.taggedEnum<PurchasedItem>()
+
+/** What the prices at the card processor are for, by their ids: as the operator has set them. */
+export class CardPrices extends Context.Tag("@berth/CardPrices")<CardPrices, ReadonlyMap<string, PurchasedItem>>() {}
+
+/** A price as an event shows it. */
+export interface EventPrice {
+  readonly id: Option.Option<string>
+  /** In the currency's smallest units: pence, cents. */
+  readonly amount: Option.Option<number>
+  /** Three letters, lower case. */
+  readonly currency: Option.Option<string>
+}
+
+export interface PurchaseEvidence {
+  /** What our own checkouts write on what is bought: `kind`, `plan`, `credits`. */
+  readonly metadata: Readonly<Record<string, string>>
+  readonly prices: ReadonlyArray<EventPrice>
+  /** Whether it is paid again every month. */
+  readonly recurs: boolean
+}
+
+const isPlan = Schema.is(PlanId)
+
+const planNamed = (name: string | undefined): Option.Option<PurchasedItem> =>
+  name !== undefined && isPlan(name) && name !== "free" ? Option.some(PurchasedItem.Plan({ plan: name })) : Option.none()
+
+const creditsNamed = (text: string | undefined): Option.Option<PurchasedItem> => {
+  const credits = Number(text)
+  return text !== undefined && /^\d{1,7}(\.\d{1,2})?$/.test(text) && credits > 0
+    ? Option.some(PurchasedItem.Credits({ credits }))
+    : Option.none()
+}
+
+const byMetadata = ({ metadata, recurs }: PurchaseEvidence): Option.Option<PurchasedItem> => {
+  const { credits, kind, plan } = metadata
+  if (kind === "plan") return planNamed(plan)
+  if (kind === "credits") return creditsNamed(credits)
+  if (kind === "storage") return Option.some(PurchasedItem.Storage())
+  return Option.orElse(planNamed(plan), () => (recurs ? Option.none<PurchasedItem>() : creditsNamed(credits)))
+}
+
+/** Amounts that one thing alone costs a month. Pounds and dollars: 39 is storage in one and a plan in the other. */
+const monthly: ReadonlyMap<string, PurchasedItem> = new Map<string, PurchasedItem>([
+  ...[...checkoutPlans, ...billingPlans].map(
+    ({ currency, id, price }) => [`${price * 100} ${currency.toLowerCase()}`, PurchasedItem.Plan({ plan: id })] as const
+  ),
+  ["3900 gbp", PurchasedItem.Storage()]
+])
+/** And once: the credit packs. */
+const once: ReadonlyMap<string, PurchasedItem> = new Map<string, PurchasedItem>(
+  [5, 15, 30].map((credits) => [`${credits * 100} usd`, PurchasedItem.Credits({ credits })] as const)
+)
+
+const byAmount =
+  (recurs: boolean) =>
+  ({ amount, currency }: EventPrice): Option.Option<PurchasedItem> =>
+    Option.flatMapNullable(Option.all([amount, currency]), ([units, unit]) =>
+      (recurs ? monthly : once).get(`${units} ${unit.toLowerCase()}`)
+    )
+
+/**
+ * What was bought: by the id of its price, which is what is charged; else by what our checkout wrote on it; else by the amount,
+ * where one thing alone costs that. None when nothing says.
+ */
+export const identifyPurchasedItem = (signs: PurchaseEvidence, known: ReadonlyMap<string, PurchasedItem>): Option.Option<PurchasedItem> => {
+  const byId = ({ id }: EventPrice) => Option.flatMapNullable(id, (named) => known.get(named))
+  return Option.firstSomeOf([
+    Array.findFirst(signs.prices, byId),
+    byMetadata(signs),
+    Array.findFirst(signs.prices, byAmount(signs.recurs))
+  ])
+}

@@ -1,0 +1,47 @@
+import { Schema } from "effect"
+
+/** Every plan a user can be on: the free one, the checkout plans, the billing-API plans and enterprise. */
+export const PlanId = Schema.Literal(
+  "free",
+  "solo",
+  "collective",
+  "label",
+  "network",
+  "starter",
+  "pro",
+  "scale",
+  "enterprise"
+).annotations({ identifier: "PlanId" })
+export type PlanId = typeof PlanId.Type
+
+export interface PlanEntitlements {
+  /** Agents that may exist at once, failed ones not counted. */
+  readonly agents: number
+  /** Units a UTC day; one unit is 0.01 USD. */
+  readonly dailyUnits: number
+  /** Memory of the instance's cell, in MiB. */
+  readonly memoryMb: number
+  /** What the cell's directory may hold, in MiB. */
+  readonly storageMb: number
+}
+
+const entitlements: Record<PlanId, PlanEntitlements> = {
+  free: { agents: 1, dailyUnits: 50, memoryMb: 256, storageMb: 256 },
+  starter: { agents: 1, dailyUnits: 600, memoryMb: 2048, storageMb: 1024 },
+  solo: { agents: 1, dailyUnits: 600, memoryMb: 2048, storageMb: 1024 },
+  pro: { agents: 3, dailyUnits: 1000, memoryMb: 4096, storageMb: 2048 },
+  collective: { agents: 3, dailyUnits: 1000, memoryMb: 4096, storageMb: 2048 },
+  scale: { agents: 3, dailyUnits: 2500, memoryMb: 8192, storageMb: 5120 },
+  label: { agents: 10, dailyUnits: 2500, memoryMb: 8192, storageMb: 5120 },
+  enterprise: { agents: 100, dailyUnits: 10_000, memoryMb: 16_384, storageMb: 10_240 },
+  network: { agents: Number.POSITIVE_INFINITY, dailyUnits: 10_000, memoryMb: 16_384, storageMb: 10_240 }
+}
+
+/** Administrators have no subscription; their units are not counted at all. */
+export const adminEntitlements: Omit<PlanEntitlements, "dailyUnits"> = {
+  agents: 999,
+  memoryMb: 2048,
+  storageMb: 1024
+}
+
+export const findEntitlements = (plan: PlanId): PlanEntitlements => entitlements[plan]

@@ -1,0 +1,31 @@
+import { Channel } from "../../channels/Channel.ts"
+import { PlanId } from "./Plan.ts"
+
+/** What of the service's features goes with a plan. */
+export interface PlanFeatures {
+  readonly channels: ReadonlyArray<Channel>
+  /** The basic skills, or all of them. */
+  readonly skills: "basic" | "all"
+}
+
+export const allFeatures: PlanFeatures = { channels: Channel.literals, skills: "all" }
+
+// What the plans' own lines say: platform A, then B, then everything; only starter is told of basic skills, and what is
+// free has no more than starter.
+const features: Record<PlanId, PlanFeatures> = {
+  free: { channels: ["web", "platformA"], skills: "basic" },
+  starter: { channels: ["web", "platformA"], skills: "basic" },
+  solo: { channels: ["web", "platformA"], skills: "all" },
+  collective: { channels: ["web", "platformA", "platformB"], skills: "all" },
+  label: allFeatures,
+  network: allFeatures,
+  pro: allFeatures,
+  scale: allFeatures,
+  enterprise: allFeatures
+}
+
+export const findPlanFeatures = (plan: PlanId): PlanFeatures => features[plan]
+
+/** The plans whose features pass. */
+export const findPlansWith = (has: (features: PlanFeatures) => boolean): ReadonlyArray<PlanId> =>
+  PlanId.literals.filter((plan) => has(features[plan]))

@@ -1,0 +1,63 @@
+import { Either } from "effect"
+import { type MemoBinding, classifyMemo } from "./AttributionMemo.ts"
+import type { Challenge } from "./Challenge.ts"
+import type { ChainTransaction, SignedTransaction, TokenTransfer } from "./PaymentChain.ts"
+import type { PaymentDigests } from "./PaymentDigests.ts"
+import type { PaymentFailure } from "./PaymentFailure.ts"
+
+const sameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+
+/** Why no transfer pays the challenge, by the one that comes nearest to it; undefined when one does. */
+const shortcoming = (
+  transfers: ReadonlyArray<TokenTransfer>,
+  { amount, currency, recipient }: Challenge
+): PaymentFailure | undefined => {
+  const inToken = transfers.filter(({ token }) => sameAddress(token, currency))
+  const toUs = transfers.filter(({ to }) => sameAddress(to, recipient))
+  const right = inToken.filter(({ to }) => sameAddress(to, recipient))
+  if (right.some((transfer) => transfer.amount >= amount)) return undefined
+  if (right.length > 0) return "underpaid"
+  if (toUs.length > 0) return "other token"
+  return inToken.length > 0 ? "other recipient" : "no transfer"
+}
+
+/** What the memos say of the transfers that pay in full: bound to the challenge when one of them is. */
+export const determineMemoBinding = (
+  digests: PaymentDigests["Type"],
+  challenge: Challenge,
+  transfers: ReadonlyArray<TokenTransfer>
+): Either.Either<MemoBinding, PaymentFailure> => {
+  const lacking = shortcoming(transfers, challenge)
+  if (lacking !== undefined) return Either.left(lacking)
+  const bindings = transfers
+    .filter((transfer) => shortcoming([transfer], challenge) === undefined)
+    .map(({ memo }) => classifyMemo(digests, memo, challenge))
+  if (bindings.includes("this challenge")) return Either.right("this challenge")
+  return bindings.includes("none") ? Either.right("none") : Either.left("memo of another challenge")
+}
+
+/** Whether a signed transaction may be sent for a challenge: it would pay the right one, enough, here and now. */
+export const verifySignedTransaction = (
+  digests: PaymentDigests["Type"],
+  challenge: Challenge,
+  expected: { readonly chainId: number; readonly now: number },
+  signed: SignedTransaction
+): Either.Either<MemoBinding, PaymentFailure> => {
+  if (signed.chainId !== expected.chainId) return Either.left("other chain")
+  if (signed.needsFeePayer) return Either.left("needs a fee payer")
+  if ((signed.validAfter ?? 0) > expected.now || (signed.validBefore ?? Infinity) <= expected.now)
+    return Either.left("not valid now")
+  return determineMemoBinding(digests, challenge, signed.transfers)
+}
+
+/** Whether what happened on the chain pays a challenge. */
+export const verifyMinedTransaction = (
+  digests: PaymentDigests["Type"],
+  challenge: Challenge,
+  transaction: ChainTransaction
+): Either.Either<MemoBinding, PaymentFailure> => {
+  if (transaction._tag !== "Mined") return Either.left("unconfirmed")
+  return transaction.succeeded
+    ? determineMemoBinding(digests, challenge, transaction.transfers)
+    : Either.left("transaction has failed")
+}

@@ -1,0 +1,140 @@
+import { Duration, Effect, Layer, Option, Stream } from "effect"
+import type { User } from "../../shared/User.ts"
+import type { Agent, AgentId } from "../../agents/Agent.ts"
+import { AgentNotFound } from "../../agents/AgentErrors.ts"
+import { Agents } from "../../agents/Agents.ts"
+import { isUp } from "../../agents/AgentStatus.ts"
+import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { AgentManager } from "../../instances/AgentManager.ts"
+import type { TurnEvent } from "../../instances/AgentRuntime.ts"
+import { ChatSessionId } from "../../interaction/Conversation.ts"
+import { fitHistory, maximumHistoryMessages } from "../../interaction/conversations/HistoryWindow.ts"
+import { Memories } from "../../interaction/memory/Memories.ts"
+import { type AgentTurn, TurnKeys } from "../../interaction/conversations/TurnKeys.ts"
+import { type AgentTask, AgentTasks } from "./AgentTasks.ts"
+import { Orchestrator } from "./Orchestrator.ts"
+import { type PluginEvent, PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
+import { type TaskText, parseTaskText, formatTaskWithContext } from "./TaskText.ts"
+
+/** A task that takes longer fails. */
+const deadline = Duration.minutes(5)
+
+const make = Effect.gen(function* () {
+  const agents = yield* Agents
+  const manager = yield* AgentManager
+  const memories = yield* Memories
+  const keys = yield* TurnKeys
+  const ids = yield* IdGenerator
+  const orchestrator = yield* Orchestrator
+
+  /** The caller's agent that does it; none where it is for the orchestrator. */
+  const doerOf = Effect.fn("AgentTasks.doerOf")(function* (user: User, agentId: AgentId | undefined) {
+    if (agentId === undefined) return yield* agents.findDefaultRunning(user.id)
+    const agent = yield* agents.find(user.id, agentId)
+    if (!isUp(agent.status))
+      return yield* new PluginInputInvalid({ field: "agentId", reason: "is an agent that is not up: start it first" })
+    return Option.some(agent)
+  })
+
+  /** A turn that is in work until its reader leaves it, or has its end. */
+  const inWork = (turn: AgentTurn) =>
+    Effect.acquireRelease(keys.begin(turn), () =>
+      Effect.catchAllCause(keys.end(turn), (cause) => Effect.logWarning("A task could not be put away", cause))
+    )
+
+  /** The agent's answer to a turn of its own, which nothing remembers. Each has a session to itself, so that tasks wait for nobody. */
+  const byAgent = (user: User, agent: Agent, text: TaskText) =>
+    Stream.unwrapScoped(
+      Effect.gen(function* () {
+        const message = formatTaskWithContext(text)
+        const sessionId = ChatSessionId.make(yield* ids.next("chs"))
+        const turn = { userId: user.id, agentId: agent.id, turnId: yield* ids.next("tsk") }
+        yield* Effect.annotateCurrentSpan({ "agent.id": agent.id, "user.id": user.id })
+        const asked = { agentId: agent.id, userId: user.id, sessionId, content: text.task }
+        const known = yield* memories.recallForTurn(asked)
+        yield* inWork(turn)
+        const eventOf = (event: TurnEvent): Effect.Effect<ReadonlyArray<PluginEvent>> => {
+          switch (event.type) {
+            case "delta":
+              return Effect.succeed(event.text === "" ? [] : [event])
+            // What is not kept has nothing to be summed up for.
+            case "compacted":
+              return Effect.succeed([])
+            case "done":
+              return Effect.map(keys.end(turn), (ownKey) => [
+                { type: "done", message: event.reply, tokens: null, ownKey }
+              ])
+          }
+        }
+        return manager
+          .chat(user.id, {
+            agentId: agent.id,
+            sessionId,
+            messageId: turn.turnId,
+            summary: null,
+            memories: known.memories,
+            history: fitHistory(text.history.slice(-maximumHistoryMessages)).map((said, at) => ({ seq: at + 1, ...said })),
+            message
+          })
+          .pipe(
+            Stream.mapError(({ reason }) => new PluginFailed({ reason: `The agent did not answer: ${reason}` })),
+            Stream.mapEffect(eventOf),
+            Stream.flattenIterables
+          )
+      })
+    ).pipe(Stream.withSpan("AgentTasks.byAgent"))
+
+  const run = ({ agentId, caller, messages }: AgentTask) =>
+    Stream.unwrap(
+      Effect.gen(function* () {
+        const doer = yield* Option.match(caller, {
+          // Whoever names an agent must be its owner, and nobody is not.
+          onNone: () => (agentId === undefined ? Effect.succeedNone : new AgentNotFound()),
+          onSome: (user) =>
+            Effect.map(
+              doerOf(user, agentId),
+              Option.map((agent) => ({ user, agent }))
+            )
+        })
+        const text = yield* parseTaskText(messages)
+        return Option.match(doer, {
+          onNone: () => orchestrator.run(text, Option.getOrNull(Option.map(caller, ({ id }) => id))),
+          onSome: ({ agent, user }) => byAgent(user, agent, text)
+        })
+      })
+    ).pipe(ended)
+
+  return AgentTasks.of({ run })
+})
+
+/** Sees to it that a run has an end that says something, in time. */
+const ended = <E>(run: Stream.Stream<PluginEvent, E>): Stream.Stream<PluginEvent, E | PluginFailed> =>
+  Stream.suspend(() => {
+    let isDone = false
+    return run.pipe(
+      Stream.mapEffect((event): Effect.Effect<PluginEvent, PluginFailed> => {
+        if (event.type !== "done") return Effect.succeed(event)
+        isDone = true
+        return event.message.trim() === ""
+          ? new PluginFailed({ reason: "The agent had nothing to say." })
+          : Effect.succeed(event)
+      }),
+      Stream.concat(
+        Stream.suspend(() =>
+          isDone ? Stream.empty : Stream.fail(new PluginFailed({ reason: "The agent stopped in the middle." }))
+        )
+      ),
+      // Who runs this may not be interruptible himself; the clock always is.
+      Stream.interruptWhen(
+        Effect.interruptible(
+          Effect.zipRight(
+            Effect.sleep(deadline),
+            new PluginFailed({ reason: `The task was not done within ${Duration.format(deadline)}.` })
+          )
+        )
+      )
+    )
+  })
+
+/** Tasks by the caller's own agent in its cell, or by the orchestrator. */
+export const layer = Layer.effect(AgentTasks, make).pipe(Layer.provide(Orchestrator.Default))

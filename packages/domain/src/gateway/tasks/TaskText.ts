@@ -1,0 +1,51 @@
+import { Either } from "effect"
+import { hasImage } from "../../ai/chat/ContentPart.ts"
+import type { ChatMessage } from "../../ai/chat/ModelChat.ts"
+import { PluginInputInvalid } from "../plugins/PluginRun.ts"
+
+/** What was said before, and what is to be done now; tools of earlier runs are told in words, as nobody has them here. */
+export interface TaskText {
+  /** What the caller says about all of it in system messages; empty when nothing. */
+  readonly context: string
+  /** Oldest first, none of them empty. */
+  readonly history: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: string }>
+  /** Not blank. */
+  readonly task: string
+}
+
+/** Characters of the task at most, its context with it. */
+export const maximumTaskLength = 100_000
+
+const invalid = (reason: string) => Either.left(new PluginInputInvalid({ field: "messages", reason }))
+
+const saidIn = (message: ChatMessage): TaskText["history"] => {
+  const { content, role } = message
+  if (role === "system" || content.trim() === "") return []
+  return role === "tool"
+    ? [{ role: "user", content: `Result of ${message.toolName}:\n${content}` }]
+    : [{ role, content }]
+}
+
+/** Reads a task from the messages of a chat: the last one says what to do. */
+export const parseTaskText = (messages: ReadonlyArray<ChatMessage>): Either.Either<TaskText, PluginInputInvalid> => {
+  const context = messages
+    .flatMap(({ content, role }) => (role === "system" && content.trim() !== "" ? [content.trim()] : []))
+    .join("\n\n")
+  const said = messages.filter(({ role }) => role !== "system")
+  const last = said.at(-1)
+  if (last === undefined) return invalid("must have a message of the user")
+  if (last.role !== "user") return invalid("must end with a message of the user")
+  if (said.some((message) => message.role === "user" && message.parts !== undefined && hasImage(message.parts)))
+    return invalid("must be text: agents read no images")
+  if (last.content.trim() === "") return invalid("must end with a message that is not empty")
+  if (context.length + last.content.length > maximumTaskLength)
+    return invalid(`must end with a message of at most ${maximumTaskLength} characters, those of system messages included`)
+  return Either.right({ context, history: said.slice(0, -1).flatMap(saidIn), task: last.content })
+}
+
+/**
+ * The task with its context in front of it. An agent's own system prompt is its owner's to write, so what a caller says in
+ * system messages reaches the agent as a part of what it is asked.
+ */
+export const formatTaskWithContext = ({ context, task }: Pick<TaskText, "context" | "task">): string =>
+  context === "" ? task : `Context of the task:\n${context}\n\nThe task:\n${task}`

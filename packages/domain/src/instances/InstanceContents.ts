@@ -1,0 +1,75 @@
+import { Effect, Ref } from "effect"
+import type { User, UserId } from "../shared/User.ts"
+import { Users } from "../accounts/Users.ts"
+import type { Agent } from "../agents/Agent.ts"
+import { ContextWindows } from "../ai/ContextWindows.ts"
+import { Allowances } from "../billing/subscriptions/Allowances.ts"
+import type { PlanFeatures } from "../billing/subscriptions/PlanFeatures.ts"
+import { SkillCatalog } from "../skills/SkillCatalog.ts"
+import { selectUsableSkills } from "../skills/SkillAvailability.ts"
+import { AgentRuntime, type RuntimeAccess, type RuntimeAgent } from "./AgentRuntime.ts"
+import { BackendAddress } from "./BackendAddress.ts"
+import type { RunningInstance, InstanceSpec } from "./InstanceDriver.ts"
+import { InstanceUnavailable } from "./InstanceErrors.ts"
+import { InstanceRepository } from "./InstanceRepository.ts"
+
+/** What an owner's cell is made of, and what it is told. */
+export class InstanceContents extends Effect.Service<InstanceContents>()("@berth/InstanceContents", {
+  effect: Effect.gen(function* () {
+    const instances = yield* InstanceRepository
+    const users = yield* Users
+    const allowances = yield* Allowances
+    const runtime = yield* AgentRuntime
+    const backendUrl = yield* BackendAddress
+    const skills = yield* SkillCatalog
+    const windows = yield* ContextWindows
+    /** When the cell was started that this backend has told of its agents; one that is up need not know them yet. */
+    const toldCells = yield* Ref.make<ReadonlyMap<UserId, number>>(new Map())
+
+    const makeSpec = Effect.fn("InstanceContents.makeSpec")(function* (owner: User) {
+      const { memoryMb, storageMb } = yield* allowances.find(owner)
+      const token = yield* instances.ensureRuntimeToken(owner.id)
+      return { owner: owner.id, memoryMb, diskMb: storageMb, token, backendUrl } satisfies InstanceSpec
+    })
+
+    const toRuntimeAgent =
+      (features: PlanFeatures) =>
+      (agent: Agent): Effect.Effect<RuntimeAgent> => {
+        const model = agent.customModel ?? agent.model
+        return Effect.map(windows.find(model, agent.ownerId), (contextWindow) => ({
+          id: agent.id,
+          name: agent.name,
+          model,
+          contextWindow,
+          systemPrompt: agent.config.systemPrompt,
+          temperature: agent.config.temperature,
+          maxTokens: agent.config.maxTokens,
+          timezone: agent.config.timezone,
+          skills: selectUsableSkills(skills, features, agent.config.listSkills)
+        }))
+      }
+
+    /** What the owner's plan has now, which may be less than what his agents were given once. */
+    const featuresOf = (userId: UserId) =>
+      users.find(userId).pipe(
+        Effect.mapError(() => new InstanceUnavailable({ reason: "its owner is gone" })),
+        Effect.flatMap(allowances.find),
+        Effect.map(({ features }) => features)
+      )
+
+    /** Makes the cell know exactly these agents. */
+    const configure = Effect.fn("InstanceContents.configure")(
+      function* (access: RuntimeAccess, members: ReadonlyArray<Agent>) {
+        const features = yield* featuresOf(access.instance.owner)
+        yield* runtime.configure(access, yield* Effect.forEach(members, toRuntimeAgent(features)))
+        yield* Ref.update(toldCells, (all) => new Map(all).set(access.instance.owner, access.instance.startedAt.epochMillis))
+      },
+      Effect.mapError(({ reason }) => new InstanceUnavailable({ reason }))
+    )
+
+    const isConfigured = ({ owner, startedAt }: RunningInstance) =>
+      Effect.map(Ref.get(toldCells), (all) => all.get(owner) === startedAt.epochMillis)
+
+    return { makeSpec, configure, isConfigured }
+  })
+}) {}

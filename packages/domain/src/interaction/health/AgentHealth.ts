@@ -1,0 +1,71 @@
+import { DateTime, Duration, Effect, Option } from "effect"
+import type { User, UserId } from "../../shared/User.ts"
+import type { Agent, AgentId } from "../../agents/Agent.ts"
+import { AgentConfiguration } from "../../agents/AgentConfiguration.ts"
+import { Agents } from "../../agents/Agents.ts"
+import { isUp } from "../../agents/AgentStatus.ts"
+import { Instances } from "../../instances/Instances.ts"
+import { RunningAgentNotFound } from "../ConversationErrors.ts"
+import { ConversationRecords } from "../conversations/ConversationRecords.ts"
+
+/** How long the cell of an agent that is up has been up; zero for one that is not. */
+export const computeUptime = (
+  status: Agent["status"],
+  startedAt: Option.Option<DateTime.Utc>,
+  now: DateTime.Utc
+): Duration.Duration =>
+  isUp(status)
+    ? Option.match(startedAt, {
+        onNone: () => Duration.zero,
+        onSome: (since) => Duration.millis(Math.max(0, DateTime.distance(since, now)))
+      })
+    : Duration.zero
+
+/** The last sign of an agent: its conversations, its cell's start, or that it was made. */
+export const computeLastSeen = (
+  createdAt: DateTime.Utc,
+  ...signs: ReadonlyArray<Option.Option<DateTime.Utc>>
+): DateTime.Utc =>
+  signs.reduce(
+    (last, sign) =>
+      DateTime.max(
+        last,
+        Option.getOrElse(sign, () => last)
+      ),
+    createdAt
+  )
+
+/** How an agent is, whether it is up or not. */
+export class AgentHealth extends Effect.Service<AgentHealth>()("@berth/AgentHealth", {
+  effect: Effect.gen(function* () {
+    const agents = yield* Agents
+    const instances = yield* Instances
+    const configuration = yield* AgentConfiguration
+    const records = yield* ConversationRecords
+
+    /** The named agent; else the owner's oldest that is up, or when none is, his oldest. */
+    const resolveAgent = Effect.fn("AgentHealth.resolveAgent")(function* (userId: UserId, agentId: AgentId | undefined) {
+      if (agentId !== undefined) return yield* agents.find(userId, agentId)
+      return yield* Effect.mapError(yield* agents.findDefault(userId), () => new RunningAgentNotFound())
+    })
+
+    const check = Effect.fn("AgentHealth.check")(function* (owner: User, agentId: AgentId | undefined) {
+      const agent = yield* resolveAgent(owner.id, agentId)
+      const instance = yield* Effect.option(instances.find(owner.id))
+      const startedAt = Option.flatMapNullable(instance, (found) => found.startedAt)
+      const now = yield* DateTime.now
+      const { channels, listSkills } = yield* configuration.findEffective(owner, agent)
+      return {
+        status: agent.status,
+        runtimeVersion: Option.flatMapNullable(instance, (found) => found.runtimeVersion),
+        uptime: computeUptime(agent.status, startedAt, now),
+        model: agent.customModel ?? agent.model,
+        channels,
+        skills: listSkills.map(({ id }) => id),
+        lastSeen: computeLastSeen(agent.createdAt, startedAt, yield* records.findLastActivity(owner.id, agent.id))
+      }
+    })
+
+    return { resolveAgent, check }
+  })
+}) {}

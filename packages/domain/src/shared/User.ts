@@ -1,0 +1,32 @@
+import { Schema } from "effect"
+import { PlanId } from "../billing/subscriptions/Plan.ts"
+import { idSchema } from "../ids/IdGenerator.ts"
+import { Email } from "./Email.ts"
+
+export const UserId = idSchema("UserId", "A user's id, usr_…")
+export type UserId = typeof UserId.Type
+
+/** Which mails and notices the user wants. */
+export const NotificationPreferences = Schema.Struct({
+  email: Schema.Boolean,
+  product: Schema.Boolean,
+  security: Schema.Boolean,
+  agentStatus: Schema.Boolean
+}).annotations({ identifier: "Notifications" })
+export type NotificationPreferences = typeof NotificationPreferences.Type
+
+export const defaultNotificationPreferences: NotificationPreferences = { email: true, product: false, security: true, agentStatus: true }
+
+export class User extends Schema.Class<User>("User")({
+  id: UserId,
+  email: Email,
+  emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromSelf),
+  name: Schema.String,
+  plan: PlanId,
+  /** US dollars; one credit buys a hundred units. */
+  credits: Schema.Number,
+  twoFactorEnabled: Schema.Boolean,
+  notifications: NotificationPreferences,
+  referralCode: Schema.String,
+  createdAt: Schema.DateTimeUtcFromSelf
+}) {}

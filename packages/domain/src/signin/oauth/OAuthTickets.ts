@@ -1,0 +1,62 @@
+import { DateTime, Duration, Effect, Option, Redacted, Schema } from "effect"
+import { SecretBox } from "../../secrets/SecretBox.ts"
+import { Tokens } from "../../secrets/Tokens.ts"
+import { OAuthProviderName, type OAuthSecrets } from "./OAuthProvider.ts"
+
+/** How long a browser has to come back from a provider. */
+export const oauthTicketLifetime = Duration.minutes(10)
+
+const sealContext = "oauth sign-in"
+
+const Ticket = Schema.parseJson(
+  Schema.Struct({
+    provider: OAuthProviderName,
+    state: Schema.Redacted(Schema.String),
+    nonce: Schema.Redacted(Schema.String),
+    codeVerifier: Schema.Redacted(Schema.String),
+    callbackUrl: Schema.String,
+    expiresAt: Schema.DateTimeUtcFromNumber
+  })
+)
+export type OAuthTicket = typeof Ticket.Type
+
+const encodeTicket = Schema.encodeSync(Ticket)
+const decodeTicket = Schema.decodeOption(Ticket)
+
+/**
+ * What a sign-in needs to know when its browser comes back. That browser keeps it, sealed: no script reads it, nobody else
+ * can make it, any process with our keys can open it, and starting a sign-in stores nothing that strangers could fill a
+ * table with. What is stored is that it was used.
+ */
+export class OAuthTickets extends Effect.Service<OAuthTickets>()("@berth/OAuthTickets", {
+  effect: Effect.gen(function* () {
+    const tokens = yield* Tokens
+    const box = yield* SecretBox
+
+    const issue = Effect.fn("OAuthTickets.issue")(function* (provider: OAuthProviderName, callbackUrl: string) {
+      const [state, nonce, codeVerifier] = yield* Effect.all([tokens.make, tokens.make, tokens.make])
+      const secrets: OAuthSecrets = { state, nonce, codeVerifier }
+      const expiresAt = DateTime.addDuration(yield* DateTime.now, oauthTicketLifetime)
+      const text = encodeTicket({ provider, ...secrets, callbackUrl, expiresAt })
+      const sealed = yield* box.seal(Redacted.make(text), sealContext)
+      return { secrets, sealed: Redacted.make(sealed) }
+    })
+
+    /** None when it is not ours, of another provider, or too old, or when `state` is not the one it was issued with. */
+    const open = Effect.fn("OAuthTickets.open")(function* (
+      sealed: Redacted.Redacted,
+      expected: { readonly provider: OAuthProviderName; readonly state: Redacted.Redacted }
+    ) {
+      const opened = yield* Effect.option(box.open(Redacted.value(sealed), sealContext))
+      const now = yield* DateTime.now
+      return opened.pipe(
+        Option.flatMap((text) => decodeTicket(Redacted.value(text))),
+        Option.filter(({ provider }) => provider === expected.provider),
+        Option.filter(({ expiresAt }) => DateTime.greaterThan(expiresAt, now)),
+        Option.filter(({ state }) => tokens.equal(state, expected.state))
+      )
+    })
+
+    return { issue, open }
+  })
+}) {}

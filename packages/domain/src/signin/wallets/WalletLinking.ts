@@ -1,0 +1,43 @@
+import { Effect } from "effect"
+import type { UserId } from "../../shared/User.ts"
+import { Wallets } from "./Wallets.ts"
+import { RateLimiter } from "../../limits/RateLimiter.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import type { SessionId } from "../../sessions/Session.ts"
+import { Sessions } from "../../sessions/Sessions.ts"
+import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
+
+export interface WalletLinkRequest extends WalletProofRequest {
+  readonly userId: UserId
+  readonly sessionId: SessionId
+  /** Limit key of the client's address. */
+  readonly from: string
+}
+
+/** Another way into an account: a wallet that its owner proves. */
+export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/WalletLinking", {
+  effect: Effect.gen(function* () {
+    const proofs = yield* WalletProofs
+    const wallets = yield* Wallets
+    const sessions = yield* Sessions
+    const transaction = yield* Transaction
+    const limiter = yield* RateLimiter
+
+    /** As with a sign-in, only failed attempts count. */
+    const link = Effect.fn("WalletLinking.link")(function* (request: WalletLinkRequest) {
+      const proof = yield* proofs.verify(request)
+      const wallet = yield* transaction.run(
+        Effect.gen(function* () {
+          yield* proofs.consume(proof)
+          const linked = yield* wallets.link(request.userId, proof.address)
+          yield* sessions.lock(request.sessionId)
+          return linked
+        })
+      )
+      yield* limiter.refund("sign-in", request.from)
+      return wallet
+    })
+
+    return { link }
+  })
+}) {}

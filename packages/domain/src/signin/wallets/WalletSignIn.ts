@@ -1,0 +1,49 @@
+import { Data, Effect, Option, type Redacted } from "effect"
+import { Wallets } from "./Wallets.ts"
+import { RateLimiter } from "../../limits/RateLimiter.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import { Sessions } from "../../sessions/Sessions.ts"
+import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
+
+/** One error for every cause: which part of a message or signature was wrong helps only who forges one. */
+export class WalletSignInRejected extends Data.TaggedError("WalletSignInRejected")<object> {}
+
+export interface WalletSignInRequest extends WalletProofRequest {
+  /** Limit key of the client's address. */
+  readonly from: string
+  /** The session that the client already has; it ends, so that no session outlives a sign-in. */
+  readonly current: Option.Option<Redacted.Redacted>
+}
+
+/** Sign-in by a wallet's signature; the first one makes the account. */
+export class WalletSignIn extends Effect.Service<WalletSignIn>()("@berth/WalletSignIn", {
+  effect: Effect.gen(function* () {
+    const proofs = yield* WalletProofs
+    const wallets = yield* Wallets
+    const sessions = yield* Sessions
+    const transaction = yield* Transaction
+    const limiter = yield* RateLimiter
+
+    /** Only failed attempts count: the caller has taken from `sign-in` for the address, and a right sign-in gives it back. */
+    const signIn = Effect.fn("WalletSignIn.signIn")(
+      function* (request: WalletSignInRequest) {
+        const proof = yield* proofs.verify(request)
+        const signedIn = yield* transaction.run(
+          Effect.gen(function* () {
+            yield* proofs.consume(proof)
+            const user = yield* wallets.findOrCreateOwner(proof.address)
+            yield* Option.match(request.current, { onNone: () => Effect.void, onSome: sessions.revokeByToken })
+            const { token } = yield* sessions.open(user.id)
+            return { user, token }
+          })
+        )
+        yield* limiter.refund("sign-in", request.from)
+        yield* Effect.annotateCurrentSpan("user.id", signedIn.user.id)
+        return signedIn
+      },
+      Effect.catchTag("WalletProofRejected", () => new WalletSignInRejected())
+    )
+
+    return { signIn }
+  })
+}) {}

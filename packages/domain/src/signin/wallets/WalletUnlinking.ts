@@ -1,0 +1,31 @@
+import { Either } from "effect"
+import { type WalletAddress, normalizeWalletAddress } from "../../chain/WalletAddress.ts"
+import { type Email, normalizeEmail } from "../../shared/Email.ts"
+import type { Wallet } from "./Wallet.ts"
+import { makeWalletEmail } from "./WalletEmail.ts"
+import { LastAccessMethodRequired, WalletEmailInUse, WalletNotFound } from "./WalletErrors.ts"
+
+export interface WalletUnlinkingInput {
+  readonly address: WalletAddress
+  /** All wallets of the account. */
+  readonly wallets: ReadonlyArray<Wallet>
+  readonly email: Email
+  /** Whether the account can be got into without any wallet. */
+  readonly hasOtherAccessMethod: boolean
+  readonly walletEmailDomain: string
+}
+
+/** Whether a wallet may be taken from an account: not the last way in, and not one that would come back by itself. */
+export const validateWalletUnlinking = ({
+  address,
+  email,
+  hasOtherAccessMethod,
+  walletEmailDomain,
+  wallets
+}: WalletUnlinkingInput): Either.Either<void, WalletNotFound | LastAccessMethodRequired | WalletEmailInUse> => {
+  if (!wallets.some((wallet) => normalizeWalletAddress(wallet.address) === normalizeWalletAddress(address)))
+    return Either.left(new WalletNotFound())
+  if (wallets.length === 1 && !hasOtherAccessMethod) return Either.left(new LastAccessMethodRequired())
+  if (normalizeEmail(email) === normalizeEmail(makeWalletEmail(address, walletEmailDomain))) return Either.left(new WalletEmailInUse())
+  return Either.void
+}

@@ -1,0 +1,30 @@
+import { DateTime, Effect, Option, Schema } from "effect"
+import * as Tool from "../tools/Tool.ts"
+import { formatTimeText, parseZoneOrUtc } from "./TimeText.ts"
+
+/** The present moment, in words and as ISO 8601. */
+export const currentTimeTool = Tool.make({
+  name: "current_time",
+  description: "Tells the current date and time.",
+  parameters: Schema.Struct({
+    timezone: Schema.optional(
+      Schema.String.annotations({ description: "IANA time zone, for example Asia/Tokyo. Default: your own." })
+    )
+  }),
+  run: ({ timezone }, own: { readonly timezone: string }) =>
+    Effect.gen(function* () {
+      const zone =
+        timezone === undefined || timezone === ""
+          ? parseZoneOrUtc(own.timezone)
+          : yield* Option.match(DateTime.zoneMakeNamed(timezone), {
+              onNone: () =>
+                new Tool.ToolFailed({
+                  reason: "There is no such time zone. Use an IANA name, for example Europe/London."
+                }),
+              onSome: Effect.succeed
+            })
+      const now = yield* DateTime.now
+      const seconds = DateTime.formatIsoOffset(DateTime.setZone(now, zone)).replace(/\.\d+/, "")
+      return `${formatTimeText(now, zone)}\n${seconds}`
+    })
+})

@@ -1,0 +1,139 @@
+import { validatePlanFeatures, validateSkillSelection, deduplicateSelections } from "@berth/domain/agents/AgentConfigPolicy"
+import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { allFeatures, findPlanFeatures, findPlansWith } from "@berth/domain/billing/subscriptions/PlanFeatures"
+import { Channel } from "@berth/domain/channels/Channel"
+import type { Skill } from "@berth/domain/skills/Skill"
+import { listBasicSkillIds, hasSkill, selectUsableSkills } from "@berth/domain/skills/SkillAvailability"
+import { assert, describe, it } from "@effect/vitest"
+import { Either, FastCheck } from "effect"
+
+const skill = (id: string, basic: boolean): Skill => ({
+  id,
+  name: id,
+  description: id,
+  instructions: id,
+  tools: [],
+  basic
+})
+const catalogue = [skill("time", true), skill("web-fetch", false), skill("memory", true), skill("files", false)]
+const ids = catalogue.map(({ id }) => id)
+
+const anyPlan = FastCheck.constantFrom(...PlanId.literals)
+const anySkills = FastCheck.array(FastCheck.constantFrom(...ids), { maxLength: 6 })
+const anyText = FastCheck.array(FastCheck.oneof(FastCheck.constantFrom(...ids), FastCheck.string()), { maxLength: 6 })
+const anyChannels = FastCheck.array(FastCheck.constantFrom(...Channel.literals), { maxLength: 5 })
+const choice = FastCheck.record({ skills: anySkills, channels: anyChannels })
+
+describe("The features of a plan", () => {
+  const basic = ["free", "starter"]
+  const channels: Record<PlanId, ReadonlyArray<Channel>> = {
+    free: ["platformA"],
+    starter: ["platformA"],
+    solo: ["platformA"],
+    collective: ["platformA", "platformB"],
+    label: ["platformA", "platformB", "platformC"],
+    network: ["platformA", "platformB", "platformC"],
+    pro: ["platformA", "platformB", "platformC"],
+    scale: ["platformA", "platformB", "platformC"],
+    enterprise: ["platformA", "platformB", "platformC"]
+  }
+  for (const plan of PlanId.literals)
+    it(`${plan} has ${channels[plan].join(", ")} beside the web, and ${basic.includes(plan) ? "basic" : "all"} skills`, () => {
+      assert.sameMembers([...findPlanFeatures(plan).channels], ["web", ...channels[plan]])
+      assert.strictEqual(findPlanFeatures(plan).skills, basic.includes(plan) ? "basic" : "all")
+    })
+  it("administrators have them all", () => {
+    assert.sameMembers([...allFeatures.channels], [...Channel.literals])
+    assert.strictEqual(allFeatures.skills, "all")
+  })
+})
+
+describe("A configuration", () => {
+  it.prop("may name every skill that is known, and none else", [anyText], ([skills]) => {
+    const unknown = skills.filter((id) => !ids.includes(id))
+    const outcome = validateSkillSelection(catalogue, { listSkills: [], channels: [] }, { listSkills: skills })
+    assert.deepStrictEqual(
+      Either.match(outcome, { onLeft: ({ skills: named, known }) => ({ named, known }), onRight: () => null }),
+      unknown.length === 0 ? null : { named: unknown, known: ids }
+    )
+  })
+
+  it.prop(
+    "may be sent back as it is, whatever is in it",
+    [anyPlan, anyText, anyChannels],
+    ([plan, skills, channels]) => {
+      const kept = { skills, channels }
+      assert.isTrue(Either.isRight(validateSkillSelection(catalogue, kept, kept)))
+      assert.isTrue(Either.isRight(validatePlanFeatures(catalogue, findPlanFeatures(plan), kept, kept)))
+      assert.isTrue(Either.isRight(validatePlanFeatures(catalogue, findPlanFeatures(plan), kept, {})))
+    }
+  )
+
+  it.prop(
+    "may gain what the plan has and nothing else, and is told who has it",
+    [anyPlan, choice, choice],
+    ([plan, kept, asked]) => {
+      const features = findPlanFeatures(plan)
+      const refused = [
+        ...asked.channels.filter((one) => !kept.channels.includes(one) && !features.channels.includes(one)),
+        ...catalogue
+          .filter(({ id }) => asked.skills.includes(id) && !kept.skills.includes(id))
+          .filter((one) => !hasSkill(features, one))
+          .map(({ id }) => id)
+      ]
+      const outcome = Either.flip(validatePlanFeatures(catalogue, features, kept, asked))
+      assert.strictEqual(Either.isRight(outcome), refused.length > 0)
+      if (Either.isLeft(outcome)) return
+      const { feature, id, plans } = outcome.right
+      assert.strictEqual(id, refused[0])
+      assert.notInclude(plans, plan)
+      assert.isAbove(plans.length, 0)
+      for (const other of plans)
+        assert.isTrue(
+          Either.isRight(
+            validatePlanFeatures(
+              catalogue,
+              findPlanFeatures(other),
+              { listSkills: [], channels: [] },
+              feature === "skill"
+                ? { listSkills: [id] }
+                : { channels: Channel.literals.filter((channel) => channel === id) }
+            )
+          )
+        )
+    }
+  )
+
+  it.prop("has everything once, in the order in which it was first named", [choice], ([asked]) => {
+    const { channels = [], listSkills = [] } = deduplicateSelections(asked)
+    assert.deepStrictEqual(
+      listSkills,
+      asked.skills.filter((id, at) => asked.skills.indexOf(id) === at)
+    )
+    assert.deepStrictEqual(
+      channels,
+      asked.channels.filter((id, at) => asked.channels.indexOf(id) === at)
+    )
+    assert.deepStrictEqual(deduplicateSelections({ timezone: "UTC" }), { timezone: "UTC" })
+  })
+})
+
+describe("The skills that work", () => {
+  it.prop(
+    "are those chosen, known and part of the plan, in the catalogue's order",
+    [anyPlan, anyText],
+    ([plan, chosen]) => {
+      const features = findPlanFeatures(plan)
+      assert.deepStrictEqual(
+        selectUsableSkills(catalogue, features, chosen).map(({ id }) => id),
+        ids.filter((id) => chosen.includes(id) && (features.skills === "all" || ["time", "memory"].includes(id)))
+      )
+    }
+  )
+  it("are the basic ones to begin with", () => assert.deepStrictEqual(listBasicSkillIds(catalogue), ["time", "memory"]))
+  it("are in all plans but those with basic ones", () =>
+    assert.deepStrictEqual(
+      findPlansWith((features) => hasSkill(features, { basic: false })),
+      PlanId.literals.filter((plan) => plan !== "free" && plan !== "starter")
+    ))
+})

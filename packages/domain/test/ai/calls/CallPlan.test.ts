@@ -1,0 +1,106 @@
+import { findHomeProvider, listModelProviders } from "@berth/domain/ai/models/ModelRoutes"
+import { planCallsLazily, planCalls } from "@berth/domain/ai/calls/CallPlan"
+import type { ProviderName } from "@berth/domain/ai/models/Model"
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+import { makeModel, modelsArbitrary, providerNames, taskTypes } from "../ModelSamples.ts"
+
+const names = (plan: ReturnType<typeof planCalls>) => plan.map(({ model, provider }) => `${model.id}@${provider}`)
+
+describe("planCalls", () => {
+  const gpt = makeModel({ id: "openai/gpt-4o", inputCost: 2 })
+  const opus = makeModel({ id: "anthropic/claude", inputCost: 3 })
+  const haiku = makeModel({ id: "anthropic/haiku", inputCost: 1 })
+  const small = makeModel({ id: "google/small", contextWindow: 100, inputCost: 4 })
+  const groq = makeModel({ id: "groq/llama", provider: "groq", inputCost: 0.1 })
+  const sandbox = makeModel({ id: "sandbox/echo", provider: "sandbox" })
+  const input = {
+    models: [gpt, opus, haiku, small, groq, sandbox],
+    configured: new Set<ProviderName>(["openrouter", "openai", "groq", "sandbox"]),
+    taskType: "general" as const,
+    tokens: 1_000,
+    maxCalls: 10
+  }
+
+  it("goes through a model's providers, then to other providers, then to other vendors", () => {
+    expect(names(planCalls({ ...input, first: gpt }))).toEqual([
+      "openai/gpt-4o@openrouter",
+      "openai/gpt-4o@openai",
+      "groq/llama@groq",
+      "anthropic/claude@openrouter"
+    ])
+  })
+
+  it("calls the model that was asked for though it is too small, and none other that is", () => {
+    const plan = names(planCalls({ ...input, first: small, tokens: 1_000 }))
+    expect(plan[0]).toBe("google/small@openrouter")
+    expect(names(planCalls({ ...input, first: opus, tokens: 1_000 }))).not.toContain("google/small@openrouter")
+  })
+
+  it("is the same when it is made as far as it is needed", () => {
+    for (const first of [gpt, small, opus])
+      for (const maxCalls of [1, 2, 10])
+        expect([...planCallsLazily({ ...input, first, maxCalls })]).toEqual(planCalls({ ...input, first, maxCalls }))
+  })
+
+  it("keeps to the number of calls", () => {
+    expect(planCalls({ ...input, first: gpt, maxCalls: 2 })).toHaveLength(2)
+  })
+
+  it("goes on to models that take tools when some are on offer, as far as that is known", () => {
+    const taker = makeModel({ id: "qwen/taker", inputCost: 1, takesTools: true })
+    const not = makeModel({ id: "x-ai/not", inputCost: 4, takesTools: false })
+    const given = { ...input, models: [gpt, not, opus, taker], configured: new Set<ProviderName>(["openrouter"]) }
+    const order = (withTools: boolean, first = gpt) =>
+      planCalls({ ...given, first, withTools }).map(({ model }) => model.id)
+    expect(order(false)).toEqual([gpt.id, not.id, opus.id, taker.id])
+    expect(order(true)).toEqual([gpt.id, taker.id, opus.id, not.id])
+    // What was asked for stays what is asked first.
+    expect(order(true, not)[0]).toBe(not.id)
+  })
+
+  const anyPlan = FastCheck.record({
+    models: modelsArbitrary.filter((models) => models.length > 0),
+    configured: FastCheck.uniqueArray(providerNames).map((list) => new Set(list)),
+    taskType: taskTypes,
+    tokens: FastCheck.nat({ max: 2_000_000 }),
+    maxCalls: FastCheck.nat({ max: 6 }),
+    withTools: FastCheck.boolean()
+  })
+
+  it.prop(
+    "calls nothing twice, nobody who is not configured, and the sandbox only for its own",
+    [anyPlan],
+    ([given]) => {
+      const first = given.models[0]
+      if (first === undefined) return
+      const plan = planCalls({ ...given, first })
+      expect(new Set(names(plan)).size).toBe(plan.length)
+      expect(plan.length).toBeLessThanOrEqual(given.maxCalls)
+      for (const { model, provider } of plan) {
+        expect(given.configured).toContain(provider)
+        if (model.id !== first.id) {
+          expect(model).toMatchObject({ available: true })
+          expect(model.provider).not.toBe("sandbox")
+          expect(model.contextWindow).toBeGreaterThanOrEqual(given.tokens)
+        }
+      }
+    }
+  )
+})
+
+describe("providersOf", () => {
+  it("knows who runs whose models", () => {
+    expect(listModelProviders("openai/gpt-4")).toEqual(["openrouter", "openai"])
+    expect(listModelProviders("openai/gpt-oss-120b")).toEqual(["openrouter"])
+    expect(listModelProviders("google/gemma-4-31b-it:free")).toEqual(["openrouter"])
+    expect(listModelProviders("google/gemma-3-27b-it")).toEqual(["openrouter"])
+    expect(listModelProviders("google/gemini-2.5-pro")).toEqual(["openrouter", "google"])
+    expect(listModelProviders("anthropic/claude-opus-4-6")).toEqual(["openrouter", "anthropic"])
+    expect(listModelProviders("anthropic/claude-opus-4-6-fast")).toEqual(["openrouter"])
+    expect(listModelProviders("qwen/qwen3-max")).toEqual(["openrouter"])
+    expect(listModelProviders("groq/openai/gpt-oss-120b")).toEqual(["groq"])
+    expect(findHomeProvider("anthropic/claude-opus-4-6")).toBe("anthropic")
+    expect(findHomeProvider("qwen/qwen3-max")).toBe("openrouter")
+  })
+})

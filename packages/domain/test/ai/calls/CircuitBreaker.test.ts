@@ -1,0 +1,122 @@
+import { admitCall, type CircuitBreakerState, closedBreaker, recordCallVerdict, classifyFailure } from "@berth/domain/ai/calls/CircuitBreaker"
+import { makeCircuitBreakers } from "@berth/domain/ai/calls/CircuitBreakers"
+import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import { computeRetryDelay } from "@berth/domain/ai/calls/RetryPolicy"
+import { describe, expect, it } from "@effect/vitest"
+import { Duration, Effect, FastCheck, Option, TestClock } from "effect"
+import { makeModel } from "../ModelSamples.ts"
+
+const policy = { failures: 3, rest: Duration.seconds(30) }
+
+const failedTimes = (times: number, now: number): CircuitBreakerState =>
+  Array.from({ length: times }).reduce<CircuitBreakerState>((state) => recordCallVerdict(state, "down", now, policy), closedBreaker)
+
+const failure = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =>
+  new ProviderFailed({ provider: "openai", kind, reason: "test", retryAfter })
+
+describe("a circuit breaker", () => {
+  it("opens after that many failures in a row, lets one probe through after a rest, and closes with it", () => {
+    expect(admitCall(failedTimes(2, 0), 0, policy)[0]).toBe(true)
+    const open = failedTimes(3, 0)
+    expect(admitCall(open, 29_999, policy)).toEqual([false, open])
+    const [may, probing] = admitCall(open, 30_000, policy)
+    expect(may).toBe(true)
+    expect(admitCall(probing, 30_001, policy)[0]).toBe(false)
+    expect(recordCallVerdict(probing, "up", 30_002, policy)).toEqual(closedBreaker)
+    expect(admitCall(recordCallVerdict(probing, "down", 30_002, policy), 60_001, policy)[0]).toBe(false)
+    expect(admitCall(recordCallVerdict(probing, "nothing", 30_002, policy), 30_002, policy)[0]).toBe(true)
+  })
+
+  it("makes room for another probe when one was never heard of again", () => {
+    const [, probing] = admitCall(failedTimes(3, 0), 30_000, policy)
+    expect(admitCall(probing, 60_000, policy)[0]).toBe(true)
+  })
+
+  it.prop(
+    "never stays shut: after a rest somebody may call, whatever happened",
+    [FastCheck.array(FastCheck.constantFrom(...(["up", "down", "nothing", "ask"] as const)))],
+    ([events]) => {
+      const state = events.reduce<CircuitBreakerState>(
+        (before, event) => (event === "ask" ? admitCall(before, 0, policy)[1] : recordCallVerdict(before, event, 0, policy)),
+        closedBreaker
+      )
+      expect(admitCall(state, 30_000, policy)[0]).toBe(true)
+    }
+  )
+
+  it.prop(
+    "opens only after failures in a row",
+    [FastCheck.array(FastCheck.constantFrom(...(["up", "down"] as const)))],
+    ([events]) => {
+      const state = events.reduce<CircuitBreakerState>((before, event) => recordCallVerdict(before, event, 0, policy), closedBreaker)
+      const hasRun = events.join(" ").includes("down down down")
+      if (!hasRun) expect(admitCall(state, 0, policy)[0]).toBe(true)
+      if (events.at(-1) === "up") expect(state).toEqual(closedBreaker)
+    }
+  )
+})
+
+describe("the breakers of a process", () => {
+  const call = (id: string) => ({ provider: "openrouter" as const, model: makeModel({ id }) })
+
+  it.effect("leave a provider's other models alone when one of them is down", () =>
+    Effect.gen(function* () {
+      const breakers = yield* makeCircuitBreakers(policy)
+      for (const _ of [1, 2, 3]) yield* breakers.recordFailure(call("a/broken"), failure("overloaded"))
+      expect(yield* breakers.admit(call("a/broken"))).toBe(false)
+      expect(yield* breakers.admit(call("a/fine"))).toBe(true)
+    })
+  )
+
+  it.effect("shut out a provider that cannot be reached, until it is back", () =>
+    Effect.gen(function* () {
+      const breakers = yield* makeCircuitBreakers(policy)
+      for (const id of ["a/x", "a/y", "a/z"]) yield* breakers.recordFailure(call(id), failure("unreachable"))
+      expect(yield* breakers.admit(call("a/other"))).toBe(false)
+      yield* TestClock.adjust("30 seconds")
+      expect(yield* breakers.admit(call("a/other"))).toBe(true)
+      expect(yield* breakers.admit(call("a/x"))).toBe(false)
+      yield* breakers.recordSuccess(call("a/other"))
+      expect(yield* breakers.admit(call("a/x"))).toBe(true)
+    })
+  )
+
+  it.effect("think nothing of a refused request", () =>
+    Effect.gen(function* () {
+      const breakers = yield* makeCircuitBreakers(policy)
+      for (const _ of [1, 2, 3, 4]) yield* breakers.recordFailure(call("a/x"), failure("refused"))
+      expect(yield* breakers.admit(call("a/x"))).toBe(true)
+      expect(classifyFailure(failure("rate-limited"))).toEqual({ provider: "up", model: "nothing" })
+    })
+  )
+})
+
+const kinds = ["unreachable", "timeout", "rate-limited", "unauthorized", "refused", "overloaded", "nonsense"] as const
+
+describe("retryDelay", () => {
+  const retry = { retries: 2, base: Duration.millis(250), patience: Duration.seconds(5) }
+
+  it("waits longer each time, and as long as it is asked to", () => {
+    expect(computeRetryDelay(failure("overloaded"), 1, 0.5, retry)).toEqual(Option.some(Duration.millis(250)))
+    expect(computeRetryDelay(failure("overloaded"), 2, 0.5, retry)).toEqual(Option.some(Duration.millis(500)))
+    expect(computeRetryDelay(failure("overloaded"), 3, 0.5, retry)).toEqual(Option.none())
+    const asked = failure("rate-limited", Duration.seconds(2))
+    expect(computeRetryDelay(asked, 1, 0.5, retry)).toEqual(Option.some(Duration.seconds(2)))
+    expect(computeRetryDelay(failure("rate-limited", Duration.seconds(6)), 1, 0.5, retry)).toEqual(Option.none())
+  })
+
+  it.prop(
+    "is bounded, and none where waiting does not help",
+    [
+      FastCheck.constantFrom(...kinds),
+      FastCheck.integer({ min: 1, max: 5 }),
+      FastCheck.double({ min: 0, max: 1, noNaN: true })
+    ],
+    ([kind, tries, jitter]) => {
+      const delay = computeRetryDelay(failure(kind), tries, jitter, retry)
+      const passes = kind === "unreachable" || kind === "overloaded" || kind === "rate-limited"
+      expect(Option.isSome(delay)).toBe(passes && tries <= 2)
+      if (Option.isSome(delay)) expect(Duration.toMillis(delay.value)).toBeLessThanOrEqual(750)
+    }
+  )
+})

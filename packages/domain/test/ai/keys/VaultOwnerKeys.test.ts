@@ -1,0 +1,104 @@
+import { UserId } from "@berth/domain/shared/User"
+import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
+import type { CredentialKey, CredentialValues } from "@berth/domain/secrets/Credential"
+import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
+import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
+import * as OwnerKeysFromVault from "@berth/domain/ai/keys/VaultOwnerKeys"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Layer, Redacted, Ref, TestClock } from "effect"
+
+const [ada, bob] = [UserId.make("usr_ada"), UserId.make("usr_bob")]
+
+/** Credentials in memory, and what was read of them; `around` says what a read goes through. */
+const scene = (around: <A>(read: Effect.Effect<A>) => Effect.Effect<A> = (read) => read) =>
+  Effect.gen(function* () {
+    const kept = yield* Ref.make<ReadonlyMap<string, Redacted.Redacted>>(new Map())
+    const reads = yield* Ref.make<ReadonlyArray<readonly [UserId, ReadonlyArray<CredentialKey>]>>([])
+    const repository = Layer.succeed(CredentialRepository, {
+      set: (userId, key, value) => Ref.update(kept, (all) => new Map(all).set(`${userId} ${key}`, value)),
+      listKeys: () => Effect.succeed([]),
+      remove: () => Effect.succeed(0),
+      decrypt: (userId, keys) =>
+        Effect.gen(function* () {
+          yield* Ref.update(reads, (before) => [...before, [userId, keys] as const])
+          const all = yield* Ref.get(kept)
+          const opened: { -readonly [K in keyof CredentialValues]: CredentialValues[K] } = {}
+          for (const key of keys) {
+            const value = all.get(`${userId} ${key}`)
+            if (value !== undefined) opened[key] = value
+          }
+          return opened
+        }).pipe(around)
+    })
+    const context = yield* Layer.build(
+      Layer.provideMerge(OwnerKeysFromVault.layer, Layer.provideMerge(CredentialVault.Default, repository))
+    )
+    const keysOf = (userId: UserId) =>
+      Effect.flatMap(OwnerKeys, ({ find }) => find(userId)).pipe(
+        Effect.map((keys) => Object.entries(keys).map(([name, key]) => [name, Redacted.value(key)])),
+        Effect.provide(context)
+      )
+    const set = (userId: UserId, key: string, value: string) =>
+      Effect.flatMap(CredentialVault, (vault) => vault.set(userId, key, Redacted.make(value))).pipe(
+        Effect.provide(context)
+      )
+    return { keysOf, set, reads: Effect.map(Ref.get(reads), (all) => all.length) }
+  })
+
+describe("OwnerKeys from the vault", () => {
+  it.scoped("are the owner's own model keys, and never a channel's token", () =>
+    Effect.gen(function* () {
+      const { keysOf, set } = yield* scene()
+      yield* set(ada, "openai", " sk-ada ")
+      yield* set(ada, "telegram", "123:ada")
+      yield* set(bob, "anthropic", "sk-bob")
+      assert.deepStrictEqual(yield* keysOf(ada), [["openai", "sk-ada"]])
+      assert.deepStrictEqual(yield* keysOf(bob), [["anthropic", "sk-bob"]])
+      assert.deepStrictEqual(yield* keysOf(UserId.make("usr_none")), [])
+    })
+  )
+
+  it.scoped("are read once in two seconds, however often they are asked for, and then anew", () =>
+    Effect.gen(function* () {
+      const { keysOf, reads, set } = yield* scene()
+      yield* set(ada, "openai", "first")
+      yield* Effect.replicateEffect(keysOf(ada), 50, { concurrency: "unbounded" })
+      yield* set(ada, "openai", "second")
+      yield* TestClock.adjust("1999 millis")
+      assert.deepStrictEqual([yield* keysOf(ada), yield* reads], [[["openai", "first"]], 1])
+      yield* TestClock.adjust("2 millis")
+      assert.deepStrictEqual([yield* keysOf(ada), yield* reads], [[["openai", "second"]], 2])
+    })
+  )
+
+  it.scoped("that could not be read are asked for again at once", () =>
+    Effect.gen(function* () {
+      const broken = yield* Ref.make(true)
+      const { keysOf, set } = yield* scene((read) =>
+        Effect.flatMap(Ref.get(broken), (is) => (is ? Effect.die("the database is away") : read))
+      )
+      yield* set(ada, "google", "key")
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(keysOf(ada))))
+      yield* Ref.set(broken, false)
+      assert.deepStrictEqual(yield* keysOf(ada), [["google", "key"]])
+    })
+  )
+
+  it.scoped("reach everybody who waits for them, also when the first to ask has left", () =>
+    Effect.gen(function* () {
+      const [asked, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const { keysOf, reads, set } = yield* scene((read) =>
+        Effect.zipRight(Deferred.succeed(asked, undefined), Effect.zipRight(Deferred.await(go), read))
+      )
+      yield* set(ada, "google", "key")
+      const first = yield* Effect.forkDaemon(keysOf(ada))
+      yield* Deferred.await(asked)
+      const second = yield* Effect.forkDaemon(keysOf(ada))
+      yield* Effect.yieldNow()
+      yield* Fiber.interruptFork(first)
+      yield* Effect.yieldNow()
+      yield* Deferred.succeed(go, undefined)
+      assert.deepStrictEqual([yield* Fiber.join(second), yield* reads], [[["google", "key"]], 1])
+    })
+  )
+})

@@ -1,0 +1,118 @@
+import { fitPrompt, flattenPrompt, type Prompt } from "@berth/domain/ai/prompt/PromptFitting"
+import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
+import { truncateToTokens, computePromptBudget, estimateMessagesTokens, computeUsableWindow } from "@berth/domain/ai/prompt/PromptBudget"
+import { expect, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+
+const content = FastCheck.tuple(FastCheck.string({ unit: "binary", maxLength: 30 }), FastCheck.nat(400)).map(
+  ([text, times]) => `${text}☺\n`.repeat(times)
+)
+const said = FastCheck.record({ role: FastCheck.constantFrom("user" as const, "assistant" as const), content })
+const round = FastCheck.array(FastCheck.tuple(content, content), { minLength: 1, maxLength: 4 }).map(
+  (calls): ReadonlyArray<ChatMessage> => [
+    {
+      role: "assistant",
+      content: "",
+      toolCalls: calls.map(([args], at) => ({ id: `c${at}`, name: "tool", arguments: JSON.stringify({ args }) }))
+    },
+    ...calls.map(([, result], at): ChatMessage => ({
+      role: "tool",
+      content: result,
+      toolCallId: `c${at}`,
+      toolName: "tool"
+    }))
+  ]
+)
+const prompts = FastCheck.record({
+  system: content.map((text): ChatMessage => ({ role: "system", content: text })),
+  history: FastCheck.array(said, { maxLength: 10 }),
+  message: content.map((text): ChatMessage => ({ role: "user", content: text })),
+  rounds: FastCheck.array(round, { maxLength: 4 })
+})
+
+it.prop(
+  "always fits, and keeps the system message first and every result behind its call",
+  [prompts, FastCheck.integer({ min: 64, max: 20_000 })],
+  ([prompt, budget]) => {
+    const fitted = fitPrompt(prompt, budget)
+    expect(estimateMessagesTokens(fitted)).toBeLessThanOrEqual(budget)
+    expect(fitted[0]?.role).toBe("system")
+    expect(fitted.filter(({ role }) => role === "user").length).toBeGreaterThan(0)
+    let open = new Set<string>()
+    for (const message of fitted) {
+      if (message.role === "assistant") open = new Set((message.toolCalls ?? []).map(({ id }) => id))
+      if (message.role === "tool") expect(open.delete(message.toolCallId)).toBe(true)
+    }
+    for (const message of fitted)
+      if (message.role === "assistant")
+        for (const call of message.toolCalls ?? []) expect(() => void JSON.parse(call.arguments)).not.toThrow()
+  },
+  { fastCheck: { numRuns: 60 } }
+)
+
+it.prop("changes nothing that fits", [prompts], ([prompt]) => {
+  const whole = flattenPrompt(prompt)
+  expect(fitPrompt(prompt, estimateMessagesTokens(whole))).toStrictEqual(whole)
+})
+
+const text = (length: number) => "x".repeat(length)
+
+const prompt = (changes: Partial<Prompt>): Prompt => ({
+  system: { role: "system", content: "system" },
+  history: [],
+  message: { role: "user", content: "message" },
+  rounds: [],
+  ...changes
+})
+
+const results = (...contents: ReadonlyArray<string>): ReadonlyArray<ChatMessage> => [
+  {
+    role: "assistant",
+    content: "",
+    toolCalls: contents.map((_, at) => ({ id: `c${at}`, name: "t", arguments: "{}" }))
+  },
+  ...contents.map((content, at): ChatMessage => ({ role: "tool", content, toolCallId: `c${at}`, toolName: "t" }))
+]
+
+it("cuts the longest results first, before it lets go of what was said", () => {
+  const history: ReadonlyArray<ChatMessage> = [
+    { role: "user", content: `old ${text(2_000)}` },
+    { role: "user", content: "new" }
+  ]
+  const fitted = fitPrompt(prompt({ history, rounds: [results(text(20_000), "short")] }), 3_000)
+  expect(fitted[1]).toStrictEqual(history[0])
+  expect(fitted.at(-1)?.content).toBe("short")
+  expect(fitted.at(-2)?.content).toContain("[…]")
+  expect(fitted.at(-2)?.content.length).toBeGreaterThan(5_000)
+})
+
+it("lets the oldest messages go before the newest", () => {
+  const history = Array.from({ length: 10 }, (_, at): ChatMessage => ({ role: "user", content: `${at} ${text(400)}` }))
+  const fitted = fitPrompt(prompt({ history }), 500)
+  expect(fitted.map(({ content }) => content.slice(0, 2))).toStrictEqual(["sy", "6 ", "7 ", "8 ", "9 ", "me"])
+})
+
+it("cuts a message that is too long by itself in its middle", () => {
+  const fitted = fitPrompt(prompt({ message: { role: "user", content: `first ${text(100_000)} last` } }), 500)
+  expect(fitted.map(({ role }) => role)).toStrictEqual(["system", "user"])
+  expect(fitted[0]?.content).toBe("system")
+  expect(fitted[1]?.content).toMatch(/^first x+\n\[…\]\nx+ last$/)
+})
+
+it.prop(
+  "cuts to about the length that is wanted, tears no character, and keeps both ends",
+  [FastCheck.string({ unit: "binary", maxLength: 300 }), FastCheck.integer({ min: 2, max: 80 })],
+  ([whole, tokens]) => {
+    const cut = truncateToTokens(whole, tokens)
+    expect(Math.ceil(Buffer.byteLength(JSON.stringify(cut)) / 4)).toBeLessThanOrEqual(tokens)
+    if (cut !== whole) expect(cut.isWellFormed()).toBe(true)
+  }
+)
+
+it("leaves room for the answer, and never sends more than the wire takes", () => {
+  expect(computePromptBudget(128_000, null)).toBe(128_000 - 4_096)
+  expect(computePromptBudget(128_000, 1_000)).toBe(127_000)
+  expect(computePromptBudget(8_000, 100_000)).toBe(6_000)
+  expect(computeUsableWindow(2_000_000) * 4).toBeLessThan(900 * 1024)
+  expect(computePromptBudget(2_000_000, null)).toBeLessThan(computeUsableWindow(2_000_000))
+})

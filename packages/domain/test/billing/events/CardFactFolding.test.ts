@@ -1,0 +1,78 @@
+import { eventMomentOrder, mergeSubscriptionFacts, type SubscriptionFacts } from "@berth/domain/billing/events/SubscriptionFacts"
+import { type CardEvent, isReversalEvent } from "@berth/domain/billing/events/CardEvent"
+import { readCardEvent } from "@berth/domain/billing/events/CardEventReader"
+import { assert, describe, it } from "@effect/vitest"
+import { Either, FastCheck, Option } from "effect"
+import { makeInMemoryCardRecords } from "../../../../../test/support/billing/InMemoryCardRecords.ts"
+import { cardEventArrival, cardEventHistory } from "../../../../../test/support/billing/CardEventHistories.ts"
+
+const stateAfter = (events: ReadonlyArray<CardEvent>) => {
+  const { apply, state } = makeInMemoryCardRecords()
+  for (const event of events) apply(event)
+  return state()
+}
+
+const factsOf = (events: ReadonlyArray<CardEvent>): ReadonlyArray<SubscriptionFacts> =>
+  events.flatMap((event) =>
+    isReversalEvent(event)
+      ? []
+      : Option.match(Either.getOrThrow(readCardEvent(event, new Map())).subscription, {
+          onNone: () => [],
+          onSome: ({ facts }) => [facts]
+        })
+  )
+
+describe("What events of the card processor come to", () => {
+  it("is the same in any order, however often each is told", () => {
+    FastCheck.assert(
+      FastCheck.property(cardEventArrival, ({ arrived, told }) => {
+        assert.deepStrictEqual(stateAfter(arrived), stateAfter(told))
+      }),
+      { numRuns: 2_500 }
+    )
+  })
+
+  it("is the same when what arrived is told all over again", () => {
+    FastCheck.assert(
+      FastCheck.property(cardEventArrival, ({ arrived, told }) => {
+        assert.deepStrictEqual(stateAfter([...arrived, ...told, ...arrived]), stateAfter(arrived))
+      }),
+      { numRuns: 500 }
+    )
+  })
+
+  it("never takes a subscription back that has ended", () => {
+    FastCheck.assert(
+      FastCheck.property(cardEventArrival, ({ arrived }) => {
+        const over = arrived.flatMap(({ data, type }) =>
+          type === "customer.subscription.deleted" && "id" in data.object ? [String(data.object.id)] : []
+        )
+        for (const { facts, id } of stateAfter(arrived).subscriptions)
+          if (over.includes(id)) assert.isTrue(facts.ended, id)
+      }),
+      { numRuns: 500 }
+    )
+  })
+
+  it("is put together in any grouping", () => {
+    FastCheck.assert(
+      FastCheck.property(cardEventHistory, FastCheck.nat(), FastCheck.nat(), FastCheck.nat(), (events, i, j, k) => {
+        const facts = factsOf(events)
+        const [one, two, three] = [i, j, k].map((index) => facts[index % facts.length])
+        if (one === undefined || two === undefined || three === undefined) return
+        assert.deepStrictEqual(mergeSubscriptionFacts(one, two), mergeSubscriptionFacts(two, one))
+        assert.deepStrictEqual(mergeSubscriptionFacts(one, one), one)
+        assert.deepStrictEqual(mergeSubscriptionFacts(mergeSubscriptionFacts(one, two), three), mergeSubscriptionFacts(one, mergeSubscriptionFacts(two, three)))
+      }),
+      { numRuns: 1_000 }
+    )
+  })
+
+  it("is by moments that are in one order, the event's id last of all", () => {
+    const moment = { strength: 2, created: 5, weight: 10, id: "evt_1" }
+    assert.strictEqual(eventMomentOrder(moment, { ...moment, id: "evt_2" }), -1)
+    assert.strictEqual(eventMomentOrder({ ...moment, weight: 11 }, { ...moment, id: "evt_2" }), 1)
+    assert.strictEqual(eventMomentOrder({ ...moment, created: 6 }, { ...moment, weight: 99 }), 1)
+    assert.strictEqual(eventMomentOrder({ ...moment, strength: 1, created: 6 }, moment), -1)
+  })
+})

@@ -1,0 +1,48 @@
+import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
+import { assert, describe, it } from "@effect/vitest"
+import { makeInMemoryCardRecords } from "../../../../../test/support/billing/InMemoryCardRecords.ts"
+
+const bought = (kind: "plan" | "storage", created = 1): CardEvent => ({
+  id: `evt_bought_${kind}`,
+  type: "checkout.session.completed",
+  created,
+  data: {
+    object: {
+      id: `cs_${kind}`,
+      payment_status: "paid",
+      customer: "cus_1",
+      customer_details: { email: "a@example.com" },
+      metadata: kind === "plan" ? { kind, plan: "pro" } : { kind }
+    }
+  }
+})
+const ended: CardEvent = {
+  id: "evt_ended",
+  type: "customer.subscription.deleted",
+  created: 2,
+  data: { object: { id: "sub_1", customer: "cus_1", status: "canceled" } }
+}
+
+/** What the first user has once the events were told in this order. */
+const after = (...events: ReadonlyArray<CardEvent>) => {
+  const { apply, state } = makeInMemoryCardRecords()
+  for (const event of events) apply(event)
+  const [{ counting, storage } = { counting: null, storage: false }] = state().users
+  return { plan: counting?.plan, status: counting?.status, storage }
+}
+
+describe("The subscription that counts", () => {
+  it("is that of a checkout which says of no subscription what it is", () => {
+    assert.deepStrictEqual(after(bought("plan")), { plan: "pro", status: "active", storage: false })
+    assert.isTrue(after(bought("storage")).storage)
+  })
+
+  it("ends with one of the same payer that does not say what it sold", () => {
+    for (const events of [
+      [bought("plan"), ended],
+      [ended, bought("plan")]
+    ])
+      assert.notStrictEqual(after(...events).status, "active")
+    assert.isFalse(after(bought("storage"), ended).storage)
+  })
+})

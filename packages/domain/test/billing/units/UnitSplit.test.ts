@@ -1,0 +1,66 @@
+import {
+  convertUnitsToCredits,
+  settleUnits,
+  takeUnits,
+  convertCreditsToUnits,
+  computeUnitUsage,
+  roundUpUnits
+} from "@berth/domain/billing/units/UnitSplit"
+import { assert, describe, it } from "@effect/vitest"
+import { Either, FastCheck } from "effect"
+
+const amount = FastCheck.nat(10_000)
+const split = FastCheck.record({ daily: amount, credit: amount })
+const total = (of: { readonly daily: number; readonly credit: number }) => of.daily + of.credit
+
+describe("UnitSplit", () => {
+  it.prop("takes all or nothing, daily units first, never more than is left", [split, amount], ([left, units]) => {
+    const taken = takeUnits(left, units)
+    if (units > total(left)) {
+      assert.deepInclude(Either.getOrThrow(Either.flip(taken)), { units, remaining: total(left) })
+    } else {
+      const { credit, daily } = Either.getOrThrow(taken)
+      assert.strictEqual(daily + credit, units)
+      assert.isAtMost(daily, left.daily)
+      assert.isAtMost(credit, left.credit)
+      if (credit > 0) assert.strictEqual(daily, left.daily)
+    }
+  })
+
+  it.prop(
+    "books at most what was reserved and gives the rest back, credits first",
+    [split, amount],
+    ([reserved, used]) => {
+      const { booked, returned } = settleUnits(reserved, used)
+      assert.strictEqual(total(booked), Math.min(used, total(reserved)))
+      assert.deepStrictEqual(
+        { daily: booked.daily + returned.daily, credit: booked.credit + returned.credit },
+        reserved
+      )
+      if (returned.daily > 0) assert.strictEqual(booked.credit, 0)
+      assert.isAtLeast(Math.min(booked.daily, booked.credit, returned.daily, returned.credit), 0)
+    }
+  )
+
+  it.prop(
+    "keeps used and remaining together the day's units, also on a smaller plan",
+    [amount, amount],
+    ([day, units]) => {
+      const { dailyUnits, remaining, used } = computeUnitUsage(day, units)
+      assert.strictEqual(used + remaining, day)
+      assert.strictEqual(dailyUnits, day)
+      assert.isAtLeast(remaining, 0)
+    }
+  )
+
+  it.prop("turns units into credits and back without loss", [FastCheck.maxSafeNat()], ([units]) => {
+    const few = units % 1_000_000_000_000
+    assert.strictEqual(convertCreditsToUnits(convertUnitsToCredits(few)), few)
+  })
+
+  it("counts a started unit whole, and what is no number as more than there is", () => {
+    assert.deepStrictEqual([0.01, 1, 1.2, 0, -3].map(roundUpUnits), [1, 1, 2, 0, 0])
+    assert.isTrue(Either.isLeft(takeUnits({ daily: 10, credit: 10 }, Number.NaN)))
+    assert.deepStrictEqual(settleUnits({ daily: 2, credit: 1 }, Number.NaN).booked, { daily: 2, credit: 1 })
+  })
+})

@@ -1,0 +1,48 @@
+import { Agents } from "@berth/domain/agents/Agents"
+import { AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
+import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
+import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { Memories } from "@berth/domain/interaction/memory/Memories"
+import { TurnKeys } from "@berth/domain/interaction/conversations/TurnKeys"
+import { expect, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Option, Ref, Stream, TestClock } from "effect"
+
+it.effect("a task that takes longer than five minutes fails, and lets go of what it waits for", () =>
+  Effect.gen(function* () {
+    const open = yield* Ref.make(0)
+    const held = Stream.unwrapScoped(
+      Effect.as(
+        Effect.acquireRelease(
+          Ref.update(open, (count) => count + 1),
+          () => Ref.update(open, (count) => count - 1)
+        ),
+        Stream.never
+      )
+    )
+    const live = AgentTasksLive.layer.pipe(
+      Layer.provide(Layer.succeed(ModelAnswers, { answer: () => held })),
+      Layer.provide([
+        Layer.mock(Agents, { _tag: "@berth/RuntimeAgents" }),
+        Layer.mock(Memories, { _tag: "@berth/Memories" }),
+        Layer.mock(AgentManager, { chat: () => Stream.empty, deploy: () => Effect.void }),
+        Layer.mock(TurnKeys, {}),
+        Layer.mock(IdGenerator, {})
+      ])
+    )
+    const { run } = yield* Effect.provide(AgentTasks, live)
+    const task = run({ caller: Option.none(), messages: [{ role: "user", content: "hello" }] })
+    // As a request is read: by somebody whom nobody interrupts.
+    const reading = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(Stream.runDrain(task))))
+    yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), Ref.get(open)), { until: (count) => count === 1 })
+    yield* TestClock.adjust("299 seconds")
+    expect(yield* Ref.get(open)).toBe(1)
+    yield* TestClock.adjust("1 second")
+    expect(yield* Fiber.join(reading)).toMatchObject({
+      _tag: "PluginFailed",
+      reason: "The task was not done within 5m."
+    })
+    expect(yield* Ref.get(open)).toBe(0)
+  })
+)

@@ -1,0 +1,262 @@
+import type { UserId } from "@berth/domain/shared/User"
+import type { ChatEvent, ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
+import { estimateMessagesTokens, estimateSerializedToolTokens } from "@berth/domain/ai/prompt/PromptBudget"
+import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
+import { Orchestrator, orchestratorLimits } from "@berth/domain/gateway/tasks/Orchestrator"
+import { type PluginEvent, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
+import type { TaskText } from "@berth/domain/gateway/tasks/TaskText"
+import { expect, it } from "@effect/vitest"
+import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Ref, Stream, TestClock } from "effect"
+
+const task: TaskText = { context: "", history: [], task: "hello" }
+
+const delta = (text: string): ChatEvent => ({ type: "delta", text })
+const call = (name: string, args: unknown, id = name): ChatEvent => ({
+  type: "tool-call",
+  call: { id, name, arguments: JSON.stringify(args) }
+})
+const done = (changes: { readonly ownKey?: boolean; readonly costUsd?: number } = {}): ChatEvent => ({
+  type: "done",
+  id: "cpl_1",
+  model: "m",
+  provider: "openai",
+  ownKey: false,
+  attempts: [],
+  overheadMs: 0,
+  usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 },
+  usageIsEstimated: false,
+  costUsd: 0,
+  finishReason: "stop",
+  ...changes
+})
+
+type Script = (request: ChatRequest, at: number) => Stream.Stream<ChatEvent, PluginFailed>
+
+/** What a run says, and what the model was asked for it. */
+const run = (script: Script, about: TaskText = task, userId: UserId | null = null) =>
+  Effect.gen(function* () {
+    const requests: Array<ChatRequest> = []
+    const models = ModelAnswers.of({
+      answer: (request) => Stream.suspend(() => script(request, requests.push(request) - 1))
+    })
+    const orchestrator = yield* Effect.provide(
+      Orchestrator,
+      Layer.provide(Orchestrator.Default, Layer.succeed(ModelAnswers, models))
+    )
+    const events: Array<PluginEvent | string> = Chunk.toArray(
+      yield* orchestrator.run(about, userId).pipe(
+        Stream.catchAll(({ message }) => Stream.make(message)),
+        Stream.runCollect
+      )
+    )
+    return { events, requests, end: events.at(-1) }
+  }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
+
+const says = (...events: ReadonlyArray<ChatEvent>): Stream.Stream<ChatEvent> => Stream.fromIterable(events)
+const toolNames = (request: ChatRequest | undefined) => (request?.options?.tools ?? []).map(({ name }) => name)
+
+it.effect("answers in steps, tells each as it comes, and ends with all of it", () =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(Date.UTC(2026, 0, 15, 12, 30))
+    const { events, requests } = yield* run((_, at) =>
+      at === 0
+        ? says(delta("Let me see."), call("calculate", { expression: "6*7" }), call("current_time", {}), done())
+        : says(delta("It is "), delta("42."), done())
+    )
+    expect(events).toStrictEqual([
+      { type: "delta", text: "Let me see." },
+      { type: "delta", text: "\n\n" },
+      { type: "delta", text: "It is " },
+      { type: "delta", text: "42." },
+      { type: "done", message: "Let me see.\n\nIt is 42.", tokens: null, ownKey: false }
+    ])
+    const [first, second] = requests
+    expect(toolNames(first)).toStrictEqual(["current_time", "calculate"])
+    expect(first?.caller).toStrictEqual({ userId: null, agentId: null })
+    expect(second?.messages.slice(-2).map(({ content }) => content)).toStrictEqual([
+      "42",
+      expect.stringContaining("2026-01-15T12:30:00+00:00")
+    ])
+  })
+)
+
+it.effect("hears what the caller says about his task, and what was said before", () =>
+  Effect.gen(function* () {
+    const { requests } = yield* run(() => says(delta("ok"), done()), {
+      context: "Be brief.",
+      history: [
+        { role: "user", content: "hi" },
+        { role: "assistant", content: "hello" }
+      ],
+      task: "go on"
+    })
+    const [system, ...rest] = requests[0]?.messages ?? []
+    expect(system?.role).toBe("system")
+    expect(system?.content).toContain("Be brief.")
+    expect(rest.map(({ content }) => content)).toStrictEqual(["hi", "hello", "go on"])
+  })
+)
+
+it.effect("gives a tool's failure to the model, which does better", () =>
+  Effect.gen(function* () {
+    const { end, requests } = yield* run((_, at) =>
+      at === 0
+        ? says(call("calculate", { expression: "1/0" }, "a"), call("fly", {}, "b"), call("calculate", {}, "c"), done())
+        : says(delta("I cannot."), done())
+    )
+    expect(requests[1]?.messages.slice(-3).map(({ content }) => content)).toStrictEqual([
+      "Nothing can be divided by zero.",
+      "There is no tool of that name. Your tools are: current_time, calculate.",
+      "The arguments are wrong: expression is missing."
+    ])
+    expect(end).toMatchObject({ type: "done", message: "I cannot." })
+  })
+)
+
+const again: Script = (_, at) => says(delta(`${at}`), call("current_time", {}), done())
+
+it.effect("makes a model that wants tools for ever answer after eight rounds", () =>
+  Effect.gen(function* () {
+    const { end, requests } = yield* run(again)
+    expect(requests.length).toBe(9)
+    expect(requests.map((request) => toolNames(request).length)).toStrictEqual([2, 2, 2, 2, 2, 2, 2, 2, 0])
+    expect(requests.at(-1)?.messages.at(-1)?.content).toContain("Answer now")
+    expect(end).toMatchObject({ type: "done", message: [0, 1, 2, 3, 4, 5, 6, 7, 8].join("\n\n") })
+  })
+)
+
+it.effect(
+  "offers no tools any more when its time or the platform's money is spent, and goes on with the caller's own",
+  () =>
+    Effect.gen(function* () {
+      const slow = yield* Effect.fork(
+        run((...asked) => Stream.concat(Stream.execute(Effect.sleep("25 seconds")), again(...asked)))
+      )
+      for (let round = 0; round < 4; round++) yield* TestClock.adjust("25 seconds")
+      expect((yield* Fiber.join(slow)).requests.map((request) => toolNames(request).length)).toStrictEqual([2, 2, 2, 0])
+
+      const dear = (ownKey: boolean) =>
+        run((_, at) => says(delta(`${at}`), call("current_time", {}), done({ ownKey, costUsd: 0.011 })))
+      expect((yield* dear(false)).requests.length).toBe(3)
+      const own = yield* dear(true)
+      expect(own.requests.length).toBe(9)
+      expect(own.end).toMatchObject({ ownKey: true })
+    })
+)
+
+it.effect("is by the caller's own keys when every call was", () =>
+  Effect.gen(function* () {
+    const mixed = (...keys: ReadonlyArray<boolean>) =>
+      Effect.map(
+        run((_, at) =>
+          says(
+            delta("."),
+            ...(at < keys.length - 1 ? [call("current_time", {})] : []),
+            done({ ownKey: keys[at] ?? false })
+          )
+        ),
+        ({ end }) => (typeof end === "object" && end.type === "done" ? end.ownKey : end)
+      )
+    expect(yield* mixed(true)).toBe(true)
+    expect(yield* mixed(true, true)).toBe(true)
+    expect(yield* mixed(false, true)).toBe(false)
+    expect(yield* mixed(true, false)).toBe(false)
+  })
+)
+
+it.effect("fails with the model's own words, in whichever round", () =>
+  Effect.gen(function* () {
+    const { events } = yield* run((_, at) =>
+      at === 0
+        ? says(delta("One moment."), call("current_time", {}), done())
+        : Stream.fail(new PluginFailed({ reason: "overloaded" }))
+    )
+    expect(events).toStrictEqual([{ type: "delta", text: "One moment." }, "overloaded"])
+  })
+)
+
+it.effect("lets go of the model when its reader leaves", () =>
+  Effect.gen(function* () {
+    const open = yield* Ref.make(0)
+    const held = Stream.unwrapScoped(
+      Effect.as(
+        Effect.acquireRelease(
+          Ref.update(open, (count) => count + 1),
+          () => Ref.update(open, (count) => count - 1)
+        ),
+        Stream.concat(says(delta("first")), Stream.never)
+      )
+    )
+    const reader = yield* Effect.forkDaemon(run(() => held))
+    yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), Ref.get(open)), { until: (count) => count === 1 })
+    yield* Fiber.interrupt(reader)
+    expect(yield* Ref.get(open)).toBe(0)
+  })
+)
+
+it.effect("works no expression out that would keep everybody waiting, and not too many of them", () =>
+  Effect.gen(function* () {
+    const sums = (count: number, expression: string) =>
+      Array.from({ length: count }, (_, at) => call("calculate", { expression }, `c${at}`))
+    const results = ({ messages }: ChatRequest) =>
+      messages.flatMap((message) => (message.role === "tool" ? [message.content] : []))
+    const heavy = yield* run((_, at) =>
+      at === 0
+        ? says(...sums(1, Array(20).fill("atan(1)").join("+")), ...sums(1, "sqrt(4)+2^3"), done())
+        : says(delta("."), done())
+    )
+    expect(heavy.requests[1] && results(heavy.requests[1])).toStrictEqual([
+      "There are too many functions and powers in it. Work it out in parts.",
+      "10"
+    ])
+    const many = yield* run((_, at) => (at < 2 ? says(...sums(16, "1+1"), done()) : says(delta("."), done())))
+    const all = many.requests[2] === undefined ? [] : results(many.requests[2])
+    expect(all.filter((result) => result === "2").length).toBe(orchestratorLimits.calculations)
+    expect(all.at(-1)).toContain("as often as one task allows")
+  })
+)
+
+const step = FastCheck.record({
+  text: FastCheck.string({ unit: "binary", maxLength: 200 }),
+  calls: FastCheck.array(FastCheck.constantFrom("calculate", "current_time", "none", ""), { maxLength: 20 }),
+  costUsd: FastCheck.double({ min: 0, max: 0.02, noNaN: true }),
+  times: FastCheck.constantFrom(1, 400)
+})
+
+it.effect.prop(
+  "comes to an end whatever the model does, within its window, and its pieces are the whole",
+  [FastCheck.array(step, { minLength: 1, maxLength: 12 })],
+  ([steps]) =>
+    Effect.gen(function* () {
+      const { end, events, requests } = yield* run((_, at) => {
+        const { calls, costUsd, text, times } = steps[at % steps.length] ?? {
+          calls: [],
+          costUsd: 0,
+          text: "",
+          times: 1
+        }
+        return says(
+          ...(text === "" ? [] : [delta(text.repeat(times))]),
+          ...calls.map((name) => call(name, { expression: "2^0.5" }, "same")),
+          done({ costUsd })
+        )
+      })
+      expect(requests.length).toBeLessThanOrEqual(9)
+      const pieces = events.flatMap((event) =>
+        typeof event === "object" && event.type === "delta" ? [event.text] : []
+      )
+      expect(pieces).not.toContain("")
+      expect(end).toMatchObject({ type: "done", message: pieces.join("") })
+      for (const { messages, options } of requests) {
+        expect(estimateMessagesTokens(messages) + estimateSerializedToolTokens(options?.tools ?? [])).toBeLessThanOrEqual(
+          orchestratorLimits.window - orchestratorLimits.answerTokens
+        )
+        const ids = messages.flatMap((message) =>
+          message.role === "assistant" ? (message.toolCalls ?? []).map(({ id }) => id) : []
+        )
+        const answered = messages.flatMap((message) => (message.role === "tool" ? [message.toolCallId] : []))
+        expect(answered).toStrictEqual(ids)
+      }
+    }),
+  { fastCheck: { numRuns: 60 } }
+)

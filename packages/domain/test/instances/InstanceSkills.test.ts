@@ -1,0 +1,110 @@
+import { Administrators } from "@berth/domain/accounts/Administrators"
+import { Email } from "@berth/domain/shared/Email"
+import { defaultNotificationPreferences, User, UserId } from "@berth/domain/shared/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { Users } from "@berth/domain/accounts/Users"
+import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
+import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { ContextWindows } from "@berth/domain/ai/ContextWindows"
+import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
+import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
+import { type Subscription, SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { AgentRuntime, type RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import { BackendAddress } from "@berth/domain/instances/BackendAddress"
+import { InstanceContents } from "@berth/domain/instances/InstanceContents"
+import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
+import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import type { Skill } from "@berth/domain/skills/Skill"
+import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
+import { assert, describe, it } from "@effect/vitest"
+import { DateTime, Effect, Layer, Option, Redacted, Ref, Stream } from "effect"
+
+const start = DateTime.unsafeMake("2026-03-01T12:00:00Z")
+const owner = new User({
+  id: UserId.make("usr_1"),
+  email: Email.make("owner@example.com"),
+  emailVerifiedAt: null,
+  name: "Owner",
+  plan: "pro",
+  credits: 0,
+  twoFactorEnabled: false,
+  notifications: defaultNotificationPreferences,
+  referralCode: "owner",
+  createdAt: start
+})
+const agent = new Agent({
+  id: AgentId.make("agt_1"),
+  ownerId: owner.id,
+  name: "Ada",
+  model: "gpt-4",
+  customModel: null,
+  status: "running",
+  config: { ...defaultAgentConfig, listSkills: ["files", "retired", "time"] },
+  createdAt: start,
+  updatedAt: start
+})
+const skill = (id: string, basic: boolean): Skill => ({
+  id,
+  name: id,
+  description: id,
+  instructions: id,
+  tools: [],
+  basic
+})
+
+/** What the cell of an agent with the skills files, retired and time is told, by what its owner pays for. */
+const toldSkills = (subscription: Option.Option<Subscription>, isAdmin = false) =>
+  Effect.gen(function* () {
+    const told = yield* Ref.make<ReadonlyArray<RuntimeAgent>>([])
+    const ports = Layer.mergeAll(
+      Layer.mock(AgentRepository, { listOwned: () => Effect.succeed([agent]) }),
+      Layer.mock(UserRepository, { find: () => Effect.succeedSome(owner) }),
+      Layer.mock(SubscriptionRepository, { find: () => Effect.succeed(subscription) }),
+      Layer.mock(StorageEntitlements, { find: () => Effect.succeed("included") }),
+      Layer.mock(InstanceRepository, {
+        ensureRuntimeToken: () => Effect.succeed(Redacted.make("token")),
+        listDesired: () => Effect.succeed([]),
+        serialized: (_userId, effect) => effect
+      }),
+      Layer.mock(InstanceDriver, {
+        exits: Stream.never,
+        inspect: (of) => Effect.succeedSome({ owner: of, endpoint: "", startedAt: start, runtimeVersion: "1" })
+      }),
+      Layer.mock(AgentRuntime, { chat: () => Stream.never, configure: (_access, agents) => Ref.set(told, agents) }),
+      Layer.succeed(Transaction, { run: (effect) => effect }),
+      Layer.succeed(Administrators, { includes: () => isAdmin }),
+      Layer.succeed(BackendAddress, "http://127.0.0.1"),
+      Layer.succeed(LegacyModels, new Map()),
+      Layer.succeed(ContextWindows, { find: () => Effect.succeed(1_000) }),
+      Layer.succeed(SkillCatalog, [skill("time", true), skill("files", false)])
+    )
+    yield* Effect.flatMap(InstanceReconciler, (keeper) => keeper.reconfigure(owner.id)).pipe(
+      Effect.provide(
+        InstanceReconciler.Default.pipe(
+          Layer.provide(InstanceContents.Default),
+          Layer.provide(Layer.mergeAll(Users.Default, AgentLifecycle.Default, Allowances.Default)),
+          Layer.provide(ports)
+        )
+      )
+    )
+    return (yield* Ref.get(told)).flatMap(({ skills }) => skills.map(({ id }) => id))
+  })
+
+const on = (plan: Subscription["plan"], status: Subscription["status"] = "active") =>
+  Option.some({ userId: owner.id, plan, status })
+
+describe("A cell is told of the skills", () => {
+  it.effect("that its owner chose, that are known and that are part of his plan now", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* toldSkills(on("pro")), ["time", "files"])
+      assert.deepStrictEqual(yield* toldSkills(on("starter")), ["time"])
+      assert.deepStrictEqual(yield* toldSkills(on("pro", "past_due")), ["time"])
+      assert.deepStrictEqual(yield* toldSkills(Option.none()), ["time"])
+      assert.deepStrictEqual(yield* toldSkills(Option.none(), true), ["time", "files"])
+    })
+  )
+})

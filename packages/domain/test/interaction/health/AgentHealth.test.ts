@@ -1,0 +1,31 @@
+import { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { computeLastSeen, computeUptime } from "@berth/domain/interaction/health/AgentHealth"
+import { assert, describe, it } from "@effect/vitest"
+import { DateTime, Duration, FastCheck, Option } from "effect"
+
+const at = (millis: number) => DateTime.unsafeMake(millis)
+const moment = FastCheck.nat()
+
+describe("An agent's health", () => {
+  it.prop(
+    "counts the time since its cell's start while it is up, never less than none",
+    [FastCheck.constantFrom(...AgentStatus.literals), FastCheck.option(moment), moment],
+    ([status, start, now]) => {
+      const up = status === "running" || status === "active"
+      assert.strictEqual(
+        Duration.toMillis(computeUptime(status, Option.map(Option.fromNullable(start), at), at(now))),
+        up && start !== null ? Math.max(0, now - start) : 0
+      )
+    }
+  )
+
+  it.prop(
+    "last saw it at the latest sign, and at least when it was made",
+    [moment, FastCheck.array(FastCheck.option(moment), { maxLength: 3 })],
+    ([made, signs]) =>
+      assert.strictEqual(
+        computeLastSeen(at(made), ...signs.map((sign) => Option.map(Option.fromNullable(sign), at))).epochMillis,
+        Math.max(made, ...signs.map((sign) => sign ?? 0))
+      )
+  )
+})

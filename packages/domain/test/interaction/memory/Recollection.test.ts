@@ -1,0 +1,74 @@
+import { deduplicateRecollections, makeExcerpt, selectMemories, type MemoryNote, type RecalledMessage, formatRecollection } from "@berth/domain/interaction/memory/Recollection"
+import { assert, describe, it } from "@effect/vitest"
+import { DateTime, FastCheck } from "effect"
+
+const at = DateTime.unsafeMake(Date.UTC(2026, 4, 17, 23, 59))
+const note = (text: string): MemoryNote => ({ kind: "note", text, at })
+const said = (text: string, sender: RecalledMessage["sender"] = "user"): RecalledMessage => ({ kind: "message", sender, text, at })
+
+const text = FastCheck.string({ unit: "binary", maxLength: 1_200 })
+const words = FastCheck.array(FastCheck.constantFrom("lighthouse", "fog", "是", "😀", "to", "boat", "e\u0301"), {
+  maxLength: 400
+}).map((parts) => parts.join(" "))
+const texts = FastCheck.oneof(text, words)
+
+describe("excerptOf", () => {
+  it.prop(
+    "is a part of the text, no longer than allowed, without half characters",
+    [words, words],
+    ([whole, question]) => {
+      const excerpt = makeExcerpt(whole, question)
+      return (
+        excerpt.length <= 500 &&
+        excerpt.isWellFormed() &&
+        whole.includes(excerpt.replace(/^…|…$/g, "")) &&
+        (whole.trim().length > 500 || excerpt === whole.trim())
+      )
+    }
+  )
+
+  it.prop("takes any text", [text, text], ([whole, question]) => makeExcerpt(whole, question).length <= 500)
+
+  it.prop(
+    "shows the first word of the question that is there",
+    [FastCheck.nat(3_000), FastCheck.nat(3_000)],
+    ([before, after]) =>
+      makeExcerpt(`${"x ".repeat(before)}Lighthouse${" y".repeat(after)}`, "the lighthouse?").includes("Lighthouse")
+  )
+})
+
+describe("wordsOf", () => {
+  it("says who said it", () => {
+    assert.strictEqual(formatRecollection(said("Hello."), "hello"), "User: Hello.")
+    assert.strictEqual(formatRecollection(said("Hello.", "agent"), "hello"), "Agent: Hello.")
+    assert.strictEqual(formatRecollection(note("Likes tea."), "tea"), "Likes tea.")
+    assert.isAtMost(formatRecollection(said("tea ".repeat(1_000)), "tea").length, 500)
+  })
+})
+
+describe("memoriesOf", () => {
+  it("lets notes and what was said take turns, each once", () => {
+    assert.deepStrictEqual(selectMemories([note("a"), note("b"), note("c")], [said("x"), said("b")], ""), [
+      "a",
+      "In an earlier conversation, on 2026-05-17. User: x",
+      "b",
+      "c"
+    ])
+  })
+
+  it.prop(
+    "stays within the budget, and leaves out only what does not fit",
+    [FastCheck.array(texts.map(note)), FastCheck.array(texts.map((content) => said(content))), FastCheck.nat(4_000)],
+    ([notes, others, budget]) => {
+      const total = (memories: ReadonlyArray<string>) => memories.reduce((sum, { length }) => sum + length, 0)
+      const memories = selectMemories(notes, others, "fog", budget)
+      const all = selectMemories(notes, others, "fog", Number.MAX_SAFE_INTEGER)
+      const left = all.filter((memory) => !memories.includes(memory))
+      return (
+        total(memories) <= budget &&
+        all.length === deduplicateRecollections([...notes, ...others]).length &&
+        left.every(({ length }) => total(memories) + length > budget || length > budget)
+      )
+    }
+  )
+})

@@ -1,0 +1,16 @@
+import { currentTimeTool } from "@berth/domain/skills/time/CurrentTimeTool"
+import { expect, it } from "@effect/vitest"
+import { Effect, TestClock } from "effect"
+
+it.effect("tells the time where the agent is, or in the zone that is asked for", () =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(Date.UTC(2026, 0, 15, 23, 30, 59))
+    // Versions of ICU differ about the comma.
+    const tell = (args: string, timezone = "Europe/Paris") =>
+      Effect.map(currentTimeTool.run(args, { timezone }), (text) => text.replace(",", ""))
+    expect(yield* tell("")).toBe("Friday 16 January 2026 at 00:30 (Europe/Paris)\n2026-01-16T00:30:59+01:00")
+    expect(yield* tell("{}", "Middle/Earth")).toBe("Thursday 15 January 2026 at 23:30 (UTC)\n2026-01-15T23:30:59+00:00")
+    expect(yield* tell(`{"timezone":"Asia/Kolkata"}`)).toContain("2026-01-16T05:00:59+05:30")
+    expect((yield* Effect.flip(tell(`{"timezone":"Moon"}`))).reason).toContain("no such time zone")
+  })
+)

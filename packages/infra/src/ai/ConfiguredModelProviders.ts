@@ -1,0 +1,67 @@
+import { ProviderName } from "@berth/domain/ai/models/Model"
+import { type ModelProvider, ModelProviders } from "@berth/domain/ai/chat/ModelChat"
+import { FetchHttpClient, HttpClient } from "@effect/platform"
+import { Effect, Layer, type Redacted } from "effect"
+import { defaultAnthropicUrl, makeAnthropicModelProvider } from "./anthropic/AnthropicModelProvider.ts"
+import { defaultGoogleUrl, makeGoogleModelProvider } from "./google/GoogleModelProvider.ts"
+import { makeOpenAiModelProvider, defaultOpenAiUrls } from "./openai/OpenAiModelProvider.ts"
+import { makeOwnerKeyProviders } from "./OwnerKeyProviders.ts"
+import { makeSandboxModelProvider, type SandboxModelProviderOptions } from "./sandbox/SandboxModelProvider.ts"
+
+export interface ProviderAccess {
+  readonly apiKey: Redacted.Redacted
+  /** Where the provider is, with its version; its own address when absent. */
+  readonly baseUrl?: string | undefined
+}
+
+/** The providers that need a key. */
+export type KeyedProviderName = Exclude<ProviderName, "sandbox">
+
+/** A provider without an entry is not configured. */
+export type ModelProvidersOptions = { readonly [name in KeyedProviderName]?: ProviderAccess | undefined } & {
+  /** The built-in model; null where it must not be. */
+  readonly sandbox: SandboxModelProviderOptions | null
+  /** Where the providers are that owners have keys of their own for, the platform one or not; their own when absent. */
+  readonly baseUrls?: { readonly [name in KeyedProviderName]?: string } | undefined
+}
+
+/** A provider by its name. */
+export const makeModelProvider = (
+  name: KeyedProviderName,
+  { apiKey, baseUrl }: ProviderAccess
+): Effect.Effect<ModelProvider, never, HttpClient.HttpClient> => {
+  switch (name) {
+    case "anthropic":
+      return makeAnthropicModelProvider({ apiKey, baseUrl: baseUrl ?? defaultAnthropicUrl })
+    case "google":
+      return makeGoogleModelProvider({ apiKey, baseUrl: baseUrl ?? defaultGoogleUrl })
+    case "openrouter":
+    case "openai":
+    case "groq":
+      return makeOpenAiModelProvider({ name, apiKey, baseUrl: baseUrl ?? defaultOpenAiUrls[name] })
+  }
+}
+
+/** The providers that are configured, in the order in which they are tried. */
+export const layer = (options: ModelProvidersOptions): Layer.Layer<ModelProviders> =>
+  Layer.effect(
+    ModelProviders,
+    Effect.gen(function* () {
+      const providers: Array<ModelProvider> = []
+      for (const name of ProviderName.literals) {
+        if (name === "sandbox") {
+          if (options.sandbox !== null) providers.push(makeSandboxModelProvider(options.sandbox))
+        } else {
+          const access = options[name]
+          if (access !== undefined) providers.push(yield* makeModelProvider(name, access))
+        }
+      }
+      const http = yield* HttpClient.HttpClient
+      const withKey = yield* makeOwnerKeyProviders((name, apiKey) =>
+        makeModelProvider(name, { apiKey, baseUrl: options.baseUrls?.[name] ?? options[name]?.baseUrl }).pipe(
+          Effect.provideService(HttpClient.HttpClient, http)
+        )
+      )
+      return ModelProviders.of({ all: providers, withKey })
+    })
+  ).pipe(Layer.provide(FetchHttpClient.layer))

@@ -1,0 +1,41 @@
+import type { OwnableProvider } from "@berth/domain/ai/keys/OwnerKeys"
+import { Cache, Effect, Equal, Hash, Redacted } from "effect"
+import { createHmac, randomBytes } from "node:crypto"
+
+// A key that was not used for an hour, or is not among the last few hundred, is forgotten here.
+const capacity = 500
+const timeToLive = "1 hour"
+
+/** A key to a provider, alike for the same provider and key. */
+class ProviderKey<Name extends OwnableProvider> implements Equal.Equal {
+  readonly id: string
+  readonly name: Name
+  readonly key: Redacted.Redacted
+  constructor(id: string, name: Name, key: Redacted.Redacted) {
+    this.id = id
+    this.name = name
+    this.key = key
+  }
+  [Equal.symbol](that: unknown): boolean {
+    return that instanceof ProviderKey && that.id === this.id
+  }
+  [Hash.symbol](): number {
+    return Hash.string(this.id)
+  }
+}
+
+/** Makes providers with keys that owners bring, each once as long as it is used. */
+export const makeOwnerKeyProviders = <Name extends OwnableProvider, Provider>(
+  make: (name: Name, key: Redacted.Redacted) => Effect.Effect<Provider>
+): Effect.Effect<
+  (name: Name, key: Redacted.Redacted) => Effect.Effect<{ readonly keyId: string; readonly provider: Provider }>
+> =>
+  Effect.gen(function* () {
+    // Of this process alone, so that a digest that got out could not be tried against keys.
+    const secret = yield* Effect.sync(() => randomBytes(32))
+    const cache = yield* Cache.make({ capacity, timeToLive, lookup: ({ key, name }: ProviderKey<Name>) => make(name, key) })
+    return (name, key) => {
+      const keyId = createHmac("sha256", secret).update(name).update("\0").update(Redacted.value(key)).digest("hex")
+      return Effect.map(cache.get(new ProviderKey(keyId, name, key)), (provider) => ({ keyId, provider }))
+    }
+  })

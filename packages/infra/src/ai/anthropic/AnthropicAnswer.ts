@@ -1,0 +1,114 @@
+import type { ChatChunk, TokenUsage } from "@berth/domain/ai/chat/ModelChat"
+import { Either } from "effect"
+import { foldAnswer } from "../vendor/AnswerFold.ts"
+import { toolCallsFinishReason, addToolCallFragment, type PartialToolCall, dropTruncatedCall } from "../vendor/PartialToolCall.ts"
+import { VendorAnswerMalformed, VendorAnswerWithheld } from "../vendor/VendorErrors.ts"
+import type { AnthropicAnswerEvent, AnthropicUsage } from "./AnthropicBodies.ts"
+
+interface AnthropicAnswer {
+  readonly hasBegun: boolean
+  readonly stopReason: string | null
+  /** Why it was withheld, where it was and that is said. */
+  readonly explanation: string | null
+  readonly usage: AnthropicUsage
+  readonly calls: ReadonlyArray<PartialToolCall>
+}
+
+export const emptyAnthropicAnswer: AnthropicAnswer = { hasBegun: false, stopReason: null, explanation: null, usage: {}, calls: [] }
+
+/** Counts grow with an answer; one that is not told again stands. */
+const addUsage = (usage: AnthropicUsage, told: AnthropicUsage): AnthropicUsage => ({
+  input_tokens: told.input_tokens ?? usage.input_tokens,
+  cache_creation_input_tokens: told.cache_creation_input_tokens ?? usage.cache_creation_input_tokens,
+  cache_read_input_tokens: told.cache_read_input_tokens ?? usage.cache_read_input_tokens,
+  output_tokens: told.output_tokens ?? usage.output_tokens
+})
+
+const isCount = (count: number | null | undefined): count is number => count !== null && count !== undefined
+
+const usageOf = (usage: AnthropicUsage): TokenUsage | null => {
+  const { input_tokens, output_tokens } = usage
+  if (!isCount(input_tokens) || !isCount(output_tokens)) return null
+  const promptTokens = input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0)
+  return { promptTokens, completionTokens: output_tokens, totalTokens: promptTokens + output_tokens }
+}
+
+const isEmptyObject = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0
+
+const inputIn = (input: unknown): string =>
+  input === undefined || input === null || isEmptyObject(input) ? "" : JSON.stringify(input)
+
+/** An answer after one more event, and the text in that. */
+export const addAnthropicEvent = (answer: AnthropicAnswer, event: AnthropicAnswerEvent): readonly [AnthropicAnswer, string] => {
+  switch (event.type) {
+    case "message_start":
+      return [{ ...answer, hasBegun: true, usage: addUsage(answer.usage, event.message.usage ?? {}) }, ""]
+    case "content_block_start": {
+      const { content_block: block, index } = event
+      return "id" in block
+        ? [
+            {
+              ...answer,
+              calls: addToolCallFragment(answer.calls, {
+                index,
+                id: block.id,
+                name: block.name,
+                arguments: inputIn(block.input)
+              })
+            },
+            ""
+          ]
+        : [answer, ""]
+    }
+    case "content_block_delta": {
+      const { delta, index } = event
+      if ("text" in delta) return [answer, delta.text]
+      // Blocks of other types may be written in JSON too.
+      return "partial_json" in delta && answer.calls.some((call) => call.index === (index ?? null))
+        ? [{ ...answer, calls: addToolCallFragment(answer.calls, { index, arguments: delta.partial_json }) }, ""]
+        : [answer, ""]
+    }
+    case "message_delta":
+      return [
+        {
+          ...answer,
+          stopReason: event.delta.stop_reason ?? answer.stopReason,
+          explanation: event.delta.stop_details?.explanation ?? answer.explanation,
+          usage: addUsage(answer.usage, event.usage ?? {})
+        },
+        ""
+      ]
+  }
+}
+
+/** The vendor's reasons in the words of OpenAI's protocol, which this service speaks too. */
+const finishReasonOf = (stopReason: string): string => {
+  switch (stopReason) {
+    case "end_turn":
+    case "stop_sequence":
+      return "stop"
+    case "max_tokens":
+    case "model_context_window_exceeded":
+      return "length"
+    case "tool_use":
+      return toolCallsFinishReason
+    default:
+      return stopReason
+  }
+}
+
+/** The end of an answer; one that never began, was cut before the model said that it is done, or was withheld has none. */
+export const finishAnthropicAnswer = (answer: AnthropicAnswer): Either.Either<ChatChunk, VendorAnswerMalformed | VendorAnswerWithheld> => {
+  if (!answer.hasBegun) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a beginning" }))
+  if (answer.stopReason === null) return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
+  return answer.stopReason === "refusal"
+    ? Either.left(new VendorAnswerWithheld({ reason: answer.explanation ?? answer.stopReason }))
+    : Either.right({ type: "end", usage: usageOf(answer.usage), finishReason: finishReasonOf(answer.stopReason) })
+}
+
+/** The calls of an answer; a block may be over though its answer was cut in it. */
+export const readAnthropicToolCalls = ({ calls, stopReason }: AnthropicAnswer): ReadonlyArray<PartialToolCall> =>
+  stopReason !== null && finishReasonOf(stopReason) === "length" ? dropTruncatedCall(calls) : calls
+
+/** What is heard on the wire in the words of the AI layer. */
+export const readAnthropicAnswer = foldAnswer({ initial: emptyAnthropicAnswer, add: addAnthropicEvent, end: finishAnthropicAnswer, calls: readAnthropicToolCalls })

@@ -1,0 +1,108 @@
+import { BigDecimal, Option, Schema } from "effect"
+import { fromOpenRouterModelId } from "../openai/OpenAiCompletionRequest.ts"
+import type { ModelFacts } from "./ModelFacts.ts"
+import { deriveModelTags } from "./ModelTags.ts"
+
+/** One entry of OpenRouter's GET /models; prices are decimal strings of US dollars per token. */
+const OpenRouterModel = Schema.Struct({
+  id: Schema.NonEmptyString,
+  name: Schema.optional(Schema.NullOr(Schema.String)),
+  description: Schema.optional(Schema.NullOr(Schema.String)),
+  context_length: Schema.Int.pipe(Schema.positive()),
+  pricing: Schema.Struct({ prompt: Schema.String, completion: Schema.String }),
+  architecture: Schema.optional(
+    Schema.NullOr(
+      Schema.Struct({
+        input_modalities: Schema.optional(Schema.NullOr(Schema.Array(Schema.String))),
+        output_modalities: Schema.optional(Schema.NullOr(Schema.Array(Schema.String)))
+      })
+    )
+  ),
+  supported_parameters: Schema.optional(Schema.NullOr(Schema.Array(Schema.String)))
+})
+
+const million = BigDecimal.fromBigInt(1_000_000n)
+
+// A minus means that the price depends.
+const isPrice = (text: string) => /^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)
+
+/** US dollars per million tokens of a decimal of US dollars per token; to nine places, since some leave their rounding in. */
+export const toPricePerMillion = (perToken: string): Option.Option<number> =>
+  Option.liftPredicate(perToken.trim(), isPrice).pipe(
+    Option.flatMap(BigDecimal.fromString),
+    Option.map((price) =>
+      BigDecimal.unsafeToNumber(BigDecimal.round(BigDecimal.multiply(price, million), { scale: 9 }))
+    )
+  )
+
+const maximumDescriptionLength = 300
+
+const shorten = (text: string) =>
+  text.length <= maximumDescriptionLength ? text : `${text.slice(0, maximumDescriptionLength).replace(/\s+\S*$/, "")}…`
+
+/** "Anthropic: Claude Opus 4.6" without the vendor, which the id has. */
+const withoutVendor = (name: string) => name.replace(/^[^:]{1,40}: /, "")
+
+/** The parameters that a model takes tell it; an entry without them tells nothing. */
+const takesToolsOf = (parameters: ReadonlyArray<string> | null | undefined) =>
+  parameters === null || parameters === undefined ? {} : { takesTools: parameters.includes("tools") }
+
+const isLatestAlias = (id: string) => id.startsWith("~")
+
+/** What an entry of the list is: a model, one that is not for here, or nothing that can be read, by its id if it has one. */
+export type OpenRouterEntry =
+  | { readonly type: "model"; readonly facts: ModelFacts }
+  | { readonly type: "other" }
+  | { readonly type: "malformed"; readonly id: string }
+
+const decodeModel = Schema.decodeUnknownOption(OpenRouterModel)
+const decodeId = Schema.decodeUnknownOption(Schema.Struct({ id: Schema.NonEmptyString }))
+
+// Ids of what cannot be read go into a log.
+const maximumLoggedIdLength = 100
+
+/** Reads one entry of OpenRouter's list. */
+export const readOpenRouterEntry = (entry: unknown): OpenRouterEntry =>
+  Option.match(decodeModel(entry), {
+    onNone: (): OpenRouterEntry => ({
+      type: "malformed",
+      id: Option.match(decodeId(entry), { onNone: () => "without an id", onSome: ({ id }) => id.slice(0, maximumLoggedIdLength) })
+    }),
+    onSome: (model) =>
+      Option.match(readModelFacts(model), {
+        onNone: (): OpenRouterEntry => ({ type: "other" }),
+        onSome: (facts) => ({ type: "model", facts })
+      })
+  })
+
+/** The facts in an entry; none of a model that writes no plain text, has no fixed price, or is only another's alias. */
+export const readOpenRouterModel = (entry: unknown): Option.Option<ModelFacts> => {
+  const reading = readOpenRouterEntry(entry)
+  return reading.type === "model" ? Option.some(reading.facts) : Option.none()
+}
+
+const readModelFacts = (model: typeof OpenRouterModel.Type): Option.Option<ModelFacts> =>
+  Option.gen(function* () {
+    const inputs = model.architecture?.input_modalities ?? ["text"]
+    const outputs = model.architecture?.output_modalities ?? ["text"]
+    if (isLatestAlias(model.id) || !inputs.includes("text") || outputs.some((kind) => kind !== "text")) {
+      return yield* Option.none()
+    }
+    const facts = {
+      id: fromOpenRouterModelId(model.id),
+      name: withoutVendor(model.name ?? model.id),
+      description: shorten(model.description ?? ""),
+      inputCost: yield* toPricePerMillion(model.pricing.prompt),
+      outputCost: yield* toPricePerMillion(model.pricing.completion),
+      contextWindow: model.context_length,
+      ...takesToolsOf(model.supported_parameters)
+    }
+    return {
+      ...facts,
+      tags: deriveModelTags({
+        ...facts,
+        seesImages: inputs.includes("image"),
+        reasons: model.supported_parameters?.includes("reasoning") ?? false
+      })
+    }
+  })

@@ -1,0 +1,91 @@
+import type { ChatChunk, TokenUsage } from "@berth/domain/ai/chat/ModelChat"
+import { Either } from "effect"
+import { foldAnswer } from "../vendor/AnswerFold.ts"
+import { toolCallsFinishReason, type PartialToolCall } from "../vendor/PartialToolCall.ts"
+import { VendorAnswerMalformed, VendorAnswerWithheld } from "../vendor/VendorErrors.ts"
+import type { GoogleAnswerChunk, GoogleUsage } from "./GoogleBodies.ts"
+
+interface GoogleAnswer {
+  readonly hasCandidate: boolean
+  readonly finishReason: string | null
+  /** Why there is no answer to the prompt. */
+  readonly blockReason: string | null
+  readonly usage: TokenUsage | null
+  readonly calls: ReadonlyArray<PartialToolCall>
+}
+
+export const emptyGoogleAnswer: GoogleAnswer = { hasCandidate: false, finishReason: null, blockReason: null, usage: null, calls: [] }
+
+/** What a model thinks is charged like what it says. */
+const usageOf = (usage: GoogleUsage): TokenUsage => {
+  const promptTokens = (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0)
+  const completionTokens = (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0)
+  return { promptTokens, completionTokens, totalTokens: usage.totalTokenCount ?? promptTokens + completionTokens }
+}
+
+const finishReasonIn = (chunk: GoogleAnswerChunk) => chunk.candidates?.[0]?.finishReason ?? null
+const blockReasonIn = (chunk: GoogleAnswerChunk) => chunk.promptFeedback?.blockReason ?? null
+
+/** Whether nothing of an answer comes after this. */
+export const isLastGoogleChunk = (chunk: GoogleAnswerChunk): boolean => finishReasonIn(chunk) !== null || blockReasonIn(chunk) !== null
+
+type Part = NonNullable<NonNullable<NonNullable<GoogleAnswerChunk["candidates"]>[number]["content"]>["parts"]>[number]
+
+/** A call comes whole. */
+const callIn = ({ functionCall: call, thoughtSignature }: Part): ReadonlyArray<PartialToolCall> =>
+  call === undefined || call === null
+    ? []
+    : [
+        {
+          index: null,
+          id: call.id ?? "",
+          name: call.name,
+          arguments: JSON.stringify(call.args ?? {}),
+          signature: thoughtSignature ?? null
+        }
+      ]
+
+/** An answer after one more chunk, and the text in that, which thoughts are no part of. */
+export const addGoogleChunk = (answer: GoogleAnswer, chunk: GoogleAnswerChunk): readonly [GoogleAnswer, string] => {
+  const candidate = chunk.candidates?.[0]
+  const parts = candidate?.content?.parts ?? []
+  return [
+    {
+      hasCandidate: answer.hasCandidate || candidate !== undefined,
+      finishReason: finishReasonIn(chunk) ?? answer.finishReason,
+      blockReason: blockReasonIn(chunk) ?? answer.blockReason,
+      usage: chunk.usageMetadata ? usageOf(chunk.usageMetadata) : answer.usage,
+      calls: [...answer.calls, ...parts.flatMap(callIn)]
+    },
+    parts.map(({ text, thought }) => (thought === true ? "" : (text ?? ""))).join("")
+  ]
+}
+
+/** The end of an answer; one that holds no candidate, was cut before the model said that it is done, or withheld has none. */
+export const finishGoogleAnswer = (answer: GoogleAnswer): Either.Either<ChatChunk, VendorAnswerMalformed | VendorAnswerWithheld> => {
+  if (answer.blockReason !== null) return Either.left(new VendorAnswerWithheld({ reason: answer.blockReason }))
+  if (!answer.hasCandidate) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a candidate" }))
+  switch (answer.finishReason) {
+    case null:
+      return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
+    case "STOP":
+    // Not Google's own word, but that of some who speak like it.
+    case "FUNCTION_CALL":
+      return Either.right({
+        type: "end",
+        usage: answer.usage,
+        finishReason: answer.calls.length === 0 ? "stop" : toolCallsFinishReason
+      })
+    case "MAX_TOKENS":
+      return Either.right({ type: "end", usage: answer.usage, finishReason: "length" })
+    case "MALFORMED_FUNCTION_CALL":
+    case "UNEXPECTED_TOOL_CALL":
+      return Either.left(new VendorAnswerMalformed({ reason: "a call of a tool that cannot be read" }))
+    // Every other reason is something found wrong with the answer: SAFETY, RECITATION, BLOCKLIST and the like.
+    default:
+      return Either.left(new VendorAnswerWithheld({ reason: answer.finishReason }))
+  }
+}
+
+/** What is heard on the wire in the words of the AI layer. */
+export const readGoogleAnswer = foldAnswer({ initial: emptyGoogleAnswer, add: addGoogleChunk, end: finishGoogleAnswer, calls: ({ calls }) => calls })

@@ -1,0 +1,72 @@
+import type { ChatChunk, TokenUsage } from "@berth/domain/ai/chat/ModelChat"
+import { Either } from "effect"
+import { foldAnswer } from "../vendor/AnswerFold.ts"
+import { toolCallsFinishReason, addToolCallFragment, type PartialToolCall, dropTruncatedCall } from "../vendor/PartialToolCall.ts"
+import { VendorAnswerMalformed } from "../vendor/VendorErrors.ts"
+import { readEncryptedReasoning, encodeReasoningSignature } from "./OpenRouterReasoning.ts"
+import type { CompletionChunk, ReasoningDetail, OpenAiToolCall, OpenAiUsage } from "./OpenAiBodies.ts"
+
+interface OpenAiAnswer {
+  readonly hasChoice: boolean
+  readonly finishReason: string | null
+  readonly usage: TokenUsage | null
+  readonly calls: ReadonlyArray<PartialToolCall>
+  readonly reasoning: ReadonlyArray<ReasoningDetail>
+}
+
+export const emptyOpenAiAnswer: OpenAiAnswer = { hasChoice: false, finishReason: null, usage: null, calls: [], reasoning: [] }
+
+const usageOf = (usage: OpenAiUsage): TokenUsage => ({
+  promptTokens: usage.prompt_tokens,
+  completionTokens: usage.completion_tokens,
+  totalTokens: usage.total_tokens ?? usage.prompt_tokens + usage.completion_tokens
+})
+
+const argumentsIn = (given: unknown): string => {
+  if (given === undefined || given === null) return ""
+  return typeof given === "string" ? given : JSON.stringify(given)
+}
+
+const addCall = (calls: ReadonlyArray<PartialToolCall>, { function: called, id, index }: OpenAiToolCall) =>
+  addToolCallFragment(calls, { index, id, name: called?.name, arguments: argumentsIn(called?.arguments) })
+
+const isEmpty = (details: ReadonlyArray<unknown> | null | undefined) => (details?.length ?? 0) === 0
+
+/** An answer after one more chunk, and the text in that. */
+export const addOpenAiChunk = (answer: OpenAiAnswer, chunk: CompletionChunk): readonly [OpenAiAnswer, string] => {
+  const [choice] = chunk.choices
+  const usage = chunk.usage ?? chunk.x_groq?.usage
+  return [
+    {
+      hasChoice: answer.hasChoice || choice !== undefined,
+      finishReason: choice?.finish_reason ?? answer.finishReason,
+      usage: usage === undefined || usage === null ? answer.usage : usageOf(usage),
+      calls: choice?.delta?.tool_calls?.reduce(addCall, answer.calls) ?? answer.calls,
+      reasoning: isEmpty(choice?.delta?.reasoning_details)
+        ? answer.reasoning
+        : [...answer.reasoning, ...readEncryptedReasoning(choice?.delta?.reasoning_details ?? [])]
+    },
+    choice?.delta?.content ?? ""
+  ]
+}
+
+/** The calls of an answer, the first with what the model thought before them. */
+export const readOpenAiToolCalls = ({ calls, finishReason, reasoning }: OpenAiAnswer): ReadonlyArray<PartialToolCall> => {
+  const whole = finishReason === "length" ? dropTruncatedCall(calls) : calls
+  return whole.map((call, index) => (index === 0 ? { ...call, signature: encodeReasoningSignature(reasoning) } : call))
+}
+
+/** The end of an answer; one that holds no choice, or was cut before the model said that it is done, has none. */
+export const finishOpenAiAnswer = (answer: OpenAiAnswer): Either.Either<ChatChunk, VendorAnswerMalformed> => {
+  if (!answer.hasChoice) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a choice" }))
+  if (answer.finishReason === null) return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
+  // OpenRouter's word where the model made nothing sensible, such as a call that cannot be read.
+  if (answer.finishReason === "error") return Either.left(new VendorAnswerMalformed({ reason: "an answer that went wrong" }))
+  // Some servers end an answer with calls like any other.
+  const finishReason =
+    answer.finishReason === "stop" && answer.calls.length > 0 ? toolCallsFinishReason : answer.finishReason
+  return Either.right({ type: "end", usage: answer.usage, finishReason })
+}
+
+/** What is heard on the wire in the words of the AI layer. */
+export const readOpenAiAnswer = foldAnswer({ initial: emptyOpenAiAnswer, add: addOpenAiChunk, end: finishOpenAiAnswer, calls: readOpenAiToolCalls })

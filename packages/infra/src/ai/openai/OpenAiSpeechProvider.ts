@@ -1,0 +1,91 @@
+import type { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
+import type { SpeechVendor } from "@berth/domain/gateway/speech/SpeechModel"
+import type { SpeechProvider } from "@berth/domain/gateway/speech/SpeechProviders"
+import type { HttpClient } from "@effect/platform"
+import { Effect, type Redacted } from "effect"
+import { classifyOpenAiFailure } from "./OpenAiFailureKind.ts"
+import { toProviderFailure, redactMessage } from "../vendor/ProviderFailure.ts"
+import type { VendorFailure } from "../vendor/VendorErrors.ts"
+import { makeOpenAiAudioClient } from "./OpenAiAudioClient.ts"
+
+export interface OpenAiSpeechProviderOptions {
+  readonly name: SpeechVendor
+  readonly apiKey: Redacted.Redacted
+  /** With the version: https://api.openai.com/v1. */
+  readonly baseUrl: string
+}
+
+/** What is asked for where the caller does not say: every vendor wants a voice, and not every one knows OpenAI's. */
+const defaults: { readonly [name in SpeechVendor]: { readonly voice: string; readonly format: string } } = {
+  openai: { voice: "alloy", format: "mp3" },
+  openrouter: { voice: "alloy", format: "mp3" },
+  groq: { voice: "hannah", format: "wav" }
+}
+
+const contentTypes: ReadonlyMap<string, string> = new Map([
+  ["mp3", "audio/mpeg"],
+  ["opus", "audio/ogg"],
+  ["aac", "audio/aac"],
+  ["flac", "audio/flac"],
+  ["wav", "audio/wav"],
+  ["pcm", "audio/pcm"]
+])
+
+/** Statuses by which a vendor refuses what is to be spoken or heard, and not who asks or for which model. */
+const inputRejectionStatuses = new Set([400, 413, 415, 422])
+
+/** OpenAI, OpenRouter, Groq or whatever speaks like them as a provider of speech. */
+export const makeOpenAiSpeechProvider = ({
+  apiKey,
+  baseUrl,
+  name
+}: OpenAiSpeechProviderOptions): Effect.Effect<SpeechProvider, never, HttpClient.HttpClient> => {
+  const failed = toProviderFailure({ provider: name, apiKey, classify: classifyOpenAiFailure })
+  const refusedBy =
+    (field: string) =>
+    (failure: VendorFailure): ProviderFailed | PluginInputInvalid => {
+      const read = failed(failure)
+      return failure._tag === "VendorRequestRejected" &&
+        failure.status !== null &&
+        inputRejectionStatuses.has(failure.status) &&
+        read.kind === "refused"
+        ? new PluginInputInvalid({
+            field,
+            reason: `was refused by ${name}: ${redactMessage(failure.message ?? `status ${failure.status}`, apiKey)}`
+          })
+        : read
+    }
+  return Effect.map(makeOpenAiAudioClient({ baseUrl, apiKey }), (wire): SpeechProvider => ({
+    name,
+    synthesize: (model, { format = defaults[name].format, speed, text, voice = defaults[name].voice }) =>
+      wire
+        .speech({
+          model,
+          input: text,
+          voice,
+          response_format: format,
+          ...(speed === undefined || speed === 1 ? {} : { speed })
+        })
+        .pipe(
+          Effect.mapBoth({
+            onFailure: refusedBy("text"),
+            onSuccess: ({ audio, contentType }) => ({
+              audio,
+              contentType: contentType ?? contentTypes.get(format) ?? "application/octet-stream"
+            })
+          })
+        ),
+    transcribe: (model, sound) =>
+      wire.transcription(model, sound).pipe(
+        Effect.mapBoth({
+          onFailure: refusedBy("audio"),
+          onSuccess: ({ text, usage }) => ({
+            text,
+            seconds: usage?.seconds ?? null,
+            costUsd: usage?.cost ?? null
+          })
+        })
+      )
+  }))
+}

@@ -1,0 +1,79 @@
+import { estimatePromptTokens, estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
+import type { Model } from "@berth/domain/ai/models/Model"
+import { type ChatChunk, type ModelProvider, ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import { Duration, Effect, Stream } from "effect"
+import { makeSandboxReply } from "./SandboxReply.ts"
+import { makeSandboxSummary } from "./SandboxSummary.ts"
+import { decideSandboxToolStep } from "./SandboxToolSteps.ts"
+import { countToolCalls, makeToolCallId } from "../vendor/VendorConversation.ts"
+import { toolCallsFinishReason } from "../vendor/PartialToolCall.ts"
+
+export const sandboxModel: Model = {
+  id: "sandbox/echo",
+  name: "Berth sandbox model",
+  provider: "sandbox",
+  description:
+    "Built in and free, for trying things without a key: echoes, remembers what you tell it and uses tools. Not an AI.",
+  tags: ["general", "coding", "analysis", "creative", "fast"],
+  inputCost: 0,
+  outputCost: 0,
+  contextWindow: 128_000,
+  takesTools: true,
+  available: true
+}
+
+/** A word and the space after it. */
+const splitIntoDeltas = (text: string): ReadonlyArray<string> => text.match(/\s*\S+\s*/g) ?? []
+
+export interface SandboxModelProviderOptions {
+  /** Between two pieces, so that one can watch an answer come. None by default. */
+  readonly deltaInterval?: Duration.DurationInput | undefined
+}
+
+/** A deterministic model in this process, in place of a provider. */
+export const makeSandboxModelProvider = (options: SandboxModelProviderOptions = {}): ModelProvider => {
+  const pause = Duration.decode(options.deltaInterval ?? 0)
+  const isPaused = Duration.greaterThan(pause, Duration.zero)
+  return {
+    name: "sandbox",
+    models: Effect.succeed([sandboxModel]),
+    modelIds: Effect.succeed([sandboxModel.id]),
+    healthy: Effect.succeed(true),
+    chat: (modelId, messages, { maxTokens, tools = [] }) => {
+      if (modelId !== sandboxModel.id) {
+        return Stream.fail(
+          new ProviderFailed({ provider: "sandbox", kind: "refused", reason: `has no model ${modelId}` })
+        )
+      }
+      if (messages.some((message) => message.role === "user" && message.parts?.some(({ type }) => type === "image"))) {
+        return Stream.fail(new ProviderFailed({ provider: "sandbox", kind: "refused", reason: "sees no images" }))
+      }
+      const promptTokens = estimatePromptTokens(messages, tools)
+      const ending = (said: string, finishReason: string): ChatChunk => {
+        const completionTokens = estimateTokens(said)
+        return {
+          type: "end",
+          usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
+          finishReason
+        }
+      }
+      const summary = makeSandboxSummary(messages)
+      const step = summary === null ? decideSandboxToolStep(messages, tools) : null
+      if (step?.type === "call") {
+        const call = { id: makeToolCallId(countToolCalls(messages) + 1), name: step.tool, arguments: step.arguments }
+        return Stream.make<[ChatChunk, ChatChunk]>(
+          { type: "tool-call", call },
+          ending(call.name + call.arguments, toolCallsFinishReason)
+        )
+      }
+      const whole = summary ?? step?.text ?? makeSandboxReply(messages)
+      const text = maxTokens === undefined ? whole : whole.slice(0, maxTokens * 4)
+      const pieces = Stream.fromIterable(splitIntoDeltas(text))
+      // One by one only where there is something to wait for between them.
+      return (isPaused ? Stream.tap(Stream.rechunk(pieces, 1), () => Effect.sleep(pause)) : pieces).pipe(
+        Stream.map((piece): ChatChunk => ({ type: "text", text: piece })),
+        Stream.concat(Stream.make(ending(text, text.length < whole.length ? "length" : "stop")))
+      )
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
+
+const knownHeading = "What you know from earlier:"
+const earlierHeading = "Earlier in this conversation:"
+
+/** The lines below a heading in the instructions, up to the next empty line; the dashes of a list are no part of them. */
+const readPromptSection = (messages: ReadonlyArray<ChatMessage>, heading: string): ReadonlyArray<string> =>
+  messages.flatMap(({ content, role }) => {
+    if (role !== "system") return []
+    const lines = content.split("\n").map((line) => line.trim())
+    const at = lines.indexOf(heading)
+    if (at < 0) return []
+    const rest = lines.slice(at + 1)
+    const end = rest.findIndex((line, index) => line === "" && index > 0)
+    return (end < 0 ? rest : rest.slice(0, end))
+      .map((line) => line.replace(/^[-*•]\s+/, ""))
+      .filter((line) => line !== "")
+  })
+
+/** What the instructions say an agent knows from elsewhere, the most telling first. */
+export const readPromptMemories = (messages: ReadonlyArray<ChatMessage>) => readPromptSection(messages, knownHeading)
+
+/** What the instructions keep of the conversation so far. */
+export const readPromptSummary = (messages: ReadonlyArray<ChatMessage>) => readPromptSection(messages, earlierHeading)

@@ -1,0 +1,79 @@
+import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
+import { readPromptMemories, readPromptSummary } from "./SandboxPromptSections.ts"
+
+const nameStatementPattern = /\b(?:my name is|call me)\s+([\p{L}\p{M}][\p{L}\p{M}'’-]*)/iu
+/** As notes of others put it: "The user's name is Zoë". */
+const nameNotePattern =
+  /\b(?:(?:user|owner)(?:['’]s)? name is|(?:user|owner|person) (?:is|was) (?:named|called))\s+([\p{L}\p{M}][\p{L}\p{M}'’-]*)/iu
+const nameQuestionPattern = /\b(?:what(?:['’]?s| is) my name|who am i)\b/i
+export const rememberRequestPattern = /\bremember(?: that)?[:,]?\s+(.+?)[.!]*$/iu
+export const recallQuestionPattern = /\bwhat (?:did i ask you|did i tell you) to remember\b|\bwhat do you remember\b/i
+
+const findFirstMatch = (text: string, ...patterns: ReadonlyArray<RegExp>): string | null => {
+  for (const pattern of patterns) {
+    const told = pattern.exec(text)?.[1]
+    if (told !== undefined) return told
+  }
+  return null
+}
+
+/** The last thing that a user said, as `pattern` finds it. */
+const findLastMatch = (messages: ReadonlyArray<ChatMessage>, pattern: RegExp): string | null =>
+  messages.reduce<string | null>(
+    (last, { content, role }) => (role === "user" ? (findFirstMatch(content, pattern) ?? last) : last),
+    null
+  )
+
+/** Whether somebody tells something here that one may be asked for later. */
+export const statesFact = (text: string): boolean =>
+  nameStatementPattern.test(text) || (rememberRequestPattern.test(text) && !recallQuestionPattern.test(text))
+
+/** What the user said last. */
+export const findLastUserMessage = (messages: ReadonlyArray<ChatMessage>): string =>
+  messages.findLast(({ role }) => role === "user")?.content.trim() ?? ""
+
+const findUserName = (messages: ReadonlyArray<ChatMessage>): string | null => {
+  const inTalk = findLastMatch(messages, nameStatementPattern)
+  if (inTalk !== null) return inTalk
+  // What a summary keeps is nearer than what is known from elsewhere, and its last word counts as in the conversation.
+  const lines = [...readPromptSummary(messages).toReversed(), ...readPromptMemories(messages)]
+  for (const line of lines) {
+    const told = findFirstMatch(line, nameStatementPattern, nameNotePattern)
+    if (told !== null) return told
+  }
+  return null
+}
+
+const makeRecallReply = (messages: ReadonlyArray<ChatMessage>): string => {
+  const inTalk = findLastMatch(
+    messages.filter(({ content }) => !recallQuestionPattern.test(content)),
+    rememberRequestPattern
+  )
+  if (inTalk !== null) return `You asked me to remember: ${inTalk}`
+  const summed = readPromptSummary(messages).flatMap((line) => findFirstMatch(line, rememberRequestPattern) ?? [])
+  const last = summed.at(-1)
+  if (last !== undefined) return `You asked me to remember: ${last}`
+  const known = readPromptMemories(messages)
+  return known.length === 0
+    ? "You have not asked me to remember anything yet."
+    : `I know from earlier: ${known.join("; ")}`
+}
+
+/**
+ * What the sandbox model answers in words: a fact from the conversation, or from what its instructions say it knows, when
+ * that is what the user asks for, else an echo. It knows nothing else, and the same conversation always gets the same
+ * answer.
+ */
+export const makeSandboxReply = (messages: ReadonlyArray<ChatMessage>): string => {
+  const said = findLastUserMessage(messages)
+  if (nameQuestionPattern.test(said)) {
+    const name = findUserName(messages)
+    return name === null ? "You have not told me your name yet." : `Your name is ${name}.`
+  }
+  if (recallQuestionPattern.test(said)) return makeRecallReply(messages)
+  const name = nameStatementPattern.exec(said)?.[1]
+  if (name !== undefined) return `Nice to meet you, ${name}. This is Berth's sandbox model; I will remember your name.`
+  const thing = rememberRequestPattern.exec(said)?.[1]
+  if (thing !== undefined) return `I will remember: ${thing}`
+  return said === "" ? "Berth's sandbox model is here." : `Berth's sandbox model heard: ${said}`
+}

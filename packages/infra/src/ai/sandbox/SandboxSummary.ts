@@ -1,0 +1,59 @@
+import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
+import { statesFact } from "./SandboxReply.ts"
+import { readPromptSummary } from "./SandboxPromptSections.ts"
+
+/** How instructions begin that ask for a summary of a conversation. */
+const summaryRequestPrefix = "Summarise the conversation"
+
+const longestStatement = 200
+const longestSummary = 2_000
+
+const heading = "The user said:"
+
+/** A conversation may be given as a text too, with who speaks before each line. */
+const speakerLinePattern = /^(?:user|human)\s*:\s*(.*)$/i
+
+const statementsIn = (content: string): ReadonlyArray<string> => {
+  const lines = content.split("\n").flatMap((line) => speakerLinePattern.exec(line.trim())?.[1] ?? [])
+  return lines.length > 0 ? lines : [content]
+}
+
+const shorten = (statement: string) => {
+  const line = statement.replace(/\s+/g, " ").trim()
+  return line.length > longestStatement ? line.slice(0, longestStatement) : line
+}
+
+/** What an earlier summary said, when it was one of these. */
+const previousSummaryLines = (messages: ReadonlyArray<ChatMessage>) =>
+  readPromptSummary(messages)
+    .map((line) => (line.startsWith(heading) ? line.slice(heading.length).trim() : line))
+    .filter((line) => line !== "")
+
+/**
+ * A summary of what users said, in their order: what tells something before what is only said, and the new before the old
+ * where there is not room for everything.
+ */
+const summarize = (messages: ReadonlyArray<ChatMessage>): string => {
+  const said = messages.flatMap(({ content, role }) => (role === "user" ? statementsIn(content) : []))
+  const statements = [...new Set([...previousSummaryLines(messages), ...said].map(shorten).filter((line) => line !== ""))]
+  const kept = new Set<string>()
+  let size = heading.length
+  const keep = (candidates: ReadonlyArray<string>) => {
+    for (const statement of candidates) {
+      const taken = statement.length + "\n- ".length
+      if (size + taken > longestSummary) continue
+      kept.add(statement)
+      size += taken
+    }
+  }
+  const newestFirst = statements.toReversed()
+  keep(newestFirst.filter(statesFact))
+  keep(newestFirst.filter((statement) => !statesFact(statement)))
+  return [heading, ...statements.filter((statement) => kept.has(statement)).map((line) => `- ${line}`)].join("\n")
+}
+
+/** The summary that the instructions ask for; null where they ask for none. */
+export const makeSandboxSummary = (messages: ReadonlyArray<ChatMessage>): string | null =>
+  messages.some(({ content, role }) => role === "system" && content.trimStart().startsWith(summaryRequestPrefix))
+    ? summarize(messages)
+    : null

@@ -1,0 +1,48 @@
+/** Samples a second: a telephone's. */
+export const toneSampleRate = 8_000
+
+const syllableSeconds = 0.12
+const gapSeconds = 0.02
+const pauseSeconds = 0.1
+const loudness = 8_000
+
+/** Hertz: a scale without a false note, of which each syllable has its own. */
+const scale = [220, 247, 277, 330, 370, 440, 494, 554]
+
+const syllablesOf = (word: string): ReadonlyArray<string> =>
+  // A word without a vowel, or of another script, is one syllable for every three letters.
+  word.match(/[^aeiouy]*[aeiouy]+(?:[^aeiouy]+$)?/gi) ?? word.match(/.{1,3}/gsu) ?? []
+
+const pitchOf = (syllable: string): number => {
+  let sum = 0
+  for (const letter of syllable.toLowerCase()) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 65_521
+  return scale[sum % scale.length] ?? 220
+}
+
+/** A tone that swells and fades, so that it does not click. */
+const toneOf = (pitch: number, length: number): Int16Array =>
+  Int16Array.from({ length }, (_, at) =>
+    Math.round(
+      loudness * Math.sin((2 * Math.PI * pitch * at) / toneSampleRate) * Math.min(1, at / 80, Math.max(0, length - at) / 80)
+    )
+  )
+
+/** A text as tones, one for every syllable, with a pause after each word: the same text is the same tones. */
+export const synthesizeTones = (text: string, speed: number): Int16Array => {
+  const samplesIn = (seconds: number) => Math.max(1, Math.round((seconds * toneSampleRate) / speed))
+  const [syllable, gap, pause] = [samplesIn(syllableSeconds), samplesIn(gapSeconds), samplesIn(pauseSeconds)]
+  const words = (text.match(/\S+/gu) ?? []).map(syllablesOf)
+  const tones = new Map(scale.map((pitch) => [pitch, toneOf(pitch, syllable)] as const))
+  const length = words.reduce((sum, syllables) => sum + syllables.length * (syllable + gap) + pause, 0)
+  const samples = new Int16Array(length)
+  let at = 0
+  for (const syllables of words) {
+    for (const one of syllables) {
+      const tone = tones.get(pitchOf(one))
+      if (tone !== undefined) samples.set(tone, at)
+      at += syllable + gap
+    }
+    at += pause
+  }
+  return samples
+}

@@ -1,0 +1,128 @@
+import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import { findLastUserMessage, recallQuestionPattern, rememberRequestPattern } from "./SandboxReply.ts"
+
+interface RequestedTool {
+  readonly tool: string
+  readonly arguments: Readonly<Record<string, string>>
+}
+
+interface ToolTrigger {
+  readonly tool: string
+  readonly pattern: RegExp
+  /** The arguments in what the pattern found; null where that is not meant after all. */
+  readonly arguments: (found: RegExpExecArray) => Readonly<Record<string, string>> | null
+  /** How an answer begins that ends with what the tool gave; null where that says itself whether it was done. */
+  readonly resultPrefix: string | null
+}
+
+const part = (found: RegExpExecArray, name: string) => found.groups?.[name]?.trim() ?? ""
+
+/** When the sandbox model uses a tool, if that is on offer. The first that fits counts. */
+const toolTriggers: ReadonlyArray<ToolTrigger> = [
+  {
+    tool: "current_time",
+    pattern:
+      /\b(?:what time is it|what(?:['’]s| is) the (?:current )?time|current time)(?:\s+(?:now\s+)?in\s+(?<timezone>[A-Za-z_+-]+(?:\/[A-Za-z_+-]+)*(?:[+-]\d+)?))?/i,
+    arguments: (found): Readonly<Record<string, string>> => {
+      const timezone = part(found, "timezone")
+      return timezone === "" ? {} : { timezone }
+    },
+    resultPrefix: "The time"
+  },
+  {
+    tool: "fetch_web_page",
+    pattern: /\b(?:fetch|open|read|get)\s+(?:the\s+(?:web\s*)?page\s+)?(?<url>https?:\/\/\S*[^\s.,;:!?)'"])/i,
+    arguments: (found) => ({ url: part(found, "url") }),
+    resultPrefix: "The page says"
+  },
+  {
+    tool: "calculate",
+    pattern: /\b(?:calculate|compute)\s+(?<expression>.+?)[.!?=]*$/i,
+    arguments: (found) => ({ expression: part(found, "expression") }),
+    resultPrefix: "The result"
+  },
+  {
+    tool: "calculate",
+    pattern: /\b(?:what(?:['’]s| is)|how much is)\s+(?<expression>[-+(]*\d[-\d+*/%^().,\s]*)[?!=]*$/i,
+    arguments: (found) => {
+      const expression = part(found, "expression").replace(/[.,]$/, "")
+      return /\d.*[-+*/%^].*\d/.test(expression) ? { expression } : null
+    },
+    resultPrefix: "The result"
+  },
+  {
+    tool: "recall",
+    pattern: new RegExp(`(?:${recallQuestionPattern.source})(?:\\s+(?:about|of)\\s+(?<query>.+?))?[?.!]*$`, "i"),
+    // Without a subject the question itself is all there is to look for.
+    arguments: (found) => ({ query: part(found, "query") || found[0].replace(/[?.!]+$/, "") }),
+    resultPrefix: "What I remember"
+  },
+  {
+    tool: "remember",
+    pattern: rememberRequestPattern,
+    // Asked what it remembers, it has nothing new to remember.
+    arguments: (found) => (recallQuestionPattern.test(found.input) ? null : { text: found[1]?.trim() ?? "" }),
+    resultPrefix: null
+  },
+  { tool: "list_files", pattern: /\blist (?:my |the |all )*files\b/i, arguments: () => ({}), resultPrefix: "Your files" },
+  {
+    tool: "write_file",
+    pattern: /\bwrite (?:the |a )?file\s+(?<path>[^\s:]+)\s*:\s*(?<content>[\s\S]+)$/i,
+    arguments: (found) => ({ path: part(found, "path"), content: part(found, "content") }),
+    resultPrefix: null
+  },
+  {
+    tool: "read_file",
+    pattern: /\bread (?:the )?file\s+(?<path>\S*[^\s.,;:!?])/i,
+    arguments: (found) => ({ path: part(found, "path") }),
+    resultPrefix: "The file says"
+  },
+  {
+    tool: "delete_file",
+    pattern: /\bdelete (?:the )?file\s+(?<path>\S*[^\s.,;:!?])/i,
+    arguments: (found) => ({ path: part(found, "path") }),
+    resultPrefix: null
+  }
+]
+
+// Nobody asks for a tool at greater length, but for writing a file.
+const maximumRequestLength = 2_000
+
+/** The tool on offer that what the user said last asks for. */
+const findRequestedTool = (messages: ReadonlyArray<ChatMessage>, tools: ReadonlyArray<ToolSpec>): RequestedTool | null => {
+  const said = findLastUserMessage(messages)
+  for (const { arguments: read, pattern, tool } of toolTriggers) {
+    if (!tools.some(({ name }) => name === tool)) continue
+    const found = pattern.exec(tool === "write_file" ? said : said.slice(0, maximumRequestLength))
+    const given = found === null ? null : read(found)
+    if (given !== null) return { tool, arguments: given }
+  }
+  return null
+}
+
+const maximumResultLength = 2_000
+
+/** What is said of a tool's result. */
+const describeToolResult = ({ content, toolName }: Extract<ChatMessage, { role: "tool" }>): string => {
+  const habit = toolTriggers.find(({ tool }) => tool === toolName)
+  const lead = habit === undefined ? `${toolName} gave` : habit.resultPrefix
+  const whole = content.trim()
+  const result = whole.length > maximumResultLength ? `${whole.slice(0, maximumResultLength)}…` : whole
+  return lead === null ? result : `${lead}: ${result}`
+}
+
+export type SandboxToolStep =
+  | { readonly type: "call"; readonly tool: string; readonly arguments: string }
+  | { readonly type: "text"; readonly text: string }
+
+/** What the sandbox model does about tools: calls the one it is asked to use, then says what that gave; else nothing. */
+export const decideSandboxToolStep = (
+  messages: ReadonlyArray<ChatMessage>,
+  tools: ReadonlyArray<ToolSpec>
+): SandboxToolStep | null => {
+  const given = messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1)
+  const results = given.flatMap((message) => (message.role === "tool" ? [describeToolResult(message)] : []))
+  if (results.length > 0) return { type: "text", text: results.join("\n") }
+  const wanted = findRequestedTool(messages, tools)
+  return wanted === null ? null : { type: "call", tool: wanted.tool, arguments: JSON.stringify(wanted.arguments) }
+}

@@ -1,0 +1,156 @@
+import { SpanExportEnabled } from "@berth/domain/ai/calls/SpanExport"
+import { Headers } from "@effect/platform"
+import { Effect, Scope } from "effect"
+import { Agent, type Dispatcher } from "undici"
+import type { ChunkSource, ChunkBatch } from "./ChunkStage.ts"
+import { VendorConnectionFailed } from "./VendorErrors.ts"
+
+/*
+ * One POST and its answer, directly on the client that Node's own `fetch` is made of: what fetch and a stream of the web
+ * around it add to a call costs several times the call.
+ */
+
+export interface HttpExchange {
+  readonly status: number
+  readonly headers: Headers.Headers
+  /** The bytes of the body as they come, no faster than they are asked for. */
+  readonly bytes: ChunkSource<Uint8Array, VendorConnectionFailed>
+}
+
+export interface HttpPostRequest {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array
+}
+
+// One for the process, as fetch has one: connections are kept for whoever calls the same host next. How long an answer
+// may take is for the AI layer to say.
+const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+
+/** The system's code in an error's causes (ECONNREFUSED), which unlike its message never holds an address or a key. */
+export const findSystemErrorCode = (error: unknown, depth = 0): string | null => {
+  if (typeof error !== "object" || error === null || depth > 4) return null
+  if ("code" in error && typeof error.code === "string" && /^[A-Z_]+$/.test(error.code)) return error.code
+  return "cause" in error ? findSystemErrorCode(error.cause, depth + 1) : null
+}
+
+const toConnectFailure = (error: unknown) => new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "no connection" })
+const toBodyFailure = (error: unknown) => new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "the connection broke off" })
+
+/** Bytes that came and were not asked for; from there on no more are taken from the connection. */
+const maximumBufferedBytes = 64 * 1024
+
+/** An answer as it comes in, with plain callbacks: a stream of Node's between them would cost more than they do. */
+class IncomingResponse implements Dispatcher.DispatchHandler {
+  #controller: Dispatcher.DispatchController | null = null
+  #pieces: Array<Uint8Array> = []
+  #ahead = 0
+  #failure: VendorConnectionFailed | undefined = undefined
+  #isOver = false
+  #wake: () => void = () => undefined
+  #hasHead = false
+  /** Told of the head, or why there is none. */
+  onHead: (head: Effect.Effect<HttpExchange, VendorConnectionFailed>) => void = () => undefined
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // Called off before it had a connection.
+    if (this.#isOver) controller.abort(new Error("called off"))
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | Array<string>>
+  ): void {
+    if (status < 200) return
+    this.#hasHead = true
+    this.onHead(Effect.succeed({ status, headers: Headers.fromInput(headers), bytes: this.bytes }))
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.#pieces.push(piece)
+    this.#ahead += piece.length
+    if (this.#ahead > maximumBufferedBytes) controller.pause()
+    this.#wake()
+  }
+
+  onResponseEnd(): void {
+    this.#isOver = true
+    this.#wake()
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#isOver = true
+    this.#failure = toBodyFailure(error)
+    if (this.#hasHead) this.#wake()
+    else this.onHead(Effect.fail(toConnectFailure(error)))
+  }
+
+  /** Ends the connection, unless the answer has come to its end. */
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#controller?.abort(new Error("called off"))
+  }
+
+  #take(): ChunkBatch<Uint8Array, VendorConnectionFailed> | null {
+    const values = this.#pieces
+    if (values.length === 0 && !this.#isOver) return null
+    this.#pieces = []
+    this.#ahead = 0
+    if (this.#controller?.paused === true) this.#controller.resume()
+    return { values, isDone: this.#isOver, failure: this.#failure }
+  }
+
+  readonly bytes: ChunkSource<Uint8Array, VendorConnectionFailed> = {
+    poll: () => this.#take(),
+    awaitMore: Effect.async<void>((resume) => {
+      this.#wake = () => {
+        this.#wake = () => undefined
+        resume(Effect.void)
+      }
+      // What came before anybody waited.
+      if (this.#isOver || this.#pieces.length > 0) this.#wake()
+      return Effect.sync(() => {
+        this.#wake = () => undefined
+      })
+    })
+  }
+}
+
+/** What is told of a call in traces, by OpenTelemetry's conventions: never a header or a query, where keys are. */
+const attributesOf = ({ hostname, origin, pathname, port, protocol }: URL) => ({
+  "http.request.method": "POST",
+  "server.address": hostname,
+  "server.port": port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+  "url.full": origin + pathname,
+  "url.path": pathname,
+  "url.scheme": protocol.slice(0, -1)
+})
+
+const withClientSpan = (url: URL, head: Effect.Effect<HttpExchange, VendorConnectionFailed>) =>
+  Effect.useSpan(
+    "http.client POST",
+    { kind: "client", captureStackTrace: false, attributes: attributesOf(url) },
+    (span) => Effect.tap(head, ({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status)))
+  )
+
+/** Sends, and waits for the head of the answer. The scope ends the connection, unless the body was read to its end. */
+export const post = ({ body, headers, url }: HttpPostRequest): Effect.Effect<HttpExchange, VendorConnectionFailed, Scope.Scope> =>
+  Effect.suspend(() => {
+    const coming = new IncomingResponse()
+    const head = Effect.async<HttpExchange, VendorConnectionFailed>((resume) => {
+      coming.onHead = resume
+      agent.dispatch(
+        { origin: url.origin, path: url.pathname + url.search, method: "POST", headers: { ...headers }, body },
+        coming
+      )
+    })
+    const callOff = Effect.sync(() => coming.abort())
+    // `Effect.addFinalizer` would keep the state of this fiber for it, which costs more than the call's other steps.
+    return Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, callOff)).pipe(
+      Effect.zipRight(SpanExportEnabled),
+      Effect.flatMap((areSent) => (areSent ? withClientSpan(url, head) : head))
+    )
+  })

@@ -1,0 +1,80 @@
+import { Config, ConfigError, Either, Option, type Redacted } from "effect"
+import { isSecureUrl } from "../oauth/ProviderFetch.ts"
+
+/*
+ * How the settings about outside identity providers are read; their names stand with all others.
+ */
+
+const invalid = (name: string, reason: string) => ConfigError.InvalidData([name], reason)
+
+/** Where secrets and codes go: over TLS, or to this machine. */
+const providerUrl = (name: string, fallback: string): Config.Config<URL> =>
+  Config.string(name).pipe(
+    Config.mapOrFail((text) =>
+      URL.canParse(text) && isSecureUrl(new URL(text))
+        ? Either.right(new URL(text))
+        : Either.left(invalid(name, "must be an https URL, or an http URL of this machine"))
+    ),
+    Config.withDefault(new URL(fallback))
+  )
+
+export interface OAuthClientSettings {
+  readonly clientId: string
+  readonly clientSecret: Redacted.Redacted
+}
+
+interface ClientNames {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** Both, or none: half a client signs nobody in, and nobody would notice. */
+const client = (names: ClientNames): Config.Config<Option.Option<OAuthClientSettings>> =>
+  Config.all({
+    clientId: Config.option(Config.string(names.clientId)),
+    clientSecret: Config.option(Config.redacted(names.clientSecret))
+  }).pipe(
+    Config.mapOrFail((given) => {
+      if (Option.isNone(given.clientId) && Option.isNone(given.clientSecret)) return Either.right(Option.none())
+      const missing = Option.isNone(given.clientId) ? names.clientId : names.clientSecret
+      return Either.fromOption(Option.all(given), () => invalid(missing, "is missing; a provider needs both")).pipe(
+        Either.map(Option.some)
+      )
+    })
+  )
+
+export const readOAuthASettings = (names: ClientNames & { readonly issuer: string }) =>
+  Config.all({ issuer: providerUrl(names.issuer, "https://accounts.google.com"), client: client(names) })
+export type OAuthASettings = Config.Config.Success<ReturnType<typeof readOAuthASettings>>
+
+export const readOAuthBSettings = (
+  names: ClientNames & {
+    readonly authorizeUrl: string
+    readonly tokenUrl: string
+    readonly userUrl: string
+    readonly emailsUrl: string
+  }
+) =>
+  Config.all({
+    endpoints: Config.all({
+      authorizeUrl: providerUrl(names.authorizeUrl, "https://github.com/login/oauth/authorize"),
+      tokenUrl: providerUrl(names.tokenUrl, "https://github.com/login/oauth/access_token"),
+      userUrl: providerUrl(names.userUrl, "https://api.github.com/user"),
+      emailsUrl: providerUrl(names.emailsUrl, "https://api.github.com/user/emails")
+    }),
+    client: client(names)
+  })
+export type OAuthBSettings = Config.Config.Success<ReturnType<typeof readOAuthBSettings>>
+
+export const readSocialIdentitySettings = (names: {
+  readonly jwksUrl: string
+  readonly issuer: string
+  readonly audience: string
+}) =>
+  Config.all({
+    jwksUrl: providerUrl(names.jwksUrl, "https://auth.farcaster.xyz/.well-known/jwks.json"),
+    issuer: Config.withDefault(Config.string(names.issuer), "https://auth.farcaster.xyz"),
+    /** The host of `APP_URL` when absent. */
+    audience: Config.option(Config.string(names.audience))
+  })
+export type SocialIdentitySettings = Config.Config.Success<ReturnType<typeof readSocialIdentitySettings>>

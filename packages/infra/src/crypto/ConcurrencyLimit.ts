@@ -1,0 +1,39 @@
+import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
+import { Duration, Effect, Metric, Ref } from "effect"
+
+const waiting = Metric.gauge("password_hashes_waiting", { description: "Password hashes in work or in line" })
+
+export interface ConcurrencyLimits {
+  /** Pieces of work that run at once. */
+  readonly maxConcurrent: number
+  /** How many may wait besides; one more is refused at once, as `Unavailable`, since who waits long gives up anyway. */
+  readonly maxWaiting: number
+}
+
+const retryAfter = Duration.seconds(2)
+
+/**
+ * Lets so many pieces of work run at once that cannot be called back; the rest wait in line. A caller that leaves while he
+ * waits gives up his place; one that leaves during the work keeps its turn until the work is done.
+ */
+export const makeConcurrencyLimit = ({ maxConcurrent, maxWaiting }: ConcurrencyLimits) =>
+  Effect.map(Effect.all([Effect.makeSemaphore(maxConcurrent), Ref.make(0)]), ([turns, inHand]) => {
+    const enter = Effect.zipRight(
+      Effect.filterOrDie(
+        Ref.modify(inHand, (held) => (held < maxConcurrent + maxWaiting ? [true, held + 1] : [false, held])),
+        (entered) => entered,
+        () => new DependencyUnavailable({ dependency: "the hashing of passwords", retryAfter })
+      ),
+      Metric.incrementBy(waiting, 1)
+    )
+    const leave = Effect.zipRight(
+      Ref.update(inHand, (held) => held - 1),
+      Metric.incrementBy(waiting, -1)
+    )
+    return <A>(work: () => Promise<A>): Effect.Effect<A> =>
+      Effect.acquireUseRelease(
+        enter,
+        () => turns.withPermits(1)(Effect.uninterruptible(Effect.promise(work))),
+        () => leave
+      )
+  })

@@ -1,0 +1,89 @@
+import { UserId } from "@berth/domain/shared/User"
+import {
+  type AccessTokenClaims,
+  AccessTokenInvalid,
+  accessTokenLifetime,
+  AccessTokens,
+  type AccessTokenPublicKey
+} from "@berth/domain/sessions/AccessTokens"
+import { SessionId } from "@berth/domain/sessions/Session"
+import { DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { calculateJwkThumbprint, errors, exportJWK, jwtVerify, SignJWT } from "jose"
+import { createPublicKey, type KeyObject } from "node:crypto"
+
+export interface JoseAccessTokensOptions {
+  /** Ed25519. */
+  readonly key: Redacted.Redacted<KeyObject>
+  /** Origin of the service: what makes the tokens. */
+  readonly issuer: string
+  /** What they are good for. */
+  readonly audience: string
+}
+
+const algorithm = "EdDSA"
+/** RFC 9068: no other kind of token that some key of ours may sign one day can be shown in its place. */
+const type = "at+jwt"
+/** Ours have some four hundred; nothing longer is looked into. */
+const maximumLength = 4096
+
+const Claims = Schema.Struct({ sub: UserId, sid: SessionId })
+
+const invalid = (reason: string) => new AccessTokenInvalid({ reason })
+
+const publicKeyOf = async (key: KeyObject): Promise<AccessTokenPublicKey> => {
+  const { x = "" } = await exportJWK(key)
+  const jwk = { kty: "OKP", crv: "Ed25519", x } as const
+  return { ...jwk, kid: await calculateJwkThumbprint(jwk), alg: algorithm, use: "sig" }
+}
+
+/** JWTs signed by Ed25519. Only this algorithm, issuer, audience and type are taken, whatever a token says of itself. */
+export const layer = ({ audience, issuer, key }: JoseAccessTokensOptions): Layer.Layer<AccessTokens> =>
+  Layer.effect(
+    AccessTokens,
+    Effect.gen(function* () {
+      const verifyingKey = createPublicKey(Redacted.value(key))
+      const publicKey = yield* Effect.promise(() => publicKeyOf(verifyingKey))
+
+      return AccessTokens.of({
+        publicKeys: [publicKey],
+        issue: Effect.fn("AccessTokens.issue")(function* ({ sessionId, userId }: AccessTokenClaims) {
+          // A JWT tells whole seconds.
+          const issuedAt = Math.floor((yield* DateTime.now).epochMillis / 1000)
+          const expiresAt = issuedAt + Duration.toSeconds(accessTokenLifetime)
+          const token = yield* Effect.promise(() =>
+            new SignJWT({ sid: sessionId })
+              .setProtectedHeader({ alg: algorithm, typ: type, kid: publicKey.kid })
+              .setIssuer(issuer)
+              .setAudience(audience)
+              .setSubject(userId)
+              .setIssuedAt(issuedAt)
+              .setExpirationTime(expiresAt)
+              .sign(Redacted.value(key))
+          )
+          return { token: Redacted.make(token), expiresAt: DateTime.unsafeMake(expiresAt * 1000) }
+        }),
+        verify: Effect.fn("AccessTokens.verify")(function* (token: Redacted.Redacted) {
+          if (Redacted.value(token).length > maximumLength) return yield* invalid("it is too long")
+          const currentDate = DateTime.toDate(yield* DateTime.now)
+          const { payload } = yield* Effect.tryPromise({
+            try: () =>
+              jwtVerify(Redacted.value(token), verifyingKey, {
+                algorithms: [algorithm],
+                typ: type,
+                issuer,
+                audience,
+                requiredClaims: ["exp", "iat", "sub", "sid"],
+                currentDate
+              }),
+            catch: (cause) => cause
+          }).pipe(
+            Effect.catchAll((cause) => (cause instanceof errors.JOSEError ? invalid(cause.code) : Effect.die(cause)))
+          )
+          const { sid, sub } = yield* Effect.mapError(Schema.decodeUnknown(Claims)(payload), () =>
+            invalid("its claims are not ours")
+          )
+          return { userId: sub, sessionId: sid }
+        })
+      })
+    })
+  )

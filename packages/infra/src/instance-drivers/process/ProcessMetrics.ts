@@ -1,0 +1,46 @@
+import { Effect, Option } from "effect"
+import { readFile } from "node:fs/promises"
+
+/** What the system tells of a running process. */
+export interface ProcessMetrics {
+  /** Time spent on processors since it began, in milliseconds. */
+  readonly cpuMs: number
+  readonly residentBytes: number
+  readonly threads: number
+}
+
+/** The unit of times in `/proc`, the same on every Linux: a hundredth of a second. */
+const tickMs = 10
+
+const field = (status: string, name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1])
+
+/** Reads the texts of `/proc/<pid>/stat` and `/proc/<pid>/status`. None for texts of another kind. */
+export const parseProcessMetrics = (stat: string, status: string): Option.Option<ProcessMetrics> => {
+  const [user, system] = (stat.split(") ").at(-1)?.split(" ").slice(11, 13) ?? []).map(Number)
+  const figures = {
+    cpuMs: ((user ?? NaN) + (system ?? NaN)) * tickMs,
+    residentBytes: field(status, "VmRSS") * 1024,
+    threads: field(status, "Threads")
+  }
+  return Object.values(figures).every(Number.isFinite) ? Option.some(figures) : Option.none()
+}
+
+/** None when the process is gone, or when this system has no `/proc`. */
+export const readProcessMetrics = (pid: number): Effect.Effect<Option.Option<ProcessMetrics>> =>
+  Effect.tryPromise(() =>
+    Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile(`/proc/${pid}/status`, "utf8")])
+  ).pipe(
+    Effect.map(([stat, status]) => parseProcessMetrics(stat, status)),
+    Effect.orElseSucceed(() => Option.none())
+  )
+
+/** A look at a process's clock. */
+export interface CpuSample {
+  readonly cpuMs: number
+  /** Epoch milliseconds. */
+  readonly at: number
+}
+
+/** Percent of one core between two looks; null when there was no time between them. */
+export const computeCpuPercent = (before: CpuSample, now: CpuSample): number | null =>
+  now.at <= before.at ? null : Math.max(0, (100 * (now.cpuMs - before.cpuMs)) / (now.at - before.at))

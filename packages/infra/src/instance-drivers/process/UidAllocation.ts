@@ -1,0 +1,36 @@
+import { Hash, Option } from "effect"
+
+/** Numbers that belong to cells alone, one per owner. */
+export interface UidRange {
+  readonly first: number
+  readonly size: number
+}
+
+/** Above what distributions, subordinate ids and container managers hand out. */
+const preferredRange: UidRange = { first: 1_900_000_000, size: 100_000 }
+/** For a user namespace that knows only the lower numbers. */
+const smallRange: UidRange = { first: 20_000, size: 20_000 }
+
+/** The range that this user namespace maps, read from the text of `/proc/self/uid_map`; where there is none, everything is. */
+export const selectUidRange = (uidMap: string | null): Option.Option<UidRange> => {
+  if (uidMap === null) return Option.some(preferredRange)
+  const mapped = uidMap
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+  const covers = ({ first, size }: UidRange) =>
+    mapped.some(([from = 0, , length = 0]) => from <= first && first + size <= from + length)
+  return Option.fromNullable([preferredRange, smallRange].find(covers))
+}
+
+export const isInUidRange = ({ first, size }: UidRange, uid: number): boolean => uid >= first && uid < first + size
+
+/** A number nobody has yet: the same for the same owner as long as nobody was there before him. */
+export const allocateUid = (range: UidRange, owner: string, taken: ReadonlySet<number>): Option.Option<number> => {
+  const start = ((Hash.string(owner) % range.size) + range.size) % range.size
+  for (let step = 0; step < range.size; step++) {
+    const uid = range.first + ((start + step) % range.size)
+    if (!taken.has(uid)) return Option.some(uid)
+  }
+  return Option.none()
+}

@@ -1,0 +1,18 @@
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Data, Effect } from "effect"
+
+export class DatabaseUnresponsive extends Data.TaggedError("DatabaseUnresponsive")<{ readonly cause: unknown }> {}
+
+/** Whether the database answers within two seconds, a free connection of the pool included. */
+export const pingDatabase: Effect.Effect<void, DatabaseUnresponsive, SqlClient> = Effect.flatMap(
+  SqlClient,
+  (sql) => sql`select 1`
+).pipe(
+  Effect.mapError((cause) => new DatabaseUnresponsive({ cause })),
+  Effect.timeoutFail({
+    duration: "2 seconds",
+    onTimeout: () => new DatabaseUnresponsive({ cause: "no answer within two seconds" })
+  }),
+  Effect.asVoid,
+  Effect.withSpan("Postgres.ping")
+)

@@ -1,0 +1,19 @@
+import { OutageDetector, DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
+import { SqlError } from "@effect/sql/SqlError"
+import { Duration, Layer, Option } from "effect"
+import { isDatabaseOutage } from "./SqlErrors.ts"
+
+const retryAfter = Duration.seconds(5)
+
+/** The database is behind nearly everything: whatever died of its absence did so as a `SqlError`. */
+export const layer: Layer.Layer<OutageDetector> = Layer.succeed(
+  OutageDetector,
+  OutageDetector.of({
+    detect: (defect) => {
+      if (defect instanceof DependencyUnavailable) return Option.some(defect)
+      return defect instanceof SqlError && isDatabaseOutage(defect.cause)
+        ? Option.some(new DependencyUnavailable({ dependency: "the database", retryAfter }))
+        : Option.none()
+    }
+  })
+)

@@ -1,0 +1,67 @@
+import { Email } from "@berth/domain/shared/Email"
+import type { MailedToken, MailedTokenPurpose } from "@berth/domain/accounts/mailed-tokens/MailedToken"
+import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
+import { UserId } from "@berth/domain/shared/User"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
+
+const FoundRow = Schema.Struct({ userId: UserId, email: Email })
+
+export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer.effect(
+  MailedTokenRepository,
+  Effect.map(SqlClient, (sql) => {
+    const upsert = (token: MailedToken, expiresAt: DateTime.Utc, ending = sql``) => sql`
+      insert into mailed_tokens as known ${sql.insert({ ...token, expiresAt: DateTime.toDate(expiresAt), spentAt: null })}
+      on conflict (user_id, purpose) do update set
+        request_id = excluded.request_id, token_hash = excluded.token_hash, email = excluded.email,
+        expires_at = excluded.expires_at, spent_at = null ${ending}`
+    const isLive = (purpose: MailedTokenPurpose, tokenHash: string, now: DateTime.Utc) => sql`
+      purpose = ${purpose} and token_hash = ${tokenHash} and spent_at is null and expires_at > ${DateTime.toDate(now)}`
+
+    return MailedTokenRepository.of({
+      replace: Effect.fn("MailedTokenRepository.replace")(function* (token: MailedToken, expiresAt: DateTime.Utc) {
+        yield* Effect.orDie(upsert(token, expiresAt))
+      }),
+      replaceIfNewer: Effect.fn("MailedTokenRepository.replaceIfNewer")(function* (
+        token: MailedToken,
+        expiresAt: DateTime.Utc
+      ) {
+        const onlyLater = sql`where known.request_id < excluded.request_id returning known.user_id, known.email`
+        const written = yield* upsert(token, expiresAt, onlyLater).pipe(decodeFirstRow(FoundRow), Effect.orDie)
+        return Option.isSome(written)
+      }),
+      find: Effect.fn("MailedTokenRepository.find")(function* (
+        purpose: MailedTokenPurpose,
+        tokenHash: string,
+        now: DateTime.Utc
+      ) {
+        return yield* sql`select user_id, email from mailed_tokens where ${isLive(purpose, tokenHash, now)}`.pipe(
+          decodeFirstRow(FoundRow),
+          Effect.orDie
+        )
+      }),
+      consume: Effect.fn("MailedTokenRepository.consume")(function* (
+        purpose: MailedTokenPurpose,
+        tokenHash: string,
+        now: DateTime.Utc
+      ) {
+        // Who waited for the row looks at it again, so all but the first find it spent.
+        return yield* sql`
+          update mailed_tokens set spent_at = ${DateTime.toDate(now)} where ${isLive(purpose, tokenHash, now)}
+          returning user_id, email`.pipe(decodeFirstRow(FoundRow), Effect.orDie)
+      }),
+      revoke: Effect.fn("MailedTokenRepository.revoke")(function* (userId: UserId, purpose: MailedTokenPurpose) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        yield* sql`
+          update mailed_tokens set spent_at = ${now}
+          where user_id = ${userId} and purpose = ${purpose} and spent_at is null`.pipe(Effect.orDie)
+      }),
+      removeExpired: Effect.fn("MailedTokenRepository.removeExpired")(function* (now: DateTime.Utc) {
+        return yield* countAffectedRows(sql`delete from mailed_tokens where expires_at <= ${DateTime.toDate(now)}`).pipe(
+          Effect.orDie
+        )
+      })
+    })
+  })
+)

@@ -1,0 +1,156 @@
+import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
+import type { Email } from "@berth/domain/shared/Email"
+import { defaultNotificationPreferences, type UserId } from "@berth/domain/shared/User"
+import { type NewUser, type UserChanges, UserRepository } from "@berth/domain/accounts/UserRepository"
+import { convertCreditsToUnits } from "@berth/domain/billing/units/UnitSplit"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { makeLedgerWriter } from "../billing/LedgerWriter.ts"
+import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
+import { violatesConstraint } from "../SqlErrors.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+import { makeUserRemoval } from "./UserRemoval.ts"
+import { toUser, UserRow } from "./UserRow.ts"
+
+const UserWithPassword = Schema.Struct({ ...UserRow.fields, passwordHash: Schema.NullOr(Schema.String) })
+
+const PasswordRow = Schema.Struct({ passwordHash: Schema.NullOr(Schema.String) })
+
+export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> = Layer.effect(
+  UserRepository,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const ids = yield* IdGenerator
+    const ledger = makeLedgerWriter(sql, ids)
+
+    const find = Effect.fn("UserRepository.find")(function* (id: UserId) {
+      const row = yield* sql`select * from users where id = ${toStorableText(id)}`.pipe(decodeFirstRow(UserRow), Effect.orDie)
+      return Option.map(row, toUser)
+    })
+
+    return UserRepository.of({
+      find,
+      ...makeUserRemoval(sql),
+      findForUpdate: Effect.fn("UserRepository.findForUpdate")(function* (id: UserId) {
+        // Not so strong that what refers to the user would have to wait.
+        const row = yield* sql`select * from users where id = ${toStorableText(id)} for no key update`.pipe(
+          decodeFirstRow(UserRow),
+          Effect.orDie
+        )
+        return Option.map(row, toUser)
+      }),
+      // `on conflict` rather than catching the violation, which would abort the transaction around it.
+      insert: Effect.fn("UserRepository.insert")(function* (user: NewUser) {
+        const now = yield* DateTime.now
+        const row = yield* sql`
+          insert into users ${sql.insert({
+            id: user.id,
+            email: user.email,
+            name: toStorableText(user.name),
+            passwordHash: user.passwordHash,
+            notifications: toStorableJson(defaultNotificationPreferences),
+            referralCode: user.referralCode,
+            createdAt: DateTime.toDate(now)
+          })}
+          on conflict (lower(email)) do nothing
+          returning *`.pipe(decodeFirstRow(UserRow), Effect.orDie)
+        if (Option.isNone(row)) return yield* new EmailAlreadyTaken()
+        return toUser(row.value)
+      }),
+      findByEmail: Effect.fn("UserRepository.findByEmail")(function* (email: Email) {
+        const row = yield* sql`select * from users where lower(email) = lower(${toStorableText(email)})`.pipe(
+          decodeFirstRow(UserWithPassword),
+          Effect.orDie
+        )
+        return Option.map(row, (found) => ({
+          user: toUser(found),
+          passwordHash: Option.fromNullable(found.passwordHash)
+        }))
+      }),
+      findPasswordHash: Effect.fn("UserRepository.findPasswordHash")(function* (id: UserId) {
+        const row = yield* sql`select password_hash from users where id = ${id}`.pipe(decodeFirstRow(PasswordRow), Effect.orDie)
+        return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
+      }),
+      findPasswordHashForUpdate: Effect.fn("UserRepository.findPasswordHashForUpdate")(function* (id: UserId) {
+        const row = yield* sql`select password_hash from users where id = ${id} for share`.pipe(
+          decodeFirstRow(PasswordRow),
+          Effect.orDie
+        )
+        return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
+      }),
+      findByEmailForUpdate: Effect.fn("UserRepository.findByEmailForUpdate")(function* (email: Email) {
+        // Stronger than what a sign-in by password holds, weaker than what a new session would wait for.
+        const row = yield* sql`
+          select * from users where lower(email) = lower(${toStorableText(email)}) for no key update`.pipe(
+          decodeFirstRow(UserRow),
+          Effect.orDie
+        )
+        return Option.map(row, toUser)
+      }),
+      markEmailVerified: Effect.fn("UserRepository.markEmailVerified")(function* (id: UserId) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        yield* sql`
+          update users set email_verified_at = coalesce(email_verified_at, ${now}) where id = ${id}`.pipe(Effect.orDie)
+      }),
+      removePasswordHash: Effect.fn("UserRepository.removePasswordHash")(function* (id: UserId) {
+        yield* sql`update users set password_hash = null where id = ${id}`.pipe(Effect.orDie)
+      }),
+      setPasswordHash: Effect.fn("UserRepository.setPasswordHash")(function* (id: UserId, passwordHash: string) {
+        const changed = yield* countAffectedRows(sql`update users set password_hash = ${passwordHash} where id = ${id}`).pipe(
+          Effect.orDie
+        )
+        return changed === 1
+      }),
+      findByReferralCode: Effect.fn("UserRepository.findByReferralCode")(function* (code: string) {
+        const row = yield* sql`select * from users where lower(referral_code) = lower(${toStorableText(code)})`.pipe(
+          decodeFirstRow(UserRow),
+          Effect.orDie
+        )
+        return Option.map(row, toUser)
+      }),
+      update: Effect.fn("UserRepository.update")(function* (id: UserId, changes: UserChanges) {
+        const { name, email, notifications } = changes
+        const assignments = [
+          ...(name === undefined ? [] : [sql`name = ${toStorableText(name)}`]),
+          ...(email === undefined
+            ? []
+            : [
+                // The right-hand sides see the row as it was; another spelling of the same address stays verified.
+                sql`email = ${email}`,
+                sql`email_verified_at = case when lower(email) = lower(${email}) then email_verified_at end`
+              ]),
+          ...(notifications === undefined
+            ? []
+            : [sql`notifications = notifications || ${toStorableJson(notifications)}::jsonb`])
+        ]
+        if (assignments.length === 0) return yield* find(id)
+        // A savepoint of its own, so that a violation leaves a transaction around it usable.
+        const row = yield* sql
+          .withTransaction(
+            sql`update users set ${sql.csv(assignments)} where id = ${toStorableText(id)} returning *`.pipe(
+              decodeFirstRow(UserRow)
+            )
+          )
+          .pipe(
+            Effect.mapError((error) => (violatesConstraint("users_email_key")(error) ? new EmailAlreadyTaken() : error)),
+            Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error)))
+          )
+        return Option.map(row, toUser)
+      }),
+      addCredits: Effect.fn("UserRepository.addCredits")(function* (id: UserId, credits: number) {
+        const units = convertCreditsToUnits(credits)
+        if (units === 0) return
+        yield* sql
+          .withTransaction(
+            Effect.zipRight(
+              sql`update users set credit_units = credit_units + ${units} where id = ${id}`,
+              ledger.move({ userId: id, from: "grants", to: "credits", units, cause: "credits-added" })
+            )
+          )
+          .pipe(Effect.orDie)
+      })
+    })
+  })
+)

@@ -1,0 +1,50 @@
+import { AccountInUse } from "@berth/domain/accounts/AccountDeletionErrors"
+import { UserId } from "@berth/domain/shared/User"
+import type { UserAbsence } from "@berth/domain/accounts/UserRepository"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import { DateTime, Effect, Schema } from "effect"
+import { digestPrincipal } from "../limits/PostgresIdempotencyKeys.ts"
+import { countAffectedRows, decodeRows } from "../Rows.ts"
+import { isLockConflict } from "../SqlErrors.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const Absent = Schema.Struct({ id: UserId, wasDeleted: Schema.Boolean })
+
+/**
+ * Everything that hangs on a user's row goes with it, by the cascades of the schema. By hand goes what hangs on none, and
+ * records of money change from the user's id to the name that was drawn for them.
+ */
+export const makeUserRemoval = (sql: SqlClient) => ({
+  remove: Effect.fn("UserRepository.remove")(
+    function* (id: UserId, formerUser: string) {
+      // Others take their rows in orders of their own. Whoever is in the way goes first: it is always the deletion that gives
+      // way, and sooner than the database would choose between two that wait for each other.
+      yield* sql`set local lock_timeout = '250ms'`
+      const held = yield* countAffectedRows(sql`select from users where id = ${toStorableText(id)} for update`)
+      if (held === 0) return false
+      yield* sql`update ledger_entries set user_id = null, former_user = ${formerUser} where user_id = ${id}`
+      yield* sql`update purchases set user_id = null, former_user = ${formerUser} where user_id = ${id}`
+      yield* sql`update model_usage set user_id = null, former_user = ${formerUser} where user_id = ${id}`
+      yield* sql`
+        insert into former_subscriptions (former_user, plan, status, updated_at, current_period_end, last_event_at)
+        select ${formerUser}, plan, status, updated_at, current_period_end, last_event_at from subscriptions where user_id = ${id}`
+      yield* sql`delete from answer_events where message_id in (select id from messages where user_id = ${id})`
+      // Most of a large account, in a statement of its own so that none takes too long.
+      yield* sql`delete from messages where user_id = ${id}`
+      yield* sql`delete from idempotency_keys where principal_hash = ${digestPrincipal(id)}`
+      yield* sql`
+        insert into deleted_users (id, deleted_on) values (${id}, ${DateTime.formatIsoDateUtc(yield* DateTime.now)}::date)`
+      yield* sql`delete from users where id = ${id}`
+      return true
+    },
+    Effect.catchAll((error: SqlError) => (isLockConflict(error) ? new AccountInUse() : Effect.die(error)))
+  ),
+  absentAmong: Effect.fn("UserRepository.findAbsent")(function* (ids: ReadonlyArray<UserId>) {
+    const rows = yield* sql`
+      select asked.id, exists (select from deleted_users where deleted_users.id = asked.id) as was_deleted
+      from jsonb_array_elements_text(${JSON.stringify(ids.map(toStorableText))}::jsonb) as asked (id)
+      where not exists (select from users where users.id = asked.id)`.pipe(decodeRows(Absent), Effect.orDie)
+    return new Map(rows.map(({ id, wasDeleted }): [UserId, UserAbsence] => [id, wasDeleted ? "deleted" : "unknown"]))
+  })
+})

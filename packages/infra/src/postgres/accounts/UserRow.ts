@@ -1,0 +1,38 @@
+import { Email } from "@berth/domain/shared/Email"
+import { NotificationPreferences, User, UserId } from "@berth/domain/shared/User"
+import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
+import { Schema } from "effect"
+import { StoredPlan } from "../billing/StoredPlan.ts"
+
+/** A row of `users`, the password hash left out. */
+export const UserRow = Schema.Struct({
+  id: UserId,
+  email: Email,
+  emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  name: Schema.String,
+  plan: StoredPlan,
+  creditUnits: Schema.NumberFromString,
+  twoFactorEnabled: Schema.Boolean,
+  notifications: NotificationPreferences,
+  referralCode: Schema.String,
+  createdAt: Schema.DateTimeUtcFromDate
+})
+export type UserRow = typeof UserRow.Type
+
+export const toUser = (row: UserRow): User =>
+  new User(
+    {
+      id: row.id,
+      email: row.email,
+      emailVerifiedAt: row.emailVerifiedAt,
+      name: row.name,
+      plan: row.plan,
+      credits: convertUnitsToCredits(row.creditUnits),
+      twoFactorEnabled: row.twoFactorEnabled,
+      notifications: row.notifications,
+      referralCode: row.referralCode,
+      createdAt: row.createdAt
+    },
+    // The row's schema has.
+    { disableValidation: true }
+  )

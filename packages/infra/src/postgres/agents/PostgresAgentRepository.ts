@@ -1,0 +1,133 @@
+import type { UserId } from "@berth/domain/shared/User"
+import { Agent, type AgentId } from "@berth/domain/agents/Agent"
+import { type AgentChanges, AgentRepository } from "@berth/domain/agents/AgentRepository"
+import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { preparedMark } from "../PreparedStatements.ts"
+import { countAffectedRows, decodeRows, listColumns, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+
+const AgentRow = Schema.Struct({
+  ...Agent.fields,
+  createdAt: Schema.DateTimeUtcFromDate,
+  updatedAt: Schema.DateTimeUtcFromDate
+})
+// The row's schema has validated it.
+const toAgent = (row: typeof AgentRow.Type) => new Agent(row, { disableValidation: true })
+const columns = listColumns("agents", AgentRow)
+
+const AgentStatusRow = Schema.Struct({ id: Agent.fields.id, status: Agent.fields.status })
+const Count = Schema.Struct({ count: Schema.Int })
+
+export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effect(
+  AgentRepository,
+  Effect.map(SqlClient, (sql) =>
+    AgentRepository.of({
+      // Not the user's row: provisioning and charging would wait for each other, and a user without a row has no lock.
+      lockOwner: Effect.fn("AgentRepository.lockOwner")(function* (ownerId: UserId) {
+        yield* sql`select pg_advisory_xact_lock(hashtextextended(${`agents of ${ownerId}`}, 0))`.pipe(Effect.orDie)
+      }),
+      countTowardsLimit: Effect.fn("AgentRepository.countTowardsLimit")(function* (ownerId: UserId) {
+        const { count } = yield* sql`
+          select count(*)::int as count from agents where owner_id = ${ownerId} and status <> 'error'`.pipe(
+          decodeSingleRow(Count),
+          Effect.orDie
+        )
+        return count
+      }),
+      insert: Effect.fn("AgentRepository.insert")(function* (agent: Agent) {
+        yield* sql`insert into agents ${sql.insert({
+          id: agent.id,
+          ownerId: agent.ownerId,
+          name: toStorableText(agent.name),
+          model: toStorableText(agent.model),
+          customModel: agent.customModel === null ? null : toStorableText(agent.customModel),
+          status: agent.status,
+          config: toStorableJson(agent.config),
+          createdAt: DateTime.toDate(agent.createdAt),
+          updatedAt: DateTime.toDate(agent.updatedAt)
+        })}`.pipe(Effect.orDie)
+      }),
+      find: Effect.fn("AgentRepository.find")(function* (id: AgentId) {
+        const row = yield* sql`select * from agents where id = ${toStorableText(id)}`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
+        return Option.map(row, toAgent)
+      }),
+      findOwned: Effect.fn("AgentRepository.findOwned")(function* (ownerId: UserId, id: AgentId) {
+        const row = yield* sql`
+          select * from agents where id = ${toStorableText(id)} and owner_id = ${ownerId}`.pipe(
+          decodeFirstRow(AgentRow),
+          Effect.orDie
+        )
+        return Option.map(row, toAgent)
+      }),
+      findStatuses: Effect.fn("AgentRepository.findStatuses")(function* (ids: ReadonlyArray<AgentId>) {
+        const rows = yield* sql`select id, status from agents where ${sql.in("id", ids.map(toStorableText))}`.pipe(
+          decodeRows(AgentStatusRow),
+          Effect.orDie
+        )
+        return new Map(rows.map(({ id, status }) => [id, status]))
+      }),
+      listOwned: Effect.fn("AgentRepository.listOwned")(function* (ownerId: UserId) {
+        const rows = yield* sql`${sql.literal(preparedMark)}
+          select ${sql.literal(columns)} from agents where owner_id = ${ownerId} order by created_at desc, id desc`.pipe(
+          decodeRows(AgentRow),
+          Effect.orDie
+        )
+        return Array.map(rows, toAgent)
+      }),
+      updateConfiguration: Effect.fn("AgentRepository.updateConfiguration")(function* (id: AgentId, { config, model }: AgentChanges) {
+        const now = yield* DateTime.now
+        const columns = [
+          sql`updated_at = ${DateTime.toDate(now)}`,
+          ...(config === undefined ? [] : [sql`config = config || ${toStorableJson(config)}::jsonb`]),
+          ...(model === undefined
+            ? []
+            : [
+                sql`model = ${toStorableText(model.model)}`,
+                sql`custom_model = ${model.customModel === null ? null : toStorableText(model.customModel)}`
+              ])
+        ]
+        const row = yield* sql`
+          update agents set ${sql.csv(columns)}
+          where id = ${id}
+          returning *`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
+        return Option.map(row, toAgent)
+      }),
+      // In the statement itself, so that two changes at once both stay.
+      setSkill: Effect.fn("AgentRepository.setSkill")(function* (id: AgentId, skillId: string, enabled: boolean) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        const skill = toStorableText(skillId)
+        const skills = enabled
+          ? sql`case when config->'skills' @> to_jsonb(${skill}::text) then config->'skills'
+              else config->'skills' || to_jsonb(${skill}::text) end`
+          : sql`(config->'skills') - ${skill}::text`
+        const row = yield* sql`
+          update agents set config = jsonb_set(config, '{skills}', ${skills}), updated_at = ${now}
+          where id = ${id}
+          returning *`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
+        return Option.map(row, toAgent)
+      }),
+      remove: Effect.fn("AgentRepository.remove")(function* (id: AgentId) {
+        return (yield* countAffectedRows(sql`delete from agents where id = ${id}`).pipe(Effect.orDie)) === 1
+      }),
+      changeStatus: Effect.fn("AgentRepository.changeStatus")(function* (
+        id: AgentId,
+        from: AgentStatus,
+        to: AgentStatus
+      ) {
+        const now = yield* DateTime.now
+        const changed = yield* countAffectedRows(sql`
+          update agents set status = ${to}, updated_at = ${DateTime.toDate(now)}
+          where id = ${id} and status = ${from}`).pipe(Effect.orDie)
+        return changed === 1
+      }),
+      listStalledProvisioning: Effect.fn("AgentRepository.listStalledProvisioning")(function* (before: DateTime.Utc) {
+        const rows = yield* sql`
+          select * from agents where status = 'provisioning' and updated_at < ${DateTime.toDate(before)}
+          order by updated_at`.pipe(decodeRows(AgentRow), Effect.orDie)
+        return Array.map(rows, toAgent)
+      })
+    })
+  )
+)

@@ -1,0 +1,41 @@
+import type { UserId } from "@berth/domain/shared/User"
+import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
+import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import { type Context, DateTime, Effect } from "effect"
+
+export interface LedgerMovement {
+  /** Whose units moved; `formerUser` is the name that his records have since he left. */
+  readonly userId: UserId | null
+  readonly formerUser?: string | null
+  readonly from: LedgerAccount
+  readonly to: LedgerAccount
+  readonly units: number
+  /** What was paid for, or why credits were given. */
+  readonly cause: string
+  /** Joins the movements of one event; a movement alone is its own. */
+  readonly transaction?: string
+}
+
+/** Writes a movement of units as the two entries of double-entry bookkeeping, in the running transaction. */
+export const makeLedgerWriter = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => ({
+  move: (movement: LedgerMovement): Effect.Effect<void, SqlError> =>
+    movement.units === 0
+      ? Effect.void
+      : Effect.gen(function* () {
+          const createdAt = DateTime.toDate(yield* DateTime.now)
+          const [debit, credit] = yield* Effect.all([ids.next("led"), ids.next("led")])
+          const entry = {
+            userId: movement.userId,
+            formerUser: movement.formerUser ?? null,
+            transactionId: movement.transaction ?? debit,
+            cause: movement.cause,
+            createdAt
+          }
+          yield* sql`insert into ledger_entries ${sql.insert([
+            { ...entry, id: debit, account: movement.from, units: -movement.units },
+            { ...entry, id: credit, account: movement.to, units: movement.units }
+          ])}`
+        })
+})

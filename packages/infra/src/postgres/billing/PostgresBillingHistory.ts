@@ -1,0 +1,87 @@
+import type { UserId } from "@berth/domain/shared/User"
+import { BillingHistory, describeUsage, type BillingHistoryEntry } from "@berth/domain/billing/history/BillingHistory"
+import { Currency, toMajorUnits } from "@berth/domain/shared/Money"
+import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Effect, Layer, Schema } from "effect"
+import { decodeRows, decodeSingleRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const Units = Schema.NumberFromString
+
+const Row = Schema.Struct({
+  id: Schema.String,
+  kind: Schema.Literal("usage", "purchase", "grant", "refund", "subscription"),
+  description: Schema.String,
+  units: Units,
+  creditUnits: Units,
+  amount: Schema.NullOr(Units),
+  currency: Schema.NullOr(Currency),
+  createdAt: Schema.DateTimeUtcFromDate
+})
+const Total = Schema.Struct({ total: Units })
+
+const toEntry = ({ amount, creditUnits, description, ...row }: typeof Row.Type): BillingHistoryEntry => ({
+  ...row,
+  description: row.kind === "usage" ? describeUsage(description) : description,
+  credits: convertUnitsToCredits(creditUnits),
+  amount: amount === null ? null : toMajorUnits(amount)
+})
+
+const make = Effect.map(SqlClient, (sql) => {
+  // What each kind is found by is its own index, word for word. A page reads no more of each than it could show.
+  const usage = (userId: string) => sql`
+    from reservations
+    where user_id = ${userId} and state = 'settled' and settled_daily_units + settled_credit_units > 0`
+  const bookings = (userId: string) => sql`from purchases where user_id = ${userId} and booked_at is not null`
+  const reversals = (userId: string) => sql`
+    from purchases where user_id = ${userId} and booked_at is not null and reversed_at is not null`
+  const grants = (userId: string) => sql`
+    from ledger_entries where user_id = ${userId} and account = 'credits' and cause = 'credits-added'`
+
+  const rows = (userId: string, limit: number, offset: number) => {
+    const depth = limit + offset
+    return sql`
+      select * from (
+        (
+          select id, 'usage' as kind, cause as description, settled_daily_units + settled_credit_units as units,
+            -settled_credit_units as credit_units, null::bigint as amount, null as currency, created_at
+          ${usage(userId)}
+          order by created_at desc, id desc limit ${depth}
+        ) union all (
+          select id, kind, description, 0, units, nullif(amount, 0), case when amount > 0 then currency end, booked_at
+          ${bookings(userId)}
+          order by booked_at desc, id desc limit ${depth}
+        ) union all (
+          select 'rfd_' || substr(id, 5), 'refund', description, 0, -reversed_units,
+            nullif(-reversed_amount, 0), case when reversed_amount > 0 then currency end, reversed_at
+          ${reversals(userId)}
+          order by reversed_at desc, id desc limit ${depth}
+        ) union all (
+          select id, 'grant', 'Credits given', 0, units, null, null, created_at
+          ${grants(userId)}
+          order by created_at desc, id desc limit ${depth}
+        )
+      ) as history
+      order by created_at desc, id desc limit ${limit} offset ${offset}`.pipe(decodeRows(Row))
+  }
+
+  const count = (userId: string) =>
+    sql`
+      select (select count(*) ${usage(userId)}) + (select count(*) ${bookings(userId)})
+        + (select count(*) ${reversals(userId)}) + (select count(*) ${grants(userId)}) as total`.pipe(decodeSingleRow(Total))
+
+  return BillingHistory.of({
+    list: Effect.fn("BillingHistory.list")(function* (
+      userId: UserId,
+      { limit, offset }: { readonly limit: number; readonly offset: number }
+    ) {
+      const owner = toStorableText(userId)
+      const { total } = yield* Effect.orDie(count(owner))
+      const page = yield* Effect.orDie(rows(owner, limit, offset))
+      return { entries: page.map(toEntry), total }
+    })
+  })
+})
+
+export const layer: Layer.Layer<BillingHistory, never, SqlClient> = Layer.effect(BillingHistory, make)

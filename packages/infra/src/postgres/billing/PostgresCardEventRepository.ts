@@ -1,0 +1,198 @@
+import type { Email } from "@berth/domain/shared/Email"
+import { UserId } from "@berth/domain/shared/User"
+import type { AppliedCardFact, CardRecords, RecordedSubscription } from "@berth/domain/billing/events/CardFactApplication"
+import { type CardEvent, CardEventEnvelope, isCardEvent } from "@berth/domain/billing/events/CardEvent"
+import { CardEventRepository } from "@berth/domain/billing/events/CardEventRepository"
+import type { CardFact } from "@berth/domain/billing/events/CardFact"
+import { EventMoment, SubscriptionFacts } from "@berth/domain/billing/events/SubscriptionFacts"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, Duration, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+
+const StatusColumn = Schema.transformLiterals(
+  ["received", "stored"],
+  ["applied", "applied"],
+  ["unclear", "unclear"],
+  ["unreadable", "unreadable"],
+  ["unmatched", "parked"],
+  ["ignored", "dropped"]
+)
+const EventRow = Schema.Struct({ payload: Schema.NullOr(CardEventEnvelope), status: StatusColumn })
+const IdRow = Schema.Struct({ id: Schema.String })
+const PayerRow = Schema.Struct({ userId: UserId, moment: EventMoment })
+const SubscriptionRow = Schema.Struct({
+  id: Schema.String,
+  payer: Schema.String,
+  userId: UserId,
+  facts: SubscriptionFacts
+})
+const BookedRow = Schema.Struct({ bookedAs: Schema.String })
+const PrunedRow = Schema.Struct({ id: Schema.String, hadEffects: Schema.Boolean })
+
+/** What a fact changes or goes by. Two that have nothing of this in common have nothing to do with each other. */
+const lockNamesOf = ({ credits, payer, subscription }: CardFact): ReadonlyArray<string> =>
+  Array.dedupe([
+    payer,
+    ...Option.match(subscription, { onNone: () => [], onSome: ({ id }) => [id] }),
+    ...Option.match(credits, { onNone: () => [], onSome: ({ names }) => names })
+  ]).toSorted()
+
+const make = Effect.map(SqlClient, (sql) => {
+  const seconds = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
+  const idsOf = (rows: ReadonlyArray<typeof IdRow.Type>) => rows.map(({ id }) => id)
+  const subscriptionColumns = sql.literal("id, payer_id as payer, user_id, facts")
+
+  /** One after the other in an order that is everybody's, so that no two wait for each other. */
+  const lock = (things: ReadonlyArray<string>) =>
+    Effect.forEach(things, (thing) => sql`select pg_advisory_xact_lock(hashtextextended(${`card ${thing}`}, 0))`, {
+      discard: true
+    })
+
+  const writeSubscription = ({ facts, id, payer, userId }: RecordedSubscription) =>
+    sql`
+      insert into card_subscriptions (id, payer_id, user_id, facts)
+      values (${toStorableText(id)}, ${toStorableText(payer)}, ${userId}, ${toStorableJson(facts)}::jsonb)
+      on conflict (id) do update
+      set payer_id = excluded.payer_id, user_id = excluded.user_id, facts = excluded.facts`
+
+  return CardEventRepository.of({
+    insert: Effect.fn("CardEventRepository.insert")(function* (event: CardEvent) {
+      const stored = yield* countAffectedRows(sql`
+        insert into card_events (id, type, created_at, payload, status)
+        values (${toStorableText(event.id)}, ${event.type}, to_timestamp(${event.created}), ${toStorableJson(event)}::jsonb, 'received')
+        on conflict (id) do nothing`).pipe(Effect.orDie)
+      return stored === 1
+    }),
+    findForUpdate: Effect.fn("CardEventRepository.findForUpdate")(function* (id: string) {
+      const row = yield* sql`
+        select payload, status from card_events where id = ${toStorableText(id)} for no key update`.pipe(
+        decodeFirstRow(EventRow),
+        Effect.orDie
+      )
+      return Option.flatMap(row, ({ payload, status }) =>
+        payload !== null && isCardEvent(payload) ? Option.some({ event: payload, state: status }) : Option.none()
+      )
+    }),
+    readRecordsForUpdate: Effect.fn("CardEventRepository.readRecordsForUpdate")(function* (fact: CardFact) {
+      yield* lock(lockNamesOf(fact))
+      const payer = yield* sql`select user_id, moment from card_payers where id = ${toStorableText(fact.payer)}`.pipe(
+        decodeFirstRow(PayerRow)
+      )
+      const told = Option.match(fact.subscription, { onNone: () => "", onSome: ({ id }) => id })
+      const subscriptions = yield* sql`
+        select ${subscriptionColumns} from card_subscriptions
+        where payer_id = ${toStorableText(fact.payer)} or id = ${toStorableText(told)}`.pipe(decodeRows(SubscriptionRow))
+      const names = Option.match(fact.credits, {
+        onNone: (): ReadonlyArray<string> => [],
+        onSome: (credits) => credits.names
+      })
+      const booked = yield* sql`
+        select booked_as from card_purchases where ${sql.in("name", names.map(toStorableText))} order by booked_as limit 1`.pipe(
+        decodeFirstRow(BookedRow)
+      )
+      return {
+        payer: Option.map(payer, ({ moment, userId }) => ({ id: fact.payer, user: { value: userId, moment } })),
+        subscriptions,
+        bookedAs: Option.map(booked, ({ bookedAs }) => bookedAs)
+      } satisfies CardRecords
+    }, Effect.orDie),
+    saveApplied: Effect.fn("CardEventRepository.saveApplied")(function* ({ booking, payer, subscriptions }: AppliedCardFact) {
+      if (Option.isSome(payer))
+        yield* sql`
+          insert into card_payers (id, user_id, moment)
+          values (${toStorableText(payer.value.id)}, ${payer.value.user.value}, ${toStorableJson(payer.value.user.moment)}::jsonb)
+          on conflict (id) do update set user_id = excluded.user_id, moment = excluded.moment`
+      yield* Effect.forEach(subscriptions, writeSubscription, { discard: true })
+      if (Option.isSome(booking)) {
+        const { cause, names, userId } = booking.value
+        yield* sql`
+          insert into card_purchases ${sql.insert(
+            names.map((name) => ({ name: toStorableText(name), bookedAs: toStorableText(cause), userId }))
+          )}
+          on conflict (name) do nothing`
+      }
+    }, Effect.orDie),
+    listSubscriptions: Effect.fn("CardEventRepository.listSubscriptions")(function* (userId: UserId) {
+      return yield* sql`select ${subscriptionColumns} from card_subscriptions where user_id = ${userId}`.pipe(
+        decodeRows(SubscriptionRow),
+        Effect.orDie
+      )
+    }),
+    markApplied: Effect.fn("CardEventRepository.markApplied")(function* (
+      id: string,
+      userId: UserId | null,
+      state: "applied" | "unclear"
+    ) {
+      yield* sql`
+        update card_events set status = ${state}, user_id = ${userId}, payer_id = null, email = null,
+          payload = case when ${userId}::text is not null then payload end
+        where id = ${toStorableText(id)}`.pipe(Effect.orDie)
+    }),
+    markUnmatched: Effect.fn("CardEventRepository.markUnmatched")(function* (id, { email, payer }) {
+      yield* sql`
+        update card_events
+        set status = 'unmatched', payer_id = ${toStorableText(payer)}, email = ${Option.getOrNull(email)}
+        where id = ${toStorableText(id)}`.pipe(Effect.orDie)
+    }),
+    markIgnored: Effect.fn("CardEventRepository.markIgnored")(function* (id: string) {
+      yield* sql`
+        update card_events set status = 'ignored', payload = null, payer_id = null, email = null
+        where id = ${toStorableText(id)}`.pipe(Effect.orDie)
+    }),
+    markUnreadable: Effect.fn("CardEventRepository.markUnreadable")(function* (id: string) {
+      yield* sql`update card_events set status = 'unreadable' where id = ${toStorableText(id)}`.pipe(Effect.orDie)
+    }),
+    listUnmatchedByPayer: Effect.fn("CardEventRepository.listUnmatchedByPayer")(function* (payers: ReadonlyArray<string>) {
+      return yield* sql`
+        select id from card_events where status = 'unmatched' and ${sql.in("payer_id", payers.map(toStorableText))} order by created_at`.pipe(
+        decodeRows(IdRow),
+        Effect.map(idsOf),
+        Effect.orDie
+      )
+    }),
+    listUnmatchedByEmail: Effect.fn("CardEventRepository.listUnmatchedByEmail")(function* (email: Email) {
+      return yield* sql`
+        select id from card_events where status = 'unmatched' and lower(email) = lower(${email}) order by created_at`.pipe(
+        decodeRows(IdRow),
+        Effect.map(idsOf),
+        Effect.orDie
+      )
+    }),
+    claimOverdue: Effect.fn("CardEventRepository.claimOverdue")(function* ({ confirmedOnly, limit, minimumAge }) {
+      return yield* sql`
+        update card_events set job_requested_at = now() where id in (
+          select id from card_events as waiting
+          where job_requested_at < now() - ${seconds(minimumAge)} and (
+            status = 'received'
+            or (status = 'unmatched' and (
+              exists (select from card_payers where card_payers.id = waiting.payer_id)
+              or exists (select from card_subscriptions where card_subscriptions.id = waiting.payer_id)
+              or exists (
+                select from users where lower(users.email) = lower(waiting.email)
+                  and (not ${confirmedOnly}::boolean or email_verified_at is not null)
+              )
+            ))
+          )
+          order by job_requested_at limit ${limit} for update skip locked
+        )
+        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf), Effect.orDie)
+    }),
+    claimUnclear: Effect.fn("CardEventRepository.claimUnclear")(function* ({ limit, minimumAge }) {
+      return yield* sql`
+        update card_events set job_requested_at = now() where id in (
+          select id from card_events where status = 'unclear' and job_requested_at < now() - ${seconds(minimumAge)}
+          order by job_requested_at limit ${limit} for update skip locked
+        )
+        returning id`.pipe(decodeRows(IdRow), Effect.map(idsOf), Effect.orDie)
+    }),
+    prune: Effect.fn("CardEventRepository.prune")(function* (lifetime: Duration.Duration) {
+      const rows = yield* sql`
+        delete from card_events where received_at < now() - ${seconds(lifetime)}
+        returning id, status in ('applied', 'ignored') as had_effects`.pipe(decodeRows(PrunedRow), Effect.orDie)
+      return { removed: rows.length, unapplied: rows.flatMap(({ hadEffects, id }) => (hadEffects ? [] : [id])) }
+    })
+  })
+})
+
+export const layer: Layer.Layer<CardEventRepository, never, SqlClient> = Layer.effect(CardEventRepository, make)

@@ -1,0 +1,175 @@
+import { UserId } from "@berth/domain/shared/User"
+import {
+  type CreditBooking,
+  type CreditBookingOutcome,
+  CreditPurchases,
+  describeCreditBooking,
+  type CreditReversalOutcome
+} from "@berth/domain/billing/credits/CreditPurchases"
+import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
+import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
+import { convertCreditsToUnits } from "@berth/domain/billing/units/UnitSplit"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import { Data, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { makeLedgerWriter } from "./LedgerWriter.ts"
+import { countAffectedRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const Booked = Schema.Struct({ id: Schema.String })
+const OwnerRow = Schema.Struct({ userId: Schema.NullOr(UserId) })
+const CauseRow = Schema.Struct({ bookedAs: Schema.String })
+const BookedPurchase = Schema.Struct({
+  id: Schema.String,
+  userId: Schema.NullOr(UserId),
+  formerUser: Schema.NullOr(Schema.String),
+  kind: Schema.Literal("purchase", "grant", "subscription"),
+  units: Schema.NumberFromString,
+  amount: Schema.NumberFromString,
+  reversedUnits: Schema.NumberFromString,
+  reversedAmount: Schema.NumberFromString
+})
+const Returned = Schema.Struct({ returned: Schema.NumberFromString })
+
+/** Neither credits nor money are less than nothing, and cents are whole. */
+export class BookingInvalid extends Data.TaggedError("BookingInvalid")<{
+  readonly credits: number
+  readonly amount: number
+}> {}
+
+/** Where the credits of a booking come from, and go back to. */
+const sourceOf = (kind: CreditBooking["kind"]): LedgerAccount => (kind === "grant" ? "grants" : "purchases")
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const ids = yield* IdGenerator
+  const ledger = makeLedgerWriter(sql, ids)
+
+  // Both take their rows in one order, user, purchase, which is also that of whoever holds a user and then books for him.
+
+  const hold = (userId: UserId) =>
+    countAffectedRows(sql`select from users where id = ${toStorableText(userId)} for no key update`).pipe(
+      Effect.map((held) => held === 1)
+    )
+
+  const insert = (booking: CreditBooking, units: number) =>
+    Effect.gen(function* () {
+      const bookedAt = DateTime.toDate(yield* DateTime.now)
+      return yield* sql`
+        insert into purchases ${sql.insert({
+          id: yield* ids.next("pur"),
+          cause: toStorableText(booking.cause),
+          userId: booking.userId,
+          kind: booking.kind,
+          description: toStorableText(describeCreditBooking(booking)),
+          units,
+          amount: booking.amount,
+          currency: booking.currency,
+          bookedAt
+        })}
+        on conflict (cause) do update
+          set user_id = excluded.user_id, kind = excluded.kind, description = excluded.description,
+            units = excluded.units, amount = excluded.amount, currency = excluded.currency,
+            booked_at = excluded.booked_at, reversed_at = null
+          where purchases.booked_at is null
+        returning id`.pipe(decodeFirstRow(Booked))
+    })
+
+  const moveCredits = (userId: UserId | null, units: number, reversed: number) =>
+    userId === null
+      ? Effect.void
+      : sql`
+          update users set credit_units = credit_units + ${units}, reversed_units = reversed_units + ${reversed}
+          where id = ${userId}`
+
+  /** Brings what is reversed of a booked purchase to what its reversals say by now. */
+  const settle = (cause: string): Effect.Effect<CreditReversalOutcome, SqlError> =>
+    Effect.gen(function* () {
+      const owner = yield* sql`
+        select user_id from purchases where cause = ${cause} and booked_at is not null`.pipe(decodeFirstRow(OwnerRow))
+      if (Option.isNone(owner)) return "kept"
+      if (owner.value.userId !== null) yield* hold(owner.value.userId)
+      const purchase = yield* sql`
+        select id, user_id, former_user, kind, units, amount, reversed_units, reversed_amount
+        from purchases where cause = ${cause} for no key update`.pipe(decodeSingleRow(BookedPurchase))
+      // A statement of its own: it sees the reversals that were committed while this one waited for the row.
+      const { returned } = yield* sql`
+        select coalesce(sum(amount), 0)::text as returned from purchase_reversals
+        where payment = ${cause} or payment in (select name from card_purchases where booked_as = ${cause})`.pipe(
+        decodeSingleRow(Returned)
+      )
+      const reversed = reversedUnits(purchase, returned)
+      const reversedAmount = Math.min(purchase.amount, returned)
+      if (reversed === purchase.reversedUnits && reversedAmount === purchase.reversedAmount) return "reversed-before"
+      const reversedAt = returned > 0 ? DateTime.toDate(yield* DateTime.now) : null
+      yield* sql`
+        update purchases
+        set reversed_units = ${reversed}, reversed_amount = ${reversedAmount}, reversed_at = ${reversedAt}
+        where id = ${purchase.id}`
+      const { formerUser, id, kind, userId } = purchase
+      const more = reversed - purchase.reversedUnits
+      yield* moveCredits(userId, -more, more)
+      const transaction = id.replace(/^pur_/, "rfd_")
+      yield* ledger.move({
+        userId,
+        formerUser,
+        cause,
+        transaction,
+        from: sourceOf(kind),
+        to: "credits",
+        units: -more
+      })
+      return "reversed"
+    })
+
+  const book = (booking: CreditBooking, units: number): Effect.Effect<CreditBookingOutcome, SqlError> =>
+    Effect.gen(function* () {
+      const { kind, userId } = booking
+      if (!(yield* hold(userId))) return "unknown-user"
+      const booked = yield* insert(booking, units)
+      const cause = toStorableText(booking.cause)
+      if (Option.isSome(booked)) {
+        yield* moveCredits(userId, units, 0)
+        const transaction = booked.value.id
+        yield* ledger.move({ userId, from: sourceOf(kind), to: "credits", units, cause, transaction })
+      }
+      // Also of a purchase that was booked before: this booking may have told another of its names.
+      yield* settle(cause)
+      return Option.isSome(booked) ? "booked" : "booked-before"
+    })
+
+  const reverse = ({ amount, source, version, ...reversal }: Reversal): Effect.Effect<CreditReversalOutcome, SqlError> =>
+    Effect.gen(function* () {
+      const payment = toStorableText(reversal.payment)
+      // The lock of card events on this name: none of them joins it to a purchase meanwhile.
+      yield* sql`select pg_advisory_xact_lock(hashtextextended(${`card ${payment}`}, 0))`
+      yield* sql`
+        insert into purchase_reversals as known ${sql.insert({ payment, source: toStorableText(source), amount, version })}
+        on conflict (payment, source) do update set amount = excluded.amount, version = excluded.version
+          where known.version < excluded.version`
+      const known = yield* sql`select booked_as from card_purchases where name = ${payment}`.pipe(decodeFirstRow(CauseRow))
+      const cause = Option.match(known, { onNone: () => payment, onSome: ({ bookedAs }) => bookedAs })
+      const reversedAt = DateTime.toDate(yield* DateTime.now)
+      // Waits for a booking of the same cause that has not committed, and makes a later one wait for this transaction.
+      yield* sql`
+        insert into purchases (id, cause, reversed_at) values (${yield* ids.next("pur")}, ${cause}, ${reversedAt})
+        on conflict (cause) do nothing`
+      return yield* settle(cause)
+    })
+
+  return CreditPurchases.of({
+    book: Effect.fn("CreditPurchases.book")(function* (booking: CreditBooking) {
+      const { amount, credits } = booking
+      const units = convertCreditsToUnits(credits)
+      const isPossible = [amount, units].every((count) => Number.isSafeInteger(count) && count >= 0)
+      if (!isPossible) return yield* Effect.die(new BookingInvalid({ credits, amount }))
+      return yield* sql.withTransaction(book(booking, units)).pipe(Effect.orDie)
+    }),
+    reverse: Effect.fn("CreditPurchases.reverse")((reversal: Reversal) =>
+      sql.withTransaction(reverse(reversal)).pipe(Effect.orDie)
+    )
+  })
+})
+
+export const layer: Layer.Layer<CreditPurchases, never, SqlClient | IdGenerator> = Layer.effect(CreditPurchases, make)

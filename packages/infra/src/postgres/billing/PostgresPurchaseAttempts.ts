@@ -1,0 +1,124 @@
+import { UserId } from "@berth/domain/shared/User"
+import { CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
+import {
+  PurchaseAttemptId,
+  type PurchaseAttemptState,
+  type NewPurchaseAttempt,
+  PurchaseAttempts,
+  type SavedCharge
+} from "@berth/domain/billing/checkout/PurchaseAttempts"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
+
+/** Nobody takes up an attempt of this age. */
+const attemptRetention = Duration.days(30)
+
+const Count = Schema.NumberFromString
+const chargeFields = {
+  customerId: Schema.NullOr(CustomerId),
+  credits: Schema.NullOr(Count),
+  amount: Schema.NullOr(Count),
+  currency: Schema.NullOr(Schema.Literal("GBP", "USD"))
+}
+const AttemptRow = Schema.Struct({
+  id: PurchaseAttemptId,
+  state: Schema.Literal("open", "paid", "refused"),
+  ...chargeFields
+})
+const OpenRow = Schema.Struct({ id: PurchaseAttemptId, userId: UserId, triedAt: Schema.DateTimeUtcFromDate, ...chargeFields })
+
+const chargeOf = (row: Schema.Struct.Type<typeof chargeFields>): Option.Option<SavedCharge> => {
+  const { amount, credits, currency, customerId } = row
+  return amount === null || credits === null || currency === null || customerId === null
+    ? Option.none()
+    : Option.some({ customerId, purchase: { kind: "credits", credits, price: { amount, currency } } })
+}
+
+const columnsOf = (charge: Option.Option<SavedCharge>) =>
+  Option.match(charge, {
+    onNone: () => ({}),
+    onSome: ({ customerId, purchase: { credits, price } }) => ({ customerId, credits, ...price })
+  })
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const ids = yield* IdGenerator
+
+  const columns = sql`id, state, customer_id, credits, amount, currency`
+
+  const find = ({ doubleClick, reference, userId, what }: NewPurchaseAttempt, now: DateTime.Utc) => {
+    return Option.match(reference, {
+      onSome: (name) => sql`
+        select ${columns} from purchase_attempts
+        where user_id = ${userId} and operation = ${what} and reference = ${name} and state <> 'refused'`,
+      onNone: () => sql`
+        select ${columns} from purchase_attempts
+        where user_id = ${userId} and operation = ${what} and reference is null and state <> 'refused'
+          and created_at > ${DateTime.toDate(DateTime.subtractDuration(now, doubleClick))}
+        order by created_at desc, id desc limit 1`
+    }).pipe(decodeFirstRow(AttemptRow))
+  }
+
+  const touch = (id: PurchaseAttemptId) =>
+    Effect.flatMap(
+      DateTime.now,
+      (now) => sql`update purchase_attempts set tried_at = ${DateTime.toDate(now)} where id = ${id}`
+    )
+
+  const begin = (attempt: NewPurchaseAttempt) =>
+    sql.withTransaction(
+      Effect.gen(function* () {
+        const { charge, reference, userId, what } = attempt
+        // One after another: the second finds what the first one began.
+        yield* sql`select pg_advisory_xact_lock(hashtextextended(${`berth.purchase ${userId}`}, 0))`
+        const now = yield* DateTime.now
+        const found = yield* find(attempt, now)
+        if (Option.isSome(found)) {
+          const { id, state, ...rest } = found.value
+          if (state === "open") yield* touch(id)
+          return { id, state, isNew: false, charge: chargeOf(rest) }
+        }
+        const id = PurchaseAttemptId.make(yield* ids.next("req"))
+        yield* sql`insert into purchase_attempts ${sql.insert({
+          id,
+          userId,
+          operation: what,
+          reference: Option.getOrNull(reference),
+          state: "open",
+          createdAt: DateTime.toDate(now),
+          triedAt: DateTime.toDate(now),
+          ...columnsOf(charge)
+        })}`
+        return { id, state: "open" as const, isNew: true, charge }
+      })
+    )
+
+  return PurchaseAttempts.of({
+    begin: Effect.fn("PurchaseAttempts.begin")((attempt: NewPurchaseAttempt) => begin(attempt), Effect.orDie),
+    settle: Effect.fn("PurchaseAttempts.settle")(function* (id: PurchaseAttemptId, state: Exclude<PurchaseAttemptState, "open">) {
+      yield* Effect.orDie(
+        sql`update purchase_attempts set state = ${state} where id = ${id} and (state = 'open' or ${state} = 'paid')`
+      )
+    }),
+    touch: Effect.fn("PurchaseAttempts.touch")((id: PurchaseAttemptId) => Effect.asVoid(touch(id)), Effect.orDie),
+    listOpenBefore: Effect.fn("PurchaseAttempts.listOpenBefore")(function* (before: DateTime.Utc, limit: number) {
+      const rows = yield* sql`
+        select id, user_id, tried_at, customer_id, credits, amount, currency from purchase_attempts
+        where state = 'open' and customer_id is not null and tried_at < ${DateTime.toDate(before)}
+        order by tried_at limit ${limit}`.pipe(decodeRows(OpenRow), Effect.orDie)
+      return rows.flatMap(({ id, triedAt, userId, ...rest }) =>
+        Option.match(chargeOf(rest), { onNone: () => [], onSome: (charge) => [{ id, userId, triedAt, ...charge }] })
+      )
+    }),
+    prune: Effect.gen(function* () {
+      const before = DateTime.subtractDuration(yield* DateTime.now, attemptRetention)
+      return yield* Effect.orDie(
+        countAffectedRows(sql`delete from purchase_attempts where created_at < ${DateTime.toDate(before)}`)
+      )
+    }).pipe(Effect.withSpan("PurchaseAttempts.prune"))
+  })
+})
+
+export const layer: Layer.Layer<PurchaseAttempts, never, SqlClient | IdGenerator> = Layer.effect(PurchaseAttempts, make)

@@ -1,0 +1,75 @@
+import type { UserId } from "@berth/domain/shared/User"
+import { type CardSubscriptionTerms, Subscription, SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { decodeFirstRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+import { StoredPlan } from "./StoredPlan.ts"
+
+const SubscriptionRow = Schema.Struct({ ...Subscription.fields, plan: StoredPlan })
+
+const TermsRow = Schema.Struct({
+  customerId: Schema.String,
+  subscriptionId: Schema.String,
+  currentPeriodEnd: Schema.OptionFromNullOr(Schema.DateTimeUtcFromDate),
+  lastEventAt: Schema.DateTimeUtcFromDate
+})
+
+const columnsOfTerms = (terms: CardSubscriptionTerms) => ({
+  customerId: toStorableText(terms.customerId),
+  subscriptionId: toStorableText(terms.subscriptionId),
+  currentPeriodEnd: Option.getOrNull(Option.map(terms.currentPeriodEnd, DateTime.toDate)),
+  lastEventAt: DateTime.toDate(terms.lastEventAt)
+})
+
+export const layer: Layer.Layer<SubscriptionRepository, never, SqlClient> = Layer.effect(
+  SubscriptionRepository,
+  Effect.map(SqlClient, (sql) => {
+    // One statement: the plan that a user is shown, and charged by, is never another than the one he subscribes to.
+    const save = (subscription: Subscription, terms: Option.Option<CardSubscriptionTerms>) =>
+      Effect.gen(function* () {
+        const now = yield* DateTime.now
+        const row = {
+          userId: subscription.userId,
+          plan: subscription.plan,
+          status: subscription.status,
+          updatedAt: DateTime.toDate(now)
+        }
+        const newTerms = Option.match(terms, {
+          onNone: () => sql``,
+          onSome: () => sql`, customer_id = excluded.customer_id, subscription_id = excluded.subscription_id,
+            current_period_end = excluded.current_period_end, last_event_at = excluded.last_event_at`
+        })
+        yield* sql`
+          with saved as (
+            insert into subscriptions ${sql.insert(
+              Option.match(terms, { onNone: () => row, onSome: (known) => ({ ...row, ...columnsOfTerms(known) }) })
+            )}
+            on conflict (user_id) do update
+              set plan = excluded.plan, status = excluded.status, updated_at = excluded.updated_at${newTerms}
+            returning user_id, plan, status
+          )
+          update users set plan = case saved.status when 'active' then saved.plan else 'free' end
+          from saved where users.id = saved.user_id`.pipe(Effect.orDie)
+      })
+    return SubscriptionRepository.of({
+      find: Effect.fn("SubscriptionRepository.find")(function* (userId: UserId) {
+        return yield* sql`select user_id, plan, status from subscriptions where user_id = ${userId}`.pipe(
+          decodeFirstRow(SubscriptionRow),
+          Effect.orDie
+        )
+      }),
+      save: Effect.fn("SubscriptionRepository.save")(function* (subscription: Subscription) {
+        yield* save(subscription, Option.none())
+      }),
+      findTerms: Effect.fn("SubscriptionRepository.findTerms")(function* (userId: UserId) {
+        return yield* sql`
+          select customer_id, subscription_id, current_period_end, last_event_at from subscriptions
+          where user_id = ${userId} and subscription_id is not null`.pipe(decodeFirstRow(TermsRow), Effect.orDie)
+      }),
+      saveWithTerms: Effect.fn("SubscriptionRepository.saveWithTerms")(function* (subscription, terms) {
+        yield* save(subscription, Option.some(terms))
+      })
+    })
+  })
+)

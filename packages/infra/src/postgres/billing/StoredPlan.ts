@@ -1,0 +1,11 @@
+import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { Schema } from "effect"
+
+const isPlan = Schema.is(PlanId)
+
+/** A plan's column. One that this version does not know, a later one's or an operator's slip, counts as the free plan: one agent. */
+export const StoredPlan = Schema.transform(Schema.String, PlanId, {
+  strict: true,
+  decode: (text) => (isPlan(text) ? text : "free"),
+  encode: (plan) => plan
+})

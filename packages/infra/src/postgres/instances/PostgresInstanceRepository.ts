@@ -1,0 +1,117 @@
+import { UserId } from "@berth/domain/shared/User"
+import { type DesiredState, Instance } from "@berth/domain/instances/Instance"
+import { type InstanceChanges, InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { Tokens } from "@berth/domain/secrets/Tokens"
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, DateTime, Effect, Layer, Option, type Redacted, Schema } from "effect"
+import * as AdvisoryLocks from "../AdvisoryLocks.ts"
+import { decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const InstanceRow = Schema.Struct({
+  ...Instance.fields,
+  startedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  createdAt: Schema.DateTimeUtcFromDate
+})
+const toInstance = (row: typeof InstanceRow.Type) => new Instance(row)
+
+const Owner = Schema.Struct({ ownerId: UserId })
+const Mark = Schema.Struct({ ownerId: UserId, mark: Schema.String })
+const SealedToken = Schema.Struct({ sealed: Schema.NullOr(Schema.String) })
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const locks = yield* AdvisoryLocks.AdvisoryLocks
+  const box = yield* SecretBox
+  const tokens = yield* Tokens
+
+  const columns = sql.literal(
+    "owner_id as user_id, subdomain, desired, status, started_at, runtime_version, created_at"
+  )
+
+  const read = (userId: UserId) => sql`select ${columns} from instances where owner_id = ${toStorableText(userId)}`
+
+  /** The token in `column`, made if there is none: the first to write one wins, and everybody reads that one. */
+  const token = (column: "runtime_token_sealed" | "gateway_token_sealed", userId: UserId) =>
+    Effect.gen(function* () {
+      const context = `instances.${column}:${userId}`
+      const stored = sql`select ${sql(column)} as sealed from instances where owner_id = ${userId}`.pipe(
+        decodeSingleRow(SealedToken)
+      )
+      const { sealed } = yield* stored
+      if (sealed !== null) return yield* box.open(sealed, context)
+      const made = yield* tokens.make
+      const hash = column === "runtime_token_sealed" ? [sql`runtime_token_hash = ${tokens.hash(made)}`] : []
+      yield* sql`
+        update instances set ${sql.csv([sql`${sql(column)} = ${yield* box.seal(made, context)}`, ...hash])}
+        where owner_id = ${userId} and ${sql(column)} is null`
+      const kept = yield* stored
+      return kept.sealed === null ? made : yield* box.open(kept.sealed, context)
+    }).pipe(Effect.orDie)
+
+  return InstanceRepository.of({
+    ensure: Effect.fn("InstanceRepository.ensure")(function* (userId: UserId, subdomain: string) {
+      const now = yield* DateTime.now
+      yield* sql`
+        insert into instances ${sql.insert({
+          ownerId: userId,
+          subdomain,
+          desired: "down",
+          status: "provisioning",
+          createdAt: DateTime.toDate(now)
+        })}
+        on conflict (owner_id) do nothing`.pipe(Effect.orDie)
+      return toInstance(yield* read(userId).pipe(decodeSingleRow(InstanceRow), Effect.orDie))
+    }),
+    find: Effect.fn("InstanceRepository.find")(function* (userId: UserId) {
+      return Option.map(yield* read(userId).pipe(decodeFirstRow(InstanceRow), Effect.orDie), toInstance)
+    }),
+    update: Effect.fn("InstanceRepository.update")(function* (userId: UserId, changes: InstanceChanges) {
+      const { startedAt, ...rest } = changes
+      const values = {
+        ...rest,
+        ...(startedAt === undefined ? {} : { startedAt: startedAt === null ? null : DateTime.toDate(startedAt) })
+      }
+      if (Object.keys(values).length === 0) return
+      yield* sql`update instances set ${sql.update(values)} where owner_id = ${userId}`.pipe(Effect.orDie)
+    }),
+    listDesired: Effect.fn("InstanceRepository.listDesired")(function* (desired: DesiredState) {
+      const rows = yield* sql`select ${columns} from instances where desired = ${desired} order by created_at`.pipe(
+        decodeRows(InstanceRow),
+        Effect.orDie
+      )
+      return Array.map(rows, toInstance)
+    }),
+    ensureRuntimeToken: Effect.fn("InstanceRepository.ensureRuntimeToken")((userId: UserId) => token("runtime_token_sealed", userId)),
+    findByRuntimeToken: Effect.fn("InstanceRepository.findByRuntimeToken")(function* (shown: Redacted.Redacted) {
+      const owner = yield* sql`select owner_id from instances where runtime_token_hash = ${tokens.hash(shown)}`.pipe(
+        decodeFirstRow(Owner),
+        Effect.orDie
+      )
+      return Option.map(owner, (row) => row.ownerId)
+    }),
+    ensureGatewayToken: Effect.fn("InstanceRepository.ensureGatewayToken")((userId: UserId) =>
+      token("gateway_token_sealed", userId)
+    ),
+    revokeGatewayToken: Effect.fn("InstanceRepository.revokeGatewayToken")(function* (userId: UserId) {
+      yield* sql`update instances set gateway_token_sealed = null where owner_id = ${toStorableText(userId)}`.pipe(
+        Effect.orDie
+      )
+    }),
+    listGatewayTokenVersions: Effect.fn("InstanceRepository.listGatewayTokenVersions")(function* (userIds: ReadonlyArray<UserId>) {
+      // Each sealing of a token looks different, so the sealed text is mark enough. Its digest is nobody's secret.
+      const rows = yield* sql`
+        select owner_id, md5(gateway_token_sealed) as mark from instances
+        where ${sql.in("owner_id", userIds)} and gateway_token_sealed is not null`.pipe(decodeRows(Mark), Effect.orDie)
+      return new Map(rows.map(({ mark, ownerId }) => [ownerId, mark]))
+    }),
+    serialized: (userId, effect) => locks.withLock(`instance of ${userId}`, effect)
+  })
+})
+
+export const layer: Layer.Layer<InstanceRepository, never, PgClient | SqlClient | SecretBox | Tokens> = Layer.effect(
+  InstanceRepository,
+  make
+).pipe(Layer.provide(AdvisoryLocks.layer))

@@ -1,0 +1,264 @@
+import type { UserId } from "@berth/domain/shared/User"
+import type { AgentId } from "@berth/domain/agents/Agent"
+import { ReservationId } from "@berth/domain/billing/units/UnitLedger"
+import {
+  ChatSession,
+  type ChatSessionId,
+  Message,
+  MessageFigures,
+  MessageId
+} from "@berth/domain/interaction/Conversation"
+import { ChatSessionNotFound, PendingMessageLimitReached } from "@berth/domain/interaction/ConversationErrors"
+import {
+  ConversationRepository,
+  type NewMessage,
+  type PendingLimits
+} from "@berth/domain/interaction/conversations/ConversationRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { toDatabaseTime } from "../DatabaseClock.ts"
+import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const ChatSessionRow = Schema.Struct({
+  ...ChatSession.fields,
+  createdAt: Schema.DateTimeUtcFromDate,
+  lastActivity: Schema.DateTimeUtcFromDate
+})
+const MessageRow = Schema.Struct({ ...Message.fields, createdAt: Schema.DateTimeUtcFromDate })
+/** The row also has what searches read, which is larger than the message. */
+const messageColumns = (sql: SqlClient) => sql.csv(Object.keys(Message.fields).map((name) => sql`${sql(name)}`))
+const Abandoned = Schema.Struct({ id: MessageId, reservationId: Schema.NullOr(ReservationId) })
+const AnswerRow = Schema.Struct({ ...MessageRow.fields, ownKeys: Schema.Boolean })
+const IsNext = Schema.Struct({ isNext: Schema.Boolean })
+const Count = Schema.Struct({ count: Schema.Int })
+const Waiting = Schema.Struct({ isThere: Schema.Boolean, ofSession: Schema.Int, ofUser: Schema.Int })
+
+const unlimited: PendingLimits = { session: 2 ** 31 - 1, user: 2 ** 31 - 1 }
+
+export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Layer.effect(
+  ConversationRepository,
+  Effect.map(SqlClient, (sql) =>
+    ConversationRepository.of({
+      insertSession: Effect.fn("ConversationRepository.insertSession")(function* (
+        session: ChatSession,
+        maximum?: number
+      ) {
+        const inserted = yield* countAffectedRows(sql`
+          insert into chat_sessions (id, user_id, agent_id, status, message_count, created_at, last_activity)
+          select ${session.id}, ${session.userId}, ${session.agentId}, ${session.status}, ${session.messageCount}::int,
+            ${DateTime.toDate(session.createdAt)}::timestamptz, ${DateTime.toDate(session.lastActivity)}::timestamptz
+          where ${maximum ?? null}::int is null
+            or (select count(*) from chat_sessions where user_id = ${session.userId}) < ${maximum ?? null}::int`).pipe(
+          Effect.orDie
+        )
+        return inserted === 1
+      }),
+      findSession: Effect.fn("ConversationRepository.findSession")(function* (userId: UserId, id: ChatSessionId) {
+        return yield* sql`select * from chat_sessions where id = ${toStorableText(id)} and user_id = ${userId}`.pipe(
+          decodeFirstRow(ChatSessionRow),
+          Effect.orDie
+        )
+      }),
+      findActiveSession: Effect.fn("ConversationRepository.findActiveSession")(function* (
+        userId: UserId,
+        agentId: AgentId
+      ) {
+        return yield* sql`
+          select * from chat_sessions where user_id = ${userId} and agent_id = ${toStorableText(agentId)}
+          order by last_activity desc, id desc limit 1`.pipe(decodeFirstRow(ChatSessionRow), Effect.orDie)
+      }),
+      listSessions: Effect.fn("ConversationRepository.listSessions")(function* (userId: UserId, limit: number) {
+        return yield* sql`
+          select * from chat_sessions where user_id = ${userId}
+          order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow), Effect.orDie)
+      }),
+      // A message takes two places, its own and its reply's: while two messages wait, each reply still stands after its message.
+      appendUserMessage: Effect.fn("ConversationRepository.appendUserMessage")(function* (
+        message: NewMessage,
+        leaseUntil: DateTime.Utc,
+        reservation: Option.Option<ReservationId>,
+        limits: PendingLimits = unlimited
+      ) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        const waiting = sql`
+          select count(*) filter (where session_id = ${message.sessionId})::int as of_session, count(*)::int as of_user
+          from messages
+          where user_id = (select user_id from chat_sessions where id = ${message.sessionId}) and state = 'pending'`
+        const appended = yield* sql`
+          with waiting as (${waiting}), session as (
+            update chat_sessions
+            set last_seq = last_seq + 2, message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
+            from waiting
+            where id = ${message.sessionId} and of_session < ${limits.session} and of_user < ${limits.user}
+            returning id, user_id, agent_id, last_seq
+          )
+          insert into messages
+            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, lease_until, reservation_id, created_at)
+          select ${message.id}, id, user_id, agent_id, last_seq - 1, 'user', ${toStorableText(message.content)},
+            ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
+            'pending', ${yield* toDatabaseTime(sql, leaseUntil)}, ${Option.getOrNull(reservation)}, ${now}
+          from session
+          returning ${messageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
+        if (Option.isSome(appended)) return appended.value
+        const { isThere, ofSession } = yield* sql`
+          with waiting as (${waiting})
+          select exists (select from chat_sessions where id = ${message.sessionId}) as is_there, of_session, of_user
+          from waiting`.pipe(decodeSingleRow(Waiting), Effect.orDie)
+        if (!isThere) return yield* new ChatSessionNotFound()
+        return yield* ofSession >= limits.session
+          ? new PendingMessageLimitReached({ of: "session", limit: limits.session })
+          : new PendingMessageLimitReached({ of: "user", limit: limits.user })
+      }),
+      findMessage: Effect.fn("ConversationRepository.findMessage")(function* (userId: UserId, id: MessageId) {
+        return yield* sql`
+          select ${messageColumns(sql)} from messages
+          where id = ${toStorableText(id)} and user_id = ${userId} and sender = 'user'`.pipe(
+          decodeFirstRow(MessageRow),
+          Effect.orDie
+        )
+      }),
+      findReply: Effect.fn("ConversationRepository.findReply")(function* (message: Message) {
+        return yield* sql`
+          select ${messageColumns(sql)} from messages
+          where session_id = ${message.sessionId} and seq = ${message.seq + 1} and sender = 'agent'`.pipe(
+          decodeFirstRow(MessageRow),
+          Effect.orDie
+        )
+      }),
+      isNext: Effect.fn("ConversationRepository.isNext")(function* (message: Message) {
+        const { isNext } = yield* sql`
+          select not exists (
+            select from messages
+            where session_id = ${message.sessionId} and seq < ${message.seq} and state = 'pending'
+          ) as is_next`.pipe(decodeSingleRow(IsNext), Effect.orDie)
+        return isNext
+      }),
+      renewLease: Effect.fn("ConversationRepository.renewLease")(function* (id: MessageId, leaseUntil: DateTime.Utc) {
+        yield* sql`
+          update messages set lease_until = ${yield* toDatabaseTime(sql, leaseUntil)}
+          where id = ${id} and state = 'pending'`.pipe(Effect.orDie)
+      }),
+      storeReply: Effect.fn("ConversationRepository.storeReply")(function* (
+        message: Message,
+        reply: { readonly id: MessageId; readonly content: string; readonly told?: number }
+      ) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        return yield* sql`
+          with answered as (
+            update messages set state = 'answered', lease_until = null, delta_count = ${reply.told ?? 0}
+            where id = ${message.id} and state = 'pending'
+            returning session_id, user_id, agent_id, seq, topic, platform, called_by
+          ), session as (
+            update chat_sessions
+            set message_count = message_count + 1, last_activity = greatest(last_activity, ${now})
+            from answered where chat_sessions.id = answered.session_id
+          )
+          insert into messages
+            (id, session_id, user_id, agent_id, seq, sender, content, topic, platform, state, created_at)
+          select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(reply.content)},
+            topic, platform, 'answered', ${now}
+          from answered
+          returning ${messageColumns(sql)},
+            (select called_by is not distinct from 'owner' from answered) as own_keys`.pipe(
+          decodeFirstRow(AnswerRow),
+          Effect.map(Option.map(({ ownKeys, ...reply }) => ({ reply, ownKeys }))),
+          Effect.orDie
+        )
+      }),
+      markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
+        id: MessageId,
+        why?: { readonly reason: string; readonly told: number }
+      ) {
+        const failed = yield* countAffectedRows(sql`
+          update messages
+          set state = 'failed', lease_until = null, delta_count = ${why?.told ?? null},
+            failure = ${why === undefined ? null : toStorableText(why.reason)}
+          where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
+        return failed === 1
+      }),
+      failAbandoned: Effect.fn("ConversationRepository.failAbandoned")(function* (now: DateTime.Utc) {
+        const rows = yield* sql`
+          update messages set state = 'failed', lease_until = null
+          where id in (
+            select id from messages where state = 'pending' and lease_until < ${yield* toDatabaseTime(sql, now)}
+            order by lease_until for update skip locked
+          )
+          returning id, reservation_id`.pipe(decodeRows(Abandoned), Effect.orDie)
+        return Array.map(rows, ({ id, reservationId }) => ({ id, reservation: Option.fromNullable(reservationId) }))
+      }),
+      readTranscript: Effect.fn("ConversationRepository.readTranscript")(function* (
+        sessionId: ChatSessionId,
+        options: { readonly afterSeq?: number; readonly beforeSeq?: number; readonly limit: number }
+      ) {
+        const before = options.beforeSeq === undefined ? [] : [sql`seq < ${options.beforeSeq}`]
+        const after = options.afterSeq === undefined ? [] : [sql`seq > ${options.afterSeq}`]
+        const newestFirst = yield* sql`
+          select ${messageColumns(sql)} from messages
+          where ${sql.and([sql`session_id = ${toStorableText(sessionId)}`, sql`state <> 'failed'`, ...before, ...after])}
+          order by seq desc limit ${options.limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
+        return Array.reverse(newestFirst)
+      }),
+      readRecord: Effect.fn("ConversationRepository.readRecord")(function* (
+        sessionId: ChatSessionId,
+        limit: number,
+        before?: MessageId
+      ) {
+        const earlier =
+          before === undefined
+            ? []
+            : [sql`seq < (select seq from messages where id = ${toStorableText(before)} and session_id = ${sessionId})`]
+        const newestFirst = yield* sql`
+          select ${messageColumns(sql)} from messages where ${sql.and([sql`session_id = ${toStorableText(sessionId)}`, ...earlier])}
+          order by seq desc limit ${limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
+        return Array.reverse(newestFirst)
+      }),
+      listByAgent: Effect.fn("ConversationRepository.listByAgent")(function* (
+        agentId: AgentId,
+        { limit, offset }: { readonly limit: number; readonly offset: number }
+      ) {
+        const messages = yield* sql`
+          select ${messageColumns(sql)} from messages where agent_id = ${agentId}
+          order by created_at desc, seq desc limit ${limit} offset ${offset}`.pipe(decodeRows(MessageRow), Effect.orDie)
+        const { count } = yield* sql`select count(*)::int as count from messages where agent_id = ${agentId}`.pipe(
+          decodeSingleRow(Count),
+          Effect.orDie
+        )
+        return { messages, total: count }
+      }),
+      findAgentFigures: Effect.fn("ConversationRepository.findAgentFigures")(function* (
+        agentId: AgentId,
+        since: DateTime.Utc
+      ) {
+        return yield* sql`
+          select
+            count(*) filter (where asked.state = 'answered')::int as answered,
+            count(*) filter (where asked.state = 'failed')::int as failed,
+            count(*) filter (where asked.created_at > ${DateTime.toDate(since)})::int as recent,
+            avg(extract(epoch from reply.created_at - asked.created_at) * 1000)::float8 as average_answer_ms
+          from messages asked
+          left join messages reply
+            on reply.session_id = asked.session_id and reply.seq = asked.seq + 1 and asked.state = 'answered'
+          where asked.agent_id = ${agentId} and asked.sender = 'user' and asked.state <> 'pending'`.pipe(
+          decodeSingleRow(MessageFigures),
+          Effect.orDie
+        )
+      }),
+      removeSessions: Effect.fn("ConversationRepository.removeSessions")(function* (userId: UserId) {
+        return yield* countAffectedRows(sql`delete from chat_sessions where user_id = ${userId}`).pipe(Effect.orDie)
+      }),
+      listByUser: Effect.fn("ConversationRepository.listByUser")(function* (userId: UserId, limit: number) {
+        return yield* sql`
+          select ${messageColumns(sql)} from messages where user_id = ${userId}
+          order by created_at desc, seq desc limit ${limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
+      }),
+      countByUser: Effect.fn("ConversationRepository.countByUser")(function* (userId: UserId) {
+        const { count } = yield* sql`select count(*)::int as count from messages where user_id = ${userId}`.pipe(
+          decodeSingleRow(Count),
+          Effect.orDie
+        )
+        return count
+      })
+    })
+  )
+)

@@ -1,0 +1,175 @@
+import type { UserId } from "@berth/domain/shared/User"
+import { type ChatSessionId, type Message, Sender } from "@berth/domain/interaction/Conversation"
+import { MemoryRepository, type NewNote, type MemoryOwner } from "@berth/domain/interaction/memory/MemoryRepository"
+import type { MemoryNote, RecalledMessage } from "@berth/domain/interaction/memory/Recollection"
+import type { ConversationSummary } from "@berth/domain/interaction/memory/ConversationSummary"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { createHash } from "node:crypto"
+import { decodeRows } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+
+/** Matches that are ranked, the newest ones. */
+const maximumCandidates = 1_000
+/**
+ * A word that an agent hears every day must not make a search read its whole life: when so many of its newest messages match,
+ * the matches are looked for in these, newest first, and not through the index of words.
+ */
+const sampleSize = 500
+const commonWordThreshold = 25
+const commonWordSearchLimit = 5_000
+/** Characters of a question that are looked at, and of a text that is found: what its words are taken from. */
+const maximumQuestionLength = 2_000
+const maximumTextLength = 32_000
+
+const NoteRow = Schema.Struct({ kind: Schema.Literal("note"), text: Schema.String, at: Schema.DateTimeUtcFromDate })
+const MessageRow = Schema.Struct({
+  kind: Schema.Literal("message"),
+  sender: Sender,
+  text: Schema.String,
+  at: Schema.DateTimeUtcFromDate
+})
+const SummaryRow = Schema.Struct({ kind: Schema.Literal("summary"), text: Schema.String, upToSeq: Schema.Int })
+const RecollectionRow = Schema.Union(NoteRow, MessageRow)
+const TurnRow = Schema.Union(NoteRow, MessageRow, SummaryRow)
+
+const questionOf = (text: string) => toStorableText(text.slice(0, maximumQuestionLength))
+/** An agent as a search term, whatever stands in its id. */
+const termOf = (agentId: string) => `'agent:${toStorableText(agentId).replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex")
+
+export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effect(
+  MemoryRepository,
+  Effect.map(SqlClient, (sql) => {
+    // The comparison of ids is one that no index serves: the search's own is the only one that is right here.
+    const own = ({ agentId, userId }: MemoryOwner) =>
+      sql`agent_id is not distinct from ${toStorableText(agentId)} and user_id is not distinct from ${userId}`
+
+    const elsewhere = (except: ChatSessionId | undefined) =>
+      except === undefined ? sql`` : sql`and session_id <> ${except}`
+
+    /** Ranks by words; what was said today counts twice what was said long ago. */
+    const score = (now: Date) => sql`
+      ts_rank(search, words, 1) * (1 + 1 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - created_at)) / 2592000.0))`
+
+    /** What is asked, as words of which there may be none (null); and whether the agent hears them all the time. */
+    const asked = ({ agentId }: MemoryOwner, question: string, whole: boolean) => sql`
+      with question as materialized (select recall_query(${questionOf(question)}, ${whole}::boolean) as words),
+      usual as materialized (
+        select count(*) filter (where search @@ words) >= ${commonWordThreshold}::integer as yes
+        from question, (
+          select search from messages where agent_id = ${toStorableText(agentId)} and state = 'answered'
+          order by created_at desc limit ${sampleSize}
+        ) as newest
+      )`
+
+    /** Messages of the agent that have a word of what is `asked`. Only one of the two branches runs. */
+    const saidMatches = (of: MemoryOwner, now: Date, except?: ChatSessionId) => sql`
+      select sender, content, created_at, ${score(now)} as score
+      from (
+        (
+          select sender, content, created_at, search, words
+          from question, messages
+          where (select not yes from usual) and state = 'answered'
+            and search @@ (${termOf(of.agentId)}::tsquery && words) and ${own(of)} ${elsewhere(except)}
+          order by created_at desc limit ${maximumCandidates}
+        )
+        union all
+        (
+          select sender, content, created_at, search, words
+          from question, (
+            select * from messages
+            where (select yes from usual) and state = 'answered' and agent_id = ${toStorableText(of.agentId)}
+            order by created_at desc limit ${commonWordSearchLimit}
+          ) as newest
+          where search @@ words and ${own(of)} ${elsewhere(except)}
+          limit ${maximumCandidates}
+        )
+      ) as candidate`
+
+    return MemoryRepository.of({
+      // The agent's row is held, so that notes that come at once are counted one after the other.
+      saveNote: Effect.fn("MemoryRepository.saveNote")(function* (note: NewNote, limit: number) {
+        const text = toStorableText(note.text)
+        const at = DateTime.toDate(note.at)
+        yield* Effect.gen(function* () {
+          yield* sql`select from agents where id = ${toStorableText(note.agentId)} and owner_id = ${note.userId} for no key update`
+          yield* sql`
+            insert into agent_notes (id, agent_id, user_id, text, text_hash, created_at)
+            select ${note.id}, id, owner_id, ${text}, ${hashOf(text)}, ${at}::timestamptz
+            from agents where id = ${toStorableText(note.agentId)} and owner_id = ${note.userId}
+            on conflict on constraint agent_notes_text_key
+              do update set created_at = greatest(agent_notes.created_at, excluded.created_at)`
+          yield* sql`
+            delete from agent_notes where id in (
+              select id from agent_notes where agent_id = ${toStorableText(note.agentId)}
+              order by created_at desc, id desc offset ${limit}
+            )`
+        }).pipe(sql.withTransaction, Effect.orDie)
+      }),
+      search: Effect.fn("MemoryRepository.search")(function* (of: MemoryOwner, query: string, limit: number) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        return yield* sql`
+          ${asked(of, query, true)}
+          select kind, sender, left(text, ${maximumTextLength}) as text, created_at as at
+          from (
+            select 'message' as kind, sender, content as text, created_at, score from (${saidMatches(of, now)}) as said
+            union all
+            -- What was worth a note is worth more than what was said in passing.
+            select 'note', null, text, created_at, ${score(now)} * 1.5
+            from question, agent_notes where agent_id = ${toStorableText(of.agentId)} and ${own(of)} and search @@ words
+          ) as found
+          order by score desc, created_at desc, text limit ${limit}`.pipe(decodeRows(RecollectionRow), Effect.orDie)
+      }),
+      recallForTurn: Effect.fn("MemoryRepository.recallForTurn")(function* (
+        message: Pick<Message, "agentId" | "userId" | "sessionId" | "content">,
+        limits: { readonly notes: number; readonly said: number }
+      ) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        const rows = yield* sql`
+          ${asked(message, message.content, false)}
+          select kind, sender, text, at, up_to_seq
+          from (
+            select 'summary' as kind, null as sender, summary as text, updated_at as at, up_to_seq, 1 as place
+            from session_summaries where session_id = ${message.sessionId}
+            union all
+            select 'note', null, text, created_at, null, row_number() over (order by created_at desc, id desc)
+            from (
+              select id, text, created_at from agent_notes
+              where agent_id = ${message.agentId} and user_id = ${message.userId}
+              order by created_at desc, id desc limit ${limits.notes}
+            ) as newest
+            union all
+            select 'message', sender, left(content, ${maximumTextLength}), created_at, null,
+              row_number() over (order by score desc, created_at desc)
+            from (
+              select * from (${saidMatches(message, now, message.sessionId)}) as said
+              order by score desc, created_at desc limit ${limits.said}
+            ) as best
+          ) as known
+          order by place`.pipe(decodeRows(TurnRow), Effect.orDie)
+        return {
+          summary: Option.map(
+            Array.findFirst(rows, (row): row is typeof SummaryRow.Type => row.kind === "summary"),
+            ({ text, upToSeq }): ConversationSummary => ({ text, upToSeq })
+          ),
+          notes: rows.filter((row): row is MemoryNote => row.kind === "note"),
+          said: rows.filter((row): row is RecalledMessage => row.kind === "message")
+        }
+      }),
+      saveSummary: Effect.fn("MemoryRepository.saveSummary")(function* (sessionId: ChatSessionId, summary: ConversationSummary) {
+        const now = DateTime.toDate(yield* DateTime.now)
+        yield* sql`
+          insert into session_summaries (session_id, summary, up_to_seq, updated_at)
+          select id, ${toStorableText(summary.text)}, ${summary.upToSeq}::integer, ${now}::timestamptz
+          from chat_sessions where id = ${sessionId} for key share
+          on conflict (session_id) do update
+            set summary = excluded.summary, up_to_seq = excluded.up_to_seq, updated_at = excluded.updated_at
+            where excluded.up_to_seq > session_summaries.up_to_seq`.pipe(Effect.orDie)
+      }),
+      removeNotes: Effect.fn("MemoryRepository.removeNotes")(function* (userId: UserId) {
+        yield* sql`delete from agent_notes where user_id = ${userId}`.pipe(Effect.orDie)
+      })
+    })
+  })
+)

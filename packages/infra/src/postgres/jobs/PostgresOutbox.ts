@@ -1,0 +1,162 @@
+import type { UserId } from "@berth/domain/shared/User"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import type { JobKind, TraceParent } from "@berth/domain/jobs/JobKind"
+import { maximumInFlightPerOwner, Outbox, OutboxEntry } from "@berth/domain/jobs/Outbox"
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import { Array, type Cause, DateTime, Duration, Effect, Exit, Layer, Option, Schedule, Schema } from "effect"
+import { openDedicatedConnection } from "../DedicatedConnection.ts"
+import { countAffectedRows, decodeRows } from "../Rows.ts"
+import { readSqlErrorCode } from "../SqlErrors.ts"
+import { toStorableJson, toStorableText } from "../StorableText.ts"
+
+const channel = "berth_outbox"
+// A notification is only an accelerator: one that is lost delays a job by this much.
+const defaultPollInterval = Duration.seconds(1)
+// Long enough to look up what became of yesterday's job.
+const publishedRetention = Duration.days(1)
+
+// A job that nobody settled, since its worker died between the two, stands in its owner's way no longer than this.
+const unsettledTimeout = Duration.minutes(15)
+
+// Without a tracer the span is a stand-in whose ids nobody could parse.
+const currentTrace: Effect.Effect<TraceParent | null> = Effect.currentSpan.pipe(
+  Effect.map(({ traceId, spanId, sampled }) => (/^[0-9a-f]{32}$/.test(traceId) ? { traceId, spanId, sampled } : null)),
+  Effect.catchTag("NoSuchElementException", () => Effect.succeed(null))
+)
+
+const make = (patience: Duration.DurationInput) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const pg = yield* PgClient
+    const ids = yield* IdGenerator
+    const scope = yield* Effect.scope
+    const appended = yield* Effect.makeLatch(false)
+
+    const listen = Effect.scoped(
+      Effect.gen(function* () {
+        const connection = yield* openDedicatedConnection("outbox")
+        connection.client.on("notification", () => appended.unsafeOpen())
+        yield* connection.query(`listen ${channel}`)
+        // Whatever came before, came unheard.
+        yield* appended.open
+        return yield* connection.lost
+      })
+    ).pipe(
+      Effect.tapError((error) =>
+        Effect.logWarning("The outbox listens no longer and connects again").pipe(
+          Effect.annotateLogs({ code: readSqlErrorCode(error.cause) ?? "none" })
+        )
+      ),
+      Effect.retry(Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("2 seconds")))),
+      Effect.provideService(PgClient, pg)
+    )
+    // Only who waits needs the connection.
+    const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
+
+    const interval = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
+
+    /**
+     * The entries whose turn it is. Lane by lane, each read by its index no further than it has room: an owner with a hundred
+     * thousand entries costs no more than one with four. More than the limit is looked at, since another relay may hold the first.
+     */
+    const next = (limit: number) =>
+      sql`
+      with recursive lanes as (
+        (select lane from outbox where published_at is null order by lane limit 1)
+        union all
+        select (
+          select outbox.lane from outbox where published_at is null and outbox.lane > lanes.lane order by outbox.lane limit 1
+        ) from lanes where lanes.lane is not null
+      ), turns as (
+        select first.* from lanes cross join lateral (
+          select id, failures, position, row_number() over (order by failures, position) as turn
+          from outbox where published_at is null and lane = lanes.lane
+          order by failures, position
+          limit greatest(0, ${maximumInFlightPerOwner} - (
+            select count(*) from outbox
+            where lane = lanes.lane and settled_at is null and published_at > now() - ${interval(unsettledTimeout)}
+          ))
+        ) first
+        where lanes.lane is not null
+        order by failures, turn, position limit ${limit * 4}
+      )
+      select outbox.id, queue, name, payload, trace from outbox join turns on turns.id = outbox.id
+      where published_at is null
+      order by turns.failures, turns.turn, turns.position limit ${limit} for update of outbox skip locked`.pipe(
+        decodeRows(OutboxEntry)
+      )
+
+    return Outbox.of({
+      append: Effect.fn("Outbox.append")(function* <A, I>(kind: JobKind<A, I>, payload: A, owner?: UserId) {
+        const id = yield* ids.next("job")
+        const entry = {
+          id,
+          // What nobody owns has a lane of its own.
+          lane: `${kind.queue} ${owner ?? id}`,
+          queue: kind.queue,
+          name: kind.name,
+          payload: toStorableJson(yield* Effect.orDie(Schema.encode(kind.payload)(payload))),
+          trace: yield* Effect.map(currentTrace, (trace) => (trace === null ? null : JSON.stringify(trace))),
+          createdAt: DateTime.toDate(yield* DateTime.now)
+        }
+        yield* sql`
+        with appended as (insert into outbox ${sql.insert(entry)} returning 1)
+        select pg_notify(${channel}, '') from appended`.pipe(Effect.orDie)
+      }),
+      relay: Effect.fn("Outbox.relay")(function* <E, R>(
+        limit: number,
+        publish: (entry: OutboxEntry) => Effect.Effect<void, E, R>
+      ) {
+        const { published, failure } = yield* sql
+          .withTransaction(
+            Effect.gen(function* () {
+              const entries = yield* next(limit)
+              const done: Array<string> = []
+              let failure: Option.Option<{ readonly id: string; readonly cause: Cause.Cause<E> }> = Option.none()
+              for (const entry of entries) {
+                const exit = yield* Effect.exit(publish(entry))
+                if (Exit.isFailure(exit)) {
+                  failure = Option.some({ id: entry.id, cause: exit.cause })
+                  break
+                }
+                done.push(entry.id)
+              }
+              if (Array.isNonEmptyArray(done))
+                yield* sql`update outbox set published_at = now() where ${sql.in("id", done)}`
+              if (Option.isSome(failure))
+                yield* sql`update outbox set failures = failures + 1 where id = ${failure.value.id}`
+              return { published: done.length, failure }
+            })
+          )
+          .pipe(Effect.catchIf((error): error is SqlError => error instanceof SqlError, Effect.die))
+        if (Option.isSome(failure)) return yield* Effect.failCause(failure.value.cause)
+        return published
+      }),
+      settle: Effect.fn("Outbox.settle")(function* (id: string) {
+        yield* sql`
+        with settled as (
+          update outbox set settled_at = now() where id = ${toStorableText(id)} and settled_at is null returning 1
+        )
+        select pg_notify(${channel}, '') from settled`.pipe(Effect.orDie)
+      }),
+      awaitAppended: Effect.zipRight(
+        listening,
+        appended.await.pipe(Effect.zipRight(appended.close), Effect.timeoutOption(patience), Effect.asVoid)
+      ).pipe(Effect.withSpan("Outbox.awaitAppended")),
+      prune: countAffectedRows(sql`delete from outbox where published_at < now() - ${interval(publishedRetention)}`).pipe(
+        Effect.orDie,
+        Effect.withSpan("Outbox.prune")
+      )
+    })
+  })
+
+/** Who waits for an entry looks after this time at the latest, whether he has heard of one or not. */
+export const layerWith = (options: {
+  readonly pollInterval: Duration.DurationInput
+}): Layer.Layer<Outbox, never, PgClient | SqlClient | IdGenerator> => Layer.scoped(Outbox, make(options.pollInterval))
+
+export const layer: Layer.Layer<Outbox, never, PgClient | SqlClient | IdGenerator> = layerWith({
+  pollInterval: defaultPollInterval
+})

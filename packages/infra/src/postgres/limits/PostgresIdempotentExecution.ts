@@ -1,0 +1,63 @@
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import type { IdempotencyClaimId } from "@berth/domain/limits/IdempotencyKeys"
+import { IdempotencyClaimLost, IdempotentExecution, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Effect, Layer, Option, Redacted, Schema } from "effect"
+import { digestIdempotencyKey } from "./PostgresIdempotencyKeys.ts"
+import { decodeFirstRow } from "../Rows.ts"
+
+const ClaimRow = Schema.Struct({ firstClaimId: Schema.String, outcomeSealed: Schema.NullOr(Schema.String) })
+
+const sealContext = (id: string) => `idempotency_keys.outcome_sealed:${id}`
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const box = yield* SecretBox
+  const ids = yield* IdGenerator
+
+  /** The key's row, locked until the transaction ends: nobody takes the claim over while its effect is being written. */
+  const hold = (id: string, claim: IdempotencyClaimId) =>
+    sql`
+      select first_claim_id, outcome_sealed from idempotency_keys
+      where id = ${id} and claim_id = ${claim} for update`.pipe(
+      decodeFirstRow(ClaimRow),
+      Effect.flatMap(Option.match({ onNone: () => Effect.die(new IdempotencyClaimLost()), onSome: Effect.succeed })),
+      Effect.orDie
+    )
+
+  return IdempotentExecution.of({
+    run: <A, I, E, R>(outcome: Schema.Schema<A, I>, effect: Effect.Effect<A, E, R>) => {
+      const Outcome = Schema.parseJson(outcome)
+      const underKey = (id: string, claim: IdempotencyClaimId) =>
+        Effect.gen(function* () {
+          const { outcomeSealed } = yield* hold(id, claim)
+          if (outcomeSealed !== null) {
+            const text = Redacted.value(yield* Effect.orDie(box.open(outcomeSealed, sealContext(id))))
+            return yield* Effect.orDie(Schema.decode(Outcome)(text))
+          }
+          const made = yield* effect
+          const text = yield* Effect.orDie(Schema.encode(Outcome)(made))
+          const sealed = yield* box.seal(Redacted.make(text), sealContext(id))
+          yield* Effect.orDie(sql`update idempotency_keys set outcome_sealed = ${sealed} where id = ${id}`)
+          return made
+        })
+      return Effect.flatMap(
+        RequestClaim,
+        Option.match({
+          onNone: (): Effect.Effect<A, E, R> => effect,
+          onSome: ({ id, key }) => Effect.withSpan(underKey(digestIdempotencyKey(key), id), "IdempotentExecution.run")
+        })
+      )
+    },
+    reference: Effect.flatMap(
+      RequestClaim,
+      Option.match({
+        onNone: (): Effect.Effect<string> => ids.next("req"),
+        onSome: ({ id, key }) => Effect.map(hold(digestIdempotencyKey(key), id), ({ firstClaimId }) => firstClaimId)
+      })
+    ).pipe(Effect.withSpan("IdempotentExecution.reference"))
+  })
+})
+
+export const layer: Layer.Layer<IdempotentExecution, never, SqlClient | SecretBox | IdGenerator> = Layer.effect(IdempotentExecution, make)

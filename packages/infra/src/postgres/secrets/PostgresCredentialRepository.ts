@@ -1,0 +1,63 @@
+import type { UserId } from "@berth/domain/shared/User"
+import { CredentialKey } from "@berth/domain/secrets/Credential"
+import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, type Redacted, Schema } from "effect"
+import { countAffectedRows, decodeRows } from "../Rows.ts"
+
+const KeyRow = Schema.Struct({ key: CredentialKey })
+const SealedRow = Schema.Struct({ key: CredentialKey, sealed: Schema.String })
+
+/** What a value is sealed for. Ids and keys have no colons, so no two rows have the same. */
+const contextOf = (userId: UserId, key: CredentialKey) => `credentials.sealed:${userId}:${key}`
+
+export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretBox> = Layer.effect(
+  CredentialRepository,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const box = yield* SecretBox
+
+    return CredentialRepository.of({
+      set: Effect.fn("CredentialRepository.set")(function* (
+        userId: UserId,
+        key: CredentialKey,
+        value: Redacted.Redacted
+      ) {
+        const now = yield* DateTime.now
+        yield* sql`
+          insert into credentials ${sql.insert({
+            userId,
+            key,
+            sealed: yield* box.seal(value, contextOf(userId, key)),
+            updatedAt: DateTime.toDate(now)
+          })}
+          on conflict (user_id, key) do update set sealed = excluded.sealed, updated_at = excluded.updated_at`.pipe(
+          Effect.orDie
+        )
+      }),
+      listKeys: Effect.fn("CredentialRepository.listKeys")(function* (userId: UserId) {
+        const rows = yield* sql`select key from credentials where user_id = ${userId} order by key`.pipe(
+          decodeRows(KeyRow),
+          Effect.orDie
+        )
+        return rows.map(({ key }) => key)
+      }),
+      remove: Effect.fn("CredentialRepository.remove")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
+        return yield* Effect.orDie(
+          countAffectedRows(sql`delete from credentials where user_id = ${userId} and ${sql.in("key", keys)}`)
+        )
+      }),
+      decrypt: Effect.fn("CredentialRepository.decrypt")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
+        const rows = yield* sql`
+          select key, sealed from credentials where user_id = ${userId} and ${sql.in("key", keys)}`.pipe(
+          decodeRows(SealedRow),
+          Effect.orDie
+        )
+        const opened: { [Key in CredentialKey]?: Redacted.Redacted } = {}
+        for (const { key, sealed } of rows) opened[key] = yield* Effect.orDie(box.open(sealed, contextOf(userId, key)))
+        return opened
+      })
+    })
+  })
+)

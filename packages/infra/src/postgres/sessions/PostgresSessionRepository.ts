@@ -1,0 +1,148 @@
+import type { User, UserId } from "@berth/domain/shared/User"
+import { maximumSessionsPerUser, Session, SessionId } from "@berth/domain/sessions/Session"
+import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { preparedMark } from "../PreparedStatements.ts"
+import { countAffectedRows, decodeRows, listColumns, decodeFirstRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+import { toUser, UserRow } from "../accounts/UserRow.ts"
+
+const SessionWithUser = Schema.Struct({
+  ...UserRow.fields,
+  sessionId: SessionId,
+  startedAt: Schema.DateTimeUtcFromDate,
+  lastSeenAt: Schema.DateTimeUtcFromDate,
+  expiresAt: Schema.DateTimeUtcFromDate,
+  userAgent: Schema.NullOr(Schema.String),
+  address: Schema.NullOr(Schema.String)
+})
+const SessionRow = Schema.Struct({
+  ...Session.fields,
+  createdAt: Schema.DateTimeUtcFromDate,
+  lastSeenAt: Schema.DateTimeUtcFromDate,
+  expiresAt: Schema.DateTimeUtcFromDate
+})
+
+const columns = `${listColumns("users", UserRow)}, sessions.id as session_id, sessions.created_at as started_at, sessions.last_seen_at,
+  sessions.expires_at, sessions.user_agent, sessions.address`
+
+const withUser = (found: typeof SessionWithUser.Type): { readonly session: Session; readonly user: User } => ({
+  session: {
+    id: found.sessionId,
+    userId: found.id,
+    createdAt: found.startedAt,
+    lastSeenAt: found.lastSeenAt,
+    expiresAt: found.expiresAt,
+    userAgent: found.userAgent,
+    address: found.address
+  },
+  user: toUser(found)
+})
+const Open = Schema.Struct({ id: SessionId })
+
+export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.effect(
+  SessionRepository,
+  Effect.map(SqlClient, (sql) =>
+    SessionRepository.of({
+      insert: Effect.fn("SessionRepository.insert")(function* (session: Session, tokenHash: string) {
+        // The deletion does not see the insertion beside it.
+        yield* sql`
+          with added as (
+            insert into sessions ${sql.insert({
+              id: session.id,
+              userId: session.userId,
+              tokenHash,
+              createdAt: DateTime.toDate(session.createdAt),
+              lastSeenAt: DateTime.toDate(session.lastSeenAt),
+              expiresAt: DateTime.toDate(session.expiresAt),
+              userAgent: session.userAgent === null ? null : toStorableText(session.userAgent),
+              address: session.address
+            })}
+          )
+          delete from sessions where id in (
+            select id from sessions where user_id = ${session.userId}
+            order by created_at desc, id desc offset ${maximumSessionsPerUser - 1}
+          )`.pipe(Effect.orDie)
+      }),
+      findByTokenHash: Effect.fn("SessionRepository.findByTokenHash")(function* (tokenHash: string, now: DateTime.Utc) {
+        // Every signed-in request asks this.
+        const row = yield* sql`${sql.literal(preparedMark)}
+          select ${sql.literal(columns)}
+          from sessions join users on users.id = sessions.user_id
+          where sessions.token_hash = ${tokenHash} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
+          decodeFirstRow(SessionWithUser),
+          Effect.orDie
+        )
+        return Option.map(row, withUser)
+      }),
+      find: Effect.fn("SessionRepository.find")(function* (id: SessionId, now: DateTime.Utc) {
+        const row = yield* sql`
+          select ${sql.literal(columns)}
+          from sessions join users on users.id = sessions.user_id
+          where sessions.id = ${toStorableText(id)} and sessions.expires_at > ${DateTime.toDate(now)}`.pipe(
+          decodeFirstRow(SessionWithUser),
+          Effect.orDie
+        )
+        return Option.map(row, withUser)
+      }),
+      findActiveIds: Effect.fn("SessionRepository.findActiveIds")(function* (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) {
+        const rows = yield* sql`
+          select id from sessions where ${sql.in("id", ids)} and expires_at > ${DateTime.toDate(now)}`.pipe(
+          decodeRows(Open),
+          Effect.orDie
+        )
+        return new Set(rows.map(({ id }) => id))
+      }),
+      listByUser: Effect.fn("SessionRepository.listByUser")(function* (userId: UserId, now: DateTime.Utc) {
+        return yield* sql`
+          select id, user_id, created_at, last_seen_at, expires_at, user_agent, address from sessions
+          where user_id = ${userId} and expires_at > ${DateTime.toDate(now)}
+          order by created_at desc, id desc`.pipe(decodeRows(SessionRow), Effect.orDie)
+      }),
+      renew: Effect.fn("SessionRepository.renew")(function* (
+        id: SessionId,
+        { expiresAt, lastSeenAt }: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
+      ) {
+        yield* sql`
+          update sessions
+          set expires_at = ${DateTime.toDate(expiresAt)}, last_seen_at = ${DateTime.toDate(lastSeenAt)}
+          where id = ${id}`.pipe(Effect.orDie)
+      }),
+      extend: Effect.fn("SessionRepository.extend")(function* (id: SessionId, expiresAt: DateTime.Utc) {
+        const extended = yield* countAffectedRows(
+          sql`update sessions set expires_at = ${DateTime.toDate(expiresAt)} where id = ${id}`
+        ).pipe(Effect.orDie)
+        return extended === 1
+      }),
+      lock: Effect.fn("SessionRepository.lock")(function* (id: SessionId, now: DateTime.Utc) {
+        const row = yield* sql`
+          select id from sessions where id = ${toStorableText(id)} and expires_at > ${DateTime.toDate(now)} for share`.pipe(
+          decodeFirstRow(Open),
+          Effect.orDie
+        )
+        return Option.isSome(row)
+      }),
+      remove: Effect.fn("SessionRepository.remove")(function* (id: SessionId) {
+        yield* sql`delete from sessions where id = ${toStorableText(id)}`.pipe(Effect.orDie)
+      }),
+      removeOwned: Effect.fn("SessionRepository.removeOwned")(function* (userId: UserId, id: SessionId) {
+        const removed = yield* countAffectedRows(
+          sql`delete from sessions where id = ${toStorableText(id)} and user_id = ${userId}`
+        ).pipe(Effect.orDie)
+        return removed === 1
+      }),
+      removeByTokenHash: Effect.fn("SessionRepository.removeByTokenHash")(function* (tokenHash: string) {
+        yield* sql`delete from sessions where token_hash = ${tokenHash}`.pipe(Effect.orDie)
+      }),
+      removeByUser: Effect.fn("SessionRepository.removeByUser")(function* (userId: UserId, except?: SessionId) {
+        return yield* countAffectedRows(sql`
+          delete from sessions
+          where user_id = ${userId} and id is distinct from ${except ?? null}`).pipe(Effect.orDie)
+      }),
+      removeExpired: Effect.fn("SessionRepository.removeExpired")(function* (now: DateTime.Utc) {
+        return yield* countAffectedRows(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`).pipe(Effect.orDie)
+      })
+    })
+  )
+)

@@ -1,0 +1,54 @@
+import { SessionId } from "@berth/domain/sessions/Session"
+import { SocialSessionRepository } from "@berth/domain/signin/social/SocialSessionRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
+
+const TokenRow = Schema.Struct({ sessionId: SessionId })
+
+export const layer: Layer.Layer<SocialSessionRepository, never, SqlClient> = Layer.effect(
+  SocialSessionRepository,
+  Effect.map(SqlClient, (sql) =>
+    SocialSessionRepository.of({
+      insert: Effect.fn("SocialSessionRepository.insert")(function* (token: {
+        readonly tokenHash: string
+        readonly sessionId: SessionId
+        readonly expiresAt: DateTime.Utc
+      }) {
+        const { sessionId } = token
+        // What of the family is over proves nothing any more, so it goes as the family grows.
+        yield* sql`
+          with over as (
+            delete from social_tokens
+            where session_id = ${sessionId} and exchanged_at is not null and expires_at <= now()
+          )
+          insert into social_tokens ${sql.insert({
+            hash: token.tokenHash,
+            sessionId,
+            expiresAt: DateTime.toDate(token.expiresAt)
+          })}`.pipe(Effect.orDie)
+      }),
+      find: Effect.fn("SocialSessionRepository.find")(function* (tokenHash: string, now: DateTime.Utc) {
+        const row = yield* sql`
+          select session_id from social_tokens
+          where hash = ${tokenHash} and exchanged_at is null and expires_at > ${DateTime.toDate(now)}`.pipe(
+          decodeFirstRow(TokenRow),
+          Effect.orDie
+        )
+        return Option.map(row, ({ sessionId }) => sessionId)
+      }),
+      exchange: Effect.fn("SocialSessionRepository.exchange")(function* (tokenHash: string, now: DateTime.Utc) {
+        const at = DateTime.toDate(now)
+        const exchanged = yield* countAffectedRows(sql`
+          update social_tokens set exchanged_at = ${at}
+          where hash = ${tokenHash} and exchanged_at is null and expires_at > ${at}`).pipe(Effect.orDie)
+        const row = yield* sql`
+          select session_id from social_tokens where hash = ${tokenHash} and expires_at > ${at}`.pipe(
+          decodeFirstRow(TokenRow),
+          Effect.orDie
+        )
+        return Option.map(row, ({ sessionId }) => ({ sessionId, isFirst: exchanged === 1 }))
+      })
+    })
+  )
+)

@@ -1,0 +1,62 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Cause, Data, Effect, Layer, Option } from "effect"
+import { loadSettings, SettingsInvalid } from "../configuration/SettingsLoader.ts"
+import type { Settings } from "../configuration/Settings.ts"
+import * as Telemetry from "../telemetry/Telemetry.ts"
+import { endWithParent } from "./ParentExit.ts"
+import { failedExitCode, misconfiguredExitCode } from "./ExitCode.ts"
+
+/** The program cannot run as it was set up, and starting it again would not help. */
+export class ProgramMisconfigured extends Data.TaggedError("ProgramMisconfigured")<{ readonly reason: string }> {
+  override get message() {
+    return this.reason
+  }
+}
+
+export const serviceVersion = "0.1.0"
+
+const exitWith = (code: number) => Effect.sync(() => process.exit(code))
+
+/**
+ * The life of a program: its settings, its telemetry, then its layers until SIGTERM or SIGINT. It exits 0 when it was
+ * asked to end, 78 with one sentence when it was set up badly, else 1.
+ */
+export const runProgram = (options: {
+  readonly serviceName: string
+  readonly program: (settings: Settings) => Layer.Layer<never, { readonly message: string }>
+}): void => {
+  const life = Effect.gen(function* () {
+    const settings = yield* loadSettings(process.env)
+    const telemetry = Telemetry.layer({
+      serviceName: Option.getOrElse(settings.serviceName, () => options.serviceName),
+      serviceVersion,
+      logLevel: settings.log.level,
+      logFormat: Option.getOrElse(settings.log.format, () => (process.stdout.isTTY ? "pretty" : "json")),
+      otlpEndpoint: settings.otlpEndpoint
+    })
+    yield* Effect.zipRight(endWithParent, Layer.launch(options.program(settings))).pipe(
+      Effect.scoped,
+      Effect.tapErrorCause((cause) =>
+        Option.match(
+          Option.filter(Cause.failureOption(cause), (error) => error instanceof ProgramMisconfigured),
+          {
+            onNone: () => Effect.logFatal("The program ended", cause),
+            onSome: ({ message }) => Effect.logFatal(message)
+          }
+        )
+      ),
+      Effect.provide(telemetry)
+    )
+  })
+  NodeRuntime.runMain(
+    Effect.catchAll(life, (error) =>
+      error instanceof SettingsInvalid
+        ? Effect.zipRight(
+            Effect.sync(() => process.stderr.write(`${error.message}\n`)),
+            exitWith(misconfiguredExitCode)
+          )
+        : exitWith(error instanceof ProgramMisconfigured ? misconfiguredExitCode : failedExitCode)
+    ),
+    { disablePrettyLogger: true, disableErrorReporting: true }
+  )
+}

@@ -1,0 +1,33 @@
+import { Inspectable, Predicate } from "effect"
+
+/** PostgreSQL refuses U+0000 and lone surrogates, Redis takes both: without them, both stores hold the same text. */
+export const toQueueText = (text: string): string => text.replaceAll("\u0000", "").toWellFormed()
+
+/** The JSON of a value as both stores can hold it; what JSON has no word for goes the way of `JSON.stringify`. */
+export const toQueueJson = (value: unknown): unknown => {
+  const text = JSON.stringify(value)
+  return text === undefined ? null : clean(JSON.parse(text))
+}
+
+const clean = (value: unknown): unknown => {
+  if (typeof value === "string") return toQueueText(value)
+  if (Array.isArray(value)) return value.map(clean)
+  if (!Predicate.isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [toQueueText(key), clean(member)]))
+}
+
+/** A text for people out of anything that was thrown. */
+export const describeThrown = (thrown: unknown): string => {
+  const text = hasReason(thrown)
+    ? `${thrown._tag}: ${thrown.reason}`
+    : thrown instanceof Error
+      ? [thrown.name, thrown.message].filter((part) => part !== "").join(": ")
+      : Inspectable.toStringUnknown(thrown)
+  return toQueueText(text).slice(0, 2000)
+}
+
+const hasReason = (thrown: unknown): thrown is { readonly _tag: string; readonly reason: string } =>
+  Predicate.hasProperty(thrown, "_tag") &&
+  Predicate.isString(thrown._tag) &&
+  Predicate.hasProperty(thrown, "reason") &&
+  Predicate.isString(thrown.reason)

@@ -1,0 +1,109 @@
+import { type Limit, type LimitName, RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { Clock, Effect, Layer, Record, Redacted, Schedule } from "effect"
+import pg from "pg"
+import { RateLimiterPostgres } from "rate-limiter-flexible"
+import { makeStoreErrorLog } from "../queue/StoreErrorLog.ts"
+import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterWindow } from "./StoredRateLimiter.ts"
+
+export interface PostgresRateLimiterOptions {
+  readonly url: Redacted.Redacted
+  readonly limits: Record<LimitName, Limit>
+  /** The schema that holds the table of windows; made when it is missing. Letters, digits and underscores; `limits`. */
+  readonly schema?: string
+}
+
+const table = "windows"
+const connections = 2
+const clearing = Schedule.spaced("5 minutes")
+
+/** Limits in PostgreSQL: up to two connections of their own, so that no request waits for one behind slow queries. */
+export const layer = (options: PostgresRateLimiterOptions): Layer.Layer<RateLimiter, RateLimitStoreUnavailable> =>
+  Layer.scoped(
+    RateLimiter,
+    Effect.gen(function* () {
+      const schema = options.schema ?? "limits"
+      const pool = yield* openPool(options.url)
+      const store = { storeClient: pool, storeType: "pool", schemaName: schema, tableName: table }
+      yield* createTable(pool, schema, () =>
+        Effect.async<void, unknown>((resume) => {
+          new RateLimiterPostgres({ ...store, clearExpiredByTimeout: false }, (error) =>
+            resume(error === undefined ? Effect.void : Effect.fail(error))
+          )
+        })
+      )
+      yield* clearExpired(pool, schema)
+      return yield* makeRateLimiter(
+        Record.map(
+          options.limits,
+          (limit, name) =>
+            new RateLimiterPostgres({
+              ...store,
+              ...toLimiterWindow(limit),
+              keyPrefix: name,
+              tableCreated: true,
+              // The library's own clearing could not be stopped with the layer.
+              clearExpiredByTimeout: false
+            })
+        )
+      )
+    })
+  )
+
+const openPool = (url: Redacted.Redacted) =>
+  Effect.flatMap(makeStoreErrorLog("The limits have trouble with their store", {}), (troubled) =>
+    Effect.acquireRelease(
+      Effect.sync(() =>
+        new pg.Pool({
+          connectionString: Redacted.value(url),
+          application_name: "berth limits",
+          max: connections,
+          connectionTimeoutMillis: 2000,
+          query_timeout: 5000,
+          keepAlive: true
+        }).on("error", troubled)
+      ),
+      (pool) =>
+        Effect.tryPromise(() => pool.end()).pipe(
+          Effect.interruptible,
+          Effect.timeout("5 seconds"),
+          Effect.catchAll((error) => Effect.logWarning("The limits' connections did not close", error))
+        )
+    )
+  )
+
+const identifier = (name: string) => pg.escapeIdentifier(name)
+
+/** PostgreSQL does not make schemas and tables twice at once, so processes that start together take turns. */
+const createTable = <E>(pool: pg.Pool, schema: string, create: () => Effect.Effect<void, E>) =>
+  Effect.acquireUseRelease(
+    Effect.tryPromise(() => pool.connect()),
+    (client) =>
+      Effect.acquireUseRelease(
+        Effect.tryPromise(() => client.query("select pg_advisory_lock(hashtext('berth'), hashtext('limits'))")),
+        () =>
+          Effect.tryPromise(() => client.query(`create schema if not exists ${identifier(schema)}`)).pipe(
+            Effect.zipRight(Effect.suspend(create))
+          ),
+        () =>
+          Effect.orDie(
+            Effect.tryPromise(() => client.query("select pg_advisory_unlock(hashtext('berth'), hashtext('limits'))"))
+          )
+      ),
+    (client) => Effect.sync(() => client.release())
+  ).pipe(
+    Effect.timeout("30 seconds"),
+    Effect.mapError((cause) => new RateLimitStoreUnavailable({ cause }))
+  )
+
+/** Windows that are over are deleted now and then: one row per key and limit would stay for ever. */
+const clearExpired = (pool: pg.Pool, schema: string) =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    yield* Effect.tryPromise(() =>
+      pool.query(`delete from ${identifier(schema)}.${identifier(table)} where expire < $1`, [now])
+    )
+  }).pipe(
+    Effect.catchAllCause((cause) => Effect.logWarning("Windows that are over could not be deleted", cause)),
+    Effect.repeat(clearing),
+    Effect.forkScoped
+  )

@@ -1,0 +1,47 @@
+import type { RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
+import { AgentRuntime, type RuntimeAccess, RuntimeUnreachable, TurnFailed } from "@berth/domain/instances/AgentRuntime"
+import * as HttpClient from "@effect/platform/HttpClient"
+import { Effect, Layer, Match, Stream } from "effect"
+import * as RuntimeClient from "./RuntimeClient.ts"
+
+/** Agents on Berth's own runtime: the cells are asked over HTTP, each with its own token. */
+export const layer: Layer.Layer<AgentRuntime, never, HttpClient.HttpClient> = Layer.effect(
+  AgentRuntime,
+  Effect.map(HttpClient.HttpClient, (http) => {
+    const client = RuntimeClient.make(http)
+    return AgentRuntime.of({
+      configure: Effect.fn("AgentRuntime.configure")((access, agents) =>
+        client.configure(toRuntimeEndpoint(access), { agents }).pipe(Effect.mapError(toRuntimeUnreachable))
+      ),
+      chat: (access, turn) =>
+        client.turn(toRuntimeEndpoint(access), turn).pipe(
+          Stream.mapError(toChatError),
+          Stream.withSpan("AgentRuntime.chat", {
+            attributes: { "agent.id": turn.agentId, "user.id": access.instance.owner }
+          })
+        )
+    })
+  })
+)
+
+const toRuntimeEndpoint = ({ instance, token }: RuntimeAccess): RuntimeClient.RuntimeEndpoint => ({ endpoint: instance.endpoint, token })
+
+const toRuntimeUnreachable = (error: RuntimeClient.RuntimeUnresponsive | RuntimeClient.RuntimeRequestRejected) =>
+  error._tag === "RuntimeRequestRejected"
+    ? new RuntimeUnreachable({ reason: error.message })
+    : new RuntimeUnreachable({ reason: error.reason, unsent: error.unsent })
+
+/** A turn that the cell has looked at and turned down failed; anything else means that the cell is not what it should be. */
+const toChatError = Match.typeTags<
+  RuntimeClient.RuntimeUnresponsive | RuntimeClient.RuntimeRequestRejected | RuntimeStreamProblem,
+  RuntimeUnreachable | TurnFailed
+>()({
+  RuntimeUnresponsive: toRuntimeUnreachable,
+  RuntimeRequestRejected: (error) =>
+    error.status === 400 || error.status === 404 || error.status === 413
+      ? new TurnFailed({ reason: error.message })
+      : toRuntimeUnreachable(error),
+  Cut: () => new RuntimeUnreachable({ reason: "the answer was cut off" }),
+  Nonsense: () => new RuntimeUnreachable({ reason: "the answer is not understood" }),
+  Failed: ({ message }) => new TurnFailed({ reason: message })
+})

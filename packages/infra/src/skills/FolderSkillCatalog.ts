@@ -1,0 +1,62 @@
+import type { Skill } from "@berth/domain/skills/Skill"
+import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
+import { Array, Data, Effect, Either, Layer, Order } from "effect"
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { parseSkillFile, skillFileName } from "./SkillFile.ts"
+
+/** A skill that is shipped cannot be used; `file` is where, `fault` is what is wrong. */
+export class SkillFileInvalid extends Data.TaggedError("SkillFileInvalid")<{
+  readonly file: string
+  readonly fault: string
+}> {
+  override get message() {
+    return `The skill file ${this.file} cannot be used: ${this.fault}.`
+  }
+}
+
+const describeReadFailure = (cause: unknown) =>
+  cause instanceof Error && "code" in cause && cause.code === "ENOENT"
+    ? "it is not there"
+    : `it cannot be read (${String(cause)})`
+
+/** A file of this size is no set of instructions. */
+const limit = 256 * 1024
+
+const readSkill = (directory: string, folder: string) => {
+  const file = join(directory, folder, skillFileName)
+  return Effect.tryPromise({
+    try: () => readFile(file, "utf8"),
+    catch: (cause) => new SkillFileInvalid({ file, fault: describeReadFailure(cause) })
+  }).pipe(
+    Effect.filterOrFail(
+      ({ length }) => length <= limit,
+      () => new SkillFileInvalid({ file, fault: `it is longer than ${limit} characters` })
+    ),
+    Effect.flatMap((text) =>
+      Either.mapLeft(parseSkillFile(folder, text), (fault) => new SkillFileInvalid({ file, fault }))
+    )
+  )
+}
+
+/** What everybody has comes first, then by name. */
+const catalogOrder: Order.Order<Skill> = Order.combine(
+  Order.mapInput(Order.reverse(Order.boolean), ({ basic }: Skill) => basic),
+  Order.mapInput(Order.string, ({ id }: Skill) => id)
+)
+
+/** Every skill folder of a directory, in the AgentSkills format (https://agentskills.io/specification). */
+export const readSkills = (directory: string): Effect.Effect<ReadonlyArray<Skill>, SkillFileInvalid> =>
+  Effect.tryPromise({
+    try: () => readdir(directory, { withFileTypes: true }),
+    catch: (cause) => new SkillFileInvalid({ file: directory, fault: describeReadFailure(cause) })
+  }).pipe(
+    Effect.map((entries) =>
+      entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map(({ name }) => name)
+    ),
+    Effect.flatMap(Effect.forEach((folder) => readSkill(directory, folder), { concurrency: 8 })),
+    Effect.map(Array.sort(catalogOrder))
+  )
+
+export const layer = (directory: string): Layer.Layer<SkillCatalog, SkillFileInvalid> =>
+  Layer.effect(SkillCatalog, readSkills(directory))

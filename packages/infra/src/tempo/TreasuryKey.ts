@@ -1,0 +1,19 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { Data, Either, Redacted } from "effect"
+import { isHex, size } from "viem"
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts"
+
+export class TreasuryKeyMalformed extends Data.TaggedError("TreasuryKeyMalformed")<{ readonly reason: string }> {}
+
+/** The key of a new wallet: `0x` and 64 hex digits. Who holds the file holds what machines have paid. */
+export const generateTreasuryKey = (): Redacted.Redacted => Redacted.make(generatePrivateKey())
+
+/** Where a treasury key's wallet is paid to. */
+export const deriveTreasuryAddress = (key: Redacted.Redacted): Either.Either<WalletAddress, TreasuryKeyMalformed> => {
+  // What a library says of a key that it cannot read is left out: it has seen the key.
+  const malformed = () => new TreasuryKeyMalformed({ reason: "must be a private key, 0x and 64 hex digits" })
+  const text = Redacted.value(key)
+  return isHex(text) && size(text) === 32
+    ? Either.try({ try: () => WalletAddress.make(privateKeyToAddress(text)), catch: malformed })
+    : Either.left(malformed())
+}

@@ -1,0 +1,22 @@
+import { PurchasedItem, CardPrices } from "@berth/domain/billing/events/PurchasedItem"
+import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { Layer, Option } from "effect"
+import * as StripeCardEventSignatures from "../stripe/StripeCardEventSignatures.ts"
+import type { Settings } from "../configuration/Settings.ts"
+
+/** What the prices that the operator has set are for, by their ids. */
+export const readPurchasedItems = ({ cards }: Pick<Settings, "cards">): ReadonlyMap<string, PurchasedItem> =>
+  new Map<string, PurchasedItem>([
+    ...PlanId.literals.flatMap((plan) => {
+      const id = plan === "free" || plan === "enterprise" ? Option.none() : cards.planPrices[plan]
+      return Option.match(id, { onNone: () => [], onSome: (price) => [[price, PurchasedItem.Plan({ plan })] as const] })
+    }),
+    ...Option.match(cards.storagePrice, { onNone: () => [], onSome: (price) => [[price, PurchasedItem.Storage()] as const] }),
+    ...[...cards.creditPrices].map(([price, credits]) => [price, PurchasedItem.Credits({ credits })] as const)
+  ])
+
+/** For who applies events: what was bought. */
+export const pricesFromSettings = (settings: Settings) => Layer.succeed(CardPrices, readPurchasedItems(settings))
+
+/** For who receives them: who sent them. */
+export const signaturesFromSettings = ({ cards }: Settings) => StripeCardEventSignatures.layer(cards.webhookSecret)

@@ -1,0 +1,16 @@
+import { Option } from "effect"
+import { resolve } from "node:path"
+import type { Settings } from "../configuration/Settings.ts"
+import * as FileMailer from "../mail/FileMailer.ts"
+import * as SmtpMailer from "../mail/SmtpMailer.ts"
+
+/** Who mails come from: `MAIL_FROM`, or nobody who reads at the service's own name. */
+export const resolveSender = ({ addresses, mail }: Pick<Settings, "addresses" | "mail">) =>
+  Option.getOrElse(mail.from, () => ({ name: "Berth", address: `no-reply@${addresses.appUrl.hostname}` }))
+
+/** By SMTP where there is a server, else into files. */
+export const fromSettings = (settings: Settings) =>
+  Option.match(settings.mail.smtpUrl, {
+    onNone: () => FileMailer.layer({ dataDirectory: resolve(settings.dataDir), from: resolveSender(settings) }),
+    onSome: (url) => SmtpMailer.layer({ url, from: resolveSender(settings) })
+  })

@@ -1,0 +1,169 @@
+import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
+import { classifyAnthropicFailure } from "@berth/infra/ai/anthropic/AnthropicFailureKind"
+import { makeMessagesRequest } from "@berth/infra/ai/anthropic/AnthropicMessagesRequest"
+import { fromAnthropicModelName, toAnthropicModelName } from "@berth/infra/ai/anthropic/AnthropicModelName"
+import { addAnthropicEvent, finishAnthropicAnswer, emptyAnthropicAnswer } from "@berth/infra/ai/anthropic/AnthropicAnswer"
+import type { AnthropicAnswerEvent } from "@berth/infra/ai/anthropic/AnthropicBodies"
+import { readAnthropicErrorBody } from "@berth/infra/ai/anthropic/AnthropicErrors"
+import { shippedModels } from "@berth/infra/ai/catalog/ModelSnapshot"
+import { toProviderFailure } from "@berth/infra/ai/vendor/ProviderFailure"
+import { Headers } from "@effect/platform"
+import { describe, expect, it } from "@effect/vitest"
+import { Duration, Either, Redacted } from "effect"
+
+const messages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hi" }]
+
+describe("model names", () => {
+  it("are written as Anthropic wants them", () => {
+    expect(toAnthropicModelName("anthropic/claude-opus-4-6")).toBe("claude-opus-4-6")
+    expect(toAnthropicModelName("anthropic/claude-opus-5")).toBe("claude-opus-5")
+    expect(toAnthropicModelName("anthropic/claude-sonnet-4")).toBe("claude-sonnet-4-0")
+    expect(toAnthropicModelName("anthropic/claude-3-haiku")).toBe("claude-3-haiku-20240307")
+    expect(toAnthropicModelName("anthropic/claude-3-7-sonnet")).toBe("claude-3-7-sonnet-latest")
+    expect(toAnthropicModelName("anthropic/claude-3-5-haiku-20241022")).toBe("claude-3-5-haiku-20241022")
+  })
+
+  it("come back as they were, with a date or without", () => {
+    for (const { id } of shippedModels.filter((model) => model.id.startsWith("anthropic/"))) {
+      expect(fromAnthropicModelName(toAnthropicModelName(id))).toBe(id)
+    }
+    expect(fromAnthropicModelName("claude-haiku-4-5-20251001")).toBe("anthropic/claude-haiku-4-5")
+  })
+})
+
+describe("a request", () => {
+  const body = (name: string, options: Parameters<typeof makeMessagesRequest>[2]) =>
+    makeMessagesRequest(`anthropic/${name}`, messages, options)
+
+  it("always says how long an answer may be, and never more than the model can", () => {
+    expect(body("claude-opus-4-6", {}).max_tokens).toBe(32_000)
+    expect(body("claude-opus-4-6", { maxTokens: 100_000 }).max_tokens).toBe(100_000)
+    expect(body("claude-3-haiku", {}).max_tokens).toBe(4_096)
+    expect(body("claude-3-haiku", { maxTokens: 100_000 }).max_tokens).toBe(4_096)
+    expect(body("claude-3-5-sonnet", {}).max_tokens).toBe(8_192)
+    expect(body("claude-3-7-sonnet", {}).max_tokens).toBe(32_000)
+    expect(body("claude-3-haiku", { maxTokens: 7 }).max_tokens).toBe(7)
+  })
+
+  it("says how to sample as far as the model can be told", () => {
+    const told = [
+      "claude-3-haiku",
+      "claude-3-5-haiku-20241022",
+      "claude-sonnet-4",
+      "claude-opus-4-1",
+      "claude-opus-4-6"
+    ]
+    for (const name of told) {
+      expect(body(name, { temperature: 0.5, topP: 0.9 }), name).toMatchObject({ temperature: 0.5 })
+      expect(body(name, { temperature: 0.5, topP: 0.9 }), name).not.toHaveProperty("top_p")
+      expect(body(name, { topP: 0.9 }), name).toMatchObject({ top_p: 0.9 })
+      expect(body(name, { temperature: 1.5 }), name).toMatchObject({ temperature: 1 })
+    }
+    for (const name of ["claude-opus-4-7", "claude-opus-5", "claude-sonnet-5-5", "claude-fable-5"]) {
+      expect(Object.keys(body(name, { temperature: 0.5, topP: 0.9 })), name).toEqual([
+        "model",
+        "max_tokens",
+        "messages",
+        "stream"
+      ])
+    }
+  })
+})
+
+describe("an answer", () => {
+  const read = (...events: ReadonlyArray<AnthropicAnswerEvent>) =>
+    events.reduce<readonly [typeof emptyAnthropicAnswer, string]>(
+      ([answer, text], event) => {
+        const [next, piece] = addAnthropicEvent(answer, event)
+        return [next, text + piece]
+      },
+      [emptyAnthropicAnswer, ""]
+    )
+  const start: AnthropicAnswerEvent = {
+    type: "message_start",
+    message: {
+      usage: { input_tokens: 10, cache_creation_input_tokens: 5, cache_read_input_tokens: 100, output_tokens: 1 }
+    }
+  }
+  const said = (text: string): AnthropicAnswerEvent => ({ type: "content_block_delta", delta: { type: "text_delta", text } })
+  const stop = (stop_reason: string): AnthropicAnswerEvent => ({
+    type: "message_delta",
+    delta: { stop_reason },
+    usage: { input_tokens: null, output_tokens: 42 }
+  })
+
+  it("is its text without its thoughts, and counts the vendor's cache", () => {
+    const thought: AnthropicAnswerEvent = { type: "content_block_delta", delta: { type: "thinking_delta" } }
+    const [answer, text] = read(start, thought, said("Hel"), said("lo"), stop("end_turn"))
+    expect(text).toBe("Hello")
+    expect(finishAnthropicAnswer(answer)).toEqual(
+      Either.right({
+        type: "end",
+        finishReason: "stop",
+        usage: { promptTokens: 115, completionTokens: 42, totalTokens: 157 }
+      })
+    )
+  })
+
+  it("ends for a reason in the words of OpenAI's protocol", () => {
+    const reasonOf = (reason: string) => Either.getOrThrow(finishAnthropicAnswer(read(start, stop(reason))[0]))
+    const reasons = {
+      end_turn: "stop",
+      stop_sequence: "stop",
+      max_tokens: "length",
+      model_context_window_exceeded: "length",
+      pause_turn: "pause_turn"
+    }
+    for (const [reason, word] of Object.entries(reasons)) expect(reasonOf(reason)).toMatchObject({ finishReason: word })
+  })
+
+  it("is none when it never began, was cut short, or was withheld", () => {
+    const failure = (...events: ReadonlyArray<AnthropicAnswerEvent>) => Either.flip(finishAnthropicAnswer(read(...events)[0]))
+    expect(failure(said("Hi"), stop("end_turn"))).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
+    expect(failure(start, said("Hi"))).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
+    expect(failure(start, said("Hi"), stop("refusal"))).toMatchObject({
+      right: { _tag: "VendorAnswerWithheld", reason: "refusal" }
+    })
+    const explained: AnthropicAnswerEvent = {
+      type: "message_delta",
+      delta: { stop_reason: "refusal", stop_details: { explanation: "It is about poison" } }
+    }
+    expect(failure(start, explained)).toMatchObject({ right: { reason: "It is about poison" } })
+  })
+})
+
+describe("a refusal", () => {
+  const read = (status: number, error: unknown, headers: Record<string, string> = {}) =>
+    toProviderFailure({ provider: "anthropic", apiKey: Redacted.make("sk-ant-secret"), classify: classifyAnthropicFailure })(
+      readAnthropicErrorBody(JSON.stringify({ type: "error", error }), status, Headers.fromInput(headers), 0)
+    )
+
+  it("quotes the vendor and hands on when to come back", () => {
+    const refused = read(429, { type: "rate_limit_error", message: "Slow\ndown" }, { "retry-after": "12" })
+    expect(refused).toMatchObject({ kind: "rate-limited", reason: "answered 429: Slow down" })
+    expect(refused.retryAfter).toEqual(Duration.seconds(12))
+  })
+
+  it("is understood whatever its details are", () => {
+    for (const details of [undefined, null, [], "x", { error_code: 7 }, { error_code: "ramp_limit_exceeded" }]) {
+      expect(read(429, { type: "rate_limit_error", message: "No", details })).toMatchObject({
+        kind: "rate-limited",
+        reason: "answered 429: No"
+      })
+    }
+    expect(read(400, { type: "invalid_request_error", details: { error_code: "organization_on_hold" } }).kind).toBe(
+      "unauthorized"
+    )
+  })
+
+  it("is told from its status when it has no words", () => {
+    for (const [status, kind] of [
+      [403, "refused"],
+      [409, "refused"],
+      [502, "overloaded"],
+      [529, "overloaded"]
+    ] as const) {
+      expect(read(status, {}).kind).toBe(kind)
+    }
+  })
+})

@@ -1,0 +1,174 @@
+import { makeChunkSource, streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
+import { makeGenerateRequest } from "@berth/infra/ai/google/GoogleGenerateRequest"
+import { classifyGoogleFailure } from "@berth/infra/ai/google/GoogleFailureKind"
+import { fromGoogleModelName, toGoogleModelName } from "@berth/infra/ai/google/GoogleModelName"
+import { addGoogleChunk, finishGoogleAnswer, isLastGoogleChunk, emptyGoogleAnswer } from "@berth/infra/ai/google/GoogleAnswer"
+import { failOnStreamError, findStreamError } from "@berth/infra/ai/google/GoogleStreamError"
+import type { GoogleAnswerChunk } from "@berth/infra/ai/google/GoogleBodies"
+import { readGoogleError, readGoogleErrorBody } from "@berth/infra/ai/google/GoogleErrors"
+import { toProviderFailure } from "@berth/infra/ai/vendor/ProviderFailure"
+import { Headers } from "@effect/platform"
+import { describe, expect, it } from "@effect/vitest"
+import { Duration, Effect, Either, FastCheck, Option, Redacted, Stream } from "effect"
+
+describe("model names", () => {
+  it("are written as Google wants them, and come back", () => {
+    expect(toGoogleModelName("google/gemini-2.5-pro")).toBe("gemini-2.5-pro")
+    expect(fromGoogleModelName("models/gemini-2.5-pro")).toBe("google/gemini-2.5-pro")
+  })
+})
+
+describe("a request", () => {
+  it("leaves out what was not set", () => {
+    expect(makeGenerateRequest("google/gemini-2.5-pro", [{ role: "user", content: "Hi" }], {})).toEqual({
+      contents: [{ role: "user", parts: [{ text: "Hi" }] }],
+      generationConfig: {}
+    })
+  })
+
+  it("calls the assistant a model", () => {
+    const { contents } = makeGenerateRequest(
+      "google/gemini-2.5-pro",
+      [
+        { role: "user", content: "Hi" },
+        { role: "assistant", content: "Hello" },
+        { role: "user", content: "Well?" }
+      ],
+      {}
+    )
+    expect(contents.map(({ role }) => role)).toEqual(["user", "model", "user"])
+  })
+})
+
+const candidate = (text: string, finishReason?: string): GoogleAnswerChunk => ({
+  candidates: [{ content: { parts: [{ text }] }, ...(finishReason === undefined ? {} : { finishReason }) }]
+})
+
+describe("an answer", () => {
+  const read = (...chunks: ReadonlyArray<GoogleAnswerChunk>) =>
+    chunks.reduce<readonly [typeof emptyGoogleAnswer, string]>(
+      ([answer, text], chunk) => {
+        const [next, piece] = addGoogleChunk(answer, chunk)
+        return [next, text + piece]
+      },
+      [emptyGoogleAnswer, ""]
+    )
+
+  it("is its text without its thoughts, which are counted", () => {
+    const thought: GoogleAnswerChunk = {
+      candidates: [{ content: { parts: [{ text: "Hm", thought: true }, { text: "Hel" }, {}] } }],
+      usageMetadata: { promptTokenCount: 10, thoughtsTokenCount: 5, totalTokenCount: 15 }
+    }
+    const counted: GoogleAnswerChunk = {
+      ...candidate("lo", "STOP"),
+      usageMetadata: {
+        promptTokenCount: 10,
+        toolUsePromptTokenCount: 1,
+        candidatesTokenCount: 3,
+        thoughtsTokenCount: 20,
+        totalTokenCount: 34
+      }
+    }
+    const [answer, text] = read(thought, counted)
+    expect(text).toBe("Hello")
+    expect(finishGoogleAnswer(answer)).toEqual(
+      Either.right({
+        type: "end",
+        finishReason: "stop",
+        usage: { promptTokens: 11, completionTokens: 23, totalTokens: 34 }
+      })
+    )
+  })
+
+  it("may be counted after its last word", () => {
+    const [answer] = read(candidate("Hi", "MAX_TOKENS"), { usageMetadata: { promptTokenCount: 4 } })
+    expect(finishGoogleAnswer(answer)).toEqual(
+      Either.right({
+        type: "end",
+        finishReason: "length",
+        usage: { promptTokens: 4, completionTokens: 0, totalTokens: 4 }
+      })
+    )
+  })
+
+  it("is none when it holds nothing, was cut short, or was withheld", () => {
+    const failure = (...chunks: ReadonlyArray<GoogleAnswerChunk>) => Either.flip(finishGoogleAnswer(read(...chunks)[0]))
+    expect(failure()).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
+    expect(failure(candidate("Hi"))).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
+    expect(failure(candidate("Hi"), candidate("", "SAFETY"))).toMatchObject({
+      right: { _tag: "VendorAnswerWithheld", reason: "SAFETY" }
+    })
+    expect(failure({ promptFeedback: { blockReason: "PROHIBITED_CONTENT" } })).toMatchObject({
+      right: { _tag: "VendorAnswerWithheld", reason: "PROHIBITED_CONTENT" }
+    })
+  })
+
+  it("is over with a reason to end, and with a prompt that is blocked", () => {
+    expect(isLastGoogleChunk(candidate("Hi"))).toBe(false)
+    expect(isLastGoogleChunk({ promptFeedback: {} })).toBe(false)
+    expect(isLastGoogleChunk(candidate("", "STOP"))).toBe(true)
+    expect(isLastGoogleChunk({ promptFeedback: { blockReason: "SAFETY" } })).toBe(true)
+  })
+})
+
+describe("a refusal", () => {
+  const read = (status: number, error: unknown) =>
+    toProviderFailure({ provider: "google", apiKey: Redacted.make("AIza-secret"), classify: classifyGoogleFailure })(
+      readGoogleErrorBody(JSON.stringify({ error }), status, Headers.empty, 0)
+    )
+
+  it("says in its details what is wrong and when to come back", () => {
+    const details = [
+      "not an object",
+      { "@type": "type.googleapis.com/google.rpc.Help", links: [] },
+      { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" },
+      { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "1.25s" }
+    ]
+    expect(readGoogleError({ code: 400, status: "INVALID_ARGUMENT", details }, null, undefined)).toMatchObject({
+      status: 400,
+      code: "API_KEY_INVALID",
+      type: "INVALID_ARGUMENT",
+      retryAfter: Duration.millis(1250)
+    })
+    expect(readGoogleError({ details: [{ retryDelay: "soon" }] }, 429, undefined).retryAfter).toBe(undefined)
+  })
+
+  it("is told from its status when it has no words, and from its word when it has no status", () => {
+    expect(read(403, {}).kind).toBe("refused")
+    expect(read(429, {}).kind).toBe("rate-limited")
+    expect(classifyGoogleFailure(readGoogleError({ status: "RESOURCE_EXHAUSTED" }, null, undefined))).toBe("rate-limited")
+    expect(classifyGoogleFailure(readGoogleError({}, null, undefined))).toBe("overloaded")
+  })
+
+  it("gives away no key", () => {
+    expect(read(500, { code: 500, status: "INTERNAL", message: "debug: AIza-secret" }).reason).toBe(
+      "answered 500: debug: <key>"
+    )
+  })
+})
+
+describe("an error in mid-stream", () => {
+  const error = JSON.stringify({ error: { code: 503, status: "UNAVAILABLE", message: "Busy" } }, null, 2)
+  const stream = `data: {"candidates":[]}\r\n\r\n${error}\n`
+
+  it.prop("is found however the text is cut", [FastCheck.array(FastCheck.nat({ max: stream.length }))], ([cuts]) => {
+    const at = [0, ...cuts.sort((a, b) => a - b), stream.length]
+    const pieces = at.slice(1).map((to, index) => stream.slice(at[index], to))
+    const failure = Effect.runSync(
+      Effect.flip(
+        Stream.runDrain(
+          Stream.unwrapScoped(
+            Effect.map(makeChunkSource(Stream.fromIterable(pieces)), (pull) => streamFromSource(failOnStreamError(pull)))
+          )
+        )
+      )
+    )
+    expect(failure).toMatchObject({ _tag: "VendorRequestRejected", status: 503, type: "UNAVAILABLE" })
+  })
+
+  it("is nothing else that is left over", () => {
+    for (const text of ["", `data: {"candidates":[]}\r\n\r\n`, `data: ${error}`, "{}", `${error}\n\ndata: {}\n\n`]) {
+      expect(findStreamError(text), text).toEqual(Option.none())
+    }
+  })
+})

@@ -1,0 +1,254 @@
+import { ProviderName } from "@berth/domain/ai/models/Model"
+import { resolveModel } from "@berth/domain/ai/models/ModelResolution"
+import { assembleCatalog } from "@berth/infra/ai/catalog/CatalogAssembly"
+import { toPricePerMillion, readOpenRouterEntry, readOpenRouterModel } from "@berth/infra/ai/catalog/OpenRouterModel"
+import { findShippedModel, shippedModels } from "@berth/infra/ai/catalog/ModelSnapshot"
+import { deriveModelTags } from "@berth/infra/ai/catalog/ModelTags"
+import { sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
+import { describe, expect, it } from "@effect/vitest"
+import { Either, FastCheck, Option } from "effect"
+
+const entry = (changes: Record<string, unknown> = {}) => ({
+  id: "openai/gpt-4o",
+  name: "OpenAI: GPT-4o",
+  description: "A model.",
+  context_length: 128000,
+  pricing: { prompt: "0.0000025", completion: "0.00001", request: "0" },
+  architecture: { input_modalities: ["text", "image"], output_modalities: ["text"] },
+  supported_parameters: ["max_tokens", "temperature"],
+  ...changes
+})
+
+describe("prices per million tokens", () => {
+  it("are exact", () => {
+    const examples = {
+      "0.000005": 5,
+      "0.00000015": 0.15,
+      "0.000000019": 0.019,
+      "0.00003": 30,
+      "0.00000004815": 0.04815,
+      "1e-6": 1,
+      "0": 0,
+      // What a vendor's own arithmetic left behind.
+      "0.00000100000000000000015": 1
+    }
+    for (const [perToken, expected] of Object.entries(examples)) {
+      expect(toPricePerMillion(perToken)).toEqual(Option.some(expected))
+    }
+  })
+
+  it("are none where there is no price", () => {
+    for (const nothing of ["-1", "", "free", "NaN"]) expect(toPricePerMillion(nothing)).toEqual(Option.none())
+  })
+
+  it.prop("shift a decimal by six places", [FastCheck.nat({ max: 10_000_000 })], ([billionths]) => {
+    const perToken = `0.${String(billionths).padStart(12, "0")}`
+    expect(toPricePerMillion(perToken)).toEqual(Option.some(billionths / 1_000_000))
+  })
+})
+
+describe("an entry of OpenRouter's list", () => {
+  it("is read", () => {
+    expect(readOpenRouterModel(entry())).toEqual(
+      Option.some({
+        id: "openai/gpt-4o",
+        name: "GPT-4o",
+        description: "A model.",
+        inputCost: 2.5,
+        outputCost: 10,
+        contextWindow: 128000,
+        takesTools: false,
+        tags: ["general", "creative", "vision"]
+      })
+    )
+  })
+
+  it("says whether the model takes tools, where it says what it takes", () => {
+    const takes = (parameters: unknown) =>
+      Option.map(readOpenRouterModel(entry({ supported_parameters: parameters })), ({ takesTools }) => takesTools)
+    expect(takes(["temperature", "tools"])).toEqual(Option.some(true))
+    expect(takes([])).toEqual(Option.some(false))
+    expect(takes(undefined)).toEqual(Option.some(undefined))
+  })
+
+  it("gets Anthropic's own spelling", () => {
+    const opus = readOpenRouterModel(entry({ id: "anthropic/claude-opus-4.6" }))
+    expect(Option.map(opus, ({ id }) => id)).toEqual(Option.some("anthropic/claude-opus-4-6"))
+  })
+
+  it("is left out when it is no model to chat with at a fixed price", () => {
+    const others = [
+      entry({ pricing: { prompt: "-1", completion: "-1" } }),
+      entry({ architecture: { input_modalities: ["text"], output_modalities: ["text", "image"] } }),
+      entry({ architecture: { input_modalities: ["audio"], output_modalities: ["text"] } }),
+      entry({ id: "~openai/gpt-latest" }),
+      entry({ context_length: "many" }),
+      entry({ pricing: undefined }),
+      null,
+      "gpt-4o"
+    ]
+    for (const other of others) expect(readOpenRouterModel(other)).toEqual(Option.none())
+  })
+
+  it("that cannot be read is told from one that is not for here", () => {
+    expect(readOpenRouterEntry(entry({ pricing: { prompt: "-1", completion: "-1" } }))).toEqual({ type: "other" })
+    expect(readOpenRouterEntry(entry({ context_length: "many" }))).toEqual({ type: "malformed", id: "openai/gpt-4o" })
+    expect(readOpenRouterEntry("gpt-4o")).toEqual({ type: "malformed", id: "without an id" })
+    expect(readOpenRouterEntry(entry({ pricing: null, id: "x".repeat(1_000) }))).toEqual({
+      type: "malformed",
+      id: "x".repeat(100)
+    })
+  })
+
+  it.prop("may be anything", [FastCheck.anything()], ([anything]) => {
+    expect(Option.isOption(readOpenRouterModel(anything))).toBe(true)
+  })
+})
+
+describe("the shipped models", () => {
+  it("are many, each once, with sane prices", () => {
+    expect(shippedModels.length).toBeGreaterThanOrEqual(60)
+    expect(new Set(shippedModels.map(({ id }) => id)).size).toBe(shippedModels.length)
+    for (const model of shippedModels) {
+      expect(model.inputCost, model.id).toBeGreaterThan(0)
+      expect(model.outputCost, model.id).toBeGreaterThanOrEqual(model.inputCost)
+      // Per token prices taken for ones per million, or the other way round, would be far outside.
+      expect(model.inputCost, model.id).toBeGreaterThan(0.01)
+      expect(model.outputCost, model.id).toBeLessThan(700)
+      expect(model.description.length, model.id).toBeGreaterThan(10)
+    }
+  })
+
+  it("hold the agents' models with their vendors' prices", () => {
+    const prices = (id: string) => Option.map(findShippedModel(id), ({ inputCost, outputCost }) => [inputCost, outputCost])
+    expect(prices("anthropic/claude-opus-4-6")).toEqual(Option.some([5, 25]))
+    expect(prices("openai/gpt-4")).toEqual(Option.some([30, 60]))
+    expect(prices("openai/gpt-4o-mini")).toEqual(Option.some([0.15, 0.6]))
+  })
+
+  it("have something for every task", () => {
+    for (const tag of ["general", "coding", "analysis", "creative", "fast", "vision"]) {
+      expect(shippedModels.filter(({ tags }) => tags.includes(tag)).length, tag).toBeGreaterThan(5)
+    }
+  })
+})
+
+describe("tags", () => {
+  const tags = (id: string, inputCost: number, changes: Partial<Parameters<typeof deriveModelTags>[0]> = {}) =>
+    deriveModelTags({
+      id,
+      inputCost,
+      outputCost: inputCost * 4,
+      contextWindow: 200_000,
+      seesImages: false,
+      reasons: false,
+      ...changes
+    })
+
+  const seesImages = { seesImages: true }
+  const reasons = { reasons: true }
+  const takesTools = { takesTools: true }
+
+  it.each<readonly [id: string, price: number, changes: Parameters<typeof tags>[2], expected: string]>([
+    ["anthropic/claude-opus-4-6", 5, reasons, "general coding analysis creative reasoning"],
+    ["anthropic/claude-haiku-4-5", 1, { ...seesImages, ...takesTools }, "general coding fast vision tools"],
+    ["openai/gpt-4o-mini", 0.15, {}, "general fast"],
+    ["openai/gpt-4o", 2.5, { ...seesImages, ...takesTools }, "general analysis creative vision tools"],
+    ["openai/gpt-5-codex", 1.25, reasons, "coding reasoning"],
+    ["google/gemini-2.5-pro", 1.25, { ...seesImages, ...reasons }, "general coding analysis creative vision reasoning"],
+    ["google/gemini-2.5-flash-lite", 0.1, seesImages, "general fast vision"],
+    ["qwen/qwen3-coder", 0.3, {}, "coding"],
+    ["qwen/qwen3-vl-30b", 0.3, seesImages, "vision"],
+    ["meta-llama/llama-guard-4-12b", 0.1, {}, ""],
+    ["meta-llama/llama-3.3-70b-instruct", 0.1, takesTools, "general creative tools"],
+    ["mistralai/mistral-large-2512", 2, {}, "general analysis creative"],
+    ["groq/openai/gpt-oss-120b", 0.15, reasons, "general analysis reasoning"],
+    // Variants and unknown vendors can be asked for, and found, but are not all-rounders.
+    ["google/gemma-4-31b-it:free", 0, seesImages, "vision free"],
+    ["deepseek/deepseek-r1:free", 0, { ...reasons, ...takesTools }, "reasoning tools free"],
+    ["acme/wonder", 1, seesImages, "vision"],
+    ["acme/gift", 0, {}, "free"]
+  ])("of %s at %d", (id, price, changes, expected) => {
+    expect(tags(id, price, changes).join(" ")).toBe(expected)
+  })
+
+  it.prop(
+    "follow from what a model takes in and costs, whatever it is called",
+    [FastCheck.string(), FastCheck.boolean(), FastCheck.boolean(), FastCheck.constantFrom(0, 0.2, 7)],
+    ([id, images, tools, price]) => {
+      const given = tags(id, price, { seesImages: images, takesTools: tools })
+      expect(given.includes("vision")).toBe(images)
+      expect(given.includes("tools")).toBe(tools)
+      expect(given.includes("free")).toBe(price === 0)
+      expect(new Set(given).size).toBe(given.length)
+    }
+  )
+})
+
+describe("the assembled catalogue", () => {
+  const assemble = (...names: ReadonlyArray<ProviderName>) =>
+    assembleCatalog(
+      {
+        facts: shippedModels,
+        own: new Map(names.includes("sandbox") ? [["sandbox", [sandboxModel]]] : []),
+        vendors: new Map()
+      },
+      new Set(names)
+    )
+
+  it("says of each model who runs it, and of none that it is available without a provider", () => {
+    const providers = (...names: ReadonlyArray<ProviderName>) =>
+      Object.fromEntries(
+        assemble(...names)
+          .filter(({ available }) => available)
+          .map(({ id, provider }) => [id, provider])
+      )
+    expect(providers()).toEqual({})
+    expect(providers("openrouter", "openai")["openai/gpt-4"]).toBe("openrouter")
+    expect(providers("openrouter")["groq/llama-3.1-8b-instant"]).toBeUndefined()
+    const openai = providers("openai")
+    expect(openai["openai/gpt-4"]).toBe("openai")
+    expect(Object.keys(openai).every((id) => id.startsWith("openai/"))).toBe(true)
+    expect(openai["openai/gpt-oss-120b"]).toBeUndefined()
+    expect(assemble().find(({ id }) => id === "anthropic/claude-opus-4-6")).toMatchObject({ provider: "anthropic" })
+  })
+
+  it("believes a vendor about its own models, unless it names none that are known", () => {
+    const available = (listed: ReadonlyArray<string>, ...names: ReadonlyArray<ProviderName>) =>
+      assembleCatalog(
+        {
+          facts: shippedModels,
+          own: new Map(),
+          vendors: new Map([["openai", listed]])
+        },
+        new Set(names)
+      ).filter((model) => model.available)
+    expect(available(["openai/gpt-4o-mini"], "openai").map(({ id }) => id)).toEqual(["openai/gpt-4o-mini"])
+    // What is new may have a price elsewhere before it has one here.
+    expect(available(["openai/gpt-4o-mini", "openai/not-priced"], "openai")).toHaveLength(1)
+    expect(available(["openai/not-priced"], "openai").length).toBeGreaterThan(1)
+    expect(available([], "openai").length).toBeGreaterThan(1)
+    const both = available(["openai/gpt-4o-mini"], "openrouter", "openai")
+    expect(both.find(({ id }) => id === "openai/gpt-4")).toMatchObject({ provider: "openrouter" })
+  })
+
+  it("lets the sandbox answer for the default model where nothing else is configured", () => {
+    const resolution = Either.getOrThrow(resolveModel(assemble("sandbox"), "claude-opus-4-6"))
+    expect(resolution).toMatchObject({ fellBack: true, model: { id: "sandbox/echo", provider: "sandbox" } })
+    const real = Either.getOrThrow(resolveModel(assemble("sandbox", "openai"), "claude-opus-4-6"))
+    expect(real.model.provider).toBe("openai")
+  })
+
+  it.prop(
+    "holds each model once, and believes what Groq says of itself",
+    [FastCheck.subarray([...ProviderName.literals])],
+    ([names]) => {
+      const facts = shippedModels
+      const own = new Map([["groq" as const, []]])
+      const models = assembleCatalog({ facts, own, vendors: new Map() }, new Set(names))
+      expect(new Set(models.map(({ id }) => id)).size).toBe(models.length)
+      expect(models.some(({ id }) => id.startsWith("groq/"))).toBe(false)
+      for (const { available, provider } of models) if (available) expect(names).toContain(provider)
+    }
+  )
+})

@@ -1,0 +1,198 @@
+import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import { makeSandboxModelProvider, sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
+import { makeSandboxReply } from "@berth/infra/ai/sandbox/SandboxReply"
+import { describe, expect, it } from "@effect/vitest"
+import { Chunk, Effect, FastCheck, Stream } from "effect"
+
+const user = (content: string): ChatMessage => ({ role: "user", content })
+const assistant = (content: string): ChatMessage => ({ role: "assistant", content })
+
+describe("the sandbox model", () => {
+  it("echoes", () => {
+    expect(makeSandboxReply([user("What is the weather?")])).toBe("Berth's sandbox model heard: What is the weather?")
+  })
+
+  it("remembers what it was told in the conversation", () => {
+    const told = [user("Hi, my name is Zoë."), assistant("Nice to meet you, Zoë.")]
+    expect(makeSandboxReply([...told, user("What's my name?")])).toBe("Your name is Zoë.")
+    expect(makeSandboxReply([user("What is my name?")])).toBe("You have not told me your name yet.")
+    expect(makeSandboxReply([...told, user("Call me Jean-Luc"), user("who am I?")])).toBe("Your name is Jean-Luc.")
+    expect(makeSandboxReply([user("Remember that the key is under the mat."), user("What do you remember?")])).toBe(
+      "You asked me to remember: the key is under the mat"
+    )
+    // What others said is not the user's name.
+    expect(makeSandboxReply([assistant("My name is Berth"), user("what is my name")])).toContain("not told me")
+  })
+
+  it.prop("streams its reply in pieces, the same each time, and counts", [FastCheck.string()], ([said]) => {
+    const run = () =>
+      Chunk.toReadonlyArray(
+        Effect.runSync(Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, [user(said)], {})))
+      )
+    const chunks = run()
+    const text = chunks.map((chunk) => (chunk.type === "text" ? chunk.text : "")).join("")
+    expect(text).toBe(makeSandboxReply([user(said)]))
+    expect(chunks.at(-1)).toMatchObject({ type: "end", finishReason: "stop" })
+    expect(run()).toEqual(chunks)
+  })
+
+  it("keeps to a limit of tokens", () => {
+    const chunks = Chunk.toReadonlyArray(
+      Effect.runSync(Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, [user("hello")], { maxTokens: 2 })))
+    )
+    expect(chunks.at(-1)).toMatchObject({ finishReason: "length", usage: { completionTokens: 2 } })
+  })
+})
+
+describe("what the sandbox model knows from its instructions", () => {
+  const system = (content: string): ChatMessage => ({ role: "system", content })
+  const known = system(
+    "You are a helpful agent.\n\nWhat you know from earlier:\n- My name is Zoë\n- the key is under the mat\n\nBe brief."
+  )
+
+  it("answers where the conversation itself does not hold it", () => {
+    expect(makeSandboxReply([known, user("What's my name?")])).toBe("Your name is Zoë.")
+    expect(makeSandboxReply([known, user("Call me Ada"), user("What's my name?")])).toBe("Your name is Ada.")
+    expect(makeSandboxReply([known, user("What do you remember?")])).toBe(
+      "I know from earlier: My name is Zoë; the key is under the mat"
+    )
+    expect(makeSandboxReply([known, user("Remember the milk"), user("What do you remember?")])).toContain("the milk")
+    expect(makeSandboxReply([system("What you know from earlier:\n- The user's name is Jo"), user("Who am I?")])).toBe(
+      "Your name is Jo."
+    )
+    // What something of the user's is called is not what he is called.
+    expect(makeSandboxReply([system("What you know from earlier:\n- my dog is called Rex"), user("Who am I?")])).toContain(
+      "not told me"
+    )
+    // What an agent is called is not what its user is called.
+    expect(makeSandboxReply([system("My name is Berth."), user("Who am I?")])).toContain("not told me")
+  })
+
+  it("finds what a summary of the conversation keeps", () => {
+    const summed = system("Earlier in this conversation:\nThe user said:\n- my name is Ada\n- call me Grace\n- hello")
+    expect(makeSandboxReply([summed, user("What is my name?")])).toBe("Your name is Grace.")
+    expect(makeSandboxReply([known, summed, user("What is my name?")])).toBe("Your name is Grace.")
+  })
+})
+
+describe("a summary by the sandbox model", () => {
+  const asked: ChatMessage = { role: "system", content: "Summarise the conversation below in few words." }
+  const summaryOf = (...messages: ReadonlyArray<ChatMessage>) =>
+    Chunk.toReadonlyArray(
+      Effect.runSync(Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, [asked, ...messages], {})))
+    )
+      .map((chunk) => (chunk.type === "text" ? chunk.text : ""))
+      .join("")
+
+  it("keeps what users said, in order, and nothing of the assistant's", () => {
+    expect(summaryOf(user("My name is Ada"), assistant("Nice to meet you"), user("I like\n tea"))).toBe(
+      "The user said:\n- My name is Ada\n- I like tea"
+    )
+    expect(summaryOf(user("User: My name is Ada\nAssistant: Hello\nUser: I like tea"))).toBe(
+      "The user said:\n- My name is Ada\n- I like tea"
+    )
+  })
+
+  it("keeps what an earlier one kept, and what was told before what was only said", () => {
+    const chatter = Array.from({ length: 40 }, (_, index) => user(`${index} ${"chatter ".repeat(60)}`))
+    const first = summaryOf(user("My name is Ada"), ...chatter)
+    expect(first.length).toBeLessThanOrEqual(2_000)
+    expect(first).toContain("My name is Ada")
+    expect(first).toContain("- 39 chatter")
+    expect(first.split("\n").every((line) => line.length <= 202)).toBe(true)
+    const second = summaryOf({ role: "system", content: `Earlier in this conversation:\n${first}` }, ...chatter)
+    expect(second).toContain("My name is Ada")
+    expect(
+      makeSandboxReply([{ role: "system", content: `Earlier in this conversation:\n${second}` }, user("Who am I?")])
+    ).toBe("Your name is Ada.")
+  })
+
+  it.prop("is bounded and the same each time", [FastCheck.array(FastCheck.string({ maxLength: 500 }))], ([said]) => {
+    const messages = said.map(user)
+    const summary = summaryOf(...messages)
+    expect(summary.length).toBeLessThanOrEqual(2_000)
+    expect(summaryOf(...messages)).toBe(summary)
+  })
+})
+
+describe("the sandbox model with tools", () => {
+  const tool = (name: string): ToolSpec => ({ name, description: name, parameters: { type: "object" } })
+  const all = [
+    "current_time",
+    "calculate",
+    "remember",
+    "recall",
+    "fetch_web_page",
+    "list_files",
+    "read_file",
+    "write_file",
+    "delete_file"
+  ].map(tool)
+  const run = (messages: ReadonlyArray<ChatMessage>, tools = all) =>
+    Chunk.toReadonlyArray(
+      Effect.runSync(Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, messages, { tools })))
+    )
+  const called = (said: string, tools = all) => {
+    const [first] = run([user(said)], tools)
+    return first?.type === "tool-call" ? [first.call.name, JSON.parse(first.call.arguments)] : null
+  }
+
+  it("calls the one that is asked for", () => {
+    const asked: ReadonlyArray<readonly [string, string, object]> = [
+      ["What time is it?", "current_time", {}],
+      ["what time is it in Europe/London?", "current_time", { timezone: "Europe/London" }],
+      ["Calculate 2*(3+4)", "calculate", { expression: "2*(3+4)" }],
+      ["calculate 0.1 + 0.2.", "calculate", { expression: "0.1 + 0.2" }],
+      ["What is 17*23?", "calculate", { expression: "17*23" }],
+      ["what's 2^10 - 1", "calculate", { expression: "2^10 - 1" }],
+      ["Remember that the key is under the mat.", "remember", { text: "the key is under the mat" }],
+      ["What do you remember about the key?", "recall", { query: "the key" }],
+      ["What do you remember?", "recall", { query: "What do you remember" }],
+      ["Please fetch https://example.com/a?b=c.", "fetch_web_page", { url: "https://example.com/a?b=c" }],
+      ["List my files", "list_files", {}],
+      ["list files", "list_files", {}],
+      ["Read file notes/today.md.", "read_file", { path: "notes/today.md" }],
+      ["write file a.txt: one\ntwo", "write_file", { path: "a.txt", content: "one\ntwo" }],
+      ["Delete the file a.txt", "delete_file", { path: "a.txt" }]
+    ]
+    for (const [said, name, given] of asked) {
+      expect(called(said), said).toEqual([name, given])
+      // One that is not on offer is not called.
+      expect(called(said, []), said).toBe(null)
+      expect(
+        called(
+          said,
+          all.filter((one) => one.name !== name)
+        ),
+        said
+      ).toBe(null)
+    }
+    for (const said of ["Hello", "What is 42?", "What is the weather?", "My name is Ada", "What is my name?"]) {
+      expect(called(said), said).toBe(null)
+    }
+  })
+
+  it("says what the tool gave, and calls nothing again", () => {
+    const question = user("What is 17*23?")
+    const [call, end] = run([question])
+    expect(call).toEqual({
+      type: "tool-call",
+      call: { id: "call_1", name: "calculate", arguments: '{"expression":"17*23"}' }
+    })
+    expect(end).toMatchObject({ type: "end", finishReason: "tool_calls" })
+    if (call?.type !== "tool-call") return expect.fail("no call")
+    const talk: ReadonlyArray<ChatMessage> = [
+      question,
+      { role: "assistant", content: "", toolCalls: [call.call] },
+      { role: "tool", toolCallId: call.call.id, toolName: "calculate", content: "391" }
+    ]
+    for (const tools of [all, []]) {
+      const chunks = run(talk, tools)
+      expect(chunks.map((chunk) => (chunk.type === "text" ? chunk.text : "")).join("")).toBe("The result: 391")
+      expect(chunks.at(-1)).toMatchObject({ finishReason: "stop" })
+    }
+    expect(run([...talk, assistant("The result: 391"), user("List files")])[0]).toMatchObject({
+      call: { id: "call_2", name: "list_files" }
+    })
+  })
+})

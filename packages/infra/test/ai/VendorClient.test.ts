@@ -1,0 +1,301 @@
+import type { ChatMessage, ToolCall } from "@berth/domain/ai/chat/ModelChat"
+import { makeChunkSource, streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
+import { countToolCalls, toVendorConversation } from "@berth/infra/ai/vendor/VendorConversation"
+import { endAfterLast } from "@berth/infra/ai/vendor/StreamEnd"
+import { parseSseEvents } from "@berth/infra/ai/vendor/SseParser"
+import type { ChunkSource } from "@berth/infra/ai/vendor/ChunkStage"
+import { redactMessage } from "@berth/infra/ai/vendor/ProviderFailure"
+import { readRetryAfter } from "@berth/infra/ai/vendor/RetryAfter"
+import { parseToolArguments, type ToolCallFragment, addToolCallFragment, type PartialToolCall } from "@berth/infra/ai/vendor/PartialToolCall"
+import { isBlankText, toAlternatingTurns } from "@berth/infra/ai/vendor/AlternatingTurns"
+import { Headers } from "@effect/platform"
+import { describe, expect, it } from "@effect/vitest"
+import { Chunk, Duration, Effect, FastCheck, Fiber, Queue, Redacted, Stream, TestClock } from "effect"
+
+/** A stage of a wire over a stream. */
+const over =
+  <A, E, B, E2>(stage: (pull: ChunkSource<A, E>) => ChunkSource<B, E2>) =>
+  (stream: Stream.Stream<A, E>) =>
+    Stream.unwrapScoped(Effect.map(makeChunkSource(stream), (pull) => streamFromSource(stage(pull))))
+
+describe("events", () => {
+  const readEvents = (some: Stream.Stream<Uint8Array>) =>
+    over((texts: ChunkSource<string, never>) => parseSseEvents(texts))(Stream.decodeText(some))
+  const bytes = new TextEncoder().encode(
+    `: hello\n\ndata: {"a":"日本"}\r\n\r\nevent: x\r\ndata: two\r\ndata:lines\n\ndata\r\rdata: [DONE]\n\ndata: cut`
+  )
+
+  it.prop(
+    "are the same however the bytes are cut",
+    [FastCheck.array(FastCheck.nat({ max: bytes.length }))],
+    ([cuts]) => {
+      const at = [0, ...cuts.sort((a, b) => a - b), bytes.length]
+      const pieces = at.slice(1).map((to, index) => bytes.slice(at[index], to))
+      const heard = Effect.runSync(Stream.runCollect(readEvents(Stream.fromIterable(pieces))))
+      const events = Chunk.toReadonlyArray(heard).flatMap((one) => (one.type === "event" ? [one.data] : []))
+      expect(events).toEqual([`{"a":"日本"}`, "two\nlines", "", "[DONE]"])
+    }
+  )
+
+  it("are signs of life at least", () => {
+    const comment = Stream.make(new TextEncoder().encode(": OPENROUTER PROCESSING\n\n"))
+    expect(Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(readEvents(comment))))).toEqual([
+      { type: "sign-of-life" }
+    ])
+  })
+
+  it("do not grow without end", () => {
+    const endless = Stream.repeatValue(new TextEncoder().encode("x".repeat(100_000)))
+    expect(Effect.runSync(Effect.flip(Stream.runDrain(readEvents(endless))))).toMatchObject({
+      _tag: "VendorAnswerMalformed"
+    })
+  })
+})
+
+describe("the end of a stream", () => {
+  const toTheEnd = <E>(events: Stream.Stream<number, E>) =>
+    over((pull: ChunkSource<number, E>) => endAfterLast(pull, (event) => event === 3))(events)
+
+  it.effect("comes after the last event, with what came with that", () =>
+    Effect.gen(function* () {
+      const events = Stream.fromChunks(Chunk.make(1), Chunk.make(2, 3, 4), Chunk.make(5))
+      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(events)))).toEqual([1, 2, 3, 4, 5])
+    })
+  )
+
+  it.effect("is the end of the bytes where no event is the last", () =>
+    Effect.gen(function* () {
+      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(toTheEnd(Stream.make(1, 2))))).toEqual([1, 2])
+    })
+  )
+
+  it.effect("is waited for a moment, and no longer", () =>
+    Effect.gen(function* () {
+      const queue = yield* Queue.unbounded<number>()
+      const heard = toTheEnd(Stream.fromQueue(queue))
+      const fiber = yield* Effect.fork(Stream.runCollect(heard))
+      yield* queue.offerAll([1, 3])
+      yield* TestClock.adjust("100 millis")
+      yield* queue.offer(4)
+      yield* TestClock.adjust("200 millis")
+      yield* queue.offer(5)
+      expect(Chunk.toReadonlyArray(yield* Fiber.join(fiber))).toEqual([1, 3, 4])
+    })
+  )
+
+  it.effect("is no failure when the connection breaks behind the last event, but is before it", () =>
+    Effect.gen(function* () {
+      const cut = (...events: ReadonlyArray<number>) =>
+        Stream.runCollect(toTheEnd(Stream.concat(Stream.make(...events), Stream.fail("cut"))))
+      expect(Chunk.toReadonlyArray(yield* cut(1, 3))).toEqual([1, 3])
+      expect(yield* Effect.flip(cut(1, 2))).toBe("cut")
+    })
+  )
+})
+
+describe("turns", () => {
+  const message: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+    role: FastCheck.constantFrom("user", "assistant", "system"),
+    content: FastCheck.oneof(FastCheck.constantFrom("", " \n", "Hello"), FastCheck.string())
+  })
+
+  it.prop("are the user's and the assistant's by turns, and lose nothing", [FastCheck.array(message)], ([messages]) => {
+    const { system, turns } = toAlternatingTurns(messages)
+    turns.forEach(({ role, text }, index) => {
+      expect(role).toBe(index % 2 === 0 ? "user" : "assistant")
+      expect(text.trim()).not.toBe("")
+    })
+    expect(turns.length === 0 || turns.length % 2 === 1).toBe(true)
+    const all = [system, ...turns.map(({ text }) => text)].join("\n")
+    for (const { content } of messages) expect(all).toContain(content.trim())
+    if (turns.length === 0) expect(messages.every(({ content }) => content.trim() === "")).toBe(true)
+  })
+
+  it("are the conversation", () => {
+    expect(
+      toAlternatingTurns([
+        { role: "system", content: "Be brief" },
+        { role: "user", content: "Hello" },
+        { role: "user", content: "World" },
+        { role: "system", content: "Be kind" },
+        { role: "assistant", content: "Yes?" },
+        { role: "user", content: "No" }
+      ])
+    ).toEqual({
+      system: "Be brief\n\nBe kind",
+      turns: [
+        { role: "user", text: "Hello\n\nWorld" },
+        { role: "assistant", text: "Yes?" },
+        { role: "user", text: "No" }
+      ]
+    })
+    expect(toAlternatingTurns([{ role: "system", content: "Say hello" }])).toEqual({
+      system: null,
+      turns: [{ role: "user", text: "Say hello" }]
+    })
+  })
+})
+
+describe("a reason", () => {
+  const key = Redacted.make("sk-very-secret")
+
+  it.prop("never holds the key", [FastCheck.string(), FastCheck.string()], ([before, after]) => {
+    expect(redactMessage(`${before}sk-very-secret${after}`, key)).not.toContain("sk-very-secret")
+  })
+})
+
+describe("the time to come back", () => {
+  it("is told in any of three ways", () => {
+    const after = (headers: Record<string, string>) => {
+      const duration = readRetryAfter(Headers.fromInput(headers), Date.parse("Wed, 21 Oct 2026 07:28:00 GMT"))
+      return duration === undefined ? null : Duration.toMillis(duration)
+    }
+    expect(after({ "retry-after": "3" })).toBe(3_000)
+    expect(after({ "retry-after-ms": "250", "retry-after": "1" })).toBe(250)
+    expect(after({ "retry-after": "Wed, 21 Oct 2026 07:28:05 GMT" })).toBe(5_000)
+    expect(after({ "retry-after": "soon" })).toBe(null)
+    expect(after({})).toBe(null)
+  })
+})
+
+describe("calls of tools", () => {
+  const text = FastCheck.oneof(FastCheck.constantFrom("", " ", "a", "b", "call_1", "call_2"), FastCheck.string())
+  const call: FastCheck.Arbitrary<ToolCall> = FastCheck.record({
+    id: text,
+    name: text,
+    arguments: FastCheck.oneof(FastCheck.constantFrom("", "{}", "[]", "null", '{"a":1}'), FastCheck.string())
+  })
+  const said: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+    role: FastCheck.constantFrom("user", "system"),
+    content: text
+  })
+  const answered: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+    role: FastCheck.constant("assistant"),
+    content: text,
+    toolCalls: FastCheck.array(call, { maxLength: 3 })
+  })
+  const given: FastCheck.Arbitrary<ChatMessage> = FastCheck.record({
+    role: FastCheck.constant("tool"),
+    content: text,
+    toolCallId: text,
+    toolName: text
+  })
+  const message = FastCheck.oneof(said, answered, given)
+
+  it.prop(
+    "have an id of their own and one result each, and nothing is lost",
+    [FastCheck.array(message)],
+    ([messages]) => {
+      const said = toVendorConversation(messages, 40)
+      const calls = said.flatMap((one) => (one.role === "assistant" ? one.calls : []))
+      expect(calls).toHaveLength(countToolCalls(messages))
+      expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length)
+      for (const { id, name, result } of calls) {
+        expect(id).toMatch(/^[A-Za-z0-9_-]{1,40}$/)
+        expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
+        expect(result.trim()).not.toBe("")
+      }
+      const all = JSON.stringify(said)
+      for (const { content } of messages) {
+        if (content.trim() !== "") expect(all).toContain(JSON.stringify(content).slice(1, -1))
+      }
+    }
+  )
+
+  it.prop(
+    "leave user and assistant by turns, each round's results in the turn after it",
+    [FastCheck.array(message)],
+    ([messages]) => {
+      const { turns } = toAlternatingTurns(messages)
+      turns.forEach((turn, index) => {
+        expect(turn.role).toBe(index % 2 === 0 ? "user" : "assistant")
+        const before = turns[index - 1]
+        const calls = before?.role === "assistant" ? before.calls : undefined
+        expect(turn.role === "user" ? turn.results : undefined).toEqual(turn.role === "user" ? calls : undefined)
+        if (isBlankText(turn.text)) expect((turn.role === "user" ? turn.results : turn.calls)?.length).toBeGreaterThan(0)
+      })
+      expect(turns.length === 0 || turns.length % 2 === 1).toBe(true)
+    }
+  )
+
+  it("keep the result that belongs to each, whatever their order", () => {
+    const toolCalls = ["a", "b"].map((id) => ({ id, name: "t", arguments: "{}" }))
+    const result = (toolCallId: string, content: string): ChatMessage => ({
+      role: "tool",
+      toolCallId,
+      toolName: "t",
+      content
+    })
+    const [, round] = toVendorConversation([
+      { role: "user", content: "Go" },
+      { role: "assistant", content: "", toolCalls },
+      result("b", "of b"),
+      result("a", "of a"),
+      { role: "assistant", content: "Done" },
+      result("a", "late")
+    ])
+    expect(round).toMatchObject({
+      calls: [
+        { id: "a", result: "of a" },
+        { id: "b", result: "of b" }
+      ]
+    })
+  })
+
+  const pieces = (whole: string, cuts: ReadonlyArray<number>) => {
+    const at = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b), whole.length]
+    return at.slice(1).map((to, index) => whole.slice(at[index], to))
+  }
+
+  it.prop(
+    "are the same however their arguments are cut, and may come side by side",
+    [
+      FastCheck.array(FastCheck.tuple(FastCheck.json(), FastCheck.array(FastCheck.nat())), {
+        minLength: 1,
+        maxLength: 4
+      })
+    ],
+    ([given]) => {
+      const begun = given.map((_, index): ToolCallFragment => ({
+        index,
+        id: `id_${index}`,
+        name: `tool_${index}`,
+        arguments: ""
+      }))
+      const rest = given.flatMap(([json, cuts], index) =>
+        pieces(json, cuts).map((part, nth): readonly [number, ToolCallFragment] => [nth, { index, arguments: part }])
+      )
+      const inTurn = rest.sort(([a], [b]) => a - b).map(([, piece]) => piece)
+      const calls = [...begun, ...inTurn].reduce<ReadonlyArray<PartialToolCall>>(addToolCallFragment, [])
+      expect(calls.map(({ arguments: json, id, name }) => [id, name, json])).toEqual(
+        given.map(([json], index) => [`id_${index}`, `tool_${index}`, json])
+      )
+    }
+  )
+
+  it("are told apart where a server numbers them badly", () => {
+    const gather = (...given: ReadonlyArray<ToolCallFragment>) =>
+      given.reduce<ReadonlyArray<PartialToolCall>>(addToolCallFragment, []).map(({ arguments: json, name }) => [name, json])
+    const two = [
+      ["a", "{}"],
+      ["b", "{}"]
+    ]
+    expect(
+      gather({ index: 0, id: "1", name: "a", arguments: "{}" }, { index: 0, id: "2", name: "b", arguments: "{}" })
+    ).toEqual(two)
+    expect(gather({ name: "a", arguments: "{}" }, { name: "b", arguments: "{}" })).toEqual(two)
+    expect(
+      gather({ id: "1", name: "a", arguments: "{" }, { arguments: "}" }, { id: "2", name: "b", arguments: "{}" })
+    ).toEqual(two)
+    // The name again with every piece.
+    expect(
+      gather({ index: 0, id: "1", name: "a", arguments: "{" }, { index: 0, id: "1", name: "a", arguments: "}" })
+    ).toEqual([["a", "{}"]])
+  })
+
+  it("have an object for arguments, whatever the model wrote", () => {
+    expect(parseToolArguments("")).toEqual({})
+    expect(parseToolArguments('{"a":[1]}')).toEqual({ a: [1] })
+    for (const wrong of ["{", "[1]", "null", "7", '"x"']) expect(parseToolArguments(wrong)).toEqual({ arguments: wrong })
+  })
+})

@@ -1,0 +1,76 @@
+import { makeConcurrencyLimit } from "@berth/infra/crypto/ConcurrencyLimit"
+import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+
+/** Work that ends when the test says so, and counts how much of it has begun. */
+const makeWork = () => {
+  const ends: Array<() => void> = []
+  return {
+    begun: () => ends.length,
+    end: (which: number) => ends[which]?.(),
+    begin: () => new Promise<void>((resolve) => ends.push(resolve))
+  }
+}
+
+describe("work turns", () => {
+  it.effect("run no more at once than they may, also when callers leave", () =>
+    Effect.gen(function* () {
+      const inTurn = yield* makeConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 64 })
+      const work = makeWork()
+      for (let leaver = 0; leaver < 12; leaver++) {
+        const leaving = yield* Effect.forkDaemon(inTurn(work.begin))
+        yield* Effect.yieldNow()
+        yield* Fiber.interruptFork(leaving)
+        yield* Effect.yieldNow()
+      }
+      // The first leaver's work cannot be called back; the others never had a turn.
+      assert.strictEqual(work.begun(), 1)
+      const staying = yield* Effect.forkDaemon(inTurn(() => Promise.resolve("done")))
+      yield* Effect.yieldNow()
+      assert.strictEqual(work.begun(), 1)
+      assert.isNull(staying.unsafePoll())
+      work.end(0)
+      assert.strictEqual(yield* Fiber.join(staying), "done")
+    })
+  )
+
+  it.effect("refuse at once whoever finds the line full, and nobody once it is shorter", () =>
+    Effect.gen(function* () {
+      const inTurn = yield* makeConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 2 })
+      const work = makeWork()
+      const first = yield* Effect.forkDaemon(inTurn(work.begin))
+      const others = yield* Effect.replicateEffect(Effect.forkDaemon(inTurn(() => Promise.resolve("done"))), 2)
+      yield* Effect.yieldNow()
+      const refused = yield* Effect.flip(Effect.sandbox(inTurn(work.begin)))
+      assert.isTrue(refused._tag === "Die" && refused.defect instanceof DependencyUnavailable)
+      for (const other of others) assert.isNull(other.unsafePoll())
+      // Who was refused has left no trace in the line, and who goes away makes room.
+      for (const other of others) yield* Fiber.interrupt(other)
+      const next = yield* Effect.forkDaemon(inTurn(() => Promise.resolve("next")))
+      work.end(0)
+      yield* Fiber.join(first)
+      assert.strictEqual(yield* Fiber.join(next), "next")
+      assert.strictEqual(work.begun(), 1)
+    })
+  )
+
+  it.effect("run as many at once as they may, and the next when one is done", () =>
+    Effect.gen(function* () {
+      const inTurn = yield* makeConcurrencyLimit({ maxConcurrent: 2, maxWaiting: 64 })
+      const work = makeWork()
+      // Work cannot be interrupted: as a child it would hold up a test that fails before it is ended.
+      const call = Effect.forkDaemon(inTurn(work.begin))
+      const first = yield* call
+      const others = [yield* call, yield* call]
+      yield* Effect.yieldNow()
+      assert.strictEqual(work.begun(), 2)
+      work.end(0)
+      yield* Fiber.join(first)
+      yield* Effect.repeat(Effect.yieldNow(), { until: () => work.begun() === 3 })
+      work.end(1)
+      work.end(2)
+      yield* Fiber.joinAll(others)
+    })
+  )
+})

@@ -1,0 +1,54 @@
+import { describeExit, findExitMessage } from "@berth/infra/instance-drivers/process/ProcessExit"
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck, Option } from "effect"
+
+const heap = `{"level":"info","timestamp":"t","message":"The cell listens","port":1}
+
+<--- Last few GCs --->
+[1:0x1] 900 ms: Mark-sweep 159.9 (161.0) -> 159.8 (161.2) MB
+
+FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory
+ 1: 0xb9c1f0 node::Abort() [node]
+ 2: 0xaa27ee  [node]
+`
+
+const thrown = `file:///b/runtime.mjs:1
+throw new Error("broken")
+      ^
+
+Error: broken
+    at file:///b/runtime.mjs:1:7
+    at ModuleJob.run (node:internal/modules/esm/module_job:263:25)
+
+Node.js v20.20.2
+`
+
+describe("a cell's last words", () => {
+  it.each([
+    ["", ""],
+    ["\n \n", ""],
+    [heap, "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"],
+    [thrown, "Error: broken"],
+    ["something\nelse\n", "else"],
+    [`{"level":"info","message":"The cell listens"}`, ""],
+    [
+      `{"level":"fatal","message":"The cell gave up","cause":"MemoryLimitExceeded: too much\\n    at x"}`,
+      "The cell gave up: MemoryLimitExceeded: too much"
+    ],
+    [`{"level":"error","message":"A turn died"}\n{"level":"info","message":"The cell ended"}`, "A turn died"]
+  ])("of %j are %j", (log, words) => {
+    expect(findExitMessage(log)).toBe(words)
+  })
+
+  it.prop("are short, whatever it said", [FastCheck.string({ unit: "binary", maxLength: 2000 })], ([log]) => {
+    expect(findExitMessage(log).length).toBeLessThanOrEqual(300)
+  })
+})
+
+it("the reason of an exit says how and, where it is known, why", () => {
+  expect(describeExit(Option.some({ code: 1, signal: null }), "Error: broken")).toBe(
+    "it ended with code 1; its last words: Error: broken"
+  )
+  expect(describeExit(Option.some({ code: null, signal: "SIGKILL" }), "")).toBe("SIGKILL ended it")
+  expect(describeExit(Option.none(), "")).toBe("it is gone")
+})

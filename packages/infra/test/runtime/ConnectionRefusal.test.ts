@@ -1,0 +1,87 @@
+import { UserId } from "@berth/domain/shared/User"
+import { AgentId } from "@berth/domain/agents/Agent"
+import { AgentRuntime, type Turn } from "@berth/domain/instances/AgentRuntime"
+import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
+import { isConnectionRefused } from "@berth/infra/runtime/ConnectionRefusal"
+import { FetchHttpClient } from "@effect/platform"
+import { NodeHttpClient } from "@effect/platform-node"
+import { describe, expect, it } from "@effect/vitest"
+import { Context, DateTime, Effect, Layer, Redacted, Stream } from "effect"
+import { createServer, type Socket } from "node:net"
+import { freePort } from "../../../../test/support/FreePort.ts"
+
+const turn: Turn = {
+  agentId: AgentId.make("agt_1"),
+  sessionId: "chs_1",
+  messageId: "msg_1",
+  summary: null,
+  memories: [],
+  history: [],
+  message: "hello"
+}
+
+/** A door that does something with whoever comes in. */
+const door = (meet: (socket: Socket) => void) =>
+  Effect.acquireRelease(
+    Effect.async<{ readonly port: number; readonly close: () => void }>((resume) => {
+      const server = createServer(meet)
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        resume(Effect.succeed({ port, close: () => server.close() }))
+      })
+    }),
+    ({ close }) => Effect.sync(close)
+  )
+
+for (const [name, client] of [
+  ["fetch", FetchHttpClient.layer],
+  ["Node's client", NodeHttpClient.layer]
+] as const)
+  describe(`A turn for a cell that is gone, over ${name}`, () => {
+    const failure = (port: number) =>
+      Effect.gen(function* () {
+        const runtime = Context.get(
+          yield* Layer.build(Layer.provide(BerthAgentRuntime.layer, Layer.fresh(client))),
+          AgentRuntime
+        )
+        const cell = {
+          owner: UserId.make("usr_1"),
+          endpoint: `http://127.0.0.1:${port}`,
+          startedAt: DateTime.unsafeMake(0),
+          runtimeVersion: "1"
+        }
+        return yield* Effect.flip(Stream.runDrain(runtime.chat({ instance: cell, token: Redacted.make("own") }, turn)))
+      })
+
+    it.scopedLive("was never sent where nobody listens any more", () =>
+      Effect.gen(function* () {
+        const port = yield* freePort
+        expect(yield* failure(port)).toMatchObject({ _tag: "RuntimeUnreachable", unsent: true })
+      })
+    )
+
+    it.scopedLive("may have been sent where the connection was closed, before or after it was read", () =>
+      Effect.gen(function* () {
+        const closes = yield* door((socket) => socket.destroy())
+        const reads = yield* door((socket) => socket.once("data", () => socket.resetAndDestroy()))
+        for (const { port } of [closes, reads])
+          expect(yield* failure(port)).toMatchObject({ _tag: "RuntimeUnreachable", unsent: false })
+      })
+    )
+  })
+
+it("takes several addresses for refused when all of them refuse", () => {
+  const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
+  const reset = Object.assign(new Error("reset"), { code: "ECONNRESET" })
+  const wrapped = (cause: unknown) => new Error("fetch failed", { cause })
+  expect(isConnectionRefused(wrapped(wrapped(refused)))).toBe(true)
+  expect(isConnectionRefused(wrapped(new AggregateError([refused, refused])))).toBe(true)
+  expect(isConnectionRefused(wrapped(new AggregateError([refused, reset])))).toBe(false)
+  expect(isConnectionRefused(wrapped(new AggregateError([])))).toBe(false)
+  expect(isConnectionRefused(wrapped(reset))).toBe(false)
+  expect(isConnectionRefused("ECONNREFUSED")).toBe(false)
+  const endless = new Error("itself")
+  endless.cause = endless
+  expect(isConnectionRefused(endless)).toBe(false)
+})

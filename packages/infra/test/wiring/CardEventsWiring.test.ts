@@ -1,0 +1,66 @@
+import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
+import { CardEventSignatures } from "@berth/domain/billing/events/CardEventInbox"
+import * as CardEventsWiring from "@berth/infra/wiring/CardEventsWiring"
+import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Option } from "effect"
+
+const boughtBy = (environment: Record<string, string>) =>
+  Effect.map(loadSettings(environment), CardEventsWiring.readPurchasedItems)
+
+describe("The settings about card events", () => {
+  it.effect("say what each price is for", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* boughtBy({}), new Map())
+      const bought = yield* boughtBy({
+        STRIPE_PRICE_SOLO: "price_1",
+        STRIPE_PRICE_SCALE: "price_2",
+        STRIPE_PRICE_STORAGE: "price_3",
+        STRIPE_CREDIT_PRICES: "price_4:5, price_5:12.5"
+      })
+      assert.deepStrictEqual(
+        bought,
+        new Map<string, PurchasedItem>([
+          ["price_1", PurchasedItem.Plan({ plan: "solo" })],
+          ["price_2", PurchasedItem.Plan({ plan: "scale" })],
+          ["price_3", PurchasedItem.Storage()],
+          ["price_4", PurchasedItem.Credits({ credits: 5 })],
+          ["price_5", PurchasedItem.Credits({ credits: 12.5 })]
+        ])
+      )
+    })
+  )
+
+  it.effect("are refused where a price has no credits", () =>
+    Effect.gen(function* () {
+      for (const STRIPE_CREDIT_PRICES of [
+        "price_1",
+        "price_1:",
+        "price_1:0",
+        "price_1:-5",
+        ":5",
+        "price_1:5;price_2:6"
+      ]) {
+        const { faults } = yield* Effect.flip(loadSettings({ STRIPE_CREDIT_PRICES }))
+        assert.include(faults.join("\n"), "STRIPE_CREDIT_PRICES", STRIPE_CREDIT_PRICES)
+      }
+    })
+  )
+
+  it.scoped("sign by the secret's own text, and by nothing where none is set", () =>
+    Effect.gen(function* () {
+      const hmacOf = (environment: Record<string, string>) =>
+        Effect.gen(function* () {
+          const settings = yield* loadSettings(environment)
+          return Context.get(yield* Layer.build(CardEventsWiring.signaturesFromSettings(settings)), CardEventSignatures).hmac
+        })
+      assert.isTrue(Option.isNone(yield* hmacOf({})))
+      const hmac = Option.getOrThrow(yield* hmacOf({ STRIPE_WEBHOOK_SECRET: "whsec_1" }))
+      // From `openssl dgst -sha256 -hmac whsec_1`.
+      assert.strictEqual(
+        hmac(new TextEncoder().encode("1.{}")),
+        "f1ee2c2aeec54799513f774d06f9a665c3082cf76906ba81a8f7e543d31efaed"
+      )
+    })
+  )
+})

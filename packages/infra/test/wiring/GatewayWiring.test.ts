@@ -1,0 +1,87 @@
+import { PaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
+import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
+import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
+import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
+import { resolveTempoNetwork } from "@berth/infra/configuration/TempoNetwork"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { mkdtemp, readdir, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const directory = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "berth-payments-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
+)
+
+const recipient = `0x${"ab".repeat(20)}`
+
+/** What a process with these settings is paid by, and how it signs a text. */
+const started = (environment: Record<string, string>) =>
+  Effect.gen(function* () {
+    const settings = yield* loadSettings(environment)
+    const context = yield* Layer.build(GatewayWiring.fromSettings(settings))
+    return { ...Context.get(context, PaymentSettings), signed: Context.get(context, PaymentDigests).hmac("text") }
+  })
+
+const chainOf = (environment: Record<string, string>) =>
+  Effect.map(loadSettings(environment), (settings) =>
+    Option.map(resolveTempoNetwork(settings), ({ chainId, rpcUrl }) => `${chainId} ${Redacted.value(rpcUrl).href}`)
+  )
+
+const faultsOf = (environment: Record<string, string>) =>
+  Effect.map(Effect.flip(loadSettings(environment)), ({ faults }) => faults.join("\n"))
+
+describe("Payments by machines", () => {
+  it.scopedLive("go in development to a treasury that is made once, and are signed by a secret that is", () =>
+    Effect.gen(function* () {
+      const DATA_DIR = join(yield* directory, "data")
+      const [first, second] = [yield* started({ DATA_DIR }), yield* started({ DATA_DIR, PORT: "3100" })]
+      assert.match(first.recipient, /^0x[0-9a-fA-F]{40}$/)
+      assert.strictEqual(second.recipient, first.recipient)
+      assert.strictEqual(second.signed, first.signed)
+      assert.deepStrictEqual([first.realm, second.realm], ["localhost:3000", "localhost:3100"])
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(DATA_DIR, "keys"))), [
+        "mpp-secret",
+        "mpp-treasury-key"
+      ])
+    })
+  )
+
+  it.scopedLive("go to whom the settings say, and then nothing is made", () =>
+    Effect.gen(function* () {
+      const DATA_DIR = join(yield* directory, "data")
+      const set = { DATA_DIR, MPP_RECIPIENT: recipient, MPP_SECRET: "long enough for a secret" }
+      assert.strictEqual((yield* started(set)).recipient, recipient)
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(DATA_DIR, ".."))), [])
+    })
+  )
+
+  it.effect("are on the chain for trying in development, and on any that has a node", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* chainOf({}), Option.some("42431 https://rpc.moderato.tempo.xyz/"))
+      assert.deepStrictEqual(yield* chainOf({ MPP_CHAIN_ID: "4217" }), Option.some("4217 https://rpc.tempo.xyz/"))
+      assert.deepStrictEqual(
+        yield* chainOf({ MPP_CHAIN_ID: "1337", MPP_RPC_URL: "http://127.0.0.1:8545" }),
+        Option.some("1337 http://127.0.0.1:8545/")
+      )
+      assert.include(yield* faultsOf({ MPP_CHAIN_ID: "1337" }), "MPP_RPC_URL")
+    })
+  )
+
+  it.effect("have settings that are looked at, and a secret that no message repeats", () =>
+    Effect.gen(function* () {
+      const faults = yield* faultsOf({
+        MPP_RECIPIENT: "0x12",
+        MPP_CURRENCY: "usd",
+        MPP_RPC_URL: "hunter2",
+        MPP_CHAIN_ID: "0"
+      })
+      for (const name of ["MPP_RECIPIENT", "MPP_CURRENCY", "MPP_RPC_URL", "MPP_CHAIN_ID"]) assert.include(faults, name)
+      assert.notInclude(faults, "hunter2")
+      const short = yield* faultsOf({ MPP_SECRET: "hunter2" })
+      assert.include(short, "MPP_SECRET")
+      assert.notInclude(short, "hunter2")
+    })
+  )
+})

@@ -1,0 +1,70 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Clock, Deferred, Effect, Layer, Option } from "effect"
+import { createServer, type Server } from "node:http"
+import { version } from "../package.json"
+import { RuntimeAgents } from "./agents/RuntimeAgents.ts"
+import * as BackendModelClient from "./ai/BackendModelClient.ts"
+import * as AddressFile from "./http/AddressFile.ts"
+import * as RuntimeHttp from "./http/RuntimeHttp.ts"
+import { collectGarbage, collectWhenIdle } from "./process/IdleGarbageCollection.ts"
+import { enforceMemoryLimit } from "./process/MemoryLimit.ts"
+import type { RuntimeSettings } from "./RuntimeSettings.ts"
+import * as RuntimeToolbox from "./skills/RuntimeToolbox.ts"
+import * as BackendMemory from "./skills/memory/BackendMemory.ts"
+import * as NodeInternet from "./skills/web/NodeInternet.ts"
+import * as Drain from "./interaction/Drain.ts"
+import { TurnExecution } from "./interaction/TurnExecution.ts"
+import * as RuntimeTraces from "./telemetry/RuntimeTraces.ts"
+
+/** A connection that is still open half a second after the last turn belongs to somebody who will not end it. */
+const closeConnectionsOnEnd = (server: Server) =>
+  Layer.scopedDiscard(
+    Effect.addFinalizer(() =>
+      Effect.sync(() => server.closeAllConnections()).pipe(Effect.delay("500 millis"), Effect.forkDaemon)
+    )
+  )
+
+const collectGarbageWhenIdle = Layer.scopedDiscard(
+  Effect.flatMap(Drain.Drain, ({ activity }) =>
+    Effect.forkScoped(collectWhenIdle({ activity, collect: collectGarbage }))
+  )
+)
+
+/** Everything in a cell, in the order in which it must end: the turns, then the listener, then what they stand on. */
+const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, AddressFile.AddressFileLost>) =>
+  Layer.unwrapEffect(
+    Effect.map(Clock.currentTimeMillis, (startedAt) => {
+      const server = createServer()
+      const identity = { runtimeVersion: version, startedAt }
+      const { backendUrl, directory, diskMb, otlpEndpoint, serviceName, token } = settings
+      const backend = { backendUrl: backendUrl.href, token }
+      return Drain.drainOnClose.pipe(
+        Layer.provide(AddressFile.layer({ ...identity, directory, pid: process.pid, lost })),
+        Layer.provide(RuntimeHttp.layer({ ...identity, token })),
+        Layer.provide(TurnExecution.Default),
+        Layer.provide(collectGarbageWhenIdle),
+        Layer.provide(Drain.layer),
+        Layer.provide(closeConnectionsOnEnd(server)),
+        Layer.provide(NodeHttpServer.layerServer(() => server, { host: "127.0.0.1", port: 0 })),
+        Layer.provide(RuntimeAgents.Default),
+        Layer.provide(RuntimeToolbox.layer({ directory, diskMb })),
+        Layer.provide([BackendModelClient.layer(backend), BackendMemory.layer(backend), NodeInternet.layer]),
+        Layer.provide(RuntimeTraces.layer({ endpoint: otlpEndpoint, serviceName, serviceVersion: version })),
+        Layer.provide([NodeHttpClient.layer, NodeFileSystem.layer])
+      )
+    })
+  )
+
+const watchMemory = ({ memoryMb }: RuntimeSettings) =>
+  Option.match(memoryMb, {
+    onNone: () => Effect.never,
+    onSome: (limitMb) => enforceMemoryLimit({ limitMb, resident: Effect.sync(() => process.memoryUsage.rss()) })
+  })
+
+/** Runs the cell until it is interrupted, or until it must not go on. */
+export const runRuntime = (settings: RuntimeSettings) =>
+  Effect.flatMap(Deferred.make<never, AddressFile.AddressFileLost>(), (lost) =>
+    Layer.launch(layer(settings, lost)).pipe(Effect.raceFirst(watchMemory(settings)), Effect.raceFirst(Deferred.await(lost)))
+  )

@@ -1,0 +1,95 @@
+import { RuntimeModelEvent, runtimeModelPath, RuntimeModelRequest, RuntimeErrorBody } from "@berth/api/runtime/RuntimeContract"
+import { parseRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
+import * as Sse from "@effect/experimental/Sse"
+import * as HttpClient from "@effect/platform/HttpClient"
+import type { HttpClientError } from "@effect/platform/HttpClientError"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
+import { type Duration, Effect, Layer, Option, type Redacted, Schedule, Schema, Stream } from "effect"
+import { type ModelAnswer, ModelCallFailed, ModelClient } from "./ModelClient.ts"
+
+export interface BackendModelClientOptions {
+  readonly backendUrl: string
+  readonly token: Redacted.Redacted
+  /** From the request to the head of the answer. Default: a minute. */
+  readonly headTimeout?: Duration.DurationInput
+  /** Between two signs of life within an answer. Default: a minute. */
+  readonly idleTimeout?: Duration.DurationInput
+}
+
+/** The models behind the backend's AI layer, asked for with the cell's own token. */
+export const layer = (options: BackendModelClientOptions) =>
+  Layer.effect(
+    ModelClient,
+    Effect.map(HttpClient.HttpClient, (client) => {
+      const open = (request: RuntimeModelRequest) =>
+        HttpClientRequest.post(new URL(runtimeModelPath, options.backendUrl)).pipe(
+          HttpClientRequest.bearerToken(options.token),
+          HttpClientRequest.acceptJson,
+          HttpClientRequest.setHeader("accept", "text/event-stream"),
+          HttpClientRequest.schemaBodyJson(RuntimeModelRequest)(request),
+          Effect.orDie,
+          Effect.flatMap(client.execute),
+          // Nothing has been answered yet, so asking once more costs nobody a second answer.
+          Effect.retry({ while: isTransport, schedule: Schedule.spaced("200 millis"), times: 1 }),
+          Effect.mapError(unreachable),
+          Effect.timeoutFail({
+            duration: options.headTimeout ?? "1 minute",
+            onTimeout: () => new ModelCallFailed({ reason: "The model did not begin to answer in time." })
+          }),
+          Effect.flatMap((response) => (response.status === 200 ? Effect.succeed(response) : toModelCallFailed(response)))
+        )
+      return ModelClient.of({
+        answer: (request) =>
+          Stream.unwrap(Effect.map(open(request), (response) => events(response, options.idleTimeout ?? "1 minute"))).pipe(
+            Stream.withSpan("ModelClient.answer", {
+              attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": request.model }
+            })
+          )
+      })
+    })
+  )
+
+const isTransport = (error: HttpClientError) => error._tag === "RequestError" && error.reason === "Transport"
+
+const unreachable = () => new ModelCallFailed({ reason: "The AI layer could not be reached." })
+
+const idleTooLong = () => new ModelCallFailed({ reason: "The model stopped in the middle of its answer." })
+
+const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
+
+/** An answer without a stream: the backend's own sentence where it gave one. */
+const toModelCallFailed = (response: HttpClientResponse) =>
+  response.text.pipe(
+    Effect.orElseSucceed(() => ""),
+    Effect.flatMap(
+      (text) =>
+        new ModelCallFailed({
+          reason: decodeRefusal(text).pipe(
+            Option.map(({ message }) => message.slice(0, 500)),
+            Option.getOrElse(() => `The AI layer answered with status ${response.status}.`)
+          )
+        })
+    )
+  )
+
+const reasonOf = RuntimeStreamProblem.$match({
+  Cut: () => "The model's answer was cut short.",
+  Nonsense: () => "The AI layer answered in a way that is not understood.",
+  Failed: ({ message }) => message
+})
+
+const events = (
+  response: HttpClientResponse,
+  idle: Duration.DurationInput
+): Stream.Stream<ModelAnswer, ModelCallFailed> =>
+  response.stream.pipe(
+    Stream.mapError(() => RuntimeStreamProblem.Cut()),
+    // On the bytes, so that a backend can keep a slow model's stream alive with comments.
+    Stream.timeoutFail(idleTooLong, idle),
+    Stream.decodeText(),
+    parseRuntimeEvents(RuntimeModelEvent, (onEvent) => Sse.makeParser(onEvent, { maxEventSize: 1024 * 1024 })),
+    Stream.mapError((error) =>
+      error._tag === "ModelCallFailed" ? error : new ModelCallFailed({ reason: reasonOf(error) })
+    )
+  )

@@ -1,0 +1,54 @@
+import { estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
+import type { Prompt } from "@berth/domain/ai/prompt/PromptFitting"
+import { truncateToTokens, findNewestFitting, computeUsableWindow } from "@berth/domain/ai/prompt/PromptBudget"
+import type { RuntimeAgent, Turn } from "@berth/domain/instances/AgentRuntime"
+import { formatTimeText, parseZoneOrUtc } from "@berth/domain/skills/time/TimeText"
+import type { DateTime } from "effect"
+import { makeSkillPrompt } from "../skills/SkillPrompt.ts"
+
+/** Shares of the window that memories and the summary may fill. */
+const memoriesShare = 0.1
+const summaryShare = 0.2
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim()
+
+/** The first memories, as many as there is room for: the most telling come first. */
+const memoryLines = (memories: ReadonlyArray<string>, tokens: number): ReadonlyArray<string> => {
+  const lines = memories.map(oneLine).flatMap((line) => (line === "" ? [] : [`- ${line}`]))
+  const backwards = lines.map((line) => ({ tokens: estimateTokens(line) + 1 })).reverse()
+  return lines.slice(0, lines.length - findNewestFitting(backwards, tokens))
+}
+
+/** What a model is told of who it is, what its owner wants of it, what it can do, and what it knows. */
+export const makeSystemMessage = (
+  agent: RuntimeAgent,
+  { memories, summary }: Pick<Turn, "memories" | "summary">,
+  now: DateTime.Utc
+): string => {
+  const window = computeUsableWindow(agent.contextWindow)
+  const known = memoryLines(memories, window * memoriesShare)
+  const before = truncateToTokens((summary ?? "").trim(), window * summaryShare)
+  return [
+    `You are ${agent.name}, an agent that its owner runs on Berth.`,
+    (agent.systemPrompt ?? "").trim(),
+    // To the minute: seconds would only make the same question look new to a provider's cache.
+    `It is ${formatTimeText(now, parseZoneOrUtc(agent.timezone))}.`,
+    makeSkillPrompt(agent.skills) ?? "",
+    known.length === 0 ? "" : `What you know from earlier:\n${known.join("\n")}`,
+    before === "" ? "" : `Earlier in this conversation:\n${before}`
+  ]
+    .filter((section) => section !== "")
+    .join("\n\n")
+}
+
+/** What a model is told for a turn: the system message, what was said before, and the message. */
+export const makeTurnPrompt = (
+  agent: RuntimeAgent,
+  turn: Pick<Turn, "history" | "message" | "memories" | "summary">,
+  now: DateTime.Utc
+): Prompt => ({
+  system: { role: "system", content: makeSystemMessage(agent, turn, now) },
+  history: turn.history.map(({ content, role }) => ({ role, content })),
+  message: { role: "user", content: turn.message },
+  rounds: []
+})

@@ -1,0 +1,29 @@
+import * as Tool from "@berth/domain/skills/tools/Tool"
+import { Effect, Schema } from "effect"
+import { textPageLength, paginateText } from "../TextPage.ts"
+import { fetchPage } from "./PageFetch.ts"
+import type { Internet } from "./Internet.ts"
+
+/** Characters of a page that can be read at all, part by part. */
+const maximumPageCharacters = 1_000_000
+
+export const makeFetchWebPageTool = (internet: Internet["Type"]) =>
+  Tool.make({
+    name: "fetch_web_page",
+    description: "Reads the text of a public web page.",
+    parameters: Schema.Struct({
+      url: Schema.String.annotations({ description: "The full address, for example https://example.com/page" }),
+      offset: Tool.Offset
+    }),
+    timeout: "15 seconds",
+    run: ({ offset = 0, url }) =>
+      Effect.gen(function* () {
+        // One character more than is shown tells whether there are any.
+        const wanted = Math.min(maximumPageCharacters, offset + textPageLength + 1)
+        const page = yield* fetchPage(internet, url, wanted)
+        const text = page.text.trim() === "" ? "[The page has no text.]" : paginateText(page.text, offset)
+        return [`Address: ${page.url.href}`, ...(page.title === "" ? [] : [`Title: ${page.title}`]), "", text].join(
+          "\n"
+        )
+      })
+  })

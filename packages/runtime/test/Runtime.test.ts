@@ -1,0 +1,284 @@
+import { RuntimeAddress, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
+import { type FakeBackend, makeFakeBackend } from "../../../test/fakes/FakeBackend.ts"
+import { bundleRuntime } from "../../../test/support/RuntimeBundle.ts"
+import { temporaryDirectory } from "../../../test/support/TemporaryDirectories.ts"
+import { beforeAll, describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Schedule, Schema } from "effect"
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { readFile, readdir } from "node:fs/promises"
+import { createServer } from "node:http"
+import { connect, type Socket } from "node:net"
+import { join } from "node:path"
+
+let program = ""
+
+const decodeAddress = Schema.decodeUnknownSync(Schema.parseJson(RuntimeAddress))
+
+/** The program as a process, as whoever starts it sees it. */
+const start = (backend: FakeBackend, extra: Record<string, string> = {}) =>
+  Effect.gen(function* () {
+    const directory = yield* temporaryDirectory
+    const end = yield* Deferred.make<number | null>()
+    const said: Array<string> = []
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const env = {
+          [RuntimeEnvironment.token]: "own",
+          [RuntimeEnvironment.backendUrl]: backend.url,
+          [RuntimeEnvironment.directory]: directory,
+          ...extra
+        }
+        const process_ = spawn(process.execPath, ["--max-semi-space-size=1", "--optimize-for-size", program], { env })
+        process_.stdout.on("data", (chunk) => said.push(String(chunk)))
+        process_.stderr.on("data", (chunk) => said.push(String(chunk)))
+        process_.once("exit", (code) => Deferred.unsafeDone(end, Effect.succeed(code)))
+        return process_
+      }),
+      (process_) => Effect.sync(() => process_.kill("SIGKILL"))
+    )
+    return { child, directory, end, log: () => said.join("") }
+  })
+
+const listening = (directory: string) =>
+  Effect.sync(() => existsSync(join(directory, "cell.json"))).pipe(
+    Effect.repeat({ until: (there) => there, schedule: Schedule.spaced("5 millis") }),
+    Effect.zipRight(Effect.promise(() => readFile(join(directory, "cell.json"), "utf8"))),
+    Effect.map(decodeAddress),
+    Effect.timeout("30 seconds")
+  )
+
+const ask = (port: number, method: string, path: string, body: unknown) =>
+  Effect.promise(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: {
+        authorization: "Bearer own",
+        "content-type": "application/json",
+        traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+      },
+      body: JSON.stringify(body)
+    })
+    return response.text()
+  })
+
+const agent = {
+  id: "agt_1",
+  name: "Ada",
+  model: "m",
+  systemPrompt: "a private prompt",
+  temperature: null,
+  maxTokens: null,
+  timezone: "UTC",
+  skills: [],
+  contextWindow: 128_000
+}
+const turn = {
+  agentId: "agt_1",
+  sessionId: "chs_1",
+  messageId: "msg_1",
+  summary: null,
+  memories: [],
+  history: [],
+  message: "a private word"
+}
+
+/** A collector that keeps what it is sent. */
+const collector = Effect.acquireRelease(
+  Effect.async<{ readonly url: string; readonly received: Array<string>; readonly close: () => void }>((resume) => {
+    const received: Array<string> = []
+    const server = createServer((request, response) => {
+      let body = ""
+      request.on("data", (chunk) => (body += String(chunk)))
+      request.on("end", () => {
+        received.push(`${request.url ?? ""} ${body}`)
+        response.end("{}")
+      })
+    })
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      resume(
+        Effect.succeed({
+          url: `http://127.0.0.1:${port}`,
+          received,
+          close: () => {
+            server.close()
+            server.closeAllConnections()
+          }
+        })
+      )
+    })
+  }),
+  ({ close }) => Effect.sync(close)
+)
+
+describe("the cell's program", () => {
+  beforeAll(async () => {
+    program = await bundleRuntime()
+  })
+
+  it.scopedLive("is small, answers, keeps conversations out of its log, and ends with 0", () =>
+    Effect.gen(function* () {
+      const backend = yield* makeFakeBackend
+      const { child, directory, end, log } = yield* start(backend)
+      const { pid, port } = yield* listening(directory)
+      expect(pid).toBe(child.pid)
+      expect(yield* Effect.promise(() => readdir(directory))).toStrictEqual(["cell.json"])
+      const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
+      // What is its own; pages of the program file are shared by all cells.
+      expect(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0)).toBeLessThan(50 * 1024)
+
+      yield* ask(port, "PUT", "/configuration", { agents: [agent] })
+      expect(yield* ask(port, "POST", "/turns", turn)).toContain("You said: a private word")
+      child.kill("SIGTERM")
+      expect(yield* Deferred.await(end)).toBe(0)
+      expect(existsSync(join(directory, "cell.json"))).toBe(false)
+
+      const lines = log()
+        .trim()
+        .split("\n")
+        .map((line) => Schema.decodeUnknownSync(Schema.parseJson(Schema.Unknown))(line))
+      expect(lines).toContainEqual(
+        expect.objectContaining({
+          level: "info",
+          message: "A turn was answered",
+          agentId: "agt_1",
+          sessionId: "chs_1",
+          trace_id: "0af7651916cd43dd8448eb211c80319c"
+        })
+      )
+      expect(log()).not.toContain("private")
+      expect(log()).not.toContain('own"')
+    })
+  )
+
+  it.scopedLive("works with tools, keeps what they are about out of its log, and stays small", () =>
+    Effect.gen(function* () {
+      const backend = yield* makeFakeBackend
+      const { directory, log } = yield* start(backend)
+      const { pid, port } = yield* listening(directory)
+      const skill = {
+        id: "all",
+        description: "Everything.",
+        instructions: "Use it.",
+        tools: ["calculate", "write_file", "read_file", "remember", "fetch_web_page"]
+      }
+      yield* ask(port, "PUT", "/configuration", { agents: [{ ...agent, skills: [skill] }] })
+      const uses = [
+        ["calculate", { expression: "0.1 + 0.2" }],
+        ["write_file", { path: "private/note.md", content: "a private note" }],
+        ["remember", { text: "a private fact" }],
+        ["fetch_web_page", { url: `${backend.url}/private` }],
+        ["private_tool", {}]
+      ] as const
+      backend.respondWith((call) => {
+        if (call.request.messages.at(-1)?.role === "user")
+          for (const [at, [name, args]] of uses.entries())
+            call.send({ type: "tool-call", call: { id: `call_${at}`, name, arguments: JSON.stringify(args) } })
+        else
+          call.send({
+            type: "delta",
+            text: call.request.messages
+              .slice(-5)
+              .map(({ content }) => content)
+              .join("|")
+          })
+        call.send({ type: "done", model: "m", provider: "p" })
+        call.end()
+      })
+      const answer = yield* ask(port, "POST", "/turns", turn)
+      expect(answer).toContain("0.3|The file is written.|It is noted.|The host is not on the public internet")
+      expect(answer).toContain("There is no tool of that name.")
+      expect(existsSync(join(directory, "agents", "agt_1", "files", "private", "note.md"))).toBe(true)
+      expect(backend.memoryCalls.map(({ body }) => body)).toStrictEqual([{ agentId: "agt_1", text: "a private fact" }])
+
+      for (let at = 0; at < 50; at += 1) yield* ask(port, "POST", "/turns", { ...turn, messageId: `msg_${at}` })
+      const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
+      expect(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0)).toBeLessThan(60 * 1024)
+
+      const lines = log()
+        .trim()
+        .split("\n")
+        .map((line) =>
+          Schema.decodeUnknownSync(Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown })))(line)
+        )
+      for (const line of lines)
+        expect([typeof line["level"], typeof line["message"]]).toStrictEqual(["string", "string"])
+      const used = lines.filter(({ message }) => message === "A tool was used").slice(0, 5)
+      expect(used.map(({ agentId, outcome, tool }) => ({ agentId, outcome, tool }))).toHaveLength(5)
+      for (const [tool, outcome] of [
+        ["calculate", "ok"],
+        ["write_file", "ok"],
+        ["remember", "ok"],
+        ["fetch_web_page", "refused"],
+        ["unknown", "unknown"]
+      ])
+        expect(used).toContainEqual(expect.objectContaining({ agentId: "agt_1", tool, outcome }))
+      for (const line of used) expect(typeof line["durationMs"]).toBe("number")
+      expect(log()).not.toContain("private")
+    })
+  )
+
+  it.scopedLive("sends its spans to a collector when it is told of one", () =>
+    Effect.gen(function* () {
+      const backend = yield* makeFakeBackend
+      const { received, url } = yield* collector
+      const { child, directory, end } = yield* start(backend, { [RuntimeEnvironment.otlpEndpoint]: `${url}/base/` })
+      const { port } = yield* listening(directory)
+      yield* ask(port, "PUT", "/configuration", { agents: [agent] })
+      yield* ask(port, "POST", "/turns", turn)
+      child.kill("SIGTERM")
+      expect(yield* Deferred.await(end)).toBe(0)
+      const all = received.join("\n")
+      expect(received.every((line) => line.startsWith("/base/v1/traces "))).toBe(true)
+      expect(all).toContain("berth-cell")
+      expect(all).toContain(`"name":"Turns.answer"`)
+      expect(all).toContain(`"name":"ModelClient.answer"`)
+      // One trace, from the asker to the model.
+      const traces = new Set([...all.matchAll(/"traceId":"([0-9a-f]+)"/g)].map(([, id]) => id))
+      expect([...traces]).toStrictEqual(["0af7651916cd43dd8448eb211c80319c"])
+      expect(backend.calls[0]?.traceparent).toContain("0af7651916cd43dd8448eb211c80319c")
+      expect(all).not.toContain("private")
+      expect(all).not.toContain("Bearer own")
+    })
+  )
+
+  it.scopedLive("does not wait for a connection that nobody ends", () =>
+    Effect.gen(function* () {
+      const { child, directory, end } = yield* start(yield* makeFakeBackend)
+      const { port } = yield* listening(directory)
+      yield* Effect.acquireRelease(
+        Effect.async<Socket>((resume) => {
+          const socket = connect(port, "127.0.0.1", () => {
+            socket.write("POST /turns HTTP/1.1\r\nhost: x\r\n", () => resume(Effect.succeed(socket)))
+          })
+          socket.on("error", () => socket.destroy())
+        }),
+        (socket) => Effect.sync(() => socket.destroy())
+      )
+      child.kill("SIGTERM")
+      expect(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds"))).toBe(0)
+    })
+  )
+
+  it.scopedLive("ends itself when it holds more memory than it may", () =>
+    Effect.gen(function* () {
+      const { end, log } = yield* start(yield* makeFakeBackend, { [RuntimeEnvironment.memoryMb]: "10" })
+      expect(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds"))).toBe(1)
+      expect(log()).toContain("more than the 10 MB it may")
+    })
+  )
+
+  it.scopedLive("names what is missing in its environment, and ends", () =>
+    Effect.gen(function* () {
+      const { end, log } = yield* start(yield* makeFakeBackend, {
+        [RuntimeEnvironment.backendUrl]: "nonsense",
+        [RuntimeEnvironment.token]: ""
+      })
+      expect(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds"))).toBe(1)
+      expect(log()).toContain(RuntimeEnvironment.backendUrl)
+      expect(log()).toContain(RuntimeEnvironment.token)
+    })
+  )
+})

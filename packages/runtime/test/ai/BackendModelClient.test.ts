@@ -1,0 +1,76 @@
+import { AgentId } from "@berth/domain/agents/Agent"
+import * as BackendModelClient from "@berth/runtime/ai/BackendModelClient"
+import { ModelClient } from "@berth/runtime/ai/ModelClient"
+import { type BackendModelCall, makeFakeBackend } from "../../../../test/fakes/FakeBackend.ts"
+import { NodeHttpClient } from "@effect/platform-node"
+import { expect, it } from "@effect/vitest"
+import { Chunk, Context, Deferred, Effect, Fiber, Layer, Redacted, Schedule, Stream } from "effect"
+
+const request = {
+  agentId: AgentId.make("agt_1"),
+  messageId: "msg_1",
+  model: "m",
+  messages: [{ role: "user" as const, content: "hello" }],
+  temperature: null,
+  maxTokens: null,
+  tools: []
+}
+
+/** Everything that comes of one call, with the reason at its end if it failed. */
+const outcome = (script: (call: BackendModelCall) => void, url?: string) =>
+  Effect.gen(function* () {
+    const backend = yield* makeFakeBackend
+    backend.respondWith(script)
+    const calls = yield* BackendModelClient.layer({
+      backendUrl: url ?? backend.url,
+      token: Redacted.make("t"),
+      headTimeout: "3 seconds",
+      idleTimeout: "3 seconds"
+    }).pipe(Layer.provide(NodeHttpClient.layer), Layer.build, Effect.map(Context.get(ModelClient)))
+    return yield* calls.answer(request).pipe(
+      Stream.catchAll(({ reason }) => Stream.make(reason)),
+      Stream.runCollect,
+      Effect.map(Chunk.toReadonlyArray)
+    )
+  })
+
+const first = { type: "delta" as const, text: "a" }
+
+it.scopedLive("says what became of a call that failed", () =>
+  Effect.gen(function* () {
+    expect(yield* outcome(() => {})).toStrictEqual(["The model did not begin to answer in time."])
+    expect(yield* outcome((call) => call.send(first))).toStrictEqual([
+      first,
+      "The model stopped in the middle of its answer."
+    ])
+    expect(
+      yield* outcome((call) => {
+        call.send(first)
+        call.end()
+      })
+    ).toStrictEqual([first, "The model's answer was cut short."])
+    expect(yield* outcome((call) => call.fail(503, { error: "x", message: "All models are busy." }))).toStrictEqual([
+      "All models are busy."
+    ])
+    expect(yield* outcome((call) => call.fail(503, ["x"]))).toStrictEqual(["The AI layer answered with status 503."])
+    expect(yield* outcome(() => {}, "http://127.0.0.1:1")).toStrictEqual(["The AI layer could not be reached."])
+  })
+)
+
+it.scopedLive("takes keep-alives for a sign of life", () =>
+  Effect.gen(function* () {
+    const begun = yield* Deferred.make<BackendModelCall>()
+    const events = yield* Effect.fork(
+      outcome((call) => {
+        call.send(first)
+        Deferred.unsafeDone(begun, Effect.succeed(call))
+      })
+    )
+    const call = yield* Deferred.await(begun)
+    // Twice as long as a silent stream would be waited for.
+    yield* Effect.repeat(Effect.sync(call.comment), Schedule.spaced("100 millis").pipe(Schedule.upTo("6 seconds")))
+    call.send({ type: "done", model: "m", provider: "p" })
+    call.end()
+    expect(yield* Fiber.join(events)).toStrictEqual([first, { type: "done", model: "m", provider: "p" }])
+  })
+)

@@ -1,0 +1,58 @@
+import { RuntimeAddress, runtimeAddressFile } from "@berth/api/runtime/RuntimeContract"
+import * as AddressFile from "@berth/runtime/http/AddressFile"
+import { HttpServer } from "@effect/platform"
+import { NodeHttpServer } from "@effect/platform-node"
+import { expect, it } from "@effect/vitest"
+import { Context, Deferred, Effect, Exit, Layer, Logger, Schema, Scope } from "effect"
+import { existsSync } from "node:fs"
+import { readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { temporaryDirectory } from "../../../../test/support/TemporaryDirectories.ts"
+
+const decode = Schema.decodeUnknownSync(Schema.parseJson(RuntimeAddress))
+
+/** An address that is written, and looked after often. */
+const make = Effect.gen(function* () {
+  const directory = yield* temporaryDirectory
+  const lost = yield* Deferred.make<never, AddressFile.AddressFileLost>()
+  const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
+  const options = { directory, lost, pid: 7, runtimeVersion: "1.2.3", startedAt: 42, lookEvery: "20 millis" as const }
+  const context = yield* Layer.buildWithScope(
+    AddressFile.layer(options).pipe(Layer.provideMerge(NodeHttpServer.layerTest)),
+    scope
+  )
+  const { address } = Context.get(context, HttpServer.HttpServer)
+  return { directory, file: join(directory, runtimeAddressFile), lost, address, end: Scope.close(scope, Exit.void) }
+})
+
+const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
+  it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+
+test("says where the cell listens, and takes it back at the end", () =>
+  Effect.gen(function* () {
+    const { address, directory, end, file } = yield* make
+    expect(yield* Effect.promise(() => readdir(directory))).toStrictEqual([runtimeAddressFile])
+    const said = decode(yield* Effect.promise(() => readFile(file, "utf8")))
+    expect(address).toMatchObject({ _tag: "TcpAddress", port: said.port })
+    expect(said).toMatchObject({ pid: 7, runtimeVersion: "1.2.3", startedAt: 42 })
+    yield* end
+    expect(existsSync(file)).toBe(false)
+  }))
+
+test("tells when it is deleted", () =>
+  Effect.gen(function* () {
+    const { directory, end, lost } = yield* make
+    yield* Effect.promise(() => rm(directory, { recursive: true }))
+    const failure = yield* Effect.flip(Deferred.await(lost)).pipe(Effect.timeout("30 seconds"))
+    expect(failure._tag).toBe("AddressFileLost")
+    yield* end
+  }))
+
+test("tells when another cell has taken its place, and leaves that one's address alone", () =>
+  Effect.gen(function* () {
+    const { end, file, lost } = yield* make
+    yield* Effect.promise(() => writeFile(file, "another's"))
+    yield* Effect.flip(Deferred.await(lost)).pipe(Effect.timeout("30 seconds"))
+    yield* end
+    expect(yield* Effect.promise(() => readFile(file, "utf8"))).toBe("another's")
+  }))

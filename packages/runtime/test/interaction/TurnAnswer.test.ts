@@ -1,0 +1,376 @@
+import type { RuntimeModelRequest } from "@berth/api/runtime/RuntimeContract"
+import { estimateMessagesTokens } from "@berth/domain/ai/prompt/PromptBudget"
+import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import * as Tool from "@berth/domain/skills/tools/Tool"
+import { maximumReplyLength } from "@berth/domain/skills/tools/ToolRounds"
+import { type ModelAnswer, ModelCallFailed, ModelClient } from "@berth/runtime/ai/ModelClient"
+import { answerTurn } from "@berth/runtime/interaction/TurnAnswer"
+import { Toolbox } from "@berth/runtime/skills/Toolbox"
+import { expect, it } from "@effect/vitest"
+import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Schema, Stream, TestClock } from "effect"
+import { sampleAgent } from "../AgentSamples.ts"
+
+const someTurn: Turn = {
+  agentId: sampleAgent.id,
+  sessionId: "chs_1",
+  messageId: "msg_1",
+  summary: null,
+  memories: [],
+  history: [],
+  message: "hello"
+}
+
+const delta = (text: string): ModelAnswer => ({ type: "delta", text })
+const call = (name: string, args: unknown, id = `call_${name}`): ModelAnswer => ({
+  type: "tool-call",
+  call: { id, name, arguments: typeof args === "string" ? args : JSON.stringify(args) }
+})
+const done: ModelAnswer = { type: "done", model: "real", provider: "p" }
+
+type Script = (request: RuntimeModelRequest, at: number) => ReadonlyArray<ModelAnswer> | ModelCallFailed
+
+const text = Schema.Struct({ text: Schema.String.annotations({ description: "What." }) })
+const running = { now: 0, most: 0 }
+const counted = <A, E>(work: Effect.Effect<A, E>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      running.now += 1
+      running.most = Math.max(running.most, running.now)
+    }),
+    () => work,
+    () => Effect.sync(() => (running.now -= 1))
+  )
+const tools = [
+  Tool.make({
+    name: "shout",
+    description: "Shouts.",
+    parameters: text,
+    run: ({ text }) => counted(Effect.as(Effect.yieldNow(), text.toUpperCase()))
+  }),
+  Tool.make({
+    name: "flood",
+    description: "Floods.",
+    parameters: text,
+    run: () => Effect.succeed("x".repeat(100_000))
+  }),
+  Tool.make({ name: "hang", description: "Hangs.", parameters: text, run: () => Effect.never })
+]
+
+const skill = {
+  id: "voice",
+  description: "Uses a voice.",
+  instructions: "Shout.",
+  tools: ["shout", "flood", "hang", "none"]
+}
+const skilled: RuntimeAgent = { ...sampleAgent, skills: [skill] }
+
+/** The events of a turn, the reason when it failed, and what the model was asked. */
+const ask = (script: Script, agent: RuntimeAgent = skilled, changes: Partial<Turn> = {}) =>
+  Effect.gen(function* () {
+    const requests: Array<RuntimeModelRequest> = []
+    const models = ModelClient.of({
+      answer: (request) => {
+        requests.push(request)
+        const answer = script(request, requests.length - 1)
+        return answer instanceof ModelCallFailed ? Stream.fail(answer) : Stream.fromIterable(answer)
+      }
+    })
+    const events: Array<TurnEvent | string> = Chunk.toArray(
+      yield* answerTurn(agent, { ...someTurn, ...changes }).pipe(
+        Stream.provideService(ModelClient, models),
+        Stream.catchAll(({ reason }) => Stream.make(reason)),
+        Stream.runCollect
+      )
+    )
+    const reply = events.flatMap((event) => (typeof event === "object" && event.type === "done" ? [event.reply] : []))
+    return { events, requests, reply: reply[0] }
+  }).pipe(Effect.provide(Layer.succeed(Toolbox, tools)), Effect.provide(Logger.remove(Logger.defaultLogger)))
+
+it.effect("offers the tools of the agent's skills, and no others", () =>
+  Effect.gen(function* () {
+    const { requests } = yield* ask(() => [delta("hi"), done])
+    expect(requests[0]?.tools.map(({ name }) => name)).toStrictEqual(["shout", "flood", "hang"])
+    expect(requests[0]?.messages[0]?.content).toContain("- voice: Uses a voice.")
+    expect((yield* ask(() => [done], sampleAgent)).requests[0]?.tools).toStrictEqual([])
+    const wordy = { ...skilled, skills: [{ ...skill, instructions: "Shout. ".repeat(1_000) }] }
+    const read = yield* ask((_, at) => (at === 0 ? [call("read_skill", { skill: "voice" }), done] : [done]), wordy)
+    expect(read.requests[0]?.tools.map(({ name }) => name)).toStrictEqual(["read_skill", "shout", "flood", "hang"])
+    expect(read.requests[1]?.messages.at(-1)?.content).toContain("Shout. Shout.")
+    // An agent cannot use what it was not given.
+    const other = yield* ask((_, at) => (at === 0 ? [call("shout", { text: "a" }), done] : [done]), sampleAgent)
+    expect(other.requests[1]?.messages.at(-1)?.content).toContain("no tool of that name")
+  })
+)
+
+it.effect("runs what the model calls, tells it the results in order, and makes one reply of all it says", () =>
+  Effect.gen(function* () {
+    const { events, requests } = yield* ask((_, at) =>
+      at === 0
+        ? [delta("Let me "), delta("see."), call("shout", { text: "a" }, "c1"), call("shout", "{", "c2"), done]
+        : [delta("It is "), delta("A."), done]
+    )
+    expect(events).toStrictEqual([
+      delta("Let me "),
+      delta("see."),
+      delta("\n\n"),
+      delta("It is "),
+      delta("A."),
+      { type: "done", reply: "Let me see.\n\nIt is A.", model: "real" }
+    ])
+    expect(requests[1]?.messages.slice(-4)).toStrictEqual([
+      { role: "user", content: "hello" },
+      {
+        role: "assistant",
+        content: "Let me see.",
+        toolCalls: [
+          { id: "c1", name: "shout", arguments: `{"text":"a"}` },
+          { id: "c2", name: "shout", arguments: "{" }
+        ]
+      },
+      { role: "tool", content: "A", toolCallId: "c1", toolName: "shout" },
+      {
+        role: "tool",
+        content: "The arguments are not valid JSON. Call again with a JSON object.",
+        toolCallId: "c2",
+        toolName: "shout"
+      }
+    ])
+    expect(requests.every(({ messageId }) => messageId === "msg_1")).toBe(true)
+  })
+)
+
+it.effect("ends with an answer although the model wants tools for ever", () =>
+  Effect.gen(function* () {
+    const { events, reply, requests } = yield* ask((_, at) => [delta(`${at}`), call("shout", { text: "again" }), done])
+    expect(requests.length).toBe(9)
+    expect(requests.slice(0, 8).every(({ tools }) => tools.length === 3)).toBe(true)
+    const last = requests[8]
+    expect(last?.tools).toStrictEqual([])
+    expect(last?.messages.some(({ role }) => role === "tool")).toBe(false)
+    expect(last?.messages.some((message) => "toolCalls" in message)).toBe(false)
+    expect(last?.messages.filter(({ content }) => content === "Result of shout:\nAGAIN").length).toBe(8)
+    expect(last?.messages.at(-1)?.content).toContain("Answer now")
+    expect(reply).toBe([0, 1, 2, 3, 4, 5, 6, 7, 8].join("\n\n"))
+    expect(
+      events.flatMap((event) => (typeof event === "object" && event.type === "delta" ? [event.text] : [])).join("")
+    ).toBe(reply)
+  })
+)
+
+it.effect("runs sixteen of a hundred calls, eight side by side, and says so", () =>
+  Effect.gen(function* () {
+    running.most = 0
+    const many = Array.from({ length: 100 }, (_, at) => call("shout", { text: `t${at}` }, "same"))
+    const { requests } = yield* ask((_, at) => (at === 0 ? [...many, done] : [delta("fine"), done]))
+    const results = (requests[1]?.messages ?? []).flatMap((message) => (message.role === "tool" ? [message] : []))
+    const calls = (requests[1]?.messages ?? []).flatMap((message) =>
+      message.role === "assistant" ? (message.toolCalls ?? []) : []
+    )
+    expect(running.most).toBe(8)
+    expect(calls.length).toBe(32)
+    expect(results.map(({ toolCallId }) => toolCallId)).toStrictEqual(calls.map(({ id }) => id))
+    expect(new Set(calls.map(({ id }) => id)).size).toBe(32)
+    expect(results.slice(0, 16).map(({ content }) => content)).toStrictEqual(
+      Array.from({ length: 16 }, (_, at) => `T${at}`)
+    )
+    for (const { content } of results.slice(16)) expect(content).toContain("not run")
+  })
+)
+
+it.effect("goes on when tools hang", () =>
+  Effect.gen(function* () {
+    const turn = yield* Effect.forkDaemon(
+      ask((_, at) =>
+        at === 0 ? [call("hang", { text: "" }, "1"), call("shout", { text: "a" }, "2"), done] : [delta("ok"), done]
+      )
+    )
+    yield* TestClock.adjust("11 seconds")
+    const { reply, requests } = yield* Fiber.join(turn)
+    expect(reply).toBe("ok")
+    expect(requests[1]?.messages.slice(-2).map(({ content }) => content)).toStrictEqual([
+      "The tool did not answer within 10s.",
+      "A"
+    ])
+  })
+)
+
+it.effect("fails with the model's own words, in whichever round", () =>
+  Effect.gen(function* () {
+    const { events } = yield* ask((_, at) =>
+      at === 0 ? [call("shout", { text: "a" }), done] : new ModelCallFailed({ reason: "No units are left." })
+    )
+    expect(events).toStrictEqual(["No units are left."])
+  })
+)
+
+it.effect("hangs up on a model whose answer has no end, and takes only so many arguments", () =>
+  Effect.gen(function* () {
+    let given = 0
+    const models = ModelClient.of({
+      answer: () =>
+        Stream.repeatEffect(
+          Effect.sync(() => {
+            given += 10_000
+            return delta("x".repeat(10_000))
+          })
+        )
+    })
+    const failure = yield* answerTurn(skilled, someTurn).pipe(
+      Stream.runDrain,
+      Effect.flip,
+      Effect.provideService(ModelClient, models),
+      Effect.provideService(Toolbox, tools)
+    )
+    expect(failure.reason).toBe("The model's answer had no end.")
+    expect(given).toBeLessThan(maximumReplyLength + 50_000)
+
+    const huge = Array.from({ length: 10 }, (_, at) => call("shout", { text: "x".repeat(500_000) }, `c${at}`))
+    const { requests } = yield* ask((_, at) => (at === 0 ? [...huge, done] : [delta("fine"), done]))
+    const taken = (requests[1]?.messages ?? []).filter(({ role }) => role === "tool")
+    expect(taken.length).toBe(4)
+  })
+)
+
+const history = (count: number, length: number): Turn["history"] =>
+  Array.from({ length: count }, (_, at) => ({
+    seq: 10 + at,
+    role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
+    content: `${at}:${"x".repeat(length)}`
+  }))
+
+const isSummary = ({ messages }: RuntimeModelRequest) =>
+  messages[0]?.role === "system" && messages[0].content.startsWith("Summarise the conversation")
+
+/** A model of 8,000 tokens. */
+const small: RuntimeAgent = { ...sampleAgent, contextWindow: 8_000 }
+
+it.effect("summarises the oldest part of a conversation that has grown too long, and says so before it answers", () =>
+  Effect.gen(function* () {
+    const long = history(20, 1_000)
+    const { events, requests } = yield* ask(
+      (request) => (isSummary(request) ? [delta("They talked "), delta("a lot."), done] : [delta("hi"), done]),
+      { ...small, skills: [skill] },
+      { history: long, summary: "They met." }
+    )
+    const [summary, answer] = requests
+    expect(requests.length).toBe(2)
+    expect(summary?.tools).toStrictEqual([])
+    expect(summary?.messages.length).toBe(2)
+    expect(summary?.messages[1]?.content).toContain("Summary of what went before:\nThey met.")
+    expect(summary?.messages[1]?.content).toContain("User: 0:xxx")
+    expect(summary?.messages[1]?.content).toContain("Agent: 1:xxx")
+
+    expect(answer?.messages[0]?.content).toContain("Earlier in this conversation:\nThey talked a lot.")
+    expect(answer?.messages[0]?.content).not.toContain("They met.")
+    const kept = long.slice(20 - ((answer?.messages.length ?? 0) - 2))
+    expect(kept.length).toBeGreaterThan(2)
+    expect(kept[0]?.role).toBe("user")
+    expect(answer?.messages.slice(1, -1)).toStrictEqual(kept.map(({ content, role }) => ({ role, content })))
+    expect(events).toStrictEqual([
+      { type: "compacted", summary: "They talked a lot.", upToSeq: (kept[0]?.seq ?? 0) - 1 },
+      delta("hi"),
+      { type: "done", reply: "hi", model: "real" }
+    ])
+  })
+)
+
+it.effect("leaves a conversation alone that is short enough", () =>
+  Effect.gen(function* () {
+    const { events, requests } = yield* ask(() => [delta("hi"), done], small, { history: history(10, 1_000) })
+    expect(requests.length).toBe(1)
+    expect(requests[0]?.messages.length).toBe(12)
+    expect(events).toHaveLength(2)
+  })
+)
+
+it.effect("goes on with the newest messages that fit when the summary fails", () =>
+  Effect.gen(function* () {
+    const failures: ReadonlyArray<Script> = [
+      (request) => (isSummary(request) ? new ModelCallFailed({ reason: "busy" }) : [delta("hi"), done]),
+      (request) => (isSummary(request) ? [delta("  "), done] : [delta("hi"), done])
+    ]
+    for (const script of failures) {
+      const { events, requests } = yield* ask(script, small, { history: history(60, 1_000), summary: "They met." })
+      expect(events).toStrictEqual([delta("hi"), { type: "done", reply: "hi", model: "real" }])
+      const answer = requests.at(-1)?.messages ?? []
+      expect(answer[0]?.content).toContain("Earlier in this conversation:\nThey met.")
+      expect(answer.at(-2)?.content).toContain("59:")
+      expect(answer.length).toBeGreaterThan(10)
+      expect(estimateMessagesTokens(answer)).toBeLessThan(8_000)
+    }
+  })
+)
+
+it.effect("does not wait for a summary for ever", () =>
+  Effect.gen(function* () {
+    const models = ModelClient.of({
+      answer: (request) => (isSummary(request) ? Stream.never : Stream.make(delta("hi"), done))
+    })
+    const turn = yield* answerTurn(small, { ...someTurn, history: history(20, 1_000) }).pipe(
+      Stream.runCollect,
+      Effect.provideService(ModelClient, models),
+      Effect.provideService(Toolbox, []),
+      Effect.provide(Logger.remove(Logger.defaultLogger)),
+      Effect.forkDaemon
+    )
+    yield* TestClock.adjust("1 minute")
+    expect(Chunk.size(yield* Fiber.join(turn))).toBe(2)
+  })
+)
+
+it.effect("reads a history that does not fit in one look piece by piece, and tells how far it came", () =>
+  Effect.gen(function* () {
+    const long = history(120, 1_000)
+    const script =
+      (failAt: number): Script =>
+      (request, at) =>
+        isSummary(request)
+          ? at === failAt
+            ? new ModelCallFailed({ reason: "busy" })
+            : [delta(`summary ${at}`), done]
+          : [delta("hi"), done]
+    const whole = yield* ask(script(-1), small, { history: long })
+    // Four calls at most; what they did not reach is left to later turns.
+    expect(whole.requests.filter(isSummary).length).toBe(4)
+    expect(whole.requests[1]?.messages[1]?.content).toContain("Summary of what went before:\nsummary 0")
+    const upTo = (events: ReadonlyArray<TurnEvent | string>) =>
+      events.flatMap((event) => (typeof event === "object" && event.type === "compacted" ? [event] : []))
+    expect(upTo(whole.events)).toMatchObject([{ summary: "summary 3" }])
+    const partly = yield* ask(script(1), small, { history: long })
+    expect(upTo(partly.events)).toMatchObject([{ summary: "summary 0" }])
+    expect(upTo(partly.events)[0]?.upToSeq).toBeLessThan(upTo(whole.events)[0]?.upToSeq ?? 0)
+    for (const { messages } of [...whole.requests, ...partly.requests])
+      expect(estimateMessagesTokens(messages)).toBeLessThan(8_000)
+  })
+)
+
+it.effect.prop(
+  "asks for nothing that does not fit the model's window, whatever tools give and people say",
+  [
+    FastCheck.record({
+      contextWindow: FastCheck.integer({ min: 512, max: 20_000 }),
+      systemPrompt: FastCheck.nat(20_000),
+      message: FastCheck.nat(50_000),
+      messages: FastCheck.nat(30),
+      length: FastCheck.nat(3_000),
+      calls: FastCheck.nat(6)
+    })
+  ],
+  ([{ calls, contextWindow, length, message, messages, systemPrompt }]) =>
+    Effect.gen(function* () {
+      const agent = { ...skilled, contextWindow, systemPrompt: "p".repeat(systemPrompt) }
+      const floods = Array.from({ length: calls }, (_, at) => call("flood", { text: "" }, `c${at}`))
+      const { reply, requests } = yield* ask(
+        (request, at) =>
+          isSummary(request) ? [delta("sum"), done] : at < 4 ? [...floods, done] : [delta("end"), done],
+        agent,
+        { history: history(messages, length), message: "m".repeat(message) }
+      )
+      expect(typeof reply).toBe("string")
+      for (const { maxTokens, messages: asked, tools: offered } of requests) {
+        expect(estimateMessagesTokens(asked) + Math.ceil(JSON.stringify(offered).length / 4)).toBeLessThanOrEqual(contextWindow)
+        if (maxTokens !== null) expect(estimateMessagesTokens(asked)).toBeLessThan(contextWindow)
+      }
+    }),
+  { fastCheck: { numRuns: 40 } }
+)

@@ -1,0 +1,130 @@
+import type { RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
+import { RuntimeAgents } from "@berth/runtime/agents/RuntimeAgents"
+import { ModelCallFailed, ModelClient } from "@berth/runtime/ai/ModelClient"
+import * as Drain from "@berth/runtime/interaction/Drain"
+import { Toolbox } from "@berth/runtime/skills/Toolbox"
+import { TurnExecution } from "@berth/runtime/interaction/TurnExecution"
+import { expect, it } from "@effect/vitest"
+import { Duration, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, TestClock } from "effect"
+import { sampleAgent } from "../AgentSamples.ts"
+
+const { id } = sampleAgent
+const turn = (sessionId: string) => ({
+  agentId: id,
+  sessionId,
+  messageId: "msg_1",
+  summary: null,
+  memories: [],
+  history: [],
+  message: "hello"
+})
+
+/** The turns of a cell whose models do as told, and a way to end the cell. */
+const make = (answer: ModelClient["Type"]["answer"]) =>
+  Effect.gen(function* () {
+    const cell = yield* Scope.make()
+    const context = yield* Drain.drainOnClose.pipe(
+      Layer.provideMerge(TurnExecution.Default),
+      Layer.provideMerge(Drain.layer),
+      Layer.provideMerge(RuntimeAgents.Default),
+      Layer.provide(Layer.succeed(ModelClient, ModelClient.of({ answer }))),
+      Layer.provide(Layer.succeed(Toolbox, [])),
+      Layer.buildWithScope(cell)
+    )
+    yield* Effect.provide(
+      Effect.flatMap(RuntimeAgents, ({ replace }) => replace([sampleAgent])),
+      context
+    )
+    const run = (sessionId: string) =>
+      Effect.gen(function* () {
+        const events: Array<RuntimeTurnEvent> = []
+        const begun = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn(sessionId)))
+        yield* begun((some) => Effect.sync(() => events.push(...some)))
+        return events
+      }).pipe(Effect.scoped, Effect.provide(context))
+    return { run, end: Scope.close(cell, Exit.void) }
+  })
+
+const test = <E>(name: string, body: () => Effect.Effect<void, E>) =>
+  it.effect(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+
+const settle = Effect.repeatN(Effect.yieldNow(), 50)
+
+test("puts the pieces together", () =>
+  Effect.gen(function* () {
+    const { run } = yield* make(() =>
+      Stream.make(
+        { type: "delta" as const, text: "a" },
+        { type: "delta" as const, text: "b" },
+        { type: "done" as const, model: "real", provider: "p" }
+      )
+    )
+    expect(yield* run("s")).toStrictEqual([
+      { type: "delta", text: "a" },
+      { type: "delta", text: "b" },
+      { type: "done", reply: "ab", model: "real" }
+    ])
+  }))
+
+test("says in the last event why a turn failed, but nothing of what broke inside", () =>
+  Effect.gen(function* () {
+    const failing = yield* make(() => Stream.fail(new ModelCallFailed({ reason: "no luck" })))
+    expect(yield* failing.run("s")).toStrictEqual([{ type: "error", message: "no luck" }])
+    const dying = yield* make(() => Stream.dieMessage("a secret of the inside"))
+    const [event, ...others] = yield* dying.run("s")
+    expect(others).toStrictEqual([])
+    expect(event).toMatchObject({ type: "error" })
+    expect(JSON.stringify(event)).not.toContain("secret")
+  }))
+
+test("asks for no more than 32 answers at a time, and for the others later", () =>
+  Effect.gen(function* () {
+    let running = 0
+    let most = 0
+    const { run } = yield* make(() =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          running += 1
+          most = Math.max(most, running)
+          yield* Effect.sleep("1 second")
+          running -= 1
+          return Stream.make({ type: "done" as const, model: "m", provider: "p" })
+        })
+      )
+    )
+    const all = yield* Effect.fork(
+      Effect.forEach(Array.from({ length: 100 }), (_, at) => run(`s${at}`), { concurrency: "unbounded" })
+    )
+    yield* TestClock.adjust("1 minute")
+    expect((yield* Fiber.join(all)).length).toBe(100)
+    expect(most).toBe(32)
+  }))
+
+test("gives the turns in work five seconds when the cell ends, and takes no new ones", () =>
+  Effect.gen(function* () {
+    const { end, run } = yield* make(() => Stream.never)
+    const turn = yield* Effect.fork(run("s"))
+    yield* settle
+    const ending = yield* Effect.fork(end)
+    yield* TestClock.adjust(Duration.millis(4900))
+    expect(yield* Fiber.poll(turn)).toMatchObject({ _tag: "None" })
+    expect((yield* Effect.flip(run("other")))._tag).toBe("RuntimeStopping")
+    yield* TestClock.adjust(Duration.millis(200))
+    expect(yield* Fiber.join(turn)).toMatchObject([{ type: "error" }])
+    yield* Fiber.join(ending)
+  }))
+
+test("ends at once when nothing is in work, and as soon as the last turn is done", () =>
+  Effect.gen(function* () {
+    const idle = yield* make(() => Stream.never)
+    yield* idle.end
+    const { end, run } = yield* make(() =>
+      Stream.fromEffect(Effect.delay(Effect.succeed({ type: "done" as const, model: "m", provider: "p" }), "1 second"))
+    )
+    const turn = yield* Effect.fork(run("s"))
+    yield* settle
+    const ending = yield* Effect.fork(end)
+    yield* TestClock.adjust("1 second")
+    expect(yield* Fiber.join(turn)).toMatchObject([{ type: "done" }])
+    yield* Fiber.join(ending)
+  }))

@@ -1,0 +1,86 @@
+import { flattenPrompt } from "@berth/domain/ai/prompt/PromptFitting"
+import { RuntimeAgent, type Turn, TurnMessage } from "@berth/domain/instances/AgentRuntime"
+import { makeTurnPrompt } from "@berth/runtime/interaction/TurnPrompt"
+import { expect, it } from "@effect/vitest"
+import { DateTime, FastCheck, Schema } from "effect"
+import { sampleAgent } from "../AgentSamples.ts"
+
+const now = DateTime.unsafeMake("2026-01-15T23:30:59Z")
+
+const agent = (changes: Partial<RuntimeAgent> = {}): RuntimeAgent => ({ ...sampleAgent, timezone: "UTC", ...changes })
+
+const turnMessages = (
+  someone: RuntimeAgent,
+  turn: Pick<Turn, "history" | "message"> & Partial<Turn>,
+  at: DateTime.Utc
+) => flattenPrompt(makeTurnPrompt(someone, { summary: null, memories: [], ...turn }, at))
+
+it.prop(
+  "keeps the conversation as it is between one system message and the new message",
+  [RuntimeAgent, Schema.Array(TurnMessage), FastCheck.string()],
+  ([someone, history, message]) => {
+    const [system, ...rest] = turnMessages(someone, { history, message }, now)
+    expect(system?.role).toBe("system")
+    expect(system?.content).toContain(someone.name)
+    expect(system?.content).toContain((someone.systemPrompt ?? "").trim())
+    expect(rest).toStrictEqual([
+      ...history.map(({ content, role }) => ({ role, content })),
+      { role: "user", content: message }
+    ])
+  }
+)
+
+it("tells the time where the agent is, to the minute", () => {
+  const told = (timezone: string) => turnMessages(agent({ timezone }), { history: [], message: "" }, now)[0]?.content
+  expect(told("UTC")).toContain("Thursday")
+  expect(told("UTC")).toContain("15 January 2026")
+  expect(told("UTC")).toContain("23:30 (UTC)")
+  expect(told("Asia/Tokyo")).toContain("16 January 2026")
+  expect(told("Asia/Tokyo")).toContain("08:30 (Asia/Tokyo)")
+})
+
+it("falls back to UTC for a time zone that does not exist", () => {
+  const [system] = turnMessages(agent({ timezone: "Middle/Earth" }), { history: [], message: "" }, now)
+  expect(system?.content).toContain("23:30 (UTC)")
+})
+
+it("leaves an empty prompt out", () => {
+  const without = turnMessages(agent(), { history: [], message: "" }, now)
+  expect(turnMessages(agent({ systemPrompt: "  " }), { history: [], message: "" }, now)).toStrictEqual(without)
+})
+
+const systemOf = (changes: Partial<RuntimeAgent>, turn: Partial<Turn>) =>
+  turnMessages(agent(changes), { history: [], message: "", ...turn }, now)[0]?.content ?? ""
+
+it("tells what is known from earlier, a line each, and what was said before", () => {
+  const told = systemOf(
+    { systemPrompt: "Be brief." },
+    { memories: ["The user is called Mia.", " likes\n\ntea ", " "], summary: " They met. " }
+  )
+  expect(told).toContain("\n\nWhat you know from earlier:\n- The user is called Mia.\n- likes tea\n\n")
+  expect(told.endsWith("\n\nEarlier in this conversation:\nThey met.")).toBe(true)
+  const untold = systemOf({}, { memories: [" "], summary: " " })
+  expect(untold).not.toContain("earlier")
+  expect(untold).not.toContain("Earlier")
+})
+
+it("keeps the most telling memories and a part of the summary when the window is small", () => {
+  const memories = Array.from({ length: 100 }, (_, at) => `Fact number ${at} about the user.`)
+  const told = systemOf({ contextWindow: 2_000 }, { memories, summary: "word ".repeat(10_000) })
+  expect(told).toContain("- Fact number 0 about")
+  expect(told).not.toContain("- Fact number 99 about")
+  expect(told.length).toBeLessThan(4 * 2_000 * 0.4)
+})
+
+it("lists skills, with their instructions as long as they are short together", () => {
+  const skill = (id: string, instructions: string) => ({ id, description: `Does ${id}.`, instructions, tools: [] })
+  const short = systemOf({ skills: [skill("one", "Do this."), skill("two", "Do that.")] }, {})
+  expect(short).toContain("You have these skills:\n- one: Does one.\n- two: Does two.")
+  expect(short).toContain('<skill name="one">\nDo this.\n</skill>')
+  expect(short).not.toContain("read_skill")
+  const long = systemOf({ skills: [skill("one", "Do this. ".repeat(500)), skill("two", "Do that.")] }, {})
+  expect(long).toContain("- one: Does one.\n- two: Does two.")
+  expect(long).toContain("read_skill")
+  expect(long).not.toContain("Do that.")
+  expect(systemOf({}, {})).not.toContain("skill")
+})

@@ -1,0 +1,34 @@
+import { collectGarbage, collectWhenIdle } from "@berth/runtime/process/IdleGarbageCollection"
+import { expect, it } from "@effect/vitest"
+import { Effect, Fiber, TestClock } from "effect"
+
+it.effect("clears away once after the start, and when turns are over, but not while one is in work", () =>
+  Effect.gen(function* () {
+    let now = { turns: 0, begun: 0 }
+    let collections = 0
+    const fiber = yield* Effect.fork(
+      collectWhenIdle({ activity: Effect.sync(() => now), collect: Effect.sync(() => (collections += 1)) })
+    )
+    yield* TestClock.adjust("1 minute")
+    expect(collections).toBe(1)
+    now = { turns: 1, begun: 1 }
+    yield* TestClock.adjust("1 minute")
+    expect(collections).toBe(1)
+    now = { turns: 0, begun: 3 }
+    yield* TestClock.adjust("10 seconds")
+    expect(collections).toBe(2)
+    yield* TestClock.adjust("1 minute")
+    expect(collections).toBe(2)
+    yield* Fiber.interrupt(fiber)
+  })
+)
+
+it.live("clears away what nobody holds", () =>
+  Effect.gen(function* () {
+    const garbage = new WeakRef({ large: "x".repeat(1_000) })
+    // What was made in this turn of the event loop is held until its end.
+    yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+    yield* collectGarbage
+    expect(garbage.deref()).toBe(undefined)
+  })
+)

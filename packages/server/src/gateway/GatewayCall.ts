@@ -1,0 +1,96 @@
+import { makeChatMessage, makeChatRequest } from "@berth/api/ai/ChatMessageMapping"
+import { PluginNotFound } from "@berth/api/gateway/GatewayErrorBodies"
+import { AgentBody, TextBody } from "@berth/api/gateway/plugins/PluginBodies"
+import { BodyTooLarge, MediaTypeUnsupported } from "@berth/api/http/TransportErrors"
+import { isPluginId, type PluginId, plugins } from "@berth/domain/gateway/plugins/Plugin"
+import type { PluginInput } from "@berth/domain/gateway/PluginInput"
+import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
+import { maximumAudioBytes } from "@berth/domain/gateway/speech/SpeechLimits"
+import { HttpApiError, type HttpServerRequest } from "@effect/platform"
+import { Effect, Either, Predicate, Schema } from "effect"
+import { type BodyFailure, defaultBodyLimit } from "../http/RequestBody.ts"
+import { acceptsEventStream } from "../http/SseResponse.ts"
+import type { CallContent } from "./CallContent.ts"
+import { readSpeechRequest } from "./SpeechRequest.ts"
+
+/** The largest body of all, a recording in base64 with what stands beside it; of other plugins it is `defaultBodyLimit`. */
+export const gatewayBodyLimit = Math.ceil(maximumAudioBytes / 3) * 4 + 64 * 1024
+
+const defaultPlugin: PluginId = "generate-text"
+
+/** A call of a plugin that can be carried out. */
+export interface GatewayCall {
+  readonly plugin: PluginId
+  readonly input: PluginInput
+  /** The bytes of the body, to which a payment is bound. */
+  readonly body: Uint8Array
+  /** Tells calls apart, whatever boundary a form has been given this time. */
+  readonly fingerprint: () => string
+  /** Whether the answer goes out piece by piece. */
+  readonly streamed: boolean
+}
+
+type Request = HttpServerRequest.HttpServerRequest
+
+const invalid = (field: string, reason: string) => new PluginInputInvalid({ field, reason })
+
+const memberOf = (content: Either.Either<CallContent, BodyFailure>, name: string): unknown => {
+  if (Either.isLeft(content)) return undefined
+  const { right } = content
+  if (right._tag === "Form") return right.form.fields.get(name)
+  return Predicate.hasProperty(right.value, name) ? right.value[name] : undefined
+}
+
+/** Which plugin is asked: the header's, the body's, or the usual one. */
+export const readPluginId = (
+  request: Request,
+  content: Either.Either<CallContent, BodyFailure>
+): Either.Either<PluginId, PluginNotFound | PluginInputInvalid> => {
+  const named = request.headers["x-plugin-id"]?.trim() ?? memberOf(content, "plugin") ?? defaultPlugin
+  if (typeof named !== "string") return Either.left(invalid("plugin", "Expected string"))
+  return isPluginId(named) ? Either.right(named) : Either.left(new PluginNotFound())
+}
+
+const decoded = <A, I>(schema: Schema.Schema<A, I>, value: unknown) =>
+  Effect.catchTag(Schema.decodeUnknown(schema)(value), "ParseError", HttpApiError.HttpApiDecodeError.refailParseError)
+
+type InputError = HttpApiError.HttpApiDecodeError | PluginInputInvalid | BodyFailure
+
+const inputOf = (plugin: PluginId, content: CallContent): Effect.Effect<PluginInput, InputError> => {
+  if (plugin === "stt") return readSpeechRequest(plugin, content)
+  if (content.bytes.length > defaultBodyLimit) return new BodyTooLarge({ limit: defaultBodyLimit })
+  if (content._tag === "Form") return new MediaTypeUnsupported({ supported: ["application/json"] })
+  switch (plugin) {
+    case "generate-text":
+      return Effect.map(decoded(TextBody, content.value), (body) => ({ plugin, request: makeChatRequest(body) }))
+    case "agent":
+      return Effect.map(decoded(AgentBody, content.value), ({ agentId, messages }) => ({
+        plugin,
+        messages: messages.map(makeChatMessage),
+        agentId
+      }))
+    case "tts":
+      return readSpeechRequest(plugin, content)
+  }
+}
+
+const fingerprintRecording = ({ recording }: Extract<PluginInput, { plugin: "stt" }>) => {
+  const { audio, ...rest } = recording
+  return `${JSON.stringify(rest)}\n${Buffer.from(audio).toString("latin1")}`
+}
+
+/** The call that a body makes of a plugin. */
+export const readCall = Effect.fnUntraced(function* (request: Request, plugin: PluginId, content: CallContent) {
+  const input = yield* inputOf(plugin, content)
+  // A recording is large, and most calls have no key to be told apart by.
+  const said = () =>
+    content._tag === "Form" && input.plugin === "stt" ? fingerprintRecording(input) : Buffer.from(content.bytes).toString("latin1")
+  const wantsPieces = acceptsEventStream(request.headers["accept"]) || memberOf(Either.right(content), "stream") === true
+  return {
+    plugin,
+    input,
+    body: content.bytes,
+    fingerprint: () => `${plugin}\n${said()}`,
+    streamed: plugins[plugin].streams && wantsPieces
+  } satisfies GatewayCall
+})

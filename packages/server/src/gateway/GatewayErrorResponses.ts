@@ -1,0 +1,74 @@
+import { AgentNotFoundBody } from "@berth/api/agents/AgentErrorBodies"
+import {
+  PaymentInProgress,
+  PaymentInProgressBody,
+  PaymentsUnavailable,
+  PaymentsUnavailableBody,
+  PluginFailedBody,
+  type PluginNotFound,
+  PluginNotFoundBody
+} from "@berth/api/gateway/GatewayErrorBodies"
+import { InvalidRequestBody } from "@berth/api/http/RequestErrors"
+import { toRetryAfterSeconds, RateLimitExceededBody } from "@berth/api/limits/RateLimits"
+import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
+import type { AgentNotFound } from "@berth/domain/agents/AgentErrors"
+import type { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
+import type { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
+import type { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
+import { HttpApiError, type HttpServerResponse } from "@effect/platform"
+import type { Duration } from "effect"
+import { makeErrorResponse } from "../http/ErrorResponse.ts"
+import { toBodyErrorResponse, type BodyFailure } from "../http/RequestBody.ts"
+
+export type GatewayFailure =
+  | RateLimitExceeded
+  | AuthenticationRequired
+  | HttpApiError.HttpApiDecodeError
+  | PluginNotFound
+  | PluginInputInvalid
+  | PluginFailed
+  | AgentNotFound
+  | ChainUnreachable
+  | BodyFailure
+
+const makeRetryAfter = (after: Duration.Duration | undefined) =>
+  after === undefined ? {} : { "retry-after": String(toRetryAfterSeconds(after)) }
+
+const retrySoon = { "retry-after": "1" }
+
+/** Somebody else answers with this payment. */
+export const paymentInProgressResponse = makeErrorResponse(PaymentInProgressBody, new PaymentInProgress(), retrySoon)
+
+/** One field and what is wrong with it, as of any other mismatch with the contract. */
+const toDecodeError = ({ field, reason }: PluginInputInvalid) =>
+  new HttpApiError.HttpApiDecodeError({
+    message: reason,
+    issues: [{ _tag: "Type", path: [field], message: reason }]
+  })
+
+/** What a call is answered with that was not carried out. */
+export const toGatewayErrorResponse = (failure: GatewayFailure): HttpServerResponse.HttpServerResponse => {
+  switch (failure._tag) {
+    case "RateLimitExceeded":
+      return makeErrorResponse(RateLimitExceededBody, failure, makeRetryAfter(failure.retryAfter))
+    case "AuthenticationRequired":
+      return makeErrorResponse(AuthenticationRequiredBody, failure)
+    case "HttpApiDecodeError":
+      return makeErrorResponse(InvalidRequestBody, failure)
+    case "PluginNotFound":
+      return makeErrorResponse(PluginNotFoundBody, failure)
+    case "PluginInputInvalid":
+      return makeErrorResponse(InvalidRequestBody, toDecodeError(failure))
+    case "AgentNotFound":
+      return makeErrorResponse(AgentNotFoundBody, failure)
+    case "PluginFailed":
+      return makeErrorResponse(PluginFailedBody, failure, makeRetryAfter(failure.retryAfter))
+    case "ChainUnreachable":
+      return makeErrorResponse(PaymentsUnavailableBody, new PaymentsUnavailable(), retrySoon)
+    case "BodyTooLarge":
+    case "BodyMalformed":
+    case "MediaTypeUnsupported":
+      return toBodyErrorResponse(failure)
+  }
+}

@@ -1,0 +1,87 @@
+import { SttFields, SttFormFields, readSpeechText, TtsFields } from "@berth/api/gateway/speech/SpeechFields"
+import { BodyTooLarge, MediaTypeUnsupported } from "@berth/api/http/TransportErrors"
+import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
+import type { Recording, SpeechInput } from "@berth/domain/gateway/speech/Speech"
+import { validateRecording, makeAudioFilename, maximumAudioBytes } from "@berth/domain/gateway/speech/SpeechLimits"
+import { HttpApiError } from "@effect/platform"
+import { Effect, Schema } from "effect"
+import type { BodyFailure } from "../http/RequestBody.ts"
+import type { CallContent } from "./CallContent.ts"
+import type { MultipartForm } from "./MultipartForm.ts"
+
+export type RequestedText = Omit<SpeechInput, "userId">
+export type RequestedRecording = Omit<Recording, "userId">
+
+/** What is asked of a plugin of speech, by whomever. */
+export type SpeechRequest =
+  | { readonly plugin: "tts"; readonly spoken: RequestedText }
+  | { readonly plugin: "stt"; readonly recording: RequestedRecording }
+
+/** Why a body is no such request: 413, 415 or malformed; fields that are wrong, each named; or what the bytes turn out to be. */
+export type SpeechRequestFailure = BodyFailure | HttpApiError.HttpApiDecodeError | PluginInputInvalid
+
+const decoded = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = Schema.decodeUnknown(schema)
+  return (value: unknown) =>
+    Effect.catchTag(decode(value), "ParseError", (error) =>
+      Effect.flatMap(HttpApiError.HttpApiDecodeError.fromParseError(error), Effect.fail)
+    )
+}
+
+const readTts = decoded(TtsFields)
+const readStt = decoded(SttFields)
+const readSttForm = decoded(SttFormFields)
+
+const readSpoken = (value: unknown) =>
+  Effect.gen(function* () {
+    const fields = yield* readTts(value)
+    const { format, model, response_format, speed, voice } = fields
+    return { text: readSpeechText(fields), voice, format: format ?? response_format, speed, model } satisfies RequestedText
+  })
+
+/** The file and its name in `field`, as what they are. */
+const recordingOf = (
+  field: string,
+  audio: Uint8Array,
+  filename: string | undefined,
+  { language, model, prompt }: SttFormFields
+): Effect.Effect<RequestedRecording, BodyTooLarge | PluginInputInvalid> =>
+  Effect.gen(function* () {
+    if (audio.length > maximumAudioBytes) return yield* new BodyTooLarge({ limit: maximumAudioBytes })
+    const kind = yield* Effect.mapError(validateRecording({ audio, language, prompt }), (invalid) =>
+      invalid.field === "audio" ? new PluginInputInvalid({ field, reason: invalid.reason }) : invalid
+    )
+    return {
+      audio,
+      contentType: kind.contentType,
+      filename: makeAudioFilename(filename, kind),
+      language,
+      prompt,
+      model
+    }
+  })
+
+const readRecordingForm = ({ fields, files }: MultipartForm) =>
+  Effect.gen(function* () {
+    const given = yield* readSttForm(Object.fromEntries([...fields].filter(([, value]) => value !== "")))
+    const file = files.get("file")
+    if (file === undefined) return yield* new PluginInputInvalid({ field: "file", reason: "must be a file" })
+    return yield* recordingOf("file", file.bytes, file.filename, given)
+  })
+
+const readRecordingJson = (value: unknown) =>
+  Effect.flatMap(readStt(value), (fields) => recordingOf("audio", fields.audio, fields.filename, fields))
+
+/** Reads a request for speech. tts is JSON; stt is JSON with base64, or a form. */
+export const readSpeechRequest = (
+  plugin: "tts" | "stt",
+  content: CallContent
+): Effect.Effect<SpeechRequest, SpeechRequestFailure> => {
+  if (plugin === "stt")
+    return Effect.map(
+      content._tag === "Form" ? readRecordingForm(content.form) : readRecordingJson(content.value),
+      (recording) => ({ plugin, recording })
+    )
+  if (content._tag === "Form") return new MediaTypeUnsupported({ supported: ["application/json"] })
+  return Effect.map(readSpoken(content.value), (spoken) => ({ plugin, spoken }))
+}

@@ -1,0 +1,70 @@
+import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
+import {
+  InternalFailure,
+  InternalFailureBody,
+  ServiceUnavailable,
+  ServiceUnavailableBody
+} from "@berth/api/http/TransportErrors"
+import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
+import { OutageDetector, type DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
+import type { CallerContext } from "@berth/domain/sessions/Caller"
+import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import { HttpServerRespondable, type HttpServerRequest, type HttpServerResponse } from "@effect/platform"
+import { Cause, Effect, Option } from "effect"
+import { SessionCookie } from "../sessions/SessionCookie.ts"
+import { makeErrorResponse } from "./ErrorResponse.ts"
+import { toBodyErrorResponse, isBodyFailure } from "./RequestBody.ts"
+
+const respondUnavailable = ({ retryAfter }: DependencyUnavailable) =>
+  makeErrorResponse(ServiceUnavailableBody, new ServiceUnavailable(), {
+    "retry-after": String(toRetryAfterSeconds(retryAfter))
+  })
+
+/** How a listener answers what no endpoint has foreseen: an outage of what it stands on, a session that ended meanwhile, a bug. */
+export const makeDefectHandler = Effect.gen(function* () {
+  const outages = yield* OutageDetector
+  const sessions = yield* Sessions
+  const cookie = yield* SessionCookie
+
+  /** Whether a request was signed in when it came, and is not any more: what it needed was deleted under its hands. */
+  const hasLostItsSession = (request: HttpServerRequest.HttpServerRequest, { user }: CallerContext) =>
+    Effect.gen(function* () {
+      const token = cookie.read(request)
+      return (
+        Option.isSome(yield* user) && Option.isSome(token) && Option.isNone(yield* sessions.authenticate(token.value))
+      )
+    }).pipe(
+      Effect.catchAllCause((cause) =>
+        Effect.as(Effect.logWarning("Whether a session still stands could not be asked", cause), false)
+      )
+    )
+
+  const answerFault = (request: HttpServerRequest.HttpServerRequest, caller: CallerContext, defect: unknown) =>
+    Effect.if(hasLostItsSession(request, caller), {
+      onTrue: () =>
+        Effect.as(
+          Effect.logInfo("A request was broken off, for its session ended meanwhile", Cause.die(defect)),
+          makeErrorResponse(AuthenticationRequiredBody, new AuthenticationRequired())
+        ),
+      onFalse: () =>
+        Effect.as(
+          Effect.logError("A request failed unexpectedly", Cause.die(defect)),
+          makeErrorResponse(InternalFailureBody, new InternalFailure())
+        )
+    })
+
+  return (request: HttpServerRequest.HttpServerRequest, caller: CallerContext) =>
+    (defect: unknown): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+      if (isBodyFailure(defect)) return Effect.succeed(toBodyErrorResponse(defect))
+      if (HttpServerRespondable.isRespondable(defect)) return Effect.orDie(HttpServerRespondable.toResponse(defect))
+      return Option.match(outages.detect(defect), {
+        onSome: (outage) =>
+          Effect.as(
+            Effect.logWarning("A request was not carried out").pipe(Effect.annotateLogs("reason", outage.message)),
+            respondUnavailable(outage)
+          ),
+        onNone: () => answerFault(request, caller, defect)
+      })
+    }
+})

@@ -1,0 +1,76 @@
+import { ServiceUnavailable, ServiceUnavailableBody } from "@berth/api/http/TransportErrors"
+import { HttpApiSchema } from "@effect/platform"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Duration, Effect, Layer, Schema } from "effect"
+import * as WebSocketUpgrade from "./WebSocketUpgrade.ts"
+import { createServer, type IncomingMessage, maxHeaderSize, type Server, type ServerResponse } from "node:http"
+import { handleParserErrors } from "./ParserErrors.ts"
+
+export interface HttpListenerOptions {
+  readonly host: string
+  readonly port: number
+  /** How long requests in flight may take once the listener closes. */
+  readonly drain: Duration.Duration
+  /** How long a request's headers, and then the whole of it, may take to arrive; 20 s and 60 s. */
+  readonly arrival?: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }
+  /** Whether a collector gets the spans; true when absent. Where none does, requests have plain ones. */
+  readonly sendsSpans?: boolean
+  /** Done with every request before anything else is. */
+  readonly prepare?: (request: IncomingMessage) => void
+}
+
+const defaultArrival = { headers: Duration.seconds(20), whole: Duration.seconds(60) }
+
+/** How paths find their routes. An id may be as long as a request line: what is too long to be one names nothing, as any other does. */
+export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: maxHeaderSize }
+
+const startingBody = JSON.stringify(Schema.encodeSync(ServiceUnavailableBody)(new ServiceUnavailable()))
+
+/** This one, and the one that remembers which answer is under way. */
+const listenersWithoutRoutes = 2
+
+/** Answers what arrives before the routes are there or after they have gone; without it such a request would hang. */
+const answerBeforeRoutes = (server: Server, prepare: (request: IncomingMessage) => void) => {
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    prepare(request)
+    if (server.listenerCount("request") > listenersWithoutRoutes) return
+    response
+      .writeHead(HttpApiSchema.getStatusError(ServiceUnavailableBody), {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(startingBody),
+        "retry-after": "1",
+        connection: "close"
+      })
+      .end(startingBody)
+  })
+}
+
+/** An HTTP listener that, on closing, takes no more connections, lets requests in flight finish, and cuts them at the drain limit. */
+export const layer = (options: HttpListenerOptions) => Layer.suspend(() => make(options))
+
+const make = ({ arrival = defaultArrival, drain, host, port, prepare = () => undefined }: HttpListenerOptions) => {
+  const headersTimeout = Duration.toMillis(arrival.headers)
+  const server = createServer({
+    requestTimeout: Duration.toMillis(arrival.whole),
+    headersTimeout,
+    // How often the two are looked at; Node's 30 s would make them half a minute late.
+    connectionsCheckingInterval: Math.min(5000, headersTimeout),
+    keepAliveTimeout: 10_000,
+    // The rules for every request say it in JSON.
+    requireHostHeader: false
+  })
+  answerBeforeRoutes(server, prepare)
+  const drainLimit = Layer.scopedDiscard(
+    Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        setTimeout(() => server.closeAllConnections(), Duration.toMillis(drain)).unref()
+      })
+    )
+  )
+  // The limit is built after the server, so that its clock starts before the server begins to close.
+  return drainLimit.pipe(
+    Layer.provideMerge(WebSocketUpgrade.layer(server)),
+    Layer.provideMerge(NodeHttpServer.layer(() => server, { host, port })),
+    Layer.provideMerge(Layer.effectDiscard(handleParserErrors(server)))
+  )
+}

@@ -1,0 +1,194 @@
+import {
+  MethodNotAllowed,
+  MethodNotAllowedBody,
+  OriginNotAllowed,
+  OriginNotAllowedBody,
+  RequestMalformed,
+  RequestMalformedBody,
+  RouteNotFound,
+  RouteNotFoundBody
+} from "@berth/api/http/TransportErrors"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
+import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Clock, Context, Effect, Either, FiberRef, HashMap, Option, type Scope } from "effect"
+import { IncomingMessage } from "node:http"
+import type { ResolveCaller } from "./RequestCaller.ts"
+import { makeDefectHandler } from "./DefectHandler.ts"
+import { tryDirectRoute, type DirectRoutes, noDirectRoutes } from "./DirectRoutes.ts"
+import { wrapErrorBody, type ReshapeError } from "./ErrorEnvelope.ts"
+import { makeErrorResponse } from "./ErrorResponse.ts"
+import { IdempotencyMiddleware } from "./IdempotencyMiddleware.ts"
+import { isOwnOrigin } from "./OriginPolicy.ts"
+import { toBodyErrorResponse, isLarge, isTooLarge, mayHaveBody, readRequestBody } from "./RequestBody.ts"
+import { makeCrossOriginHeaders } from "./CrossOriginHeaders.ts"
+import { acceptRequestId } from "./RequestId.ts"
+import { makeRequestContext } from "./RequestSpan.ts"
+import { recordRequest } from "./RequestTelemetry.ts"
+import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./RouteTable.ts"
+import { securityHeaders } from "./SecurityHeaders.ts"
+import { redactQuery } from "./SpanRedaction.ts"
+import { SessionCookie } from "../sessions/SessionCookie.ts"
+import { WebSettings } from "./WebSettings.ts"
+
+/** A path as it can name something: well-formed percent-encoding, no U+0000. */
+const isNameable = (path: string) =>
+  path.includes("%")
+    ? Either.match(
+        Either.try(() => decodeURIComponent(path)),
+        { onLeft: () => false, onRight: (decoded) => !decoded.includes("\u0000") }
+      )
+    : !path.includes("\u0000")
+
+const isHost = (name: string) => name.length === 4 && name.toLowerCase() === "host"
+
+/** HTTP/1.1 wants every request to say which host it means, once: of two, a proxy before us may have read the other one. */
+const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest) => {
+  if (!(source instanceof IncomingMessage)) return true
+  const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && isHost(name)).length
+  return hosts === 1 || (hosts === 0 && source.httpVersion === "1.0")
+}
+
+const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
+
+/** An answer, and what it answers. */
+export interface AnsweredRequest {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly route: Option.Option<KnownRoute>
+  readonly response: HttpServerResponse.HttpServerResponse
+}
+
+/** Puts an answer into the words of whoever asks; the trace's id leads from what people see to the logs. */
+export type PresentAnswer = (answered: AnsweredRequest, traceId: Option.Option<string>) => HttpServerResponse.HttpServerResponse
+const presentUnchanged: PresentAnswer = ({ response }) => response
+
+/**
+ * What holds for every request of a listener, whatever its endpoint: its id, which paths and methods there are, the origin
+ * rule, the size and type of bodies, repeated requests, and that every error is JSON.
+ */
+export const makeHttpPipeline = <R, P = never, D = never>(
+  table: ReadonlyArray<KnownRoute>,
+  options: {
+    readonly sameOrigin: boolean
+    readonly bodyLimit: (path: string, request: HttpServerRequest.HttpServerRequest) => number
+    /** How many requests with more than the usual body may be in work; the others wait. As many as come when absent. */
+    readonly largeBodiesAtOnce?: number
+    /** What becomes of an error body at a path where clients want it in a shape of their own. */
+    readonly reshapeErrors?: (path: string) => ReshapeError | undefined
+    readonly caller: Effect.Effect<ResolveCaller, never, R>
+    /** How answers look to people; as they are when absent. */
+    readonly presentation?: Effect.Effect<PresentAnswer, never, P>
+    /** What is answered without the router; nothing when absent. */
+    readonly direct?: Effect.Effect<DirectRoutes, never, D>
+  }
+) =>
+  HttpLayerRouter.middleware(
+    Effect.gen(function* () {
+      const { appUrl } = yield* WebSettings
+      const cookie = yield* SessionCookie
+      const ids = yield* IdGenerator
+      const idempotency = yield* IdempotencyMiddleware
+      const findCaller = yield* options.caller
+      const forLargeBody = Option.map(Option.fromNullable(options.largeBodiesAtOnce), (count) =>
+        Effect.unsafeMakeSemaphore(count).withPermits(1)
+      )
+      const answerDefect = yield* makeDefectHandler
+      const direct = options.direct === undefined ? noDirectRoutes : yield* options.direct
+      const present = options.presentation === undefined ? presentUnchanged : yield* options.presentation
+
+      const refuse = (
+        request: HttpServerRequest.HttpServerRequest,
+        path: string,
+        route: Option.Option<KnownRoute>
+      ): Option.Option<HttpServerResponse.HttpServerResponse> => {
+        if (!hasOneHost(request)) return Option.some(makeErrorResponse(RequestMalformedBody, new RequestMalformed()))
+        if (!isNameable(path)) return Option.some(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
+        if (Option.isNone(route)) {
+          const allowed = listMethods(table, path)
+          return Option.some(
+            allowed.length === 0
+              ? makeErrorResponse(RouteNotFoundBody, new RouteNotFound())
+              : makeErrorResponse(MethodNotAllowedBody, new MethodNotAllowed({ allowed }), {
+                  allow: allowed.join(", ")
+                })
+          )
+        }
+        const origin = request.headers["origin"]
+        // Where any page may call, it calls for itself: a session that comes along is somebody's who did not ask for it.
+        const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
+        const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
+        if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, origin, appUrl))
+          return Option.some(makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed()))
+        return Option.none()
+      }
+
+      /** Most requests bring nothing, and are themselves what their endpoint sees. */
+      const withRules = <E, R>(
+        request: HttpServerRequest.HttpServerRequest,
+        caller: CallerContext,
+        path: string,
+        route: Option.Option<KnownRoute>,
+        app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+      ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> => {
+        const ruled: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> = mayHaveBody(request)
+          ? Effect.flatMap(
+              Effect.either(readRequestBody(request, route, options.bodyLimit(path, request))),
+              Either.match({
+                onLeft: (refusal) => Effect.succeed(toBodyErrorResponse(refusal)),
+                onRight: (read) =>
+                  Effect.provideService(
+                    idempotency.apply(read, route, tryDirectRoute(direct, route, read, app)),
+                    HttpServerRequest.HttpServerRequest,
+                    read
+                  )
+              })
+            )
+          : idempotency.apply(request, route, app)
+        // One that is too large for its route is refused at once, and keeps nobody waiting.
+        const waits = isLarge(request) && !isTooLarge(request, options.bodyLimit(path, request))
+        const inTurn = Option.isSome(forLargeBody) && waits ? forLargeBody.value(ruled) : ruled
+        return Effect.catchAllDefect(inTurn, answerDefect(request, caller))
+      }
+
+      /** In the words of whoever asks; errors with what they say besides at this path, and which trace led to them. */
+      const asItIsShown = (answered: AnsweredRequest, path: string) =>
+        answered.response.status < 400
+          ? Effect.succeed(present(answered, Option.none()))
+          : Effect.map(Effect.option(Effect.currentSpan), (span) => {
+              const traceId = Option.map(span, (known) => known.traceId)
+              return wrapErrorBody(
+                present(answered, traceId),
+                findErrorMembers(table, path),
+                traceId,
+                options.reshapeErrors?.(path)
+              )
+            })
+
+      return <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+        Effect.gen(function* () {
+          const startedAt = yield* Clock.currentTimeNanos
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const path = pathOf(request.url)
+          const route = findRoute(table, request.method, path)
+          const caller = yield* findCaller(request)
+          yield* redactQuery(request)
+          const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
+          // A request has a fiber of its own, which ends with it: what holds for all of it is set once and never taken back.
+          yield* FiberRef.set(FiberRef.currentContext, yield* makeRequestContext(request, Context.make(Caller, caller)))
+          yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
+
+          const refusal = refuse(request, path, route)
+          const plain = Option.isSome(refusal) ? refusal.value : yield* withRules(request, caller, path, route, app)
+          const response = yield* asItIsShown({ request, route, response: plain }, path)
+          yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
+          return HttpServerResponse.setHeaders(response, {
+            ...securityHeaders,
+            ...(Option.isNone(refusal) && Option.isSome(route) ? makeCrossOriginHeaders(route.value) : {}),
+            // A page may say more than what holds for all.
+            ...response.headers,
+            "x-request-id": requestId
+          })
+        })
+    }),
+    { global: true }
+  )

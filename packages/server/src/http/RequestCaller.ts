@@ -1,0 +1,52 @@
+import { actingUserHeader, clientAddressHeader } from "@berth/api/http/ActingUserHeaders"
+import { UserId } from "@berth/domain/shared/User"
+import { Tokens } from "@berth/domain/secrets/Tokens"
+import { type CallerContext, makeCaller } from "@berth/domain/sessions/Caller"
+import type { HttpServerRequest } from "@effect/platform"
+import { Effect, Option } from "effect"
+import { isIP } from "node:net"
+import { readClientAddress } from "./ClientAddress.ts"
+import { InternalKey, readBearerToken } from "./InternalAuthHttp.ts"
+import { WebSettings } from "./WebSettings.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+
+/** Who calls a listener, from the head of a request. */
+export type ResolveCaller = (request: Request) => Effect.Effect<CallerContext>
+
+/** On the public listener: a client, until a session proves whose. */
+export const makeClientCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings> = Effect.map(
+  WebSettings,
+  ({ trustedProxies }): ResolveCaller =>
+    (request) =>
+      makeCaller(
+        Option.some(readClientAddress(request, trustedProxies)),
+        Option.none(),
+        Option.fromNullable(request.headers["user-agent"])
+      )
+)
+
+const idPattern = /^[\w-]{1,128}$/
+
+/** On the private listener: whoever a process with the internal key works for; without that key its word counts for nothing. */
+export const makeInternalCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings | InternalKey | Tokens> = Effect.gen(function* () {
+  const { trustedProxies } = yield* WebSettings
+  const key = yield* InternalKey
+  const tokens = yield* Tokens
+  return (request) => {
+    const direct = Option.some(readClientAddress(request, trustedProxies))
+    if (!Option.exists(readBearerToken(request), (shown) => tokens.equal(shown, key))) return makeCaller(direct)
+    const told = (name: string, isValid: (text: string) => boolean) =>
+      Option.filter(Option.fromNullable(request.headers[name]), isValid)
+    return makeCaller(
+      Option.orElse(
+        told(clientAddressHeader, (text) => isIP(text) !== 0),
+        () => direct
+      ),
+      Option.map(
+        told(actingUserHeader, (text) => idPattern.test(text)),
+        (id) => UserId.make(id)
+      )
+    )
+  }
+})

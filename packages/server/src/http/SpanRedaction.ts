@@ -1,0 +1,48 @@
+import { Headers, HttpServerRequest } from "@effect/platform"
+import { Effect, Layer, Option } from "effect"
+
+/** Headers that carry, or may quote, what only its sender should know, besides those that the platform hides by itself. */
+const secretHeaders: ReadonlyArray<string | RegExp> = [
+  "referer",
+  "location",
+  "idempotency-key",
+  "www-authenticate",
+  "proxy-authorization",
+  /token|secret|signature|payment|password|api-key|turnstile/i
+]
+
+/** Keeps those headers of requests and answers out of the spans of a listener. */
+export const withRedactedHeaders = <A, E, R>(listener: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
+  Layer.locallyWith(listener, Headers.currentRedactedNames, (names) => [...names, ...secretHeaders])
+
+const redacted = "REDACTED"
+
+const withoutValues = (url: URL): URL => {
+  const bare = new URL(url)
+  const names = new Set(bare.searchParams.keys())
+  bare.search = ""
+  bare.username = ""
+  bare.password = ""
+  for (const name of names) bare.searchParams.append(name, redacted)
+  return bare
+}
+
+/** The span of a request says which members its query had, and of none what it was: tokens from mails come in queries. */
+export const redactQuery = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> =>
+  isBare(request) ? Effect.void : redactQueryValues(request)
+
+/** Most requests: a path alone, and a host without anybody's name before it. */
+const isBare = ({ headers, url }: HttpServerRequest.HttpServerRequest) =>
+  url.startsWith("/") && !/[?#@]/.test(url) && !headers["host"]?.includes("@")
+
+const redactQueryValues = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> =>
+  Option.match(HttpServerRequest.toURL(request), {
+    onNone: () => Effect.void,
+    onSome: (url) => {
+      const bare = withoutValues(url)
+      return Effect.annotateCurrentSpan({
+        "url.full": bare.href,
+        ...(url.search === "" ? {} : { "url.query": bare.search.slice(1) })
+      })
+    }
+  })

@@ -1,0 +1,30 @@
+import { QueueName } from "@berth/domain/jobs/JobKind"
+import { JobQueue } from "@berth/domain/jobs/JobQueue"
+import { Effect, Metric } from "effect"
+
+const depth = Metric.gauge("berth_queue_jobs", { description: "Jobs by queue and state; dead ones failed for good" })
+const isUp = Metric.gauge("berth_queue_up", { description: "Whether a queue's store answered when it was last asked" })
+
+const countTimeout = "2 seconds"
+
+/** Asks every queue how full it is, for whoever reads the metrics next. A store that does not answer leaves the last figures. */
+export const measureQueues: Effect.Effect<void, never, JobQueue> = Effect.flatMap(JobQueue, (jobs) =>
+  Effect.forEach(
+    QueueName.literals,
+    (queue) =>
+      jobs.counts(queue).pipe(
+        Effect.timeout(countTimeout),
+        Effect.flatMap(({ active, delayed, failed, waiting }) =>
+          Effect.forEach(Object.entries({ waiting, active, delayed, dead: failed }), ([state, jobs]) =>
+            Metric.set(depth.pipe(Metric.tagged("queue", queue), Metric.tagged("state", state)), jobs)
+          )
+        ),
+        Effect.as(1),
+        Effect.catchAll((error) =>
+          Effect.as(Effect.logWarning("A queue could not be measured", error).pipe(Effect.annotateLogs({ queue })), 0)
+        ),
+        Effect.flatMap((up) => Metric.set(Metric.tagged(isUp, "queue", queue), up))
+      ),
+    { concurrency: "unbounded", discard: true }
+  )
+)

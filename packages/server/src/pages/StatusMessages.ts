@@ -1,0 +1,60 @@
+import type { CheckoutErrorCode } from "@berth/api/billing/checkout/CheckoutApi"
+import type { OAuthErrorCode } from "@berth/api/signin/oauth/OAuthApi"
+
+/** What went wrong at a provider; the compiler asks for a sentence for every code that a sign-in there leads back with. */
+const providerErrors: Readonly<Record<OAuthErrorCode, string>> = {
+  oauth_not_configured: "Sign-in through this provider is not set up here.",
+  oauth_unavailable: "The provider does not answer at the moment. Try again in a minute.",
+  oauth_denied: "You declined at the provider, so nothing was signed in.",
+  oauth_state: "This sign-in was begun in another browser or too long ago. Start again.",
+  oauth_failed: "The provider did not confirm who you are. Try again.",
+  oauth_email_unverified:
+    "The provider does not vouch for an e-mail address of yours, and an account needs one. Confirm it there first.",
+  too_many_requests: "Too many attempts. Wait a while, then try again."
+}
+
+/** What went wrong on the way to a page, by the code in its `error` parameter. */
+const signIn: Readonly<Record<string, string>> = {
+  ...providerErrors,
+  invalid_credentials: "E-mail or password is wrong.",
+  wallet_sign_in_refused: "The wallet's signature was not accepted. Try again.",
+  chain_unreachable: "The signature cannot be checked at the moment, because the chain does not answer.",
+  foreign_origin: "The form came from another site. Use the one on this page.",
+  another_account: "This link is for another account. Sign out, sign in to that one, and open it again.",
+  invalid_link: "This link is not valid any more. Ask for a new one.",
+  invalid_request: "Something is missing. Fill in every field.",
+  unavailable: "The service is not available at the moment. Try again in a minute."
+}
+
+/** What went wrong at a checkout; the compiler asks for a sentence for every code that one leads back with. */
+const checkoutErrors: Readonly<Record<CheckoutErrorCode, string>> = {
+  unknown_plan: "There is no such plan.",
+  unknown_price: "There is no such credit pack.",
+  not_configured: "Payment is not set up here.",
+  unavailable: "The card processor does not answer at the moment; nothing was charged. Try again in a minute.",
+  other_currency: "You subscribe to a plan in another currency. End it first, then choose this one.",
+  canceled: "The checkout was canceled; nothing was charged."
+}
+
+const makeMessageLookup = (known: Readonly<Record<string, string>>, general: string) => (code: string | null) => {
+  if (code === null || code === "") return undefined
+  return Object.hasOwn(known, code) ? known[code] : general
+}
+
+/** A code from the address of the sign-in page as a sentence; a code that is not known is never shown. */
+export const findSignInError = makeMessageLookup(signIn, "That did not work. Try again.")
+
+/** The same of the pages that a checkout leads back to. */
+export const findCheckoutError = makeMessageLookup(checkoutErrors, "The checkout did not work; nothing was charged.")
+
+/** What has been done on the way to a page, by the code in its `notice` parameter. */
+const notices: Readonly<Record<string, string>> = {
+  credits_bought: "Thank you. The credits are on your account in a moment.",
+  email_verified: "Your e-mail address is confirmed.",
+  sign_in_to_confirm: "Sign in to confirm your e-mail address.",
+  password_reset: "Your password is changed. Sign in with the new one."
+}
+
+/** A code from the address of a page as a sentence; nothing is said of one that is not known. */
+export const findNotice = (code: string | null): string | undefined =>
+  code !== null && Object.hasOwn(notices, code) ? notices[code] : undefined

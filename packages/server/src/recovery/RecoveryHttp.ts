@@ -1,0 +1,62 @@
+import { WebApi } from "@berth/api/WebApi"
+import { EmailVerifications } from "@berth/domain/accounts/email-verification/EmailVerifications"
+import { PasswordResets } from "@berth/domain/recovery/password-reset/PasswordResets"
+import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { Effect, Option, Redacted } from "effect"
+import { addRetryAfter } from "../limits/RateLimitsHttp.ts"
+import { RequestSession } from "../sessions/RequestSession.ts"
+
+const resetRequested = { message: "If there is an account with this e-mail address, a link for a new password is on its way." }
+const passwordChanged = { message: "Your password is changed. Sign in with the new one." }
+const verificationSent = { message: "A link is on its way to your e-mail address, unless it is confirmed already." }
+
+/** Of the token in the query nothing goes on to where the answer leads. */
+const redirectPrivately = (location: string) =>
+  HttpServerResponse.redirect(location, {
+    status: 302,
+    headers: { "cache-control": "no-store", "referrer-policy": "no-referrer" }
+  })
+
+export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
+  Effect.gen(function* () {
+    const resets = yield* PasswordResets
+    const verifications = yield* EmailVerifications
+    const session = yield* RequestSession
+
+    /** Confirms an address for whoever opens a mailed link; answers where he goes on. */
+    const confirmed = (token: Redacted.Redacted, link: string) =>
+      Effect.gen(function* () {
+        const user = Option.map(yield* session.find, (found) => found.user.id)
+        // Their own pages, when they are signed in.
+        const home = Option.isSome(user) ? "/dashboard" : "/login"
+        return yield* verifications.confirm(token, user).pipe(
+          Effect.as(`${home}?notice=email_verified`),
+          Effect.catchTags({
+            VerificationLinkInvalid: () => Effect.succeed(`${home}?error=invalid_link`),
+            ConfirmationSignInRequired: () =>
+              Effect.succeed(
+                Option.isSome(user)
+                  ? `${home}?error=another_account`
+                  : `${home}?${new URLSearchParams({ notice: "sign_in_to_confirm", callbackUrl: link }).toString()}`
+              )
+          })
+        )
+      })
+
+    return handlers
+      .handle("forgotPassword", ({ payload: { email } }) => Effect.as(resets.requestLink(email), resetRequested))
+      .handle("resetPassword", ({ payload: { password, token } }) =>
+        Effect.as(resets.redeem({ token, password }), passwordChanged)
+      )
+      .handle("verifyEmail", ({ request: { method, url }, urlParams: { token = Redacted.make("") } }) =>
+        // Who only asks for the head of an answer wants nothing done.
+        method === "HEAD" ? Effect.succeed(redirectPrivately("/login")) : Effect.map(confirmed(token, url), redirectPrivately)
+      )
+      .handle("sendVerification", () =>
+        Effect.flatMap(CurrentUser, ({ user }) =>
+          verifications.resend(user).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter), Effect.as(verificationSent))
+        )
+      )
+  })
+)

@@ -1,0 +1,30 @@
+import { BackendApi } from "@berth/api/BackendApi"
+import { AgentNotInInstance, RuntimeOwner } from "@berth/api/runtime/RuntimeModelApi"
+import type { AgentId } from "@berth/domain/agents/Agent"
+import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
+import { Memories } from "@berth/domain/interaction/memory/Memories"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect } from "effect"
+
+/** What agents remember, each for itself: a cell reaches its owner's agents alone. */
+export const layer = HttpApiBuilder.group(BackendApi, "cellMemory", (handlers) =>
+  Effect.gen(function* () {
+    const agents = yield* AgentLifecycle
+    const memories = yield* Memories
+
+    const own = Effect.fnUntraced(function* (agentId: AgentId) {
+      const userId = yield* RuntimeOwner
+      yield* Effect.mapError(yield* agents.findOwned(userId, agentId), () => new AgentNotInInstance())
+      return { agentId, userId }
+    })
+
+    return handlers
+      .handle("note", ({ payload }) => Effect.flatMap(own(payload.agentId), (of) => memories.addNote(of, payload.text)))
+      .handle("recall", ({ payload }) =>
+        Effect.gen(function* () {
+          const found = yield* memories.search(yield* own(payload.agentId), payload.query)
+          return { found: found.map(({ at, kind, text }) => ({ kind, text, at: at.epochMillis })) }
+        })
+      )
+  })
+)

@@ -1,0 +1,237 @@
+import { maximumAudioBytes, maximumSpeechTextLength } from "@berth/domain/gateway/speech/SpeechLimits"
+import { maximumFormBytes, readMultipartForm } from "@berth/server/gateway/MultipartForm"
+import { parseContent } from "@berth/server/gateway/CallContent"
+import { readSpeechRequest } from "@berth/server/gateway/SpeechRequest"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, FastCheck } from "effect"
+
+const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value))
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
+
+/** A sound with something in it. */
+const ogg = (rest: Uint8Array = new Uint8Array()) => Uint8Array.from([...new TextEncoder().encode("OggS"), ...rest])
+
+/** A form as Node writes it. */
+const formOf = (
+  fields: ReadonlyArray<readonly [string, string]>,
+  file?: { readonly name: string; readonly bytes: Uint8Array; readonly type?: string; readonly field?: string }
+) =>
+  Effect.promise(async () => {
+    const form = new FormData()
+    for (const [name, value] of fields) form.append(name, value)
+    if (file !== undefined) {
+      const blob = new Blob([new Uint8Array(file.bytes)], { type: file.type ?? "audio/ogg" })
+      form.append(file.field ?? "file", blob, file.name)
+    }
+    const encoded = new Response(form)
+    return { type: encoded.headers.get("content-type") ?? "", body: new Uint8Array(await encoded.arrayBuffer()) }
+  })
+
+const readBytes = (plugin: "tts" | "stt", type: string, body: Uint8Array) =>
+  Effect.flatMap(parseContent(type, body), (content) => readSpeechRequest(plugin, content))
+const read = (plugin: "tts" | "stt", value: unknown) => readBytes(plugin, "application/json", json(value))
+const readStt = ({ body, type }: { readonly type: string; readonly body: Uint8Array }) => readBytes("stt", type, body)
+
+/** The fields that a refusal names. */
+const named = (failure: { readonly _tag: string }) =>
+  "issues" in failure && Array.isArray(failure.issues)
+    ? [...new Set(failure.issues.map((issue: { readonly path: ReadonlyArray<string> }) => issue.path.join(".")))]
+    : "field" in failure
+      ? [failure.field]
+      : failure._tag
+
+describe("a request for speech", () => {
+  it.effect("is read from JSON, in our words or OpenAI's", () =>
+    Effect.gen(function* () {
+      const asked = { text: "Hi", voice: "nova", format: "opus", speed: 1.5, model: "openai/tts-1-hd" }
+      expect(yield* read("tts", { plugin: "tts", ...asked })).toEqual({ plugin: "tts", spoken: asked })
+      const theirs = { input: "Hi", voice: "nova", response_format: "opus", speed: 1.5, model: "openai/tts-1-hd" }
+      expect(yield* read("tts", theirs)).toEqual({ plugin: "tts", spoken: asked })
+      expect(yield* read("tts", { text: "Hi", voice: null })).toEqual({ plugin: "tts", spoken: { text: "Hi" } })
+    })
+  )
+
+  it.effect("names every field that is wrong", () =>
+    Effect.gen(function* () {
+      const wrong: ReadonlyArray<readonly [unknown, unknown]> = [
+        [{}, ["text"]],
+        [{ text: "" }, ["text"]],
+        [{ text: "x".repeat(maximumSpeechTextLength + 1) }, ["text"]],
+        [{ text: "a", input: "b" }, ["input"]],
+        [{ text: "a", voice: "me", format: "midi", speed: 5 }, ["voice", "format", "speed"]],
+        [{ text: "a", speed: "fast" }, ["speed"]],
+        [{ text: 7 }, ["text"]]
+      ]
+      for (const [body, fields] of wrong) {
+        const failure = yield* Effect.flip(read("tts", body))
+        expect(named(failure), JSON.stringify(body).slice(0, 80)).toEqual(fields)
+      }
+    })
+  )
+})
+
+describe("a request to be heard", () => {
+  it.effect.prop(
+    "is read from JSON and from a form alike",
+    [FastCheck.uint8Array({ maxLength: 500 })],
+    ([rest]) =>
+      Effect.gen(function* () {
+        const audio = ogg(rest)
+        const about = { language: "de", prompt: "Grüße, “Berth”", model: "openai/whisper-1" }
+        const expected = {
+          plugin: "stt",
+          recording: { audio, contentType: "audio/ogg", filename: "memo.ogg", ...about }
+        }
+        const asJson = { audio: base64(audio), mimeType: "audio/mpeg", filename: "memo.mp3", ...about }
+        expect(yield* read("stt", asJson)).toEqual(expected)
+        expect(yield* read("stt", { ...asJson, audio: `data:audio/ogg;base64,${base64(audio)}` })).toEqual(expected)
+        const form = yield* formOf(Object.entries(about), { name: "memo.mp3", bytes: audio })
+        expect(yield* readStt(form)).toEqual(expected)
+      }),
+    { fastCheck: { numRuns: 8 } }
+  )
+
+  it.effect("has fields beside those that mean something, and empty ones mean nothing", () =>
+    Effect.gen(function* () {
+      const fields = [
+        ["plugin", "stt"],
+        ["language", ""],
+        ["temperature", "0"]
+      ] as const
+      const form = yield* formOf(fields, { name: "a.ogg", bytes: ogg() })
+      expect(yield* readStt(form)).toMatchObject({ recording: { filename: "a.ogg", language: undefined } })
+    })
+  )
+
+  it.effect("is refused where the file is none", () =>
+    Effect.gen(function* () {
+      const text = new TextEncoder().encode("Dear all,")
+      const forms = [
+        yield* formOf([]),
+        yield* formOf([["file", "OggS"]]),
+        yield* formOf([], { name: "a.ogg", bytes: ogg(), field: "audio" }),
+        yield* formOf([], { name: "a.ogg", bytes: text }),
+        yield* formOf([], { name: "a.ogg", bytes: new Uint8Array() })
+      ]
+      for (const form of forms) expect(named(yield* Effect.flip(readStt(form)))).toEqual(["file"])
+      expect(named(yield* Effect.flip(read("stt", {})))).toEqual(["audio"])
+      expect(named(yield* Effect.flip(read("stt", { audio: "$$$" })))).toEqual(["audio"])
+      expect(named(yield* Effect.flip(read("stt", { audio: base64(text) })))).toEqual(["audio"])
+      const language = yield* formOf([["language", "English"]], { name: "a.ogg", bytes: ogg() })
+      expect(named(yield* Effect.flip(readStt(language)))).toEqual(["language"])
+    })
+  )
+
+  it.effect("does not get what it sent back in what is wrong with it", () =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(read("stt", { audio: "data:audio/wav,hunter2" }))
+      expect(JSON.stringify(failure)).not.toContain("hunter2")
+    })
+  )
+
+  it.effect("may be as large as OpenAI's and no larger", () =>
+    Effect.gen(function* () {
+      const whole = ogg()
+      const largest = new Uint8Array(maximumAudioBytes)
+      largest.set(whole)
+      const form = yield* formOf([["prompt", "x".repeat(2_000)]], { name: "a.ogg", bytes: largest })
+      expect(form.body.length).toBeLessThanOrEqual(maximumFormBytes)
+      expect(yield* readStt(form)).toMatchObject({ recording: { filename: "a.ogg" } })
+      const larger = new Uint8Array(maximumAudioBytes + 1)
+      larger.set(whole)
+      const tooLarge = yield* formOf([], { name: "a.ogg", bytes: larger })
+      expect(yield* Effect.flip(readStt(tooLarge))).toMatchObject({ _tag: "BodyTooLarge", limit: maximumAudioBytes })
+      const far = { type: tooLarge.type, body: new Uint8Array(maximumFormBytes + 1) }
+      expect(yield* Effect.flip(readStt(far))).toMatchObject({ _tag: "BodyTooLarge" })
+    })
+  )
+})
+
+/** What forms are made of. */
+const pieces = [
+  "--b",
+  "--b--",
+  "\r\n",
+  "\r\n\r\n",
+  "OggS",
+  `content-disposition: form-data; name="file"; filename="a.ogg"`,
+  `content-disposition: form-data; name="x"`,
+  "content-type: audio/ogg",
+  "--",
+  "\r\n--b\r\n"
+]
+
+describe("readForm", () => {
+  const malformed = { _tag: "BodyMalformed" }
+
+  it.effect("refuses a form that is cut wherever it is cut", () =>
+    Effect.gen(function* () {
+      const { body, type } = yield* formOf([["model", "m"]], { name: "a.ogg", bytes: ogg() })
+      // The last bytes are the line break behind the end.
+      for (let length = 0; length < body.length - 4; length += 1) {
+        expect(yield* Effect.flip(readMultipartForm(type, body.subarray(0, length))), `${length}`).toMatchObject(malformed)
+      }
+    })
+  )
+
+  it.effect("refuses what is no form", () =>
+    Effect.gen(function* () {
+      const { body } = yield* formOf([["model", "m"]])
+      for (const type of [
+        "multipart/form-data",
+        "multipart/form-data; boundary=other",
+        "multipart/form-data; boundary="
+      ]) {
+        expect(yield* Effect.flip(readMultipartForm(type, body)), type).toMatchObject(malformed)
+      }
+    })
+  )
+
+  it.effect("refuses a field that comes twice, one that is too long, and too many", () =>
+    Effect.gen(function* () {
+      const twice = yield* formOf([
+        ["model", "a"],
+        ["model", "b"]
+      ])
+      const long = yield* formOf([["prompt", "x".repeat(17 * 1024)]])
+      const many = yield* formOf(Array.from({ length: 21 }, (_, index) => [`f${index}`, "x"] as const))
+      for (const { body, type } of [twice, long, many]) {
+        expect(yield* Effect.flip(readMultipartForm(type, body))).toMatchObject(malformed)
+      }
+    })
+  )
+
+  it.effect("refuses a name that is not encoded as it says", () =>
+    Effect.gen(function* () {
+      const body = new TextEncoder().encode(
+        `--b\r\ncontent-disposition: form-data; name="file"; filename*=utf-8''%E0%A4%A\r\n\r\nOggS\r\n--b--\r\n`
+      )
+      expect(yield* Effect.flip(readMultipartForm("multipart/form-data; boundary=b", body))).toMatchObject(malformed)
+    })
+  )
+
+  it.effect.prop(
+    "reads any bytes for what they are",
+    [FastCheck.uint8Array({ maxLength: 200 })],
+    ([bytes]) =>
+      Effect.gen(function* () {
+        const { body, type } = yield* formOf([], { name: "a", bytes })
+        const { files } = yield* readMultipartForm(type, body)
+        expect(files.get("file")?.bytes).toEqual(bytes)
+      }),
+    { fastCheck: { numRuns: 10 } }
+  )
+
+  it.effect.prop(
+    "comes to an end whatever it is given",
+    [FastCheck.array(FastCheck.constantFrom(...pieces), { maxLength: 14 }), FastCheck.boolean()],
+    ([given, ends]) =>
+      Effect.gen(function* () {
+        const text = given.join("") + (ends ? "\r\n--b--\r\n" : "")
+        const body = new TextEncoder().encode(text)
+        const read = yield* Effect.either(readMultipartForm("multipart/form-data; boundary=b", body))
+        if (!text.includes("--b--")) expect(read).toMatchObject({ _tag: "Left" })
+      }),
+    { fastCheck: { numRuns: 80 } }
+  )
+})

@@ -1,0 +1,57 @@
+import { isOwnOrigin } from "@berth/server/http/OriginPolicy"
+import { resolveCallbackPath } from "@berth/server/signin/CallbackPath"
+import { makeSessionCookieName } from "@berth/server/sessions/SessionCookie"
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+
+const local = new URL("http://localhost:3000")
+const live = new URL("https://berth.example")
+
+describe("isOwnOrigin", () => {
+  const table: ReadonlyArray<readonly [string, string | undefined, URL, boolean]> = [
+    ["POST", undefined, live, true],
+    ["POST", "https://berth.example", live, true],
+    ["POST", "https://berth.example:443", live, true],
+    ["POST", "http://berth.example", live, false],
+    ["POST", "https://evil.example", live, false],
+    ["POST", "https://agents.berth.example", live, false],
+    ["POST", "null", live, false],
+    ["POST", "", live, false],
+    ["GET", "https://evil.example", live, true],
+    ["DELETE", "https://evil.example", live, false],
+    ["POST", "http://127.0.0.1:3000", local, true],
+    ["POST", "http://[::1]:3000", local, true],
+    ["POST", "http://localhost:3001", local, false]
+  ]
+  for (const [method, origin, appUrl, expected] of table)
+    it(`${method} from ${origin ?? "a program"} at ${appUrl.host} is ${expected ? "own" : "foreign"}`, () =>
+      assert.strictEqual(isOwnOrigin(method, origin, appUrl), expected))
+})
+
+describe("callbackPath", () => {
+  const table: ReadonlyArray<readonly [string | undefined, string]> = [
+    [undefined, "/dashboard"],
+    ["", "/dashboard"],
+    ["/agents?x=1#y", "/agents?x=1#y"],
+    ["https://berth.example/files", "/files"],
+    ["https://evil.example/", "/dashboard"],
+    ["//evil.example/", "/dashboard"],
+    ["/\\evil.example", "/dashboard"],
+    ["javascript:alert(1)", "/dashboard"]
+  ]
+  for (const [asked, expected] of table)
+    it(`${asked ?? "nothing"} leads to ${expected}`, () => assert.strictEqual(resolveCallbackPath(asked, live), expected))
+
+  it.prop(
+    "never leads away",
+    [FastCheck.oneof(FastCheck.webUrl(), FastCheck.string())],
+    ([asked]) => new URL(resolveCallbackPath(asked, live), live).origin === live.origin
+  )
+})
+
+describe("sessionCookieName", () => {
+  it("is a host cookie on https and carries the port in development", () => {
+    assert.strictEqual(makeSessionCookieName(live), "__Host-berth_session")
+    assert.strictEqual(makeSessionCookieName(local), "berth_session_3000")
+  })
+})

@@ -1,0 +1,45 @@
+import { OAuthErrorCode } from "@berth/api/signin/oauth/OAuthApi"
+import { SignInApi } from "@berth/api/signin/SignInApi"
+import { WalletApi } from "@berth/api/signin/wallets/WalletApi"
+import { findCheckoutError, findSignInError } from "@berth/server/pages/StatusMessages"
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck, type Schema, SchemaAST } from "effect"
+
+const alternatives = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
+  SchemaAST.isUnion(ast) ? ast.types.flatMap(alternatives) : [ast]
+
+/** The codes of an endpoint's error bodies, as its contract declares them. */
+const codesOf = (endpoint: { readonly errorSchema: Schema.Schema.All } | undefined): ReadonlyArray<string> =>
+  (endpoint === undefined ? [] : alternatives(SchemaAST.encodedAST(endpoint.errorSchema.ast))).flatMap((body) =>
+    SchemaAST.getPropertySignatures(body).flatMap(({ name, type }) =>
+      name === "code" && SchemaAST.isLiteral(type) ? [String(type.literal)] : []
+    )
+  )
+
+describe("Errors in an address", () => {
+  it("have a sentence of their own for whatever a way in leads back with", () => {
+    const codes = [
+      ...OAuthErrorCode.literals,
+      ...codesOf(SignInApi.endpoints.credentials),
+      ...codesOf(WalletApi.endpoints.walletSignIn)
+    ]
+    assert.includeMembers(codes, ["oauth_state", "invalid_credentials", "wallet_sign_in_refused", "chain_unreachable"])
+    for (const code of codes) assert.notStrictEqual(findSignInError(code), findSignInError("not-a-code"), code)
+  })
+
+  it("are sentences, and the code itself is never shown", () => {
+    const code = FastCheck.oneof(
+      FastCheck.string({ unit: "binary", minLength: 1 }),
+      FastCheck.constantFrom("function toString() { [native code] }", "[object Object]", "function Object() { [native code] }", "oauth_not_configured", "canceled")
+    )
+    FastCheck.assert(
+      FastCheck.property(code, (given) => {
+        for (const sentence of [findSignInError(given), findCheckoutError(given)]) assert.match(sentence ?? "", /^[A-Z].{8,}\.$/)
+      })
+    )
+  })
+
+  it("that nobody names are none", () => {
+    for (const none of [null, ""]) assert.strictEqual(findSignInError(none), undefined)
+  })
+})

@@ -1,0 +1,56 @@
+import { resolveCallbackPath } from "@berth/server/signin/CallbackPath"
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+
+const appUrl = new URL("https://berth.example")
+
+describe("The callback of a sign-in", () => {
+  it("is a path on this service", () => {
+    assert.strictEqual(resolveCallbackPath("/dashboard/files?a=b#c", appUrl), "/dashboard/files?a=b#c")
+    assert.strictEqual(resolveCallbackPath("https://berth.example/pricing", appUrl), "/pricing")
+    assert.strictEqual(resolveCallbackPath("onboarding", appUrl), "/onboarding")
+  })
+
+  it("is the dashboard for whatever leads elsewhere", () => {
+    const elsewhere = [
+      undefined,
+      "",
+      "https://evil.example/",
+      "//evil.example",
+      "/\\evil.example",
+      "/.//evil.example",
+      "/a/..//evil.example",
+      "https://berth.example//evil.example",
+      "javascript:alert(1)",
+      "https://berth.example:444/",
+      // Has the origin of what follows, and that as its path.
+      "blob:https://berth.example/pricing"
+    ]
+    for (const asked of elsewhere) assert.strictEqual(resolveCallbackPath(asked, appUrl), "/dashboard", asked)
+  })
+
+  it("never leaves the service, whatever is asked", () => {
+    const piece = FastCheck.constantFrom(
+      "/",
+      "\\",
+      ".",
+      "..",
+      "%2f",
+      "%2e",
+      "//",
+      "@",
+      ":",
+      "evil.example",
+      "?",
+      "#",
+      "\t"
+    )
+    FastCheck.assert(
+      FastCheck.property(FastCheck.array(piece, { maxLength: 8 }), (pieces) => {
+        const { origin } = new URL(resolveCallbackPath(pieces.join(""), appUrl), appUrl)
+        assert.strictEqual(origin, appUrl.origin)
+      }),
+      { numRuns: 2000 }
+    )
+  })
+})

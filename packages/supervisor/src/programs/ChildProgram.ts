@@ -1,0 +1,67 @@
+import { Clock, Deferred, Duration, Effect, Option } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { LiveProcesses } from "./LiveProcesses.ts"
+import { forwardLines } from "./LineForwarding.ts"
+import type { Program } from "./Program.ts"
+import type { ProgramExit } from "./RestartDecision.ts"
+
+type Ending = Omit<ProgramExit, "ranFor">
+
+interface RunningProgram {
+  readonly child: ChildProcess
+  readonly ended: Deferred.Deferred<Ending>
+}
+
+const launch = Effect.fn("RunProgram.launch")(function* (program: Program) {
+  const ended = yield* Deferred.make<Ending>()
+  const child = spawn(process.execPath, [program.script], {
+    env: program.environment,
+    // A session of its own: Ctrl-C at the terminal must reach it through us, once.
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe", "ipc"]
+  })
+  child.once("error", (cause) => Deferred.unsafeDone(ended, Effect.succeed({ code: -1, words: cause.message })))
+  child.once("exit", (code, signal) =>
+    Deferred.unsafeDone(
+      ended,
+      Effect.succeed({ code: code ?? -1, words: code === null ? `signal ${signal}` : `exit code ${code}` })
+    )
+  )
+  if (child.stdout !== null) forwardLines(child.stdout, process.stdout)
+  if (child.stderr !== null) forwardLines(child.stderr, process.stdout)
+  if (child.pid !== undefined) yield* (yield* LiveProcesses).add(child.pid, "SIGKILL")
+  return { child, ended } satisfies RunningProgram
+})
+
+/** On top of the drain, for what a program does after it: ending its own processes, closing its connections. */
+const stopGrace = Duration.seconds(15)
+
+const stop = Effect.fn("RunProgram.stop")(function* (program: Program, { child, ended }: RunningProgram) {
+  if (!(yield* Deferred.isDone(ended))) {
+    child.kill("SIGTERM")
+    const limit = Duration.sum(program.drain, stopGrace)
+    // A finalizer cannot be interrupted, and a timeout is an interruption.
+    const inTime = yield* Effect.interruptible(Deferred.await(ended)).pipe(Effect.timeoutOption(limit))
+    if (Option.isNone(inTime)) {
+      yield* Effect.logWarning(`The ${program.name} did not end within ${Duration.format(limit)} and is killed`)
+      child.kill("SIGKILL")
+      yield* Deferred.await(ended)
+    }
+  }
+  if (child.pid !== undefined) yield* (yield* LiveProcesses).remove(child.pid)
+})
+
+/** Runs a program to its end. When this is interrupted, the program is asked to end and given its time. */
+export const runChildProgram = (
+  program: Program,
+  onStarted: (pid: number) => Effect.Effect<void>
+): Effect.Effect<ProgramExit, never, LiveProcesses> =>
+  Effect.gen(function* () {
+    const began = yield* Clock.currentTimeMillis
+    const ending = yield* Effect.acquireUseRelease(
+      launch(program),
+      ({ child, ended }) => Effect.zipRight(onStarted(child.pid ?? 0), Deferred.await(ended)),
+      (running) => stop(program, running)
+    )
+    return { ...ending, ranFor: Duration.millis((yield* Clock.currentTimeMillis) - began) }
+  }).pipe(Effect.withSpan("RunProgram.runProgram", { attributes: { program: program.name } }))

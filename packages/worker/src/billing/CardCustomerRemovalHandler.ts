@@ -1,0 +1,17 @@
+import { CardProcessor, CardSubscriptionId, type CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
+import { RemoveCardCustomersJob } from "@berth/domain/jobs/JobKind"
+import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import { Effect, Schema } from "effect"
+
+/** Ends the subscriptions of customers whose account is gone, and their cards with them. Doing it again changes nothing. */
+export const handleCardCustomerRemoval = Effect.fn("ForgetCardCustomersJob")(function* (job: RunningJob) {
+  const { customerIds } = yield* Effect.mapError(
+    Schema.decodeUnknown(RemoveCardCustomersJob.payload)(job.payload),
+    ({ message }) => new JobPermanentlyFailed({ reason: `the payload is not that of ${RemoveCardCustomersJob.name}: ${message}` })
+  )
+  const processor = yield* CardProcessor
+  // Events without a customer name the subscription in its place.
+  const forget = (id: CustomerId) =>
+    id.startsWith("sub_") ? processor.cancelSubscription(CardSubscriptionId.make(id)) : processor.removeCustomer(id)
+  yield* Effect.forEach(customerIds, forget, { discard: true })
+})

@@ -1,0 +1,141 @@
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { ProvisionAgentJob } from "@berth/domain/jobs/JobKind"
+import type { RunningJob } from "@berth/domain/jobs/JobQueue"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Deferred, Effect, Exit, Fiber, Layer, Ref } from "effect"
+import { handleAgentProvisioning } from "../../src/agents/AgentProvisioningHandler.ts"
+import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
+import { findHandler } from "../../src/jobs/JobHandlers.ts"
+import { unusedMailPorts } from "../jobs/MailerFake.ts"
+
+const job = (change: Partial<RunningJob> = {}): RunningJob => ({
+  id: "job_1",
+  name: ProvisionAgentJob.name,
+  payload: { agentId: "agt_1" },
+  trace: null,
+  attempt: 1,
+  attempts: 5,
+  ...change
+})
+
+/** A manager that writes down what it was asked. */
+const recording = (manager: Partial<typeof AgentManager.Service>) =>
+  Effect.map(Ref.make<ReadonlyArray<string>>([]), (asked) => ({
+    asked,
+    layer: Layer.mock(AgentManager, {
+      chat: () => {
+        throw new Error("nobody chats here")
+      },
+      deploy: (agentId) =>
+        Effect.zipRight(
+          Ref.update(asked, (so) => [...so, `deploy ${agentId}`]),
+          manager.deploy?.(agentId) ?? Effect.void
+        ),
+      failDeployment: (agentId, reason) =>
+        Effect.zipRight(
+          Ref.update(asked, (so) => [...so, `give up ${agentId}: ${reason}`]),
+          manager.failDeployment?.(agentId, reason) ?? Effect.void
+        )
+    })
+  }))
+
+const down = new InstanceUnavailable({ reason: "the cell did not come up" })
+
+describe("newAgent", () => {
+  it.effect("deploys the agent", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* recording({})
+      yield* Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer)
+      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+    })
+  )
+
+  it.effect("fails without giving up while there are attempts left", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* recording({ deploy: () => down })
+      const failure = yield* Effect.flip(Effect.provide(handleAgentProvisioning(job({ attempt: 4 })), layer))
+      assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the cell did not come up" })
+      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+    })
+  )
+
+  it.effect("gives up with the last attempt, and still fails", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* recording({ deploy: () => down })
+      const failure = yield* Effect.flip(Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer))
+      assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the cell did not come up" })
+      assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the cell did not come up"])
+    })
+  )
+
+  it.effect("gives up after a defect too, without its text", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* recording({ deploy: () => Effect.die(new Error("password=x")) })
+      const exit = yield* Effect.exit(Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer))
+      assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause))
+      assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the deployment failed unexpectedly"])
+    })
+  )
+
+  it.effect("fails with the deployment's failure when it cannot even give up", () =>
+    Effect.gen(function* () {
+      const gone = new BackendUnavailable({ reason: "it does not answer" })
+      const { layer } = yield* recording({ deploy: () => down, failDeployment: () => gone })
+      const failure = yield* Effect.flip(Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer))
+      assert.strictEqual(failure._tag, "InstanceUnavailable")
+    })
+  )
+
+  it.effect("does not give up when it is only cut off", () =>
+    Effect.gen(function* () {
+      const deploying = yield* Deferred.make<void>()
+      const { asked, layer } = yield* recording({
+        deploy: () => Effect.zipRight(Deferred.succeed(deploying, undefined), Effect.never)
+      })
+      const running = yield* Effect.fork(Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer))
+      yield* Deferred.await(deploying)
+      yield* Fiber.interrupt(running)
+      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+    })
+  )
+
+  it.effect("has no hope for a payload that it cannot read", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* recording({})
+      for (const payload of [{}, null, "agt_1", { agentId: 7 }]) {
+        const failure = yield* Effect.flip(Effect.provide(handleAgentProvisioning(job({ payload })), layer))
+        assert.strictEqual(failure._tag, "JobPermanentlyFailed")
+      }
+      assert.deepStrictEqual(yield* asked, [])
+    })
+  )
+})
+
+describe("handlerOf", () => {
+  it.effect("knows new agents in the queue for provisioning", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* recording({})
+      yield* Effect.provide(findHandler("provision")(job()), [layer, unusedMailPorts, unusedAccountRemoval])
+      assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
+    })
+  )
+
+  it.effect("has no hope for jobs that it does not know, whatever their name", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* recording({})
+      for (const [queue, name] of [
+        ["tasks", ProvisionAgentJob.name],
+        ["provision", "function toString() { [native code] }"],
+        ["provision", ""]
+      ] as const) {
+        const failure = yield* Effect.flip(Effect.provide(findHandler(queue)(job({ name })), [layer, unusedMailPorts, unusedAccountRemoval]))
+        assert.deepInclude(failure, {
+          _tag: "JobPermanentlyFailed",
+          reason: `this worker knows no job "${name}" in the queue "${queue}"`
+        })
+      }
+      assert.deepStrictEqual(yield* asked, [])
+    })
+  )
+})

@@ -1,0 +1,160 @@
+import { UserId } from "@berth/domain/shared/User"
+import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
+import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { Outbox } from "@berth/domain/jobs/Outbox"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import { assert, describe, it } from "@effect/vitest"
+import { Array, DateTime, Duration, Effect, FastCheck, Layer, Option, Ref, TestClock } from "effect"
+import * as StuckAgentRecovery from "../../src/agents/StuckAgentRecovery.ts"
+
+const start = DateTime.unsafeMake(0)
+const at = (since: Duration.DurationInput) => DateTime.addDuration(start, since)
+
+const agent = (id: string, createdAt: DateTime.Utc, updatedAt = createdAt) =>
+  new Agent({
+    id: AgentId.make(id),
+    ownerId: UserId.make("usr_1"),
+    name: id,
+    model: "gpt-4",
+    customModel: null,
+    status: "provisioning",
+    config: defaultAgentConfig,
+    createdAt,
+    updatedAt
+  })
+
+/** The ports in memory, shared by as many workers as a test likes. */
+const scene = (...members: ReadonlyArray<Agent>) =>
+  Effect.gen(function* () {
+    const rows = yield* Ref.make(new Map(members.map((member) => [member.id, member])))
+    const asked = yield* Ref.make<ReadonlyArray<string>>([])
+    const refusing = yield* Ref.make<ReadonlyArray<string>>([])
+    const turns = yield* Effect.makeSemaphore(1)
+    const put = (row: Agent) => Ref.update(rows, (all) => new Map(all).set(row.id, row))
+    const say = (what: string) => Ref.update(asked, (so) => [...so, what])
+
+    const agents = Layer.mock(AgentRepository, {
+      // Others run before the answer is there, so several workers find the same agent.
+      listStalledProvisioning: (before) =>
+        Effect.map(rows, (all) =>
+          Array.fromIterable(all.values()).filter(
+            ({ status, updatedAt }) => status === "provisioning" && DateTime.lessThan(updatedAt, before)
+          )
+        ).pipe(Effect.zipLeft(Effect.yieldNow())),
+      lockOwner: () => Effect.void,
+      find: (id) => Effect.map(rows, (all) => Option.fromNullable(all.get(id))),
+      changeStatus: (id, from, to) =>
+        Effect.gen(function* () {
+          const row = (yield* rows).get(id)
+          if (row?.status !== from) return false
+          yield* put(new Agent({ ...row, status: to, updatedAt: yield* DateTime.now }))
+          return true
+        })
+    })
+    const manager = Layer.mock(AgentManager, {
+      chat: () => {
+        throw new Error("nobody chats here")
+      },
+      failDeployment: (id, reason) =>
+        Effect.gen(function* () {
+          if ((yield* refusing).includes(id)) return yield* new BackendUnavailable({ reason: "down" })
+          yield* Effect.yieldNow()
+          const row = (yield* rows).get(id)
+          if (row !== undefined) yield* put(new Agent({ ...row, status: "error" }))
+          yield* say(`give up ${id}: ${reason}`)
+        })
+    })
+    const outbox = Layer.mock(Outbox, {
+      append: (kind, payload) => say(`${kind.name} ${JSON.stringify(payload)}`),
+      relay: () => Effect.dieMessage("nobody relays here")
+    })
+    // One transaction after the other: what the lock on the owner does.
+    const transaction = Layer.succeed(Transaction, { run: (effect) => turns.withPermits(1)(effect) })
+    const ports = Layer.mergeAll(agents, manager, outbox, transaction)
+    const worker = StuckAgentRecovery.layer.pipe(Layer.provide(ports), Layer.fresh)
+    return { asked, ports, refusing, worker }
+  })
+
+const reminder = 'new-agent {"agentId":"agt_1"}'
+
+describe("measureFor", () => {
+  const minutes = FastCheck.integer({ min: 0, max: 30 * 60 })
+
+  it.prop(
+    "depends on the agent's age first, then on when it was last asked for",
+    [minutes, minutes],
+    ([age, untouched]) => {
+      FastCheck.pre(untouched <= age)
+      const now = at("1 hour")
+      const before = (seconds: number) => DateTime.subtractDuration(now, Duration.seconds(seconds))
+      const measure = StuckAgentRecovery.decideStuckAgentMeasure({ createdAt: before(age), updatedAt: before(untouched) }, now)
+      assert.strictEqual(measure, age > 600 ? "give up" : age > 120 && untouched >= 60 ? "ask again" : "wait")
+    }
+  )
+})
+
+describe("StuckAgents", () => {
+  it.scoped("asks for a stuck agent again once a minute, however many workers there are, then gives it up", () =>
+    Effect.gen(function* () {
+      const { asked, worker } = yield* scene(agent("agt_1", start))
+      yield* Effect.replicateEffect(Layer.build(worker), 3)
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual(yield* asked, [])
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(yield* asked, [reminder])
+      yield* TestClock.adjust("450 seconds")
+      const reminders = (yield* asked).length
+      assert.isAtLeast(reminders, 5)
+      assert.isAtMost(reminders, 8)
+      yield* TestClock.adjust("2 minutes")
+      const after = (yield* asked).slice(reminders)
+      assert.isAtLeast(after.length, 1)
+      for (const said of after)
+        assert.strictEqual(said, "give up agt_1: it was not running 10 minutes after it was asked for")
+    })
+  )
+
+  it.effect("asks once when several workers find the same agent at the same moment", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(DateTime.toEpochMillis(at("5 minutes")))
+      const { asked, ports } = yield* scene(agent("agt_1", start))
+      yield* Effect.replicateEffect(StuckAgentRecovery.recoverStuckAgents, 3, { concurrency: "unbounded" }).pipe(Effect.provide(ports))
+      assert.deepStrictEqual(yield* asked, [reminder])
+    })
+  )
+
+  it.scoped("leaves agents alone that are new or were asked for a moment ago", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(DateTime.toEpochMillis(at("5 minutes")))
+      const { asked, worker } = yield* scene(
+        agent("agt_1", at("4 minutes")),
+        agent("agt_2", at("1 minute"), at("270 seconds"))
+      )
+      yield* Layer.build(worker)
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(yield* asked, [])
+    })
+  )
+
+  it.scoped("does not let one agent keep it from the others, and tries again", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(DateTime.toEpochMillis(at("20 minutes")))
+      const { asked, refusing, worker } = yield* scene(agent("agt_1", start), agent("agt_2", start))
+      yield* Ref.set(refusing, ["agt_1"])
+      yield* Layer.build(worker)
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(
+        (yield* asked).map((said) => said.slice(0, 13)),
+        ["give up agt_2"]
+      )
+      yield* Ref.set(refusing, [])
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(
+        (yield* asked).map((said) => said.slice(0, 13)),
+        ["give up agt_2", "give up agt_1"]
+      )
+    })
+  )
+})

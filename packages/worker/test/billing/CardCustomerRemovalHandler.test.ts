@@ -1,0 +1,60 @@
+import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import { CardProcessor, CardProcessorUnavailable } from "@berth/domain/billing/checkout/CardProcessor"
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { findHandler } from "../../src/jobs/JobHandlers.ts"
+import { unusedMailPorts } from "../jobs/MailerFake.ts"
+
+/** Runs the job over a card processor that is up or down; answers whom it removed. */
+const run = (payload: unknown, isUp = true) =>
+  Effect.gen(function* () {
+    const removed: Array<string> = []
+    const cards = Layer.mock(CardProcessor, {
+      removeCustomer: (id) =>
+        isUp ? Effect.sync(() => void removed.push(id)) : new CardProcessorUnavailable({ reason: "down" }),
+      cancelSubscription: (id) => Effect.sync(() => void removed.push(`canceled ${id}`))
+    })
+    const job = { id: "job_1", name: "forget-card-customers", payload, trace: null, attempt: 1, attempts: 5 }
+    const outcome = yield* findHandler("tasks")(job).pipe(
+      Effect.provide(
+        Layer.mergeAll(
+          unusedMailPorts,
+          Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
+          Layer.mock(AgentManager, { chat: () => Stream.empty }),
+          cards
+        )
+      ),
+      Effect.either
+    )
+    return { removed, failure: outcome._tag === "Left" ? outcome.left._tag : null }
+  })
+
+describe("the job that ends what a deleted account pays by card", () => {
+  const payload = { customerIds: ["cus_1", "cus_2"] }
+
+  it.effect("removes every customer, and does so again", () =>
+    Effect.gen(function* () {
+      for (const _ of [1, 2]) assert.deepEqual(yield* run(payload), { removed: ["cus_1", "cus_2"], failure: null })
+    })
+  )
+
+  it.effect("ends a subscription of which no customer is known", () =>
+    Effect.gen(function* () {
+      const { removed } = yield* run({ customerIds: ["sub_1", "cus_1"] })
+      assert.deepEqual(removed, ["canceled sub_1", "cus_1"])
+    })
+  )
+
+  it.effect("is tried again while the card processor is down", () =>
+    Effect.gen(function* () {
+      assert.deepEqual(yield* run(payload, false), { removed: [], failure: "CardProcessorUnavailable" })
+    })
+  )
+
+  it.effect("is hopeless with another payload", () =>
+    Effect.gen(function* () {
+      assert.deepEqual(yield* run({ customer: 7 }), { removed: [], failure: "JobPermanentlyFailed" })
+    })
+  )
+})

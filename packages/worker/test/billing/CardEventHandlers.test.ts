@@ -1,0 +1,53 @@
+import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { CardEventUnreadable } from "@berth/domain/billing/events/CardEventReader"
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { JobPermanentlyFailed } from "@berth/domain/jobs/JobQueue"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { findHandler } from "../../src/jobs/JobHandlers.ts"
+import { unusedMailPorts } from "../jobs/MailerFake.ts"
+
+/** Runs a job; answers what it asked for. */
+const run = (name: string, payload: unknown, outcome: Effect.Effect<void, CardEventUnreadable> = Effect.void) =>
+  Effect.gen(function* () {
+    const asked: Array<string> = []
+    const effects = Layer.mock(CardEventEffects, {
+      _tag: "@berth/CardEventEffects",
+      apply: (id) =>
+        Effect.zipRight(
+          Effect.sync(() => asked.push(`apply ${id}`)),
+          outcome
+        ),
+      matchUser: (id) => Effect.sync(() => asked.push(`match ${id}`))
+    })
+    const others = [
+      unusedMailPorts,
+      Layer.mock(AgentManager, { chat: () => Stream.empty }),
+      Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" })
+    ] as const
+    const job = { id: "job_1", name, payload, trace: null, attempt: 1, attempts: 5 }
+    yield* Effect.provide(findHandler("tasks")(job), [...others, effects])
+    return asked
+  })
+
+describe("The jobs about card events", () => {
+  it.effect("apply the event that they name, and match the user that they name", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* run("apply-card-event", { eventId: "evt_1" }), ["apply evt_1"])
+      assert.deepStrictEqual(yield* run("match-card-events", { userId: "usr_1" }), ["match usr_1"])
+    })
+  )
+
+  it.effect("are hopeless when they name nothing, or an event that makes no sense", () =>
+    Effect.gen(function* () {
+      const unreadable = new CardEventUnreadable({ reason: "id" })
+      const failures = [
+        yield* Effect.flip(run("apply-card-event", {})),
+        yield* Effect.flip(run("match-card-events", null)),
+        yield* Effect.flip(run("apply-card-event", { eventId: "evt_1" }, unreadable))
+      ]
+      for (const failure of failures) assert.instanceOf(failure, JobPermanentlyFailed)
+    })
+  )
+})

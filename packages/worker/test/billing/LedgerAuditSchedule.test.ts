@@ -1,0 +1,37 @@
+import { type LedgerDiscrepancy, LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, HashMap, Layer, Logger, Metric, Option, Ref, TestClock } from "effect"
+import * as LedgerAuditSchedule from "../../src/billing/LedgerAuditSchedule.ts"
+
+const gauge = Metric.value(
+  Metric.gauge("berth_ledger_discrepancies", {
+    description: "Balances that the ledger does not bear out, when it was last checked; anything but 0 wants a person"
+  })
+)
+
+describe("LedgerChecks", () => {
+  it.scoped("tells of what does not add up at the start and every hour, as an error and as a figure", () =>
+    Effect.gen(function* () {
+      const errors: Array<unknown> = []
+      const logger = Logger.make(({ annotations, logLevel }) => {
+        if (logLevel._tag === "Error") errors.push(Option.getOrNull(HashMap.get(annotations, "id")))
+      })
+      const found = yield* Ref.make<ReadonlyArray<LedgerDiscrepancy>>([
+        { what: "credits", id: "usr_1", stored: 5, derived: 6 },
+        { what: "day", id: "usr_2 2026-03-01", stored: 1, derived: 0 }
+      ])
+      yield* LedgerAuditSchedule.layer.pipe(
+        Layer.provide(Layer.succeed(LedgerAudit, { findDiscrepancies: found })),
+        Layer.provide(Logger.replace(Logger.defaultLogger, logger)),
+        Layer.build
+      )
+      yield* TestClock.adjust("30 minutes")
+      assert.deepStrictEqual(errors, ["usr_1", "usr_2 2026-03-01"])
+      assert.strictEqual((yield* gauge).value, 2)
+      yield* Ref.set(found, [])
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(errors.length, 2)
+      assert.strictEqual((yield* gauge).value, 0)
+    })
+  )
+})

@@ -1,0 +1,61 @@
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { ReconfigureInstanceJob } from "@berth/domain/jobs/JobKind"
+import type { RunningJob } from "@berth/domain/jobs/JobQueue"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Ref } from "effect"
+import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
+import { findHandler } from "../../src/jobs/JobHandlers.ts"
+import { unusedMailPorts } from "../jobs/MailerFake.ts"
+
+const job = (change: Partial<RunningJob> = {}): RunningJob => ({
+  id: "job_1",
+  name: ReconfigureInstanceJob.name,
+  payload: { userId: "usr_1" },
+  trace: null,
+  attempt: 1,
+  attempts: 5,
+  ...change
+})
+
+const chat = () => {
+  throw new Error("nobody chats here")
+}
+
+describe("the job that tells a cell of its agents", () => {
+  it.effect("tells the cell of the owner", () =>
+    Effect.gen(function* () {
+      const asked = yield* Ref.make<ReadonlyArray<string>>([])
+      const reconfigure = (userId: string) => Ref.update(asked, (so) => [...so, userId])
+      yield* Effect.provide(findHandler("tasks")(job()), [
+        Layer.mock(AgentManager, { chat, reconfigure }),
+        unusedMailPorts,
+        unusedAccountRemoval
+      ])
+      assert.deepStrictEqual(yield* asked, ["usr_1"])
+    })
+  )
+
+  it.effect("fails when the cell cannot be told, so that it is tried again", () =>
+    Effect.gen(function* () {
+      const reconfigure = () => new InstanceUnavailable({ reason: "it hangs" })
+      const failure = yield* Effect.flip(
+        Effect.provide(findHandler("tasks")(job()), [Layer.mock(AgentManager, { chat, reconfigure }), unusedMailPorts, unusedAccountRemoval])
+      )
+      assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "it hangs" })
+    })
+  )
+
+  it.effect("is hopeless without an owner", () =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(
+        Effect.provide(findHandler("tasks")(job({ payload: {} })), [
+          Layer.mock(AgentManager, { chat }),
+          unusedMailPorts,
+          unusedAccountRemoval
+        ])
+      )
+      assert.strictEqual(failure._tag, "JobPermanentlyFailed")
+    })
+  )
+})

@@ -1,0 +1,88 @@
+import { Email } from "@berth/domain/shared/Email"
+import { UserId } from "@berth/domain/shared/User"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { type JobKind, SendMailJob } from "@berth/domain/jobs/JobKind"
+import { Outbox } from "@berth/domain/jobs/Outbox"
+import type { RunningJob } from "@berth/domain/jobs/JobQueue"
+import { type Mail, MailId } from "@berth/domain/mail/Mail"
+import { Mailer, MailRejected, MailServiceUnavailable } from "@berth/domain/mail/Mailer"
+import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import { SecretBox, SecretUndecryptable } from "@berth/domain/secrets/SecretBox"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted, Ref, Schema } from "effect"
+import { handleMailDelivery } from "../../src/mail/MailDeliveryHandler.ts"
+
+const letter = { to: Email.make("ada@example.com"), subject: "Hello", text: "A link with hunter2\n" }
+
+/** Seals so that one sees whether it was, and for what. */
+const box = Layer.succeed(SecretBox, {
+  seal: (secret, context) => Effect.succeed(Buffer.from(`${context}|${Redacted.value(secret)}`).toString("base64")),
+  open: (sealed, context) => {
+    const text = Buffer.from(sealed, "base64").toString()
+    return text.startsWith(`${context}|`)
+      ? Effect.succeed(Redacted.make(text.slice(context.length + 1)))
+      : new SecretUndecryptable({ reason: "another context" })
+  }
+})
+
+/** What `Post` writes into the outbox. */
+const written = Effect.gen(function* () {
+  const entries = yield* Ref.make<ReadonlyArray<unknown>>([])
+  const outbox = Layer.mock(Outbox, {
+    append: <A, I>(_kind: JobKind<A, I>, payload: A) => Ref.update(entries, (so) => [...so, payload])
+  })
+  const ids = Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_7` as const) })
+  yield* Effect.flatMap(MailOutbox, (post) => post.append(letter, UserId.make("usr_1"))).pipe(
+    Effect.provide(MailOutbox.Default.pipe(Layer.provide([outbox, ids, box])))
+  )
+  const [payload] = yield* entries
+  return payload
+})
+
+const run = (payload: unknown, send: (mail: Mail) => Effect.Effect<void, MailRejected | MailServiceUnavailable>) => {
+  const job: RunningJob = { id: "job_1", name: SendMailJob.name, payload, trace: null, attempt: 1, attempts: 5 }
+  return Effect.provide(handleMailDelivery(job), [Layer.succeed(Mailer, { send }), box])
+}
+
+describe("the job that sends a mail", () => {
+  it.effect("hands on what was written, as the same mail each time", () =>
+    Effect.gen(function* () {
+      const payload = yield* written
+      assert.notInclude(JSON.stringify(payload), "ada@example.com")
+      const sent = yield* Ref.make<ReadonlyArray<Mail>>([])
+      const send = (mail: Mail) => Ref.update(sent, (so) => [...so, mail])
+      yield* run(payload, send)
+      yield* run(payload, send)
+      assert.deepEqual(yield* sent, [
+        { ...letter, id: MailId.make("mal_7") },
+        { ...letter, id: MailId.make("mal_7") }
+      ])
+    })
+  )
+
+  it.effect("fails while no mail can be sent, so that it is tried again", () =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(
+        run(yield* written, () => Effect.fail(new MailServiceUnavailable({ reason: "ECONNREFUSED" })))
+      )
+      assert.strictEqual(failure._tag, "MailServiceUnavailable")
+    })
+  )
+
+  it.effect("has no hope for a mail that nobody takes, or that does not open", () =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(
+        run(yield* written, () => Effect.fail(new MailRejected({ reason: "EENVELOPE 550" })))
+      )
+      assert.deepInclude(refused, { _tag: "JobPermanentlyFailed", reason: "The mail is refused: EENVELOPE 550" })
+      const { sealed } = yield* Schema.decodeUnknown(SendMailJob.payload)(yield* written)
+      const other = { sealed, mailId: "mal_8" }
+      const noMail = { mailId: "mal_7", sealed: Buffer.from('mail mal_7|{"hunter2":1}').toString("base64") }
+      for (const payload of [other, noMail, {}, null, { mailId: "mal_7" }]) {
+        const failure = yield* Effect.flip(run(payload, () => Effect.void))
+        assert.strictEqual(failure._tag, "JobPermanentlyFailed")
+        assert.notInclude(failure.message, "hunter2")
+      }
+    })
+  )
+})

@@ -1,0 +1,43 @@
+import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
+import { SendPasswordResetJob } from "@berth/domain/jobs/JobKind"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Ref } from "effect"
+import { handlePasswordReset } from "../../src/recovery/PasswordResetHandler.ts"
+
+const job = (payload: unknown) => ({
+  id: "job_9",
+  name: SendPasswordResetJob.name,
+  payload,
+  trace: null,
+  attempt: 1,
+  attempts: 5
+})
+
+const recording = Effect.map(Ref.make<ReadonlyArray<readonly [string, string]>>([]), (asked) => ({
+  asked,
+  layer: Layer.mock(PasswordResetMails, {
+    _tag: "@berth/PasswordResetMails",
+    send: (requestId, email) => Ref.update(asked, (so) => [...so, [requestId, email] as const])
+  })
+}))
+
+describe("the job of a forgotten password", () => {
+  it.effect("answers the request that it is, by the address in it", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* recording
+      yield* Effect.provide(handlePasswordReset(job({ email: "ada@example.com" })), layer)
+      assert.deepStrictEqual(yield* asked, [["job_9", "ada@example.com"]])
+    })
+  )
+
+  it.effect("has no hope without an address", () =>
+    Effect.gen(function* () {
+      const { asked, layer } = yield* recording
+      for (const payload of [{}, null, { email: 5 }, { email: "nobody" }]) {
+        const failure = yield* Effect.flip(Effect.provide(handlePasswordReset(job(payload)), layer))
+        assert.strictEqual(failure._tag, "JobPermanentlyFailed")
+      }
+      assert.deepStrictEqual(yield* asked, [])
+    })
+  )
+})

@@ -1,0 +1,91 @@
+import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import * as AesGcmSecretBox from "@berth/infra/crypto/AesGcmSecretBox"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, FastCheck, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+
+const key = (id: string) => ({ id, key: Redacted.make(randomBytes(32)) })
+const [old, current] = [key("k1"), key("k2")]
+const box = AesGcmSecretBox.layer({ keys: [current, old] })
+
+const text = FastCheck.string({ unit: "grapheme" })
+
+describe("SecretBox", () => {
+  it.effect.prop("opens what it sealed, in the same context only", [text, text, text], ([secret, context, other]) =>
+    Effect.gen(function* () {
+      const { open, seal } = yield* SecretBox
+      const sealed = yield* seal(Redacted.make(secret), context)
+      assert.strictEqual(Redacted.value(yield* open(sealed, context)), secret)
+      if (other !== context) assert.strictEqual((yield* Effect.flip(open(sealed, other)))._tag, "SecretUndecryptable")
+    }).pipe(Effect.provide(box))
+  )
+
+  it.effect("seals the same secret differently each time, and shows nothing of it", () =>
+    Effect.gen(function* () {
+      const { seal } = yield* SecretBox
+      const secret = "sk-live-0123456789"
+      const [one, two] = [yield* seal(Redacted.make(secret), "a"), yield* seal(Redacted.make(secret), "a")]
+      assert.notStrictEqual(one, two)
+      for (const hidden of [secret, Buffer.from(secret).toString("base64url")]) assert.notInclude(one, hidden)
+      assert.match(one, /^v1\.k2\./)
+    }).pipe(Effect.provide(box))
+  )
+
+  it.effect.prop(
+    "opens nothing that was changed anywhere",
+    [FastCheck.nat(), FastCheck.integer({ min: 1, max: 63 })],
+    ([at, by]) =>
+      Effect.gen(function* () {
+        const { open, seal } = yield* SecretBox
+        const sealed = yield* seal(Redacted.make("a secret of some length"), "row:1")
+        const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        const [version = "", id = "", wrapped = "", secret = ""] = sealed.split(".")
+        // The last letter of each part holds spare bits, which mean nothing.
+        const part = at % 2 === 0 ? wrapped : secret
+        const place = at % (part.length - 1)
+        const changed =
+          part.slice(0, place) + letters.charAt((letters.indexOf(part.charAt(place)) + by) % 64) + part.slice(place + 1)
+        const parts = at % 2 === 0 ? [version, id, changed, secret] : [version, id, wrapped, changed]
+        yield* Effect.flip(open(parts.join("."), "row:1"))
+      }).pipe(Effect.provide(box))
+  )
+
+  it.effect("does not open a secret with the data key of another, or under another key's id", () =>
+    Effect.gen(function* () {
+      const { open, seal } = yield* SecretBox
+      const parts = (yield* seal(Redacted.make("one"), "row")).split(".")
+      const others = (yield* seal(Redacted.make("two"), "row")).split(".")
+      for (const mixed of [
+        [parts[0], parts[1], others[2], parts[3]],
+        [parts[0], "k1", parts[2], parts[3]],
+        [...parts, "more"],
+        parts.slice(0, 3),
+        ["v2", ...parts.slice(1)]
+      ])
+        yield* Effect.flip(open(mixed.join("."), "row"))
+    }).pipe(Effect.provide(box))
+  )
+
+  it.effect.prop("answers anything with a reason that says nothing of keys", [FastCheck.string()], ([sealed]) =>
+    Effect.gen(function* () {
+      const { open } = yield* SecretBox
+      const { reason } = yield* Effect.flip(open(sealed, "a"))
+      assert.include(["it is not in a form known here", "its key is not among SECRETS_KEYS"], reason)
+    }).pipe(Effect.provide(box))
+  )
+
+  it.effect("opens what an older key sealed, and no longer when that key is gone", () =>
+    Effect.gen(function* () {
+      const sealed = yield* Effect.flatMap(SecretBox, ({ seal }) => seal(Redacted.make("old secret"), "row")).pipe(
+        Effect.provide(AesGcmSecretBox.layer({ keys: [old] }))
+      )
+      const opening = Effect.flatMap(SecretBox, ({ open }) => open(sealed, "row"))
+      assert.strictEqual(Redacted.value(yield* Effect.provide(opening, box)), "old secret")
+      const without = AesGcmSecretBox.layer({ keys: [current] })
+      const { reason } = yield* Effect.flip(Effect.provide(opening, without))
+      assert.strictEqual(reason, "its key is not among SECRETS_KEYS")
+      const another = AesGcmSecretBox.layer({ keys: [key("k1")] })
+      yield* Effect.flip(Effect.provide(opening, another))
+    })
+  )
+})

@@ -1,0 +1,68 @@
+import { PasswordHasher } from "@berth/domain/accounts/password/Password"
+import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Fiber, Redacted } from "effect"
+import { measureCpuTime } from "../../support/CpuTime.ts"
+
+const hasher = Argon2PasswordHasher.layer({ maxConcurrent: 2 })
+const password = Redacted.make("correct horse \u0000 battery 🐴")
+
+/** In milliseconds of a processor. */
+const least = <A>(work: Effect.Effect<A>) =>
+  Effect.map(Effect.replicateEffect(measureCpuTime(work), 7), (runs) =>
+    Math.min(...runs.map(([took]) => Duration.toMillis(took)))
+  )
+
+describe("PasswordHasher", () => {
+  it.live("verifies the password it hashed and no other", () =>
+    Effect.gen(function* () {
+      const { hash, verify } = yield* PasswordHasher
+      const [one, two] = yield* Effect.all([hash(password), hash(password)])
+      assert.notStrictEqual(one, two)
+      assert.isTrue(yield* verify(password, one))
+      for (const other of ["correct horse ", "", "Correct horse \u0000 battery 🐴"])
+        assert.isFalse(yield* verify(Redacted.make(other), one))
+    }).pipe(Effect.provide(hasher))
+  )
+
+  it.live("uses argon2id with 19 MiB, two passes and one lane", () =>
+    Effect.gen(function* () {
+      const { hash } = yield* PasswordHasher
+      assert.match(yield* hash(password), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    }).pipe(Effect.provide(hasher))
+  )
+
+  it.live("never cuts a password off", () =>
+    Effect.gen(function* () {
+      const { hash, verify } = yield* PasswordHasher
+      const long = "x".repeat(1023)
+      const hashed = yield* hash(Redacted.make(`${long}a`))
+      assert.isFalse(yield* verify(Redacted.make(`${long}b`), hashed))
+    }).pipe(Effect.provide(hasher))
+  )
+
+  it.live("takes as long for nobody as for somebody, and says no", () =>
+    Effect.gen(function* () {
+      const { hash, verify, verifyDummy } = yield* PasswordHasher
+      const hashed = yield* hash(password)
+      assert.isFalse(yield* verifyDummy(password))
+      assert.isFalse(yield* verifyDummy(Redacted.make("nobody's password")))
+      const [real, pretended] = [yield* least(verify(password, hashed)), yield* least(verifyDummy(password))]
+      assert.isAtLeast(pretended, real * 0.5)
+      assert.isAtMost(pretended, real * 2)
+    }).pipe(Effect.provide(hasher))
+  )
+
+  it.live("leaves the main thread free", () =>
+    Effect.gen(function* () {
+      const { hash } = yield* PasswordHasher
+      const hashing = yield* Effect.fork(Effect.replicateEffect(hash(password), 12))
+      let turns = 0
+      while ((yield* Fiber.poll(hashing))._tag === "None") {
+        turns += 1
+        yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      }
+      assert.isAbove(turns, 20)
+    }).pipe(Effect.provide(hasher))
+  )
+})

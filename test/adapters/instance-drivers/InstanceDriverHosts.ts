@@ -1,0 +1,137 @@
+import { UserId } from "@berth/domain/shared/User"
+import { type InstanceSpec, InstanceDriver } from "@berth/domain/instances/InstanceDriver"
+import { allocatorEnvironment } from "@berth/infra/instance-drivers/process/NodeFlags"
+import type { MonitorIntervals } from "@berth/infra/instance-drivers/process/InstanceMonitor"
+import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
+import { NodeHttpClient } from "@effect/platform-node"
+import { it } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer, Logger, Option, Redacted, Schedule, Schema, type Scope, Stream } from "effect"
+import { existsSync, readFileSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+
+export interface InstanceDriverOptions {
+  readonly directory: string
+  /** What runs in the cells. */
+  readonly program: string
+  readonly onClose: "leave" | "stop"
+  /** How often the driver looks at its cells; as in production when absent. */
+  readonly intervals?: Partial<MonitorIntervals>
+}
+
+/** One kind of host, and what a test does there behind the driver's back. */
+export interface InstanceDriverHost {
+  readonly name: string
+  readonly driver: (options: InstanceDriverOptions) => Effect.Effect<InstanceDriver["Type"], unknown, Scope.Scope>
+  /** What names the cell's process or container for the system. */
+  readonly processIdOf: (directory: string, owner: UserId) => Effect.Effect<number>
+  readonly isRunning: (identity: number) => boolean
+  /** Ends the cell without a chance to say goodbye. */
+  readonly kill: (identity: number) => void
+  /** The cell's environment as the host sees it; none where the host does not show it. */
+  readonly environment: (identity: number) => Effect.Effect<Option.Option<ReadonlyArray<string>>>
+  /** Names of what the host itself sets in the environment. */
+  readonly ownVariables: ReadonlyArray<string>
+  /** Where the host keeps what belongs to the owner, and in it the cell's own directory. */
+  readonly directories: (directory: string, owner: UserId) => { readonly all: string; readonly home: string }
+  readonly separatesAccounts: boolean
+  /** Whether the host can say what a cell uses. */
+  readonly reportsStats: boolean
+  /** Bytes that a file of a cell may have. */
+  readonly maxFileBytes: number
+}
+
+const decodeRecord = Schema.decodeUnknownPromise(Schema.parseJson(Schema.Struct({ pid: Schema.Int })))
+
+const runs = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** Root of a user namespace of one has no accounts to give. */
+const mapsManyAccounts = (): boolean =>
+  !existsSync("/proc/self/uid_map") || /\s\d{6,}\s*$/m.test(readFileSync("/proc/self/uid_map", "utf8"))
+
+const processes: InstanceDriverHost = {
+  name: "process",
+  driver: ({ directory, intervals, onClose, program }) =>
+    ProcessInstanceDriver.layer({ directory, bundle: program, onClose, intervals: intervals ?? {} }).pipe(
+      Layer.provide(NodeHttpClient.layer),
+      Layer.build,
+      Effect.map(Context.get(InstanceDriver))
+    ),
+  processIdOf: (directory, owner) =>
+    Effect.promise(async () => {
+      const { pid } = await decodeRecord(await readFile(join(directory, owner, "record.json"), "utf8"))
+      return pid
+    }),
+  isRunning: runs,
+  kill: (pid) => {
+    process.kill(pid, "SIGKILL")
+  },
+  environment: (pid) =>
+    Effect.promise(() =>
+      readFile(`/proc/${pid}/environ`, "utf8").then(
+        (text) => Option.some(text.split("\0").filter((line) => line !== "")),
+        () => Option.none()
+      )
+    ),
+  ownVariables: Object.keys(allocatorEnvironment),
+  directories: (directory, owner) => ({ all: join(directory, owner), home: join(directory, owner, "home") }),
+  separatesAccounts: process.getuid?.() === 0 && mapsManyAccounts(),
+  reportsStats: existsSync("/proc/self/status"),
+  maxFileBytes: 64 * 1024 * 1024
+}
+
+export const ada = UserId.make("usr_ada")
+export const bob = UserId.make("usr_bob")
+
+export const makeInstanceSpec = (owner: UserId, changes: Partial<InstanceSpec> = {}): InstanceSpec => ({
+  owner,
+  memoryMb: 256,
+  diskMb: 256,
+  token: Redacted.make(`token of ${owner}`),
+  backendUrl: "http://127.0.0.1:1",
+  ...changes
+})
+
+/** The status with which the cell answers its health check. */
+export const checkHealth = (endpoint: string, token: string) =>
+  Effect.promise(() => fetch(`${endpoint}/health`, { headers: { authorization: `Bearer ${token}` } })).pipe(
+    Effect.map(({ status }) => status)
+  )
+
+export const waitUntil = (condition: () => boolean) =>
+  Effect.sync(condition).pipe(
+    Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("20 millis") }),
+    Effect.timeout("60 seconds"),
+    Effect.asVoid
+  )
+
+export const waitUntilEffect = <E>(condition: Effect.Effect<boolean, E>) =>
+  condition.pipe(
+    Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("20 millis") }),
+    Effect.timeout("60 seconds"),
+    Effect.asVoid
+  )
+
+export const awaitFirstExit = (driver: InstanceDriver["Type"]) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.fork(Stream.runHead(driver.exits))
+    // Deaths are told from the moment of subscription on: let the fiber get there.
+    yield* Effect.yieldNow()
+    yield* Effect.yieldNow()
+    return Fiber.join(fiber).pipe(
+      Effect.map(Option.getOrThrow),
+      Effect.timeoutFail({ duration: "60 seconds", onTimeout: () => "no exit was told" as const })
+    )
+  })
+
+/** Real time, a scope, and no log between the results. */
+export const testDriver = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
+  it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+
+export const instanceDriverHosts: ReadonlyArray<InstanceDriverHost> = [processes]

@@ -1,0 +1,131 @@
+import { layerMigrated, migrate, migrations } from "@berth/infra/postgres/Migrations"
+import { sha256Of } from "@berth/infra/postgres/PendingMigrations"
+import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { readdirSync } from "node:fs"
+import { join } from "node:path"
+import { freshDatabase, freshDatabaseEncoded } from "../../support/Databases.ts"
+import { migratedDatabase } from "../../support/MigratedDatabase.ts"
+
+const folder = join(import.meta.dirname, "../../packages/infra/src/postgres/migrations")
+
+/** Hash of every released migration. Entries are only ever added: databases refuse to start on a changed one. */
+const pinned: Readonly<Record<number, string>> = {
+  1: "662e07ed2fde3239233f37be1d7bd8027370f24dd64a35bc572b20ef86b1640a"
+}
+
+const options = (url: Redacted.Redacted) => ({ url, maxConnections: 1, applicationName: "test" })
+
+const pool = (url: Redacted.Redacted) => Layer.build(Layer.fresh(PostgresPool.layer(options(url))))
+
+/** Changes a database and returns the error that a program gets when it starts on it. */
+const refusalAfter = (url: Redacted.Redacted, change: (sql: SqlClient) => Effect.Effect<unknown, unknown>) =>
+  Effect.gen(function* () {
+    const context = yield* pool(url)
+    yield* Effect.flatMap(SqlClient, change).pipe(Effect.provide(context), Effect.orDie)
+    return yield* Effect.flip(Layer.build(layerMigrated(options(url))))
+  })
+
+const tablesOf = (url: Redacted.Redacted) =>
+  Effect.flatMap(pool(url), (context) =>
+    Effect.flatMap(
+      SqlClient,
+      (sql) => sql`select tablename from pg_tables where schemaname = 'public' order by 1`
+    ).pipe(Effect.provide(context))
+  )
+
+describe("Migrations", () => {
+  it("migrations lists every file of the folder, numbered from 1 without a gap", () => {
+    const files = readdirSync(folder).sort()
+    assert.deepStrictEqual(
+      migrations.map(({ file }) => file),
+      files
+    )
+    assert.deepStrictEqual(
+      migrations.map(({ file, id }) => [id, Number(file.slice(0, 4))]),
+      files.map((_, index) => [index + 1, index + 1])
+    )
+  })
+
+  it("migrations have the pinned hashes, since released migrations never change", () => {
+    assert.deepStrictEqual(
+      Object.fromEntries(migrations.map((migration) => [migration.id, sha256Of(migration)])),
+      pinned
+    )
+  })
+
+  it.scopedLive("migrate may run in several processes at once on an empty database, and again later", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const pools = yield* Effect.replicateEffect(pool(url), 5)
+      yield* Effect.forEach(pools, (context) => Effect.provide(migrate, context), { concurrency: "unbounded" })
+      yield* Effect.forEach(pools, (context) => Effect.provide(migrate, context), { concurrency: "unbounded" })
+      const rows = yield* Effect.flatMap(
+        SqlClient,
+        (sql) => sql`select id, file, sha256 from schema_migrations order by id`
+      ).pipe(Effect.provide(yield* pool(url)))
+      assert.deepStrictEqual(
+        rows,
+        migrations.map((migration) => ({ id: migration.id, file: migration.file, sha256: sha256Of(migration) }))
+      )
+    })
+  )
+
+  it.scopedLive("migrate refuses a database whose applied migration has another hash, by its id and file", () =>
+    Effect.gen(function* () {
+      const error = yield* refusalAfter(
+        yield* migratedDatabase,
+        (sql) => sql`update schema_migrations set sha256 = 'another' where id = 1`
+      )
+      assert.deepInclude(error, { _tag: "MigrationChanged", id: 1, file: "0001_baseline.ts" })
+    })
+  )
+
+  it.scopedLive("migrate refuses a database that a newer program has migrated", () =>
+    Effect.gen(function* () {
+      const id = migrations.length + 1
+      const error = yield* refusalAfter(
+        yield* migratedDatabase,
+        (sql) => sql`insert into schema_migrations (id, file, sha256) values (${id}, 'later.ts', 'hash')`
+      )
+      assert.deepInclude(error, { _tag: "SchemaTooNew", id, file: "later.ts" })
+    })
+  )
+
+  it.scopedLive("migrate refuses a schema of an unreleased version, says what to do, and leaves it as it is", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const error = yield* refusalAfter(url, (sql) => sql`create table effect_sql_migrations (migration_id integer)`)
+      assert.deepInclude(error, { _tag: "SchemaOutdated" })
+      assert.match(error.message, /Drop the database .* DATABASE_URL .* remove the data directory given by DATA_DIR/)
+      assert.deepStrictEqual(yield* tablesOf(url), [{ tablename: "effect_sql_migrations" }])
+    })
+  )
+
+  for (const encoding of ["LATIN1", "SQL_ASCII"] as const)
+    it.scopedLive(`migrate refuses a database with the encoding ${encoding}`, () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabaseEncoded(encoding)
+        const error = yield* refusalAfter(url, () => Effect.void)
+        assert.deepInclude(error, { _tag: "DatabaseEncodingUnsupported", encoding })
+        assert.deepStrictEqual(yield* tablesOf(url), [])
+      })
+    )
+
+  it.scopedLive(
+    "Postgres.layer fails at once when the database does not exist, and after startWithin when none answers",
+    () =>
+      Effect.gen(function* () {
+        const url = new URL(Redacted.value(yield* freshDatabase))
+        const failed = (address: string) =>
+          Layer.build(PostgresPool.layer({ ...options(Redacted.make(address)), startTimeout: "300 millis" })).pipe(
+            Effect.flip
+          )
+        url.pathname = "/nowhere"
+        assert.strictEqual((yield* failed(url.href)).reason, "3D000")
+        assert.strictEqual((yield* failed("postgres://postgres@127.0.0.1:1/postgres")).reason, "ECONNREFUSED")
+      })
+  )
+})

@@ -1,0 +1,162 @@
+import type { User } from "@berth/domain/shared/User"
+import { UnitLedger, ReservationId } from "@berth/domain/billing/units/UnitLedger"
+import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
+import { computeBalances, findUnbalanced } from "@berth/domain/billing/units/Ledger"
+import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
+import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Either, FastCheck, Option, TestClock, TestContext } from "effect"
+import { readBalance, BillingServices, readLedger } from "../../../support/billing/BillingServices.ts"
+import { type LedgerOperation, ledgerOperations, LedgerModel, reversalOf } from "../../../support/billing/LedgerModel.ts"
+import { insertUser } from "../../../support/Samples.ts"
+
+describe("The model of an account", () => {
+  it.prop(
+    "adds up after every step of any history",
+    [ledgerOperations(60)],
+    ([history]) => {
+      const model = new LedgerModel()
+      for (const what of history) {
+        const before = model.credits
+        model.apply(what)
+        const balances = computeBalances(model.entries)
+        const held = model.held.reduce((sum, { taken }) => sum + taken.credit, 0)
+        assert.strictEqual(model.credits, balances.credits - held)
+        assert.strictEqual(findUnbalanced(model.entries).size, 0)
+        for (const used of model.days.values()) {
+          assert.isAtLeast(used, 0)
+          assert.isAtMost(used, model.dailyUnits)
+        }
+        // Only money that goes back makes credits owed, or more of them.
+        if (model.credits < Math.min(0, before)) assert.strictEqual(what.is, "reverse")
+      }
+      model.releaseAll()
+      const { allowance, credits, usage } = computeBalances(model.entries)
+      assert.strictEqual(model.credits, credits)
+      assert.strictEqual(
+        [...model.days.values()].reduce((sum, used) => sum + used, 0),
+        allowance === 0 ? 0 : -allowance
+      )
+      assert.isAtLeast(usage, 0)
+    },
+    { fastCheck: { numRuns: 3000 } }
+  )
+
+  it.prop(
+    "ends in the same in whatever order purchases and refunds are told of, and how often",
+    [
+      FastCheck.array(FastCheck.constantFrom("sale 1", "sale 2", "sale 3"), { maxLength: 6 }),
+      FastCheck.array(FastCheck.constantFrom("sale 1", "sale 2", "sale 3").chain(reversalOf), { maxLength: 6 }),
+      FastCheck.nat(50),
+      FastCheck.array(FastCheck.nat(), { minLength: 24, maxLength: 24 })
+    ],
+    ([booked, reversed, spent, lots]) => {
+      const told: ReadonlyArray<LedgerOperation> = [
+        ...booked.map((cause) => ({ is: "book" as const, cause, units: 0, amount: 0, kind: "purchase" as const })),
+        ...reversed
+      ]
+      const shuffled = [...told, ...told]
+        .map((what, n) => ({ what, lot: lots[n] ?? 0 }))
+        .sort((one, other) => one.lot - other.lot)
+        .map(({ what }) => what)
+      const endOf = (history: ReadonlyArray<LedgerOperation>) => {
+        const model = new LedgerModel()
+        model.apply({ is: "reserve", cause: "call 1", units: spent })
+        for (const what of history) model.apply(what)
+        model.apply({ is: "settle", cause: "call 1", units: spent })
+        return { credits: model.credits, balances: computeBalances(model.entries) }
+      }
+      assert.deepStrictEqual(endOf(shuffled), endOf(told))
+    },
+    { fastCheck: { numRuns: 2000 } }
+  )
+})
+
+/** Does to a user what a history says, and answers as the model does. */
+const actor = (user: User) => {
+  const ids = new Map<string, ReservationId>()
+  return (what: LedgerOperation) =>
+    Effect.gen(function* () {
+      const { release, reserve, settle } = yield* UnitLedger
+      const { book, reverse } = yield* CreditPurchases
+      const nameOf = (cause: string) => `${user.id} ${cause}`
+      const idOf = (cause: string) => ids.get(cause) ?? ReservationId.make("rsv_none")
+      switch (what.is) {
+        case "reserve": {
+          const reserved = yield* Effect.either(reserve(user, what.units, nameOf(what.cause)))
+          if (Either.isLeft(reserved)) return false
+          ids.set(what.cause, Option.getOrThrow(reserved.right))
+          return true
+        }
+        case "settle":
+          yield* settle(idOf(what.cause), what.units)
+          return true
+        case "release":
+          yield* release(idOf(what.cause))
+          return true
+        case "book": {
+          const { amount, cause, kind, units } = what
+          const paid = { cause: nameOf(cause), amount, currency: "USD" as const }
+          yield* book({ userId: user.id, credits: convertUnitsToCredits(units), kind, ...paid })
+          return true
+        }
+        case "reverse":
+          yield* reverse({ ...what.reversal, payment: nameOf(what.cause) })
+          return true
+        case "midnight":
+          yield* TestClock.adjust("1 day")
+          return true
+      }
+    })
+}
+
+const addsUp = Effect.gen(function* () {
+  const audit = yield* LedgerAudit
+  assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
+})
+
+layer(BillingServices, { excludeTestServices: true })("An account in the database", (it) => {
+  it.effect.prop(
+    "is what the model says after every step of any history",
+    [ledgerOperations(14)],
+    ([history]) =>
+      Effect.gen(function* () {
+        const user = yield* insertUser()
+        const act = actor(user)
+        const model = new LedgerModel()
+        for (const what of history) {
+          assert.strictEqual(yield* act(what), model.apply(what), JSON.stringify(what))
+          assert.deepStrictEqual(yield* readBalance(user), {
+            used: [...model.days.values()].reduce((sum, used) => sum + used, 0),
+            credits: convertUnitsToCredits(model.credits)
+          })
+        }
+        assert.deepEqual(yield* readLedger(user), computeBalances(model.entries))
+        yield* addsUp
+      }).pipe(Effect.provide(TestContext.TestContext)),
+    { fastCheck: { numRuns: 25 } }
+  )
+
+  it.effect.prop(
+    "adds up whatever happens to it at a time, each thing from several sides",
+    [FastCheck.array(ledgerOperations(6), { minLength: 2, maxLength: 6 })],
+    ([fibers]) =>
+      Effect.gen(function* () {
+        const user = yield* insertUser()
+        const act = actor(user)
+        const timeless = fibers.map((history) => history.filter(({ is }) => is !== "midnight"))
+        yield* Effect.forEach([...timeless, ...timeless], (history) => Effect.forEach(history, act), {
+          concurrency: "unbounded"
+        })
+        yield* addsUp
+        // What purchases and refunds leave hangs on neither their order nor their number.
+        const told = timeless.flat().filter(({ is }) => is === "book" || is === "reverse")
+        const model = new LedgerModel()
+        for (const what of told) model.apply(what)
+        const { grants, purchases } = yield* readLedger(user)
+        const expected = computeBalances(model.entries)
+        assert.deepEqual({ grants, purchases }, { grants: expected.grants, purchases: expected.purchases })
+      }),
+    { fastCheck: { numRuns: 20 } }
+  )
+})

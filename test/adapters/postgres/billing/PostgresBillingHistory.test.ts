@@ -1,0 +1,140 @@
+import { UserId } from "@berth/domain/shared/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { BillingHistory } from "@berth/domain/billing/history/BillingHistory"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Option, TestClock, TestContext } from "effect"
+import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
+import { insertUser, uniqueName } from "../../../support/Samples.ts"
+
+layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => {
+  it.effect("tells everything that units, credits and money went through, newest first", () =>
+    Effect.gen(function* () {
+      const { list } = yield* BillingHistory
+      const { release, reserve, settle } = yield* UnitLedger
+      const { book, reverse } = yield* CreditPurchases
+      const users = yield* UserRepository
+      const [user, other] = [yield* insertUser(), yield* insertUser()]
+      const paid = { userId: user.id, currency: "USD" as const }
+      const pack = yield* uniqueName("cs")
+      const steps = [
+        users.addCredits(user.id, 1),
+        book({ ...paid, credits: 5, cause: pack, amount: 500, kind: "purchase" }),
+        Effect.flatMap(reserve(user, 70, "msg_1"), (id) => settle(Option.getOrThrow(id), 60)),
+        // None of these cost anything.
+        Effect.flatMap(reserve(user, 1, "msg_2"), (id) => release(Option.getOrThrow(id))),
+        Effect.flatMap(reserve(user, 1, "msg_3"), (id) => settle(Option.getOrThrow(id), 0)),
+        reserve(user, 1, "msg_4"),
+        reverse(refundOf(yield* uniqueName("cs"))),
+        book({
+          ...paid,
+          credits: 0,
+          cause: yield* uniqueName("in"),
+          amount: 3900,
+          currency: "GBP",
+          kind: "subscription",
+          description: "50 GB of storage, a month"
+        }),
+        reverse(refundOf(pack)),
+        users.addCredits(other.id, 1)
+      ]
+      for (const step of steps) yield* Effect.zipRight(TestClock.adjust("1 second"), step)
+
+      const { entries, total } = yield* list(user.id, { limit: 10, offset: 0 })
+      assert.strictEqual(total, 5)
+      assert.deepStrictEqual(
+        entries.map(({ createdAt, id, ...entry }) => ({
+          ...entry,
+          id: id.slice(0, 3),
+          second: DateTime.toEpochMillis(createdAt) / 1000
+        })),
+        [
+          {
+            id: "rfd",
+            kind: "refund",
+            description: "5 credits bought",
+            units: 0,
+            credits: -5,
+            amount: -5,
+            currency: "USD",
+            second: 9
+          },
+          {
+            id: "pur",
+            kind: "subscription",
+            description: "50 GB of storage, a month",
+            units: 0,
+            credits: 0,
+            amount: 39,
+            currency: "GBP",
+            second: 8
+          },
+          {
+            id: "rsv",
+            kind: "usage",
+            description: "A message to an agent",
+            units: 60,
+            credits: -0.1,
+            amount: null,
+            currency: null,
+            second: 3
+          },
+          {
+            id: "pur",
+            kind: "purchase",
+            description: "5 credits bought",
+            units: 0,
+            credits: 5,
+            amount: 5,
+            currency: "USD",
+            second: 2
+          },
+          {
+            id: "led",
+            kind: "grant",
+            description: "Credits given",
+            units: 0,
+            credits: 1,
+            amount: null,
+            currency: null,
+            second: 1
+          }
+        ]
+      )
+      assert.strictEqual(new Set(entries.map(({ id }) => id)).size, 5)
+    }).pipe(Effect.provide(TestContext.TestContext))
+  )
+
+  it.effect("turns its pages without leaving out or repeating anything, many at one moment too", () =>
+    Effect.gen(function* () {
+      const { list } = yield* BillingHistory
+      const { reserve, settle } = yield* UnitLedger
+      const { book } = yield* CreditPurchases
+      const user = yield* insertUser()
+      for (let n = 0; n < 9; n++) {
+        const id = Option.getOrThrow(yield* reserve(user, 2, `msg_${n}`))
+        yield* settle(id, 1)
+        yield* book({
+          userId: user.id,
+          credits: 1,
+          cause: `${id} ${n}`,
+          amount: 100,
+          currency: "USD",
+          kind: "purchase"
+        })
+        if (n % 3 === 0) yield* TestClock.adjust("1 minute")
+      }
+      const all = yield* list(user.id, { limit: 100, offset: 0 })
+      assert.strictEqual(all.total, 18)
+      assert.strictEqual(all.entries.length, 18)
+      const pages = yield* Effect.forEach([0, 4, 8, 12, 16, 20], (offset) => list(user.id, { limit: 4, offset }))
+      assert.deepStrictEqual(
+        pages.flatMap(({ entries }) => entries),
+        all.entries
+      )
+      assert.isTrue(pages.every(({ total }) => total === 18))
+      assert.deepStrictEqual(yield* list(UserId.make("usr_\u0000"), { limit: 4, offset: 0 }), { entries: [], total: 0 })
+    }).pipe(Effect.provide(TestContext.TestContext))
+  )
+})

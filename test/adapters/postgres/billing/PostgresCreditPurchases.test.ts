@@ -1,0 +1,198 @@
+import { UserId } from "@berth/domain/shared/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { type CreditBooking, CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { readBalance, BillingServices, readLedger, refundOf } from "../../../support/billing/BillingServices.ts"
+import { insertUser, uniqueName } from "../../../support/Samples.ts"
+
+const packOf = (userId: UserId, cause: string, changes: Partial<CreditBooking> = {}): CreditBooking => ({
+  userId,
+  credits: 5,
+  cause,
+  amount: 500,
+  currency: "USD",
+  kind: "purchase",
+  ...changes
+})
+
+layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) => {
+  it.effect("books a cause once, however many tell of it at a time, whoever they say it is for", () =>
+    Effect.gen(function* () {
+      const { book } = yield* CreditPurchases
+      const [user, other] = [yield* insertUser(), yield* insertUser()]
+      const cause = yield* uniqueName("cs")
+      const outcomes = yield* Effect.replicateEffect(book(packOf(user.id, cause)), 20, { concurrency: "unbounded" })
+      assert.strictEqual(outcomes.filter((outcome) => outcome === "booked").length, 1)
+      assert.strictEqual(outcomes.filter((outcome) => outcome === "booked-before").length, 19)
+      assert.strictEqual(yield* book(packOf(other.id, cause)), "booked-before")
+      assert.deepInclude(yield* readBalance(user), { credits: 5 })
+      assert.deepInclude(yield* readBalance(other), { credits: 0 })
+      assert.deepInclude(yield* readLedger(user), { purchases: -500, credits: 500, grants: 0 })
+    })
+  )
+
+  it.effect("tells credits for money from credits for nothing, and books a month without any", () =>
+    Effect.gen(function* () {
+      const { book } = yield* CreditPurchases
+      const user = yield* insertUser()
+      yield* book(packOf(user.id, yield* uniqueName("grant"), { kind: "grant", credits: 0.29, amount: 0 }))
+      yield* book(packOf(user.id, yield* uniqueName("in"), { kind: "subscription", credits: 0, amount: 3900 }))
+      assert.deepInclude(yield* readBalance(user), { credits: 0.29 })
+      assert.deepInclude(yield* readLedger(user), { purchases: 0, credits: 29, grants: -29 })
+    })
+  )
+
+  it.effect("takes credits back once, and what was spent of them is owed until more come in", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const { reserve, settle } = yield* UnitLedger
+      const user = yield* insertUser()
+      const cause = yield* uniqueName("cs")
+      yield* book(packOf(user.id, cause))
+      // The day's fifty units, and two credits.
+      const spent = Option.getOrThrow(yield* reserve(user, 250, "spent"))
+      yield* settle(spent, 250)
+      const held = Option.getOrThrow(yield* reserve(user, 100, "held"))
+      const outcomes = yield* Effect.replicateEffect(reverse(refundOf(cause)), 10, { concurrency: "unbounded" })
+      assert.strictEqual(outcomes.filter((outcome) => outcome === "reversed").length, 1)
+      assert.deepInclude(yield* readBalance(user), { credits: -3 })
+
+      // What a call gives back makes up for it, too.
+      yield* settle(held, 0)
+      assert.deepInclude(yield* readBalance(user), { credits: -2 })
+      assert.deepInclude(yield* Effect.flip(reserve(user, 1, "more")), { remaining: 0 })
+      yield* book(packOf(user.id, yield* uniqueName("cs")))
+      assert.deepInclude(yield* readBalance(user), { credits: 3 })
+      yield* reserve(user, 300, "more")
+      assert.deepInclude(yield* Effect.flip(reserve(user, 1, "yet more")), { remaining: 0 })
+      assert.deepInclude(yield* readLedger(user), { purchases: -500, credits: 300 })
+    })
+  )
+
+  it.effect("takes back in proportion to what was refunded by now, and gives back what a won dispute held", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const user = yield* insertUser()
+      const cause = yield* uniqueName("pi")
+      const credits = Effect.map(readBalance(user), (balance) => balance.credits)
+      const dispute = (amount: number, version: number) =>
+        reverse({ payment: cause, source: `dp of ${cause}`, amount, version })
+      // 1000 units for 900 cents.
+      yield* book(packOf(user.id, cause, { credits: 10, amount: 900 }))
+      assert.strictEqual(yield* reverse(refundOf(cause, 100)), "reversed")
+      assert.strictEqual(yield* credits, 8.89)
+      assert.strictEqual(yield* reverse(refundOf(cause, 100)), "reversed-before")
+      yield* reverse(refundOf(cause, 300))
+      assert.strictEqual(yield* reverse(refundOf(cause, 200)), "reversed-before")
+      assert.strictEqual(yield* credits, 6.67)
+      // Refunded and disputed together are no more than was paid.
+      yield* dispute(900, 1)
+      assert.strictEqual(yield* credits, 0)
+      yield* dispute(0, 2)
+      assert.strictEqual(yield* dispute(900, 1), "reversed-before")
+      assert.strictEqual(yield* credits, 6.67)
+      yield* reverse(refundOf(cause, 900))
+      assert.strictEqual(yield* credits, 0)
+      assert.deepInclude(yield* readLedger(user), { purchases: 0, credits: 0 })
+      const sql = yield* SqlClient
+      assert.deepStrictEqual(yield* sql`select reversed_units::int from users where id = ${user.id}`, [
+        { reversedUnits: 1000 }
+      ])
+    })
+  )
+
+  it.effect("goes on paying from the day's units when credits are owed", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const { reserve, settle } = yield* UnitLedger
+      const user = yield* insertUser()
+      const cause = yield* uniqueName("cs")
+      yield* book(packOf(user.id, cause))
+      const plenty = Option.getOrThrow(yield* reserve(user, 60, "plenty"))
+      yield* settle(plenty, 60)
+      yield* reverse(refundOf(cause))
+      assert.deepInclude(yield* readBalance(user), { credits: -0.1 })
+      const { findUsage } = yield* UnitLedger
+      // Of a larger plan something is left of the day.
+      assert.deepInclude(yield* findUsage(user.id, 600), { remaining: 550 })
+      const sql = yield* SqlClient
+      yield* sql`update users set plan = 'solo' where id = ${user.id}`
+      assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, 550, "the rest of the day")))
+      assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, 0, "nothing")))
+    })
+  )
+
+  it.effect("ends in the same whether the purchase or its refund is told of first, or both at once", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const user = yield* insertUser()
+      const cause = yield* uniqueName("cs")
+      assert.strictEqual(yield* reverse(refundOf(cause)), "kept")
+      assert.strictEqual(yield* reverse(refundOf(cause)), "kept")
+      assert.strictEqual(yield* book(packOf(user.id, cause)), "booked")
+      assert.strictEqual(yield* book(packOf(user.id, cause)), "booked-before")
+      assert.strictEqual(yield* reverse(refundOf(cause)), "reversed-before")
+      assert.deepInclude(yield* readBalance(user), { credits: 0 })
+      const causes = yield* Effect.replicateEffect(uniqueName("cs"), 20)
+      yield* Effect.forEach(
+        causes.flatMap((each) => [reverse(refundOf(each)), book(packOf(user.id, each)), reverse(refundOf(each))]),
+        (act) => act,
+        { concurrency: "unbounded" }
+      )
+      assert.deepInclude(yield* readBalance(user), { credits: 0 })
+      assert.deepInclude(yield* readLedger(user), { purchases: 0, credits: 0 })
+    })
+  )
+
+  it.effect("is undone with the transaction around it, and can be done again", () =>
+    Effect.gen(function* () {
+      const { book } = yield* CreditPurchases
+      const { run } = yield* Transaction
+      const user = yield* insertUser()
+      const cause = yield* uniqueName("cs")
+      yield* run(Effect.zipRight(book(packOf(user.id, cause)), Effect.fail("later"))).pipe(Effect.flip)
+      assert.deepInclude(yield* readBalance(user), { credits: 0 })
+      assert.strictEqual(yield* run(book(packOf(user.id, cause))), "booked")
+    })
+  )
+
+  it.effect("writes nothing for nobody, and refuses what cannot be", () =>
+    Effect.gen(function* () {
+      const { book } = yield* CreditPurchases
+      const user = yield* insertUser()
+      const cause = yield* uniqueName("cs")
+      assert.strictEqual(yield* book(packOf(UserId.make("usr_nobody\u0000"), cause)), "unknown-user")
+      for (const changes of [{ credits: -1 }, { credits: Number.NaN }, { amount: 0.5 }, { amount: -1 }])
+        assert.isTrue((yield* Effect.exit(book(packOf(user.id, cause, changes))))._tag === "Failure")
+      assert.strictEqual(yield* book(packOf(user.id, cause)), "booked")
+    })
+  )
+
+  it.effect("keeps a purchase of somebody who left, and books its refund without him", () =>
+    Effect.gen(function* () {
+      const { book, reverse } = yield* CreditPurchases
+      const { run } = yield* Transaction
+      const users = yield* UserRepository
+      const sql = yield* SqlClient
+      const [user, again] = [yield* insertUser(), yield* insertUser()]
+      const cause = yield* uniqueName("cs")
+      yield* book(packOf(user.id, cause))
+      yield* run(users.remove(user.id, `fmr of ${cause}`))
+      assert.strictEqual(yield* book(packOf(again.id, cause)), "booked-before")
+      assert.strictEqual(yield* reverse(refundOf(cause)), "reversed")
+      assert.deepStrictEqual(
+        yield* sql`
+          select account, sum(units)::int as units, count(*)::int as entries from ledger_entries
+          where former_user = ${`fmr of ${cause}`} group by 1 order by 1`,
+        [
+          { account: "credits", units: 0, entries: 2 },
+          { account: "purchases", units: 0, entries: 2 }
+        ]
+      )
+    })
+  )
+})

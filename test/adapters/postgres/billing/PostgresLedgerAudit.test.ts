@@ -1,0 +1,83 @@
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
+import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
+import { insertUser, uniqueName } from "../../../support/Samples.ts"
+
+/** A user with credits, a settled call and one that still runs. */
+const customer = Effect.gen(function* () {
+  const { reserve, settle } = yield* UnitLedger
+  const { book } = yield* CreditPurchases
+  const user = yield* insertUser()
+  const cause = yield* uniqueName("cs")
+  yield* book({ userId: user.id, credits: 5, cause, amount: 500, currency: "USD", kind: "purchase" })
+  yield* settle(Option.getOrThrow(yield* reserve(user, 70, "settled")), 65)
+  yield* reserve(user, 30, "held")
+  return { user, cause }
+})
+
+layer(BillingServices, { excludeTestServices: true })("LedgerAudit", (it) => {
+  it.effect("finds nothing in right books, with calls under way, refunds and more users than fit a look", () =>
+    Effect.gen(function* () {
+      const audit = yield* LedgerAudit
+      const { reverse } = yield* CreditPurchases
+      const { cause } = yield* customer
+      yield* reverse(refundOf(cause))
+      const sql = yield* SqlClient
+      yield* sql`
+        insert into users (id, email, name, notifications, referral_code, created_at)
+        select 'usr_crowd' || n, 'crowd' || n || '@example.com', 'crowd', '{}', 'crowd' || n, now()
+        from generate_series(1, 450) as n`
+      yield* customer
+      assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
+    })
+  )
+
+  it.effect("finds each balance that was changed past the ledger, and changes nothing itself", () =>
+    Effect.gen(function* () {
+      const audit = yield* LedgerAudit
+      const sql = yield* SqlClient
+      const { user } = yield* customer
+      const spoilt = (spoil: Effect.Effect<unknown, unknown>, mend: Effect.Effect<unknown, unknown>) =>
+        Effect.gen(function* () {
+          yield* spoil
+          const found = yield* audit.findDiscrepancies
+          assert.deepStrictEqual(yield* audit.findDiscrepancies, found)
+          yield* mend
+          assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
+          return found.map(({ derived, stored, what }) => [what, stored - derived])
+        })
+      assert.deepStrictEqual(
+        yield* spoilt(
+          sql`update users set credit_units = credit_units + 1 where id = ${user.id}`,
+          sql`update users set credit_units = credit_units - 1 where id = ${user.id}`
+        ),
+        [["credits", 1]]
+      )
+      assert.deepStrictEqual(
+        yield* spoilt(
+          sql`update unit_days set used = used - 2 where user_id = ${user.id}`,
+          sql`update unit_days set used = used + 2 where user_id = ${user.id}`
+        ),
+        [["day", -2]]
+      )
+      assert.deepStrictEqual(
+        yield* spoilt(
+          sql`update ledger_entries set units = units + 3 where user_id = ${user.id} and account = 'purchases'`,
+          sql`update ledger_entries set units = units - 3 where user_id = ${user.id} and account = 'purchases'`
+        ),
+        [["transaction", 3]]
+      )
+      assert.deepStrictEqual(
+        yield* spoilt(
+          sql`update reservations set user_id = user_id, state = 'released' where user_id = ${user.id} and state = 'reserved'`,
+          sql`update reservations set state = 'reserved' where user_id = ${user.id} and cause = 'held'`
+        ),
+        [["credits", -30]]
+      )
+    })
+  )
+})

@@ -1,0 +1,332 @@
+import { Administrators } from "@berth/domain/accounts/Administrators"
+import { type User } from "@berth/domain/shared/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { UnitLedger, ReservationId, UnitsExhausted } from "@berth/domain/billing/units/UnitLedger"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as PostgresUnitLedger from "@berth/infra/postgres/billing/PostgresUnitLedger"
+import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
+import * as PostgresSubscriptionRepository from "@berth/infra/postgres/billing/PostgresSubscriptionRepository"
+import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Duration, Effect, Either, FastCheck, Layer, Option, Schema, TestClock, TestContext } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { insertUser } from "../../../support/Samples.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+
+const admins = Layer.succeed(Administrators, { includes: (user) => user.name === "admin" })
+const Live = Layer.mergeAll(
+  PostgresUnitLedger.layer,
+  PostgresUserRepository.layer,
+  PostgresSubscriptionRepository.layer,
+  PostgresTransaction.layer
+).pipe(Layer.provideMerge(Layer.mergeAll(MigratedDatabase.layer, TestSecrets.layer, admins)))
+
+/** What the free plan gives a day. */
+const freeUnits = 50
+
+const userWithCredits = (credits: number) =>
+  Effect.gen(function* () {
+    const users = yield* UserRepository
+    const user = yield* insertUser()
+    yield* users.addCredits(user.id, credits)
+    return user
+  })
+
+const balanceOf = (user: User) =>
+  Effect.gen(function* () {
+    const { findUsage } = yield* UnitLedger
+    const users = yield* UserRepository
+    const { remaining, used } = yield* findUsage(user.id, freeUnits)
+    assert.strictEqual(used + remaining, freeUnits)
+    return { used, credits: Option.getOrThrow(yield* users.find(user.id)).credits }
+  })
+
+const reserved = (user: User, units: number, cause: string) =>
+  Effect.flatMap(UnitLedger, ({ reserve }) => Effect.map(reserve(user, units, cause), Option.getOrThrow))
+
+const LedgerRow = Schema.Struct({ account: Schema.String, units: Schema.Int })
+/** The user's ledger by account; every transaction in it adds up to zero. */
+const ledgerOf = (user: User) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const unbalanced = yield* sql`
+      select transaction_id from ledger_entries where user_id = ${user.id}
+      group by 1 having sum(units) <> 0`
+    assert.deepStrictEqual(unbalanced, [])
+    const rows = yield* sql`
+      select account, sum(units)::int as units from ledger_entries where user_id = ${user.id} group by 1`
+    const decoded = yield* Schema.decodeUnknown(Schema.Array(LedgerRow))(rows)
+    const sums: Record<string, number> = { allowance: 0, credits: 0, usage: 0, grants: 0 }
+    for (const { account, units } of decoded) sums[account] = units
+    return sums
+  })
+
+layer(Live, { excludeTestServices: true })("Charging", (it) => {
+  it.effect("takes daily units first, then credits, then refuses and changes nothing", () =>
+    Effect.gen(function* () {
+      const { reserve } = yield* UnitLedger
+      const user = yield* userWithCredits(0.3)
+      yield* reserved(user, 45, "a")
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 45, credits: 0.3 })
+      yield* reserved(user, 15, "b")
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.2 })
+      const refused = yield* Effect.flip(reserve(user, 21, "c"))
+      assert.instanceOf(refused, UnitsExhausted)
+      assert.deepInclude(refused, { units: 21, remaining: 20 })
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.2 })
+      yield* reserved(user, 20, "c")
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0 })
+    })
+  )
+
+  it.effect("settles at most what was reserved, gives the rest back where it came from, and books both sides", () =>
+    Effect.gen(function* () {
+      const { settle } = yield* UnitLedger
+      const user = yield* userWithCredits(1)
+      const split = yield* reserved(user, 80, "split")
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.7 })
+      assert.deepInclude(yield* ledgerOf(user), { allowance: 0, credits: 100, usage: 0 })
+      yield* settle(split, 60)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.9 })
+      assert.deepInclude(yield* ledgerOf(user), { allowance: -50, credits: 90, usage: 60 })
+
+      const other = yield* userWithCredits(1)
+      yield* settle(yield* reserved(other, 80, "few"), 20)
+      assert.deepStrictEqual(yield* balanceOf(other), { used: 20, credits: 1 })
+      yield* settle(yield* reserved(other, 10, "over"), 1000)
+      assert.deepStrictEqual(yield* balanceOf(other), { used: 30, credits: 1 })
+      assert.deepInclude(yield* ledgerOf(other), { allowance: -30, credits: 100, usage: 30 })
+    })
+  )
+
+  it.effect("closes a reservation once, however many settle and release it at a time", () =>
+    Effect.gen(function* () {
+      const { release, settle } = yield* UnitLedger
+      const user = yield* userWithCredits(1)
+      const id = yield* reserved(user, 70, "raced")
+      yield* Effect.forEach(
+        Array.from({ length: 30 }, (_, n) => n),
+        (n) => (n % 2 === 0 ? settle(id, 60) : release(id)),
+        { concurrency: "unbounded" }
+      )
+      const after = yield* balanceOf(user)
+      const ledger = yield* ledgerOf(user)
+      if (ledger["usage"] === 0) assert.deepStrictEqual(after, { used: 0, credits: 1 })
+      else {
+        assert.deepStrictEqual(after, { used: 50, credits: 0.9 })
+        assert.strictEqual(ledger["usage"], 60)
+      }
+      yield* Effect.all([settle(id, 1), release(id), settle(ReservationId.make("rsv_none\u0000"), 1)])
+      assert.deepStrictEqual(yield* balanceOf(user), after)
+    })
+  )
+
+  it.effect("reserves once for a cause, concurrently too, and anew only after a release", () =>
+    Effect.gen(function* () {
+      const { release, settle } = yield* UnitLedger
+      const [user, other] = yield* Effect.all([insertUser(), insertUser()])
+      const ids = yield* Effect.replicateEffect(reserved(user, 5, "message"), 20, { concurrency: "unbounded" })
+      const [id] = ids
+      assert.strictEqual(new Set(ids).size, 1)
+      assert.deepInclude(yield* balanceOf(user), { used: 5 })
+      assert.notStrictEqual(yield* reserved(other, 5, "message"), id)
+      if (id === undefined) return assert.fail("twenty were made")
+
+      yield* release(id)
+      const again = yield* reserved(user, 3, "message")
+      assert.notStrictEqual(again, id)
+      yield* release(id)
+      assert.deepInclude(yield* balanceOf(user), { used: 3 })
+      yield* settle(again, 3)
+      assert.strictEqual(yield* reserved(user, 3, "message"), again)
+      assert.deepInclude(yield* balanceOf(user), { used: 3 })
+    })
+  )
+
+  it.effect("lets exactly a hundred of five hundred through that want one unit of a budget of a hundred", () =>
+    Effect.gen(function* () {
+      const { reserve } = yield* UnitLedger
+      const user = yield* userWithCredits(0.5)
+      const outcomes = yield* Effect.forEach(
+        Array.from({ length: 500 }, (_, n) => `race ${n}`),
+        (cause) => Effect.either(reserve(user, 1, cause)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(outcomes.filter(Either.isRight).length, 100)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0 })
+    })
+  )
+
+  it.effect("refuses nothing that fits: reservations of all sizes at once that make up the whole budget", () =>
+    Effect.gen(function* () {
+      const user = yield* userWithCredits(1.6)
+      const sizes = Array.from({ length: 20 }, (_, n) => n + 1)
+      yield* Effect.forEach(sizes, (units) => reserved(user, units, `size ${units}`), { concurrency: "unbounded" })
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0 })
+    })
+  )
+
+  const call = FastCheck.record({
+    units: FastCheck.integer({ min: 0, max: 40 }),
+    used: FastCheck.integer({ min: 0, max: 50 }),
+    end: FastCheck.constantFrom("settle", "release", "both", "leave")
+  })
+
+  it.effect.prop(
+    "keeps every balance exact under any interleaving of reserve, settle and release",
+    [FastCheck.array(FastCheck.array(call, { minLength: 1, maxLength: 8 }), { minLength: 2, maxLength: 8 })],
+    ([fibers]) =>
+      Effect.gen(function* () {
+        const { release, reserve, settle } = yield* UnitLedger
+        const user = yield* userWithCredits(0.6)
+        const done = yield* Effect.forEach(
+          fibers,
+          (calls, fiber) =>
+            Effect.forEach(calls, ({ end, units, used }, index) =>
+              Effect.gen(function* () {
+                const reservation = yield* Effect.either(reserve(user, units, `${fiber}/${index}`))
+                if (Either.isLeft(reservation)) return 0
+                const id = Option.getOrThrow(reservation.right)
+                const { used: held } = yield* balanceOf(user)
+                assert.isAtMost(held, freeUnits)
+                if (end === "settle" || end === "both") yield* settle(id, used)
+                if (end === "release" || end === "both") yield* Effect.zipRight(release(id), settle(id, 50))
+                return end === "release" ? 0 : end === "leave" ? units : Math.min(units, used)
+              })
+            ),
+          { concurrency: "unbounded" }
+        )
+        const spent = done.flat().reduce((sum, units) => sum + units, 0)
+        const { credits, used } = yield* balanceOf(user)
+        assert.strictEqual(Math.round(used + 60 - credits * 100), spent)
+
+        // What is still held goes back, and then the ledger tells what the balances tell.
+        const later = DateTime.add(yield* DateTime.now, { hours: 1 })
+        yield* (yield* UnitLedger).releaseStale(Duration.zero, later)
+        const after = yield* balanceOf(user)
+        const ledger = yield* ledgerOf(user)
+        assert.strictEqual(ledger["allowance"], after.used === 0 ? 0 : -after.used)
+        assert.strictEqual(ledger["credits"], Math.round(after.credits * 100))
+      }),
+    { fastCheck: { numRuns: 25 } }
+  )
+
+  it.effect("reserves nothing for administrators", () =>
+    Effect.gen(function* () {
+      const { reserve } = yield* UnitLedger
+      const admin = yield* insertUser("admin")
+      assert.deepStrictEqual(yield* reserve(admin, 1_000_000, "a"), Option.none())
+      assert.deepInclude(yield* balanceOf(admin), { used: 0 })
+    })
+  )
+
+  it.effect("goes by the plan of the moment", () =>
+    Effect.gen(function* () {
+      const { reserve, findUsage } = yield* UnitLedger
+      const subscriptions = yield* SubscriptionRepository
+      const user = yield* insertUser()
+      yield* subscriptions.save({ userId: user.id, plan: "pro", status: "active" })
+      yield* reserved(user, 900, "a")
+      assert.deepStrictEqual(yield* findUsage(user.id, 1000), { dailyUnits: 1000, used: 900, remaining: 100 })
+      yield* subscriptions.save({ userId: user.id, plan: "pro", status: "past_due" })
+      assert.deepInclude(yield* Effect.flip(reserve(user, 1, "b")), { remaining: 0 })
+      assert.deepStrictEqual(yield* findUsage(user.id, freeUnits), { dailyUnits: 50, used: 50, remaining: 0 })
+    })
+  )
+
+  it.effect(
+    "leaves nothing of a reservation whose transaction failed, and the transaction usable after a refusal",
+    () =>
+      Effect.gen(function* () {
+        const { reserve } = yield* UnitLedger
+        const { run } = yield* Transaction
+        const user = yield* insertUser()
+        yield* run(Effect.zipRight(reserve(user, 10, "a"), Effect.fail("later"))).pipe(Effect.flip)
+        assert.deepInclude(yield* balanceOf(user), { used: 0 })
+        yield* run(Effect.zipRight(Effect.flip(reserve(user, 51, "b")), reserve(user, 50, "b")))
+        assert.deepInclude(yield* balanceOf(user), { used: 50 })
+      })
+  )
+
+  it.effect("counts by UTC day, and gives units back to the day they came from", () =>
+    Effect.gen(function* () {
+      const { release, findUsage } = yield* UnitLedger
+      yield* TestClock.setTime(Date.UTC(2026, 2, 1, 23, 59, 59, 999))
+      const user = yield* insertUser()
+      const first = yield* reserved(user, 50, "evening")
+      yield* TestClock.adjust("1 millis")
+      assert.deepInclude(yield* findUsage(user.id, freeUnits), { used: 0 })
+      yield* reserved(user, 50, "morning")
+      yield* release(first)
+      assert.deepInclude(yield* findUsage(user.id, freeUnits), { used: 50 })
+      yield* TestClock.setTime(Date.UTC(2026, 2, 1, 12))
+      assert.deepInclude(yield* findUsage(user.id, freeUnits), { used: 0 })
+    }).pipe(Effect.provide(TestContext.TestContext))
+  )
+
+  it.effect("spends no credit twice around midnight, when two days pay from the same credits", () =>
+    Effect.gen(function* () {
+      const { reserve } = yield* UnitLedger
+      const users = yield* UserRepository
+      const user = yield* userWithCredits(0.5)
+      const days = [Date.UTC(2026, 2, 1), Date.UTC(2026, 2, 2)]
+      const on = <A, E, R>(day: number, effect: Effect.Effect<A, E, R>) =>
+        Effect.zipRight(TestClock.setTime(day), effect).pipe(Effect.provide(TestContext.TestContext))
+      yield* Effect.forEach(days, (day) => on(day, reserved(user, 50, `all of ${day}`)))
+      const outcomes = yield* Effect.forEach(
+        Array.from({ length: 60 }, (_, n) => ({ day: days[n % 2] ?? 0, cause: `credit ${n}` })),
+        ({ cause, day }) => on(day, Effect.either(reserve(user, 1, cause))),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(outcomes.filter(Either.isRight).length, 50)
+      assert.strictEqual(Option.getOrThrow(yield* users.find(user.id)).credits, 0)
+    })
+  )
+
+  it.effect("releases what has been held too long, once, and leaves the rest", () =>
+    Effect.gen(function* () {
+      const { releaseStale, settle } = yield* UnitLedger
+      yield* TestClock.setTime(Date.UTC(2020, 0, 1))
+      const user = yield* insertUser()
+      yield* Effect.forEach(
+        Array.from({ length: 20 }, (_, n) => n),
+        (n) => reserved(user, 1, `old ${n}`)
+      )
+      yield* settle(yield* reserved(user, 1, "settled"), 1)
+      yield* TestClock.adjust("10 minutes")
+      yield* reserved(user, 1, "young")
+      const now = yield* DateTime.now
+      const released = yield* Effect.replicateEffect(
+        releaseStale(Duration.minutes(10), DateTime.add(now, { millis: 1 })),
+        4,
+        {
+          concurrency: "unbounded"
+        }
+      )
+      assert.strictEqual(
+        released.reduce((sum, count) => sum + count, 0),
+        20
+      )
+      assert.deepInclude(yield* balanceOf(user), { used: 2 })
+    }).pipe(Effect.provide(TestContext.TestContext))
+  )
+
+  it.effect("keeps the ledger of a deleted user, without his name", () =>
+    Effect.gen(function* () {
+      const { settle } = yield* UnitLedger
+      const sql = yield* SqlClient
+      const user = yield* insertUser()
+      const id = yield* reserved(user, 3, "a")
+      yield* settle(id, 3)
+      yield* sql`delete from users where id = ${user.id}`
+      const entries = yield* sql`
+        select user_id, account, units::int as units from ledger_entries where transaction_id = ${id} order by account`
+      assert.deepStrictEqual(entries, [
+        { userId: null, account: "allowance", units: -3 },
+        { userId: null, account: "usage", units: 3 }
+      ])
+    })
+  )
+})

@@ -1,0 +1,204 @@
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import type { AnswerDelta } from "@berth/domain/interaction/answers/AnswerEvent"
+import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
+import { type ChatSession, ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
+import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
+import * as PostgresAnswerStreams from "@berth/infra/postgres/interaction/PostgresAnswerStreams"
+import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
+import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Context, DateTime, Effect, Layer, Option } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { eventually } from "../../../support/Eventually.ts"
+
+/** Of another process on the same database. */
+class OtherProcess extends Context.Tag("@berth/test/AnswerStreamsElsewhere")<
+  OtherProcess,
+  Context.Tag.Service<AnswerStreams>
+>() {}
+
+const Live = Layer.mergeAll(
+  PostgresAnswerStreams.layer,
+  Layer.map(Layer.fresh(PostgresAnswerStreams.layer), (context) =>
+    Context.make(OtherProcess, Context.get(context, AnswerStreams))
+  ),
+  PostgresConversationRepository.layer,
+  PostgresAgentRepository.layer,
+  PostgresUserRepository.layer
+).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
+
+const leaseUntil = DateTime.unsafeMake(Date.UTC(2099, 0, 1))
+
+const pendingMessage = Effect.gen(function* () {
+  const { appendUserMessage, insertSession } = yield* ConversationRepository
+  const { next } = yield* IdGenerator
+  const user = yield* insertUser()
+  const agent = yield* insertAgent(user.id)
+  const now = yield* DateTime.now
+  const session: ChatSession = {
+    id: ChatSessionId.make(yield* next("chs")),
+    userId: user.id,
+    agentId: agent.id,
+    status: "active",
+    messageCount: 0,
+    createdAt: now,
+    lastActivity: now
+  }
+  yield* insertSession(session)
+  return yield* appendUserMessage(
+    {
+      id: MessageId.make(yield* next("msg")),
+      sessionId: session.id,
+      content: "hello",
+      topic: null,
+      platform: "web"
+    },
+    leaseUntil,
+    Option.none()
+  )
+})
+
+const numbered = (texts: ReadonlyArray<string>, from = 1): ReadonlyArray<AnswerDelta> =>
+  texts.map((text, index) => ({ type: "delta", n: from + index, text }))
+
+const publish = (id: MessageId, pieces: ReadonlyArray<AnswerDelta>) =>
+  Effect.flatMap(AnswerStreams, ({ append }) => Effect.forEach(pieces, (piece) => append(id, piece)))
+
+const later = (minutes: number) => Effect.map(DateTime.now, DateTime.add({ minutes }))
+
+layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
+  it.effect("shows others what was told, behind any number, soon and without being asked to", () =>
+    Effect.gen(function* () {
+      const elsewhere = yield* OtherProcess
+      const { id } = yield* pendingMessage
+      const first = numbered(["Once ", "upon "])
+      yield* publish(id, first)
+      yield* eventually(elsewhere.read(id, 0), ({ deltas }) => deltas.length === 2)
+      const second = numbered(["a ", "time"], 3)
+      yield* publish(id, second)
+      const all = [...first, ...second]
+      yield* eventually(elsewhere.read(id, 0), ({ deltas }) => deltas.length === 4)
+      for (const after of [0, 1, 2, 3, 4, 9])
+        assert.deepStrictEqual(yield* elsewhere.read(id, after), {
+          deltas: all.slice(after),
+          end: { state: "pending" }
+        })
+    })
+  )
+
+  it.effect("has everything at hand after a flush, of many answers at once, many pieces each", () =>
+    Effect.gen(function* () {
+      const { flush } = yield* AnswerStreams
+      const elsewhere = yield* OtherProcess
+      const messages = yield* Effect.replicateEffect(pendingMessage, 6, { concurrency: 3 })
+      yield* Effect.forEach(
+        messages,
+        ({ id }) =>
+          Effect.gen(function* () {
+            const pieces = numbered(Array.from({ length: 450 }, (_, n) => `${id} ${n} `))
+            yield* publish(id, pieces)
+            yield* flush(id)
+            assert.deepStrictEqual((yield* elsewhere.read(id, 0)).deltas, pieces)
+            assert.deepStrictEqual((yield* elsewhere.read(id, 449)).deltas, pieces.slice(449))
+          }),
+        { concurrency: "unbounded" }
+      )
+    })
+  )
+
+  it.effect("keeps every text as it is: U+0000, quotes, half a surrogate pair", () =>
+    Effect.gen(function* () {
+      const { flush, read } = yield* AnswerStreams
+      const { id } = yield* pendingMessage
+      const pieces = numbered(["\u0000", "\"'\\", "\uD83E", "\uDD8A", "", "\n\r\u2028"])
+      yield* publish(id, pieces)
+      yield* flush(id)
+      assert.deepStrictEqual((yield* read(id, 0)).deltas, pieces)
+    })
+  )
+
+  it.effect("says how the answer ended, and of what is not there that it is gone", () =>
+    Effect.gen(function* () {
+      const { read } = yield* AnswerStreams
+      const { storeReply, markFailed, failAbandoned, removeSessions } = yield* ConversationRepository
+      const [answered, failed, abandoned] = yield* Effect.all([pendingMessage, pendingMessage, pendingMessage])
+      const { next } = yield* IdGenerator
+      const reply = { id: MessageId.make(yield* next("msg")), content: "hi", told: 3 }
+      const { reply: stored } = Option.getOrThrow(yield* storeReply(answered, reply))
+      yield* markFailed(failed.id, { reason: "the model said no", deltaCount: 2 })
+      yield* failAbandoned(DateTime.add(leaseUntil, { minutes: 1 }))
+      assert.deepStrictEqual((yield* read(answered.id, 0)).end, { state: "answered", deltaCount: 3 })
+      assert.deepStrictEqual((yield* read(failed.id, 0)).end, { state: "failed", deltaCount: 2, reason: "the model said no" })
+      assert.deepStrictEqual((yield* read(abandoned.id, 0)).end, {
+        state: "failed",
+        deltaCount: null,
+        reason: "the process that worked on it has ended"
+      })
+      // Nobody answers a reply.
+      for (const id of [stored.id, MessageId.make("msg_none"), MessageId.make("msg_\u0000")])
+        assert.deepStrictEqual(yield* read(id, 0), { deltas: [], end: { state: "gone" } })
+      yield* removeSessions(answered.userId)
+      assert.deepStrictEqual(yield* read(answered.id, 0), { deltas: [], end: { state: "gone" } })
+    })
+  )
+
+  it.effect("shows no piece behind one that is missing", () =>
+    Effect.gen(function* () {
+      const { flush, read } = yield* AnswerStreams
+      const { id } = yield* pendingMessage
+      yield* publish(id, [...numbered(["a", "b"]), ...numbered(["d", "e"], 4)])
+      yield* flush(id)
+      assert.deepStrictEqual((yield* read(id, 0)).deltas, numbered(["a", "b"]))
+      assert.deepStrictEqual((yield* read(id, 2)).deltas, [])
+      assert.deepStrictEqual((yield* read(id, 3)).deltas, numbered(["d", "e"], 4))
+    })
+  )
+
+  it.effect("loses and doubles nothing while the database refuses for a moment", () =>
+    Effect.gen(function* () {
+      const { flush, read } = yield* AnswerStreams
+      const sql = yield* SqlClient
+      const { id } = yield* pendingMessage
+      yield* publish(id, numbered(["a"]))
+      yield* flush(id)
+      yield* sql`alter table answer_events rename to hidden`
+      yield* publish(id, numbered(["b"], 2))
+      yield* flush(id)
+      yield* publish(id, numbered(["c"], 3))
+      yield* sql`alter table hidden rename to answer_events`
+      yield* eventually(read(id, 0), ({ deltas }) => deltas.length === 3)
+      assert.deepStrictEqual((yield* read(id, 0)).deltas, numbered(["a", "b", "c"]))
+    })
+  )
+
+  it.effect("forgets an answer whole, when it has ended and its time is over", () =>
+    Effect.gen(function* () {
+      const { flush, prune, read } = yield* AnswerStreams
+      const { storeReply } = yield* ConversationRepository
+      const { next } = yield* IdGenerator
+      const [ended, waiting] = yield* Effect.all([pendingMessage, pendingMessage])
+      const pieces = numbered(["a", "b"])
+      for (const { id } of [ended, waiting]) {
+        yield* publish(id, pieces)
+        yield* flush(id)
+      }
+      yield* storeReply(ended, { id: MessageId.make(yield* next("msg")), content: "ab", deltaCount: 2 })
+      yield* prune(yield* later(-1))
+      assert.deepStrictEqual((yield* read(ended.id, 0)).deltas, pieces)
+      const sql = yield* SqlClient
+      yield* publish(ended.id, numbered(["late"], 3))
+      yield* flush(ended.id)
+      yield* sql`
+        update answer_events set created_at = created_at - interval '1 hour' where message_id = ${ended.id} and first_delta = 1`
+      yield* prune(yield* later(-1))
+      assert.lengthOf((yield* read(ended.id, 0)).deltas, 3)
+      yield* prune(yield* later(1))
+      assert.deepStrictEqual(yield* read(ended.id, 0), { deltas: [], end: { state: "answered", deltaCount: 2 } })
+      assert.deepStrictEqual((yield* read(waiting.id, 0)).deltas, pieces)
+    })
+  )
+})

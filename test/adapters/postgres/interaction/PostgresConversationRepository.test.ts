@@ -1,0 +1,336 @@
+import { AgentId } from "@berth/domain/agents/Agent"
+import { ReservationId } from "@berth/domain/billing/units/UnitLedger"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { type ChatSession, ChatSessionId, type Message, MessageId } from "@berth/domain/interaction/Conversation"
+import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
+import * as PostgresConversationRepository from "@berth/infra/postgres/interaction/PostgresConversationRepository"
+import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer, Option, TestClock, TestContext } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { insertAgent, insertUser } from "../../../support/Samples.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+
+const Live = Layer.mergeAll(
+  PostgresConversationRepository.layer,
+  PostgresAgentRepository.layer,
+  PostgresUserRepository.layer
+).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
+
+const minute = (n: number) => DateTime.unsafeMake(Date.UTC(2026, 2, 1, 12, n))
+const newMessageId = Effect.flatMap(IdGenerator, ({ next }) => Effect.map(next("msg"), (id) => MessageId.make(id)))
+
+/** A user with an agent and a session, last used at minute 0. */
+const conversation = Effect.gen(function* () {
+  const user = yield* insertUser()
+  const agent = yield* insertAgent(user.id)
+  const open = (at = minute(0)) =>
+    Effect.gen(function* () {
+      const { insertSession } = yield* ConversationRepository
+      const { next } = yield* IdGenerator
+      const session: ChatSession = {
+        id: ChatSessionId.make(yield* next("chs")),
+        userId: user.id,
+        agentId: agent.id,
+        status: "active",
+        messageCount: 0,
+        createdAt: at,
+        lastActivity: at
+      }
+      yield* insertSession(session)
+      return session
+    })
+  return { user, agent, open, session: yield* open() }
+})
+
+const say = (
+  session: ChatSession,
+  content: string,
+  leaseUntil = minute(5),
+  reservation: Option.Option<ReservationId> = Option.none()
+) =>
+  Effect.gen(function* () {
+    const { appendUserMessage } = yield* ConversationRepository
+    const id = yield* newMessageId
+    return yield* appendUserMessage(
+      { id, sessionId: session.id, content, topic: "weather", platform: "web" },
+      leaseUntil,
+      reservation
+    )
+  })
+
+const reply = (message: Message, content: string) =>
+  Effect.gen(function* () {
+    const { storeReply } = yield* ConversationRepository
+    const stored = yield* storeReply(message, { id: yield* newMessageId, content })
+    return Option.map(stored, ({ reply }) => reply)
+  })
+
+const contents = (messages: ReadonlyArray<Message>) => messages.map(({ content }) => content)
+
+layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
+  it.effect("shows a session to its user alone, and lists sessions last used first", () =>
+    Effect.gen(function* () {
+      const { findActiveSession, findSession, listSessions } = yield* ConversationRepository
+      const { agent, open, session, user } = yield* conversation
+      const stranger = yield* insertUser()
+      const [second, third] = yield* Effect.all([open(minute(1)), open(minute(2))])
+      assert.deepStrictEqual(yield* findSession(user.id, session.id), Option.some(session))
+      assert.deepStrictEqual(yield* findSession(stranger.id, session.id), Option.none())
+      assert.deepStrictEqual(yield* findSession(user.id, ChatSessionId.make("chs_\u0000")), Option.none())
+      assert.deepStrictEqual(yield* listSessions(user.id, 2), [third, second])
+      yield* say(session, "hello")
+      const [first] = yield* listSessions(user.id, 3)
+      assert.deepInclude(first, { id: session.id, messageCount: 1 })
+      assert.deepStrictEqual(yield* findActiveSession(user.id, agent.id), Option.fromNullable(first))
+      assert.deepStrictEqual(yield* findActiveSession(stranger.id, agent.id), Option.none())
+      assert.deepStrictEqual(yield* findActiveSession(user.id, AgentId.make("agt_none")), Option.none())
+    })
+  )
+
+  it.effect("keeps message and reply, counts both and touches the session", () =>
+    Effect.gen(function* () {
+      const { findSession, readTranscript } = yield* ConversationRepository
+      const { agent, session, user } = yield* conversation
+      const message = yield* say(session, "hello \u0000 🦊")
+      assert.deepInclude(message, {
+        sessionId: session.id,
+        userId: user.id,
+        agentId: agent.id,
+        seq: 1,
+        sender: "user",
+        content: "hello \uFFFD 🦊",
+        topic: "weather",
+        platform: "web",
+        state: "pending"
+      })
+      const answered = Option.getOrThrow(yield* reply(message, "hi"))
+      assert.deepInclude(answered, {
+        sessionId: session.id,
+        userId: user.id,
+        agentId: agent.id,
+        seq: 2,
+        sender: "agent",
+        content: "hi",
+        topic: "weather",
+        platform: "web",
+        state: "answered"
+      })
+      assert.deepStrictEqual(yield* readTranscript(session.id, { limit: 10 }), [
+        { ...message, state: "answered" },
+        answered
+      ])
+      const touched = Option.getOrThrow(yield* findSession(user.id, session.id))
+      assert.strictEqual(touched.messageCount, 2)
+      assert.isTrue(DateTime.greaterThanOrEqualTo(touched.lastActivity, answered.createdAt))
+      assert.strictEqual((yield* say(session, "and now?")).seq, 3)
+    })
+  )
+
+  it.effect("numbers messages that come at once without a double, each with a place for its reply", () =>
+    Effect.gen(function* () {
+      const { findSession, isNext } = yield* ConversationRepository
+      const { session, user } = yield* conversation
+      const said = yield* Effect.forEach(
+        Array.from({ length: 20 }, (_, n) => `message ${n}`),
+        (content) => say(session, content),
+        { concurrency: "unbounded" }
+      )
+      const seqs = said.map(({ seq }) => seq).sort((a, b) => a - b)
+      assert.deepStrictEqual(
+        seqs,
+        Array.from({ length: 20 }, (_, n) => 2 * n + 1)
+      )
+      assert.strictEqual(Option.getOrThrow(yield* findSession(user.id, session.id)).messageCount, 20)
+      const next = yield* Effect.filter(said, isNext)
+      assert.deepStrictEqual(
+        next.map(({ seq }) => seq),
+        [1]
+      )
+    })
+  )
+
+  it.effect("lets a message wait for those before it, and gives it their replies as its history", () =>
+    Effect.gen(function* () {
+      const { markFailed, isNext, readTranscript } = yield* ConversationRepository
+      const { session } = yield* conversation
+      const first = yield* say(session, "1")
+      const failing = yield* say(session, "2")
+      const third = yield* say(session, "3")
+      assert.isTrue(yield* isNext(first))
+      assert.isFalse(yield* isNext(failing))
+      yield* reply(first, "1!")
+      assert.isTrue(yield* isNext(failing))
+      assert.isFalse(yield* isNext(third))
+      assert.isTrue(yield* markFailed(failing.id))
+      assert.isTrue(yield* isNext(third))
+      const before = { beforeSeq: third.seq, limit: 10 }
+      assert.deepStrictEqual(contents(yield* readTranscript(session.id, before)), ["1", "1!"])
+      yield* reply(third, "3!")
+      assert.deepStrictEqual(contents(yield* readTranscript(session.id, before)), ["1", "1!"])
+      assert.deepStrictEqual(contents(yield* readTranscript(session.id, { limit: 3 })), ["1!", "3", "3!"])
+    })
+  )
+
+  it.effect("ends a message once: answered or failed, whoever comes first of many", () =>
+    Effect.gen(function* () {
+      const { markFailed, findSession, readTranscript } = yield* ConversationRepository
+      const { session, user } = yield* conversation
+      const message = yield* say(session, "hello")
+      const answers = yield* Effect.replicateEffect(reply(message, "hi"), 10, { concurrency: "unbounded" })
+      assert.strictEqual(answers.filter(Option.isSome).length, 1)
+      assert.isFalse(yield* markFailed(message.id))
+      assert.deepStrictEqual(contents(yield* readTranscript(session.id, { limit: 10 })), ["hello", "hi"])
+      assert.strictEqual(Option.getOrThrow(yield* findSession(user.id, session.id)).messageCount, 2)
+
+      const hopeless = yield* say(session, "still there?")
+      const failures = yield* Effect.replicateEffect(markFailed(hopeless.id), 10, { concurrency: "unbounded" })
+      assert.deepStrictEqual(failures.filter(Boolean), [true])
+      assert.deepStrictEqual(yield* reply(hopeless, "late"), Option.none())
+    })
+  )
+
+  it.effect("fails the messages whose process is gone, once, and says what they had reserved", () =>
+    Effect.gen(function* () {
+      const { failAbandoned, renewLease, readTranscript } = yield* ConversationRepository
+      const { session } = yield* conversation
+      const reservation = Option.some(ReservationId.make("rsv_1"))
+      const abandoned = yield* say(session, "abandoned", minute(1), reservation)
+      const free = yield* say(session, "of an administrator", minute(1))
+      const renewed = yield* say(session, "renewed", minute(1))
+      const answered = yield* say(session, "answered", minute(1))
+      yield* renewLease(renewed.id, minute(3))
+      yield* reply(answered, "done")
+      yield* renewLease(answered.id, minute(1))
+      const failed = yield* Effect.replicateEffect(failAbandoned(minute(2)), 5, { concurrency: "unbounded" })
+      assert.sameDeepMembers(failed.flat(), [
+        { id: abandoned.id, reservation },
+        { id: free.id, reservation: Option.none() }
+      ])
+      assert.deepStrictEqual(contents(yield* readTranscript(session.id, { limit: 10 })), ["renewed", "answered", "done"])
+    })
+  )
+
+  it.effect("takes no turn from a process whose clock is wrong", () =>
+    Effect.gen(function* () {
+      const { failAbandoned, renewLease } = yield* ConversationRepository
+      const { session } = yield* conversation
+      const inAMinute = Effect.map(DateTime.now, (now) => DateTime.add(now, { minutes: 1 }))
+      // A test's clock says 1970.
+      const slow = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestContext.TestContext)
+      const started = yield* slow(Effect.flatMap(inAMinute, (until) => say(session, "started", until)))
+      const renewed = yield* say(session, "renewed", yield* inAMinute)
+      yield* slow(Effect.flatMap(inAMinute, (until) => renewLease(renewed.id, until)))
+      const failed = (yield* failAbandoned(yield* DateTime.now)).map(({ id }) => id)
+      assert.notInclude(failed, started.id)
+      assert.notInclude(failed, renewed.id)
+      const later = (yield* slow(Effect.flatMap(inAMinute, failAbandoned))).map(({ id }) => id)
+      assert.includeMembers(later, [started.id, renewed.id])
+    })
+  )
+
+  it.effect("finds a message for who has sent it, and its reply", () =>
+    Effect.gen(function* () {
+      const { findMessage, findReply } = yield* ConversationRepository
+      const { session, user } = yield* conversation
+      const stranger = yield* insertUser()
+      const message = yield* say(session, "hello")
+      assert.deepStrictEqual(yield* findMessage(user.id, message.id), Option.some(message))
+      assert.deepStrictEqual(yield* findReply(message), Option.none())
+      const answered = yield* reply(message, "hi")
+      assert.deepStrictEqual(yield* findReply(message), answered)
+      assert.deepStrictEqual(yield* findMessage(stranger.id, message.id), Option.none())
+      assert.deepStrictEqual(yield* findMessage(user.id, MessageId.make("msg_\u0000")), Option.none())
+      assert.deepStrictEqual(yield* findMessage(user.id, Option.getOrThrow(answered).id), Option.none())
+    })
+  )
+
+  it.effect("takes no more messages than may wait, and none for a session that is gone", () =>
+    Effect.gen(function* () {
+      const { appendUserMessage, markFailed, removeSessions } = yield* ConversationRepository
+      const { open, session, user } = yield* conversation
+      const other = yield* open()
+      const limits = { session: 2, user: 3 }
+      const add = (to: ChatSession) =>
+        Effect.flatMap(newMessageId, (id) =>
+          appendUserMessage(
+            { id, sessionId: to.id, content: "hello", topic: null, platform: "web" },
+            minute(5),
+            Option.none(),
+            limits
+          )
+        )
+      const first = yield* add(session)
+      yield* add(session)
+      assert.deepInclude(yield* Effect.flip(add(session)), { _tag: "PendingMessageLimitReached", of: "session", limit: 2 })
+      yield* add(other)
+      assert.deepInclude(yield* Effect.flip(add(other)), { _tag: "PendingMessageLimitReached", of: "user", limit: 3 })
+      yield* markFailed(first.id)
+      assert.strictEqual((yield* add(session)).seq, 5)
+      yield* removeSessions(user.id)
+      assert.deepInclude(yield* Effect.flip(add(session)), { _tag: "ChatSessionNotFound" })
+    })
+  )
+
+  it.effect("opens no more sessions than a user may have", () =>
+    Effect.gen(function* () {
+      const { findSession, insertSession } = yield* ConversationRepository
+      const { session, user } = yield* conversation
+      const another = (n: number) => ({ ...session, id: ChatSessionId.make(`${session.id}${n}`) })
+      assert.isTrue(yield* insertSession(another(2), 2))
+      assert.isFalse(yield* insertSession(another(3), 2))
+      assert.deepStrictEqual(yield* findSession(user.id, another(2).id), Option.some(another(2)))
+      assert.deepStrictEqual(yield* findSession(user.id, another(3).id), Option.none())
+    })
+  )
+
+  it.effect("lists and counts a user's messages over all sessions, newest first", () =>
+    Effect.gen(function* () {
+      const { countByUser, listByUser } = yield* ConversationRepository
+      const { open, session, user } = yield* conversation
+      const other = yield* open()
+      const stranger = yield* conversation
+      yield* reply(yield* say(session, "1"), "1!")
+      yield* TestClock.adjust("1 second")
+      yield* reply(yield* say(other, "2"), "2!")
+      yield* TestClock.adjust("1 second")
+      yield* say(stranger.session, "not mine")
+      yield* say(session, "3")
+      assert.strictEqual(yield* countByUser(user.id), 5)
+      assert.deepStrictEqual(contents(yield* listByUser(user.id, 4)), ["3", "2!", "2", "1!"])
+      assert.strictEqual(yield* countByUser(stranger.user.id), 1)
+    }).pipe(Effect.provide(TestContext.TestContext))
+  )
+
+  it.effect("counts what became of the messages to an agent, and how long its replies took", () =>
+    Effect.gen(function* () {
+      const { markFailed, findAgentFigures } = yield* ConversationRepository
+      const { agent, open, session } = yield* conversation
+      const stranger = yield* conversation
+      const since = yield* DateTime.now
+      assert.deepStrictEqual(yield* findAgentFigures(agent.id, since), {
+        answered: 0,
+        failed: 0,
+        recent: 0,
+        averageAnswerMs: null
+      })
+      const first = yield* say(session, "1")
+      yield* TestClock.adjust("1 second")
+      yield* reply(first, "1!")
+      const second = yield* say(yield* open(), "2")
+      yield* TestClock.adjust("3 seconds")
+      yield* reply(second, "2!")
+      yield* markFailed((yield* say(session, "3")).id)
+      yield* reply(yield* say(session, "4"), "4!")
+      yield* say(session, "waits")
+      yield* reply(yield* say(stranger.session, "not its own"), "no")
+      assert.deepStrictEqual(yield* findAgentFigures(agent.id, since), {
+        answered: 3,
+        failed: 1,
+        recent: 3,
+        averageAnswerMs: 4000 / 3
+      })
+    }).pipe(Effect.provide(TestContext.TestContext))
+  )
+})

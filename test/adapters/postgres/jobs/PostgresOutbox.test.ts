@@ -1,0 +1,215 @@
+import { UserId } from "@berth/domain/shared/User"
+import { AgentId } from "@berth/domain/agents/Agent"
+import { ProvisionAgentJob } from "@berth/domain/jobs/JobKind"
+import { maximumInFlightPerOwner, Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as PostgresOutbox from "@berth/infra/postgres/jobs/PostgresOutbox"
+import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
+import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Context, Duration, Effect, Either, Fiber, Layer, Option, Schema } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { eventually } from "../../../support/Eventually.ts"
+
+const Live = Layer.merge(PostgresOutbox.layer, PostgresTransaction.layer).pipe(
+  Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
+)
+
+const append = (agent: string, owner?: UserId) =>
+  Effect.flatMap(Outbox, (outbox) => outbox.append(ProvisionAgentJob, { agentId: AgentId.make(agent) }, owner))
+
+const agentOf = ({ payload }: OutboxEntry) => Schema.decodeUnknownSync(ProvisionAgentJob.payload)(payload).agentId
+
+/** Publishes everything there is, and answers for which agents. */
+const drained = Effect.gen(function* () {
+  const { relay } = yield* Outbox
+  const seen: Array<string> = []
+  yield* relay(1000, (entry) => Effect.sync(() => seen.push(agentOf(entry))))
+  return seen
+})
+
+/** What another process would have. */
+const elsewhere = (outbox = PostgresOutbox.layer) =>
+  Effect.gen(function* () {
+    const { config } = yield* PgClient
+    const context = yield* Layer.build(
+      Layer.fresh(outbox).pipe(
+        Layer.provide(
+          Layer.fresh(
+            PostgresPool.layer({
+              url: config.url ?? assert.fail("no URL"),
+              maxConnections: 2,
+              applicationName: "elsewhere"
+            })
+          )
+        ),
+        Layer.provide(TestSecrets.layer)
+      )
+    )
+    return Context.get(context, Outbox)
+  })
+
+layer(Live, { excludeTestServices: true })("Outbox", (it) => {
+  it.effect("keeps an entry exactly when its transaction is kept, with the trace that caused it", () =>
+    Effect.gen(function* () {
+      const { relay } = yield* Outbox
+      const { run } = yield* Transaction
+      yield* run(Effect.zipRight(append("agt_lost"), Effect.fail("no"))).pipe(Effect.flip)
+      const traceId = yield* run(
+        Effect.zipRight(
+          append("agt_kept"),
+          Effect.map(Effect.orDie(Effect.currentSpan), (span) => span.traceId)
+        )
+      ).pipe(Effect.withSpan("the cause"))
+      const entries: Array<OutboxEntry> = []
+      assert.strictEqual(yield* relay(10, (entry) => Effect.sync(() => entries.push(entry))), 1)
+      const [entry] = entries
+      assert.deepInclude(entry, { queue: "provision", name: "new-agent", payload: { agentId: "agt_kept" } })
+      assert.match(entry?.id ?? "", /^job_/)
+      assert.strictEqual(entry?.trace?.traceId, traceId)
+      assert.match(entry?.trace?.spanId ?? "", /^[0-9a-f]{16}$/)
+      assert.strictEqual(yield* relay(10, () => Effect.die("published before")), 0)
+    })
+  )
+
+  it.scoped("hands each entry to one of several relays, oldest first", () =>
+    Effect.gen(function* () {
+      const outboxes = [yield* Outbox, yield* elsewhere(), yield* elsewhere()]
+      const agents = Array.from({ length: 60 }, (_, n) => `agt_${String(n).padStart(2, "0")}`)
+      yield* Effect.forEach(agents, (agent) => append(agent))
+      const published: Array<string> = []
+      const runs = yield* Effect.forEach(
+        outboxes,
+        ({ relay }) => {
+          const mine: Array<string> = []
+          const publish = (entry: OutboxEntry) =>
+            Effect.sync(() => mine.push(agentOf(entry))).pipe(Effect.zipRight(Effect.sleep("2 millis")))
+          return relay(7, publish).pipe(
+            Effect.tap((count) => {
+              published.push(...mine)
+              assert.deepStrictEqual(mine, [...mine].sort())
+              assert.strictEqual(mine.splice(0).length, count)
+            }),
+            Effect.repeat({ until: (count) => count === 0 })
+          )
+        },
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(runs, [0, 0, 0])
+      yield* Effect.map(drained, (left) => published.push(...left))
+      assert.deepStrictEqual([...published].sort(), agents)
+    })
+  )
+
+  it.effect("keeps what could not be published, marks what was, and lets no failing entry hold up the others", () =>
+    Effect.gen(function* () {
+      const { relay } = yield* Outbox
+      yield* Effect.forEach(["agt_1", "agt_poison", "agt_2", "agt_3"], (agent) => append(agent))
+      const seen: Array<string> = []
+      const publish = (entry: OutboxEntry) =>
+        agentOf(entry) === "agt_poison" ? Effect.fail("unwanted") : Effect.sync(() => void seen.push(agentOf(entry)))
+      assert.deepStrictEqual(yield* Effect.either(relay(2, publish)), Either.left("unwanted"))
+      assert.deepStrictEqual(seen, ["agt_1"])
+      assert.strictEqual(yield* relay(1, publish), 1)
+      assert.strictEqual(yield* relay(1, publish), 1)
+      assert.deepStrictEqual(seen, ["agt_1", "agt_2", "agt_3"])
+      assert.deepStrictEqual(yield* Effect.either(relay(1, publish)), Either.left("unwanted"))
+      assert.deepStrictEqual(yield* drained, ["agt_poison"])
+    })
+  )
+
+  it.scoped("wakes who waits when another process appends, well before the time is up", () =>
+    Effect.gen(function* () {
+      const { awaitAppended } = yield* Outbox
+      const { append } = yield* elsewhere()
+      // It never looks by itself.
+      const patient = yield* elsewhere(PostgresOutbox.layerWith({ pollInterval: "1 hour" }))
+      const sql = yield* SqlClient
+      const listening = Effect.map(
+        sql`select count(*)::int as count from pg_stat_activity where datname = current_database() and query like 'listen%'`,
+        ([row]) => row?.["count"]
+      )
+      // The listener's own greeting.
+      yield* patient.awaitAppended
+      yield* awaitAppended
+      yield* eventually(listening, (count) => count === 2)
+      const waiting = yield* Effect.fork(patient.awaitAppended)
+      // What the tests before have appended may be heard late; then the time is up and there was nothing.
+      yield* Effect.repeat(Effect.timed(awaitAppended), {
+        until: ([nothing]) => Duration.toMillis(nothing) > 900
+      })
+      assert.deepStrictEqual(yield* Fiber.poll(waiting), Option.none())
+      yield* append(ProvisionAgentJob, { agentId: AgentId.make("agt_waited_for") })
+      yield* Fiber.join(waiting)
+
+      // What is appended while nobody waits is not waited for either.
+      yield* append(ProvisionAgentJob, { agentId: AgentId.make("agt_meanwhile") })
+      yield* Effect.sleep("100 millis")
+      yield* patient.awaitAppended
+
+      yield* sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and query like 'listen%' and pid <> pg_backend_pid()`
+      yield* awaitAppended
+      yield* eventually(listening, (count) => count === 2)
+      assert.deepStrictEqual(yield* drained, ["agt_waited_for", "agt_meanwhile"])
+    })
+  )
+
+  it.effect("lets nobody who comes after a crowd wait for it", () =>
+    Effect.gen(function* () {
+      const { relay, settle } = yield* Outbox
+      const [many, one, other] = [UserId.make("usr_many"), UserId.make("usr_one"), UserId.make("usr_other")]
+      yield* Effect.forEach(Array.from({ length: 200 }), (_, n) => append(`agt_many_${n}`, many))
+      yield* append("agt_one", one)
+      yield* Effect.forEach([1, 2], (n) => append(`agt_other_${n}`, other))
+      const published: Array<OutboxEntry> = []
+      const round = relay(50, (entry) => Effect.sync(() => published.push(entry)))
+      const left = () => published.splice(0).map(agentOf)
+
+      assert.strictEqual(yield* round, maximumInFlightPerOwner + 3)
+      const [running] = published
+      assert.deepStrictEqual(left(), [
+        "agt_many_0",
+        "agt_one",
+        "agt_other_1",
+        "agt_many_1",
+        "agt_other_2",
+        "agt_many_2",
+        "agt_many_3"
+      ])
+      // Nobody settled: the crowd has no room, whoever else comes has.
+      assert.strictEqual(yield* round, 0)
+      yield* append("agt_late", one)
+      yield* settle(running?.id ?? "")
+      yield* settle(running?.id ?? "")
+      yield* settle("unknown")
+      assert.strictEqual(yield* round, 2)
+      assert.sameMembers(left(), ["agt_late", "agt_many_4"])
+      // A job that was never settled stands in the way for a while only.
+      const sql = yield* SqlClient
+      yield* sql`update outbox set published_at = published_at - interval '16 minutes' where published_at is not null`
+      assert.strictEqual(yield* round, maximumInFlightPerOwner)
+      yield* sql`delete from outbox`
+    })
+  )
+
+  it.effect("prunes what was published long ago, and nothing else", () =>
+    Effect.gen(function* () {
+      const { prune } = yield* Outbox
+      const sql = yield* SqlClient
+      yield* sql`delete from outbox`
+      yield* append("agt_old")
+      yield* drained
+      yield* append("agt_waiting")
+      yield* sql`update outbox set created_at = now() - interval '1 week'`
+      assert.strictEqual(yield* prune, 0)
+      yield* sql`update outbox set published_at = now() - interval '25 hours' where published_at is not null`
+      assert.strictEqual(yield* prune, 1)
+      assert.deepStrictEqual(yield* drained, ["agt_waiting"])
+    })
+  )
+})

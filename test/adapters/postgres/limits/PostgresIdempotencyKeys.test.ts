@@ -1,0 +1,273 @@
+import {
+  IdempotencyClaim,
+  idempotencyLease,
+  type IdempotencyKey,
+  IdempotencyKeys,
+  idempotencyKeyLifetime
+} from "@berth/domain/limits/IdempotencyKeys"
+import { IdempotencyClaimLost, IdempotentExecution, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as PostgresIdempotencyKeys from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
+import * as PostgresIdempotentExecution from "@berth/infra/postgres/limits/PostgresIdempotentExecution"
+import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Duration, Effect, Fiber, Layer, Option, Schema } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { uniqueName } from "../../../support/Samples.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+
+const Live = Layer.mergeAll(PostgresIdempotencyKeys.layer, PostgresIdempotentExecution.layer, PostgresTransaction.layer).pipe(
+  Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
+)
+
+/** Lets time pass: leases run by the database's clock, which no test can set. */
+const pass = (time: Duration.DurationInput) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const by = sql`make_interval(secs => ${Duration.toSeconds(time)})`
+    yield* sql`update idempotency_keys set lease_until = lease_until - ${by}, expires_at = expires_at - ${by}`
+  })
+
+const newKey = Effect.map(uniqueName("key"), (key) => ({ principal: "usr_1", route: "POST /api/provision", key }))
+const response = { status: 201, headers: { "content-type": "application/json" }, body: '{"secret":"s3cr3t-value"}' }
+
+const claimed = (claim: IdempotencyClaim) => (claim._tag === "Claimed" ? claim.id : assert.fail(`was ${claim._tag}`))
+
+layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
+  it.effect("gives the work to one of many at once, and to the rest its answer when it is done", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const claims = yield* Effect.replicateEffect(keys.claim(key, "hash"), 30, { concurrency: "unbounded" })
+      const [first] = claims.filter(IdempotencyClaim.$is("Claimed"))
+      assert.strictEqual(claims.filter(IdempotencyClaim.$is("InProgress")).length, 29)
+      if (first === undefined) return assert.fail("nobody has the claim")
+      assert.isTrue(yield* keys.complete(key, first.id, response))
+      assert.deepStrictEqual(yield* keys.claim(key, "hash"), IdempotencyClaim.Replay({ response }))
+      assert.isFalse(yield* keys.complete(key, first.id, { ...response, status: 500 }))
+      yield* keys.release(key, first.id)
+      assert.deepStrictEqual(yield* keys.claim(key, "hash"), IdempotencyClaim.Replay({ response }))
+    })
+  )
+
+  it.effect("tells another request from the first one, before and after its answer", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const id = claimed(yield* keys.claim(key, "hash"))
+      assert.deepStrictEqual(yield* keys.claim(key, "other hash"), IdempotencyClaim.KeyReused())
+      yield* keys.complete(key, id, response)
+      assert.deepStrictEqual(yield* keys.claim(key, "other hash"), IdempotencyClaim.KeyReused())
+    })
+  )
+
+  it.effect("keeps the keys of principals and routes apart", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      claimed(yield* keys.claim(key, "hash"))
+      claimed(yield* keys.claim({ ...key, principal: "usr_2" }, "hash"))
+      claimed(yield* keys.claim({ ...key, route: "POST /api/v1/gateway" }, "hash"))
+      claimed(yield* keys.claim({ ...key, key: key.key.repeat(500) }, "hash"))
+    })
+  )
+
+  it.effect("starts anew after the first request was abandoned", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      yield* keys.release(key, claimed(yield* keys.claim(key, "hash")))
+      claimed(yield* keys.claim(key, "other hash"))
+    })
+  )
+
+  it.effect("passes the claim of a dead process on, to one of many, and lets the dead one do no harm", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const dead = claimed(yield* keys.claim(key, "hash"))
+      yield* pass(idempotencyLease)
+      const next = yield* Effect.replicateEffect(keys.claim(key, "hash"), 10, { concurrency: "unbounded" })
+      const [heir] = next.filter(IdempotencyClaim.$is("Claimed"))
+      assert.strictEqual(next.filter(IdempotencyClaim.$is("InProgress")).length, 9)
+      if (heir === undefined) return assert.fail("nobody has the claim")
+      assert.isFalse(yield* keys.renew(key, dead))
+      assert.isFalse(yield* keys.complete(key, dead, { ...response, status: 500 }))
+      yield* keys.release(key, dead)
+      assert.isTrue(yield* keys.complete(key, heir.id, response))
+      assert.deepStrictEqual(yield* keys.claim(key, "hash"), IdempotencyClaim.Replay({ response }))
+    })
+  )
+
+  it.effect("leaves the claim with a process that renews it", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const id = claimed(yield* keys.claim(key, "hash"))
+      yield* pass("10 seconds")
+      assert.isTrue(yield* keys.renew(key, id))
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(yield* keys.claim(key, "hash"), IdempotencyClaim.InProgress())
+    })
+  )
+
+  it.effect("forgets an answer after its time, whether or not it was pruned", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const [key, other] = yield* Effect.all([newKey, newKey])
+      for (const one of [key, other]) yield* keys.complete(one, claimed(yield* keys.claim(one, "hash")), response)
+      yield* pass(idempotencyKeyLifetime)
+      claimed(yield* keys.claim(key, "other hash"))
+      assert.isAtLeast(yield* keys.prune, 1)
+      assert.deepStrictEqual(yield* keys.claim(key, "other hash"), IdempotencyClaim.InProgress())
+      claimed(yield* keys.claim(other, "hash"))
+    })
+  )
+
+  it.effect("keeps answers sealed", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const sql = yield* SqlClient
+      const key = yield* newKey
+      yield* keys.complete(key, claimed(yield* keys.claim(key, "hash")), response)
+      const rows = JSON.stringify(yield* sql`select * from idempotency_keys`)
+      assert.notInclude(rows, "s3cr3t-value")
+      assert.notInclude(rows, key.key)
+    })
+  )
+})
+
+layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
+  const Outcome = Schema.Struct({ id: Schema.String, at: Schema.DateFromString })
+
+  /** A request's effect: it writes a row and answers with it, after `meanwhile`. */
+  const effect = (key: IdempotencyKey, meanwhile: Effect.Effect<void> = Effect.void) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const id = yield* uniqueName("made")
+      yield* sql`insert into made ${sql.insert({ id, key: key.key })}`
+      yield* meanwhile
+      return { id, at: new Date(1_700_000_000_000) }
+    })
+
+  /** Carries a request out as whoever has the claim. */
+  const carryOut = (key: IdempotencyKey, claim: IdempotencyClaim, meanwhile?: Effect.Effect<void>) =>
+    Effect.gen(function* () {
+      const { run } = yield* Transaction
+      const { run } = yield* IdempotentExecution
+      return yield* run(run(Outcome, effect(key, meanwhile)))
+    }).pipe(Effect.provideService(RequestClaim, Option.some({ key, id: claimed(claim) })))
+
+  const made = (key: IdempotencyKey) =>
+    Effect.flatMap(SqlClient, (sql) =>
+      Effect.map(sql`select id from made where key = ${key.key}`, (rows) => rows.length)
+    )
+
+  const withTable = Effect.flatMap(SqlClient, (sql) => sql`create table if not exists made (id text, key text)`)
+
+  it.effect("does it again for nobody who takes over from a process that died before it answered", () =>
+    Effect.gen(function* () {
+      yield* withTable
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const first = yield* carryOut(key, yield* keys.claim(key, "hash"))
+      for (let death = 0; death < 3; death++) {
+        yield* pass(idempotencyLease)
+        assert.deepStrictEqual(yield* carryOut(key, yield* keys.claim(key, "hash")), first)
+      }
+      assert.strictEqual(yield* made(key), 1)
+    })
+  )
+
+  it.effect("does it again for nobody after the answer broke, and lets the next one try at once", () =>
+    Effect.gen(function* () {
+      yield* withTable
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const claim = yield* keys.claim(key, "hash")
+      const first = yield* carryOut(key, claim)
+      yield* keys.release(key, claimed(claim))
+      assert.deepStrictEqual(yield* keys.claim(key, "other hash"), IdempotencyClaim.KeyReused())
+      assert.deepStrictEqual(yield* carryOut(key, yield* keys.claim(key, "hash")), first)
+      assert.strictEqual(yield* made(key), 1)
+    })
+  )
+
+  it.effect("does nothing for a process that slept through its lease", () =>
+    Effect.gen(function* () {
+      yield* withTable
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const sleeper = yield* keys.claim(key, "hash")
+      yield* pass(idempotencyLease)
+      const heir = yield* keys.claim(key, "hash")
+      const defect = yield* Effect.flip(Effect.sandbox(carryOut(key, sleeper)))
+      assert.isTrue(defect._tag === "Die" && defect.defect instanceof IdempotencyClaimLost)
+      assert.strictEqual(yield* made(key), 0)
+      yield* carryOut(key, heir)
+      assert.strictEqual(yield* made(key), 1)
+    })
+  )
+
+  it.effect("lets nobody take over while it is being written", () =>
+    Effect.gen(function* () {
+      yield* withTable
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const [written, goOn] = yield* Effect.all([Deferred.make<void>(), Deferred.make<void>()])
+      const claim = yield* keys.claim(key, "hash")
+      yield* pass(idempotencyLease)
+      const meanwhile = Effect.zipRight(Deferred.succeed(written, undefined), Deferred.await(goOn))
+      const first = yield* Effect.forkDaemon(carryOut(key, claim, meanwhile))
+      yield* Deferred.await(written)
+      const next = yield* Effect.forkDaemon(Effect.flatMap(keys.claim(key, "hash"), (heir) => carryOut(key, heir)))
+      yield* Effect.sleep("200 millis")
+      assert.isNull(next.unsafePoll())
+      yield* Deferred.succeed(goOn, undefined)
+      assert.deepStrictEqual(yield* Fiber.join(next), yield* Fiber.join(first))
+      assert.strictEqual(yield* made(key), 1)
+    })
+  )
+
+  it.effect("keeps nothing of what was rolled back, and nothing past the key's lifetime", () =>
+    Effect.gen(function* () {
+      yield* withTable
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const claim = yield* keys.claim(key, "hash")
+      yield* Effect.sandbox(carryOut(key, claim, Effect.die("broken"))).pipe(Effect.flip)
+      const first = yield* carryOut(key, claim)
+      yield* pass(idempotencyKeyLifetime)
+      assert.notDeepEqual(yield* carryOut(key, yield* keys.claim(key, "another day's hash")), first)
+      assert.strictEqual(yield* made(key), 2)
+    })
+  )
+
+  it.effect("names a request the same in each repetition, and otherwise after its time", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const { reference } = yield* IdempotentExecution
+      const key = yield* newKey
+      const referenceOf = (claim: IdempotencyClaim) =>
+        Effect.provideService(reference, RequestClaim, Option.some({ key, id: claimed(claim) }))
+      const first = yield* referenceOf(yield* keys.claim(key, "hash"))
+      yield* pass(idempotencyLease)
+      assert.strictEqual(yield* referenceOf(yield* keys.claim(key, "hash")), first)
+      yield* pass(idempotencyKeyLifetime)
+      assert.notStrictEqual(yield* referenceOf(yield* keys.claim(key, "hash")), first)
+      assert.notStrictEqual(yield* reference, yield* reference)
+    })
+  )
+
+  it.effect("keeps outcomes sealed", () =>
+    Effect.gen(function* () {
+      yield* withTable
+      const sql = yield* SqlClient
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const { id } = yield* carryOut(key, yield* keys.claim(key, "hash"))
+      assert.notInclude(JSON.stringify(yield* sql`select * from idempotency_keys`), id)
+    })
+  )
+})

@@ -1,0 +1,337 @@
+import { AccountInUse } from "@berth/domain/accounts/AccountDeletionErrors"
+import { UserId } from "@berth/domain/shared/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
+import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { digestPrincipal } from "@berth/infra/postgres/limits/PostgresIdempotencyKeys"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Option } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+
+const Live = Layer.merge(PostgresUserRepository.layer, PostgresTransaction.layer).pipe(
+  Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
+)
+
+/** Tables whose rows outlive a user, and why nothing of him is in them. Any other one has to go with him. */
+const retainedTables: Readonly<Record<string, string>> = {
+  ledger_entries: "money that moved, under a name drawn by lot",
+  purchases: "what was paid for, under a name drawn by lot and the processor's own",
+  purchase_reversals: "money that went back, under the processor's own names",
+  model_usage: "what models cost, under a name drawn by lot",
+  former_subscriptions: "what was paid for, under a name drawn by lot",
+  deleted_users: "the bare id, so that what lies about under it can be deleted",
+  idempotency_keys: "has no column for a user; deleted by the digest of his id",
+  answer_events: "has no column for a user; deleted by his messages, the rest within minutes",
+  outbox: "jobs name a user by his id alone, and are deleted a day after they were handed over",
+  used_wallet_nonces: "digests of nonces, which are random, for ten minutes",
+  used_oauth_states: "digests of what browsers began at providers, for ten minutes",
+  payment_redemptions: "what was paid on a chain, with no word of who paid; deleted after 30 days",
+  schema_migrations: "the schema's own"
+}
+
+const removal = (id: UserId, formerUser: string) =>
+  Effect.gen(function* () {
+    const users = yield* UserRepository
+    const { run } = yield* Transaction
+    return yield* run(users.remove(id, formerUser))
+  })
+
+/** A user with a row in every table that there is a place for him in. */
+const userWithRowsEverywhere = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const user = yield* insertUser("Wanda")
+  const tag = yield* uniqueName("x")
+  const [agent, chat, message, reservation] = [`agt_${tag}`, `chs_${tag}`, `msg_${tag}`, `rsv_${tag}`]
+  yield* sql`
+    insert into agents (id, owner_id, name, model, status, config, created_at, updated_at)
+    values (${agent}, ${user.id}, 'Wanda''s agent', 'gpt-4', 'running', '{"systemPrompt":"Wanda says"}', now(), now())`
+  yield* sql`
+    insert into instances (owner_id, subdomain, desired, status, created_at)
+    values (${user.id}, ${`wanda-${tag}`}, 'up', 'running', now())`
+  yield* sql`
+    insert into sessions (id, user_id, token_hash, created_at, expires_at, last_seen_at, user_agent)
+    values (${`ses_${tag}`}, ${user.id}, ${tag}, now(), now() + interval '1 day', now(), 'Wanda''s browser')`
+  yield* sql`
+    insert into linked_identities (provider, issuer, subject, user_id, linked_at)
+    values ('oauthA', 'https://issuer.example', ${tag}, ${user.id}, now())`
+  yield* sql`
+    insert into social_tokens (hash, session_id, expires_at)
+    values (${`hash of ${tag}`}, ${`ses_${tag}`}, now() + interval '1 day')`
+  yield* sql`
+    insert into mailed_tokens (user_id, purpose, request_id, token_hash, email, expires_at)
+    values (${user.id}, 'password-reset', ${`job_${tag}`}, ${tag}, ${user.email}, now() + interval '1 hour')`
+  yield* sql`
+    insert into referral_rewards (newcomer_id, referrer_id, newcomer_units, referrer_units, created_at)
+    values (${user.id}, ${user.id}, 100, 100, now())`
+  yield* sql`
+    insert into subscriptions
+      (user_id, plan, status, updated_at, customer_id, subscription_id, current_period_end, last_event_at)
+    values (${user.id}, 'pro', 'active', now(), ${`cus_${tag}`}, ${`sub_${tag}`}, '2030-01-01Z', '2029-12-01Z')`
+  yield* sql`
+    insert into card_events (id, type, created_at, payload, status, user_id)
+    values (${`evt_${tag}`}, 'invoice.payment_failed', now(), '{"email":"Wanda"}', 'applied', ${user.id})`
+  yield* sql`insert into card_payers (id, user_id, moment) values (${`cus_${tag}`}, ${user.id}, '{}')`
+  yield* sql`
+    insert into card_subscriptions (id, payer_id, user_id, facts)
+    values (${`sub_${tag}`}, ${`cus_${tag}`}, ${user.id}, '{}')`
+  yield* sql`
+    insert into card_purchases (name, booked_as, user_id) values (${`cs_${tag}`}, ${`pi_${tag}`}, ${user.id})`
+  yield* sql`insert into unit_days (user_id, day, used) values (${user.id}, current_date, 3)`
+  yield* sql`
+    insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, created_at)
+    values (${reservation}, ${user.id}, ${message}, current_date, 'reserved', 1, 0, now()),
+      (${`${reservation}-2`}, ${user.id}, ${message}, current_date, 'released', 1, 0, now())`
+  yield* sql`
+    insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
+    values (${`led_${tag}-1`}, ${tag}, ${user.id}, 'grants', -5, 'credits-added', now()),
+      (${`led_${tag}-2`}, ${tag}, ${user.id}, 'credits', 5, 'credits-added', now())`
+  yield* sql`
+    insert into purchases (id, cause, user_id, kind, description, units, amount, currency, booked_at)
+    values (${`pur_${tag}`}, ${`cs_${tag}`}, ${user.id}, 'purchase', '5 credits', 500, 500, 'USD', now())`
+  yield* sql`
+    insert into purchase_reversals (payment, source, amount, version) values (${`cs_${tag}`}, ${`ch_${tag}`}, 100, 100)`
+  yield* sql`
+    insert into card_customers (user_id, currency, customer_id, created_at) values (${user.id}, 'USD', 'cus_of_wanda', now())`
+  yield* sql`
+    insert into purchase_attempts (id, user_id, operation, state, created_at, tried_at)
+    values (${`req_${tag}`}, ${user.id}, 'checkout:plan:pro', 'open', now(), now())`
+  yield* sql`
+    insert into storage_entitlements (user_id, tier, updated_at) values (${user.id}, 'upgraded', now())`
+  yield* sql`
+    insert into model_usage (user_id, agent_id, provider, model, prompt_tokens, completion_tokens, cost_usd, created_at)
+    values (${user.id}, ${agent}, 'sandbox', 'echo', 1, 2, 0.5, now())`
+  yield* sql`
+    insert into chat_sessions (id, user_id, agent_id, status, created_at, last_activity)
+    values (${chat}, ${user.id}, ${agent}, 'active', now(), now())`
+  yield* sql`
+    insert into messages (id, session_id, user_id, agent_id, seq, sender, content, platform, state, created_at)
+    values (${message}, ${chat}, ${user.id}, ${agent}, 1, 'user', 'Wanda was here', 'web', 'answered', now())`
+  yield* sql`
+    insert into answer_events (message_id, first_delta, delta_count, deltas, created_at)
+    values (${message}, 1, 1, '["Hello Wanda"]', now())`
+  yield* sql`
+    insert into session_summaries (session_id, summary, up_to_seq, updated_at)
+    values (${chat}, 'Wanda said hello', 1, now())`
+  yield* sql`
+    insert into agent_notes (id, agent_id, user_id, text, text_hash, created_at)
+    values (${`nte_${tag}`}, ${agent}, ${user.id}, 'Her name is Wanda', ${tag}, now())`
+  yield* sql`insert into agent_tasks (id, user_id, agent_id, created_at) values (${`tsk_${tag}`}, ${user.id}, ${agent}, now())`
+  yield* sql`
+    insert into credentials (user_id, key, sealed, updated_at) values (${user.id}, 'openai', 'sealed of Wanda', now())`
+  yield* sql`insert into wallets (address, user_id, linked_at) values (${`0x${tag}`}, ${user.id}, now())`
+  yield* sql`
+    insert into idempotency_keys (id, principal_hash, claim_id, first_claim_id, request_hash, lease_until, response_sealed, expires_at)
+    values (${tag}, ${digestPrincipal(user.id)}, 'c', 'c', 'h', now(), 'answer to Wanda', now() + interval '1 day')`
+  return { user, tag, agent, chat, message }
+})
+
+const tables = Effect.flatMap(SqlClient, (sql) =>
+  Effect.map(
+    sql<{ name: string }>`
+      select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+    (rows) => rows.map(({ name }) => name)
+  )
+)
+
+/** Everything that is stored, table by table, as text. */
+const allRows = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const stored = new Map<string, string>()
+  for (const table of yield* tables) {
+    const rows = yield* sql<{ row: string }>`select row_to_json(stored)::text as row from ${sql(table)} as stored`
+    stored.set(table, rows.map(({ row }) => row).join("\n"))
+  }
+  return stored
+})
+
+layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
+  it.effect("takes along every table that is not named here as one that stays", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const rows = yield* sql<{ name: string }>`
+        with recursive links as (
+          select conrelid as child, confrelid as parent from pg_constraint
+          where contype = 'f' and confdeltype = 'c' and connamespace = 'public'::regnamespace
+        ), following as (
+          select 'users'::regclass::oid as id
+          union
+          select child from links join following on following.id = links.parent
+        )
+        select relname as name from pg_class join following on following.id = pg_class.oid order by 1`
+      const cascading = rows.map(({ name }) => name)
+      const all = yield* tables
+      assert.deepStrictEqual(
+        all.filter((table) => !cascading.includes(table) && !(table in retainedTables)),
+        [],
+        "a new table either refers to its user and is deleted with him, or is named here with a reason"
+      )
+      assert.deepStrictEqual(
+        Object.keys(retainedTables).filter((table) => !all.includes(table) || cascading.includes(table)),
+        [],
+        "named, and not there or not kept"
+      )
+    })
+  )
+
+  it.effect("takes along every column that says whose a row is", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      // A row can hang on its agent and still have a user's column that the cascade does not go by.
+      const loose = yield* sql<{ name: string }>`
+        select table_name || '.' || column_name as name from information_schema.columns as columns
+        where table_schema = 'public' and column_name in ('user_id', 'owner_id') and not exists (
+          select from pg_constraint
+          where contype = 'f' and confrelid = 'users'::regclass and confdeltype in ('c', 'n')
+            and conrelid = ('public.' || quote_ident(table_name))::regclass
+            and conkey = array[(
+              select attnum from pg_attribute where attrelid = conrelid and attname = columns.column_name
+            )]
+        )`
+      assert.deepStrictEqual(loose, [])
+    })
+  )
+
+  it.effect("leaves nothing that tells of him, and money under a name that leads nowhere", () =>
+    Effect.gen(function* () {
+      const users = yield* UserRepository
+      const sql = yield* SqlClient
+      const other = yield* userWithRowsEverywhere
+      const { agent, chat, message, tag, user } = yield* userWithRowsEverywhere
+      const mine = [user.id, user.email, user.referralCode, tag, agent, chat, message]
+      const before = yield* allRows
+      const full = (yield* tables).filter((table) => mine.some((part) => before.get(table)?.includes(part)))
+      const without = new Set([
+        "outbox",
+        "deleted_users",
+        "former_subscriptions",
+        "used_wallet_nonces",
+        "used_oauth_states",
+        "payment_redemptions",
+        "schema_migrations"
+      ])
+      assert.deepStrictEqual(
+        full,
+        (yield* tables).filter((table) => !without.has(table)),
+        "this test stores something of him in every table"
+      )
+
+      assert.isTrue(yield* removal(user.id, "fmr_1"))
+
+      const after = yield* allRows
+      for (const [table, text] of after) {
+        // What money moved for is the id of a message that is not there any more, or one that the card processor gave.
+        const isMoney = ["ledger_entries", "purchases", "purchase_reversals"].includes(table)
+        const parts = isMoney ? [user.id, user.email] : mine
+        if (table !== "deleted_users") for (const part of parts) assert.notInclude(text, part, table)
+      }
+      assert.deepStrictEqual(yield* users.find(user.id), Option.none())
+      assert.deepStrictEqual(
+        yield* sql`select account, units::int, former_user from ledger_entries where transaction_id = ${tag} order by 1`,
+        [
+          { account: "credits", units: 5, formerUser: "fmr_1" },
+          { account: "grants", units: -5, formerUser: "fmr_1" }
+        ]
+      )
+      assert.deepStrictEqual(
+        yield* sql`select user_id, units::int, former_user from purchases where cause = ${`cs_${tag}`}`,
+        [{ userId: null, units: 500, formerUser: "fmr_1" }]
+      )
+      assert.deepStrictEqual(
+        yield* sql`select user_id, agent_id, cost_usd, former_user from model_usage where former_user is not null`,
+        [{ userId: null, agentId: null, costUsd: "0.5", formerUser: "fmr_1" }]
+      )
+      assert.deepStrictEqual(
+        yield* sql`select former_user, plan, status, current_period_end, last_event_at from former_subscriptions`,
+        [
+          {
+            formerUser: "fmr_1",
+            plan: "pro",
+            status: "active",
+            currentPeriodEnd: new Date("2030-01-01T00:00:00Z"),
+            lastEventAt: new Date("2029-12-01T00:00:00Z")
+          }
+        ]
+      )
+      // Neither the name nor its records stand anywhere beside the id.
+      for (const [, text] of after)
+        for (const line of text.split("\n")) assert.isFalse(line.includes(user.id) && line.includes("fmr_1"))
+
+      const ofOther = [other.user.id, other.tag, other.agent, other.chat, other.message]
+      for (const [table, text] of before)
+        for (const part of ofOther)
+          assert.strictEqual(after.get(table)?.split(part).length, text.split(part).length, `${part} in ${table}`)
+    })
+  )
+
+  it.effect("is done once, and by nobody for who is not there", () =>
+    Effect.gen(function* () {
+      const user = yield* insertUser()
+      const outcomes = yield* Effect.replicateEffect(
+        Effect.retry(removal(user.id, "fmr_2"), { while: ({ _tag }) => _tag === "AccountInUse" }),
+        5,
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(outcomes.filter((removed) => removed).length, 1)
+      assert.isFalse(yield* removal(UserId.make("usr_none\u0000"), "fmr_3"))
+    })
+  )
+
+  it.effect("is undone with the transaction around it", () =>
+    Effect.gen(function* () {
+      const users = yield* UserRepository
+      const { run } = yield* Transaction
+      const { user } = yield* userWithRowsEverywhere
+      const before = yield* allRows
+      yield* Effect.flip(run(Effect.zipRight(users.remove(user.id, "fmr_4"), Effect.fail("something else"))))
+      assert.deepStrictEqual(yield* allRows, before)
+      assert.deepStrictEqual(yield* users.find(user.id), Option.some(user))
+    })
+  )
+
+  it.effect("gives way to who writes to the account, and is the one that does", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { run } = yield* Transaction
+      const { chat, user } = yield* userWithRowsEverywhere
+      const [writing, written] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const writer = yield* Effect.fork(
+        run(
+          Effect.gen(function* () {
+            yield* sql`update chat_sessions set message_count = message_count + 1 where id = ${chat}`
+            yield* Deferred.succeed(writing, undefined)
+            yield* Deferred.await(written)
+            yield* sql`
+              insert into credentials (user_id, key, sealed, updated_at) values (${user.id}, 'google', 'x', now())`
+          })
+        )
+      )
+      yield* Deferred.await(writing)
+      assert.instanceOf(yield* Effect.flip(removal(user.id, "fmr_5")), AccountInUse)
+      yield* Deferred.succeed(written, undefined)
+      yield* Fiber.join(writer)
+      assert.isTrue(yield* removal(user.id, "fmr_5"))
+    })
+  )
+
+  it.effect("is remembered: an id is a user's, was one's, or was never heard of", () =>
+    Effect.gen(function* () {
+      const users = yield* UserRepository
+      const [here, gone] = [yield* insertUser(), yield* insertUser()]
+      yield* removal(gone.id, "fmr_6")
+      const unknown = UserId.make("usr_\u0000unknown")
+      assert.deepStrictEqual(
+        yield* users.findAbsent([here.id, gone.id, UserId.make("usr_never")]),
+        new Map([
+          [gone.id, "deleted" as const],
+          [UserId.make("usr_never"), "unknown" as const]
+        ])
+      )
+      assert.strictEqual((yield* users.findAbsent([unknown])).size, 1)
+      assert.deepStrictEqual(yield* users.findAbsent([]), new Map())
+    })
+  )
+})

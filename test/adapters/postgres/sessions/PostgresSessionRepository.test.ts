@@ -1,0 +1,180 @@
+import { maximumSessionsPerUser, Session, SessionId } from "@berth/domain/sessions/Session"
+import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
+import type { UserId } from "@berth/domain/shared/User"
+import * as PostgresSessionRepository from "@berth/infra/postgres/sessions/PostgresSessionRepository"
+import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer, Option } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+
+const Live = Layer.merge(PostgresSessionRepository.layer, PostgresUserRepository.layer).pipe(
+  Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
+)
+
+const start = DateTime.unsafeMake("2026-03-01T12:00:00.123Z")
+const after = (hours: number) => DateTime.add(start, { minutes: hours * 60 })
+
+const storedSession = (userId: UserId, expiresAt = after(1), createdAt = start) =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionRepository
+    const name = yield* uniqueName("ses")
+    const session = Session.make({
+      id: SessionId.make(name),
+      userId,
+      createdAt,
+      lastSeenAt: createdAt,
+      expiresAt,
+      userAgent: "Browser/1.0",
+      address: "203.0.113.0/24"
+    })
+    yield* sessions.insert(session, `hash of ${name}`)
+    return { session, hash: `hash of ${name}` }
+  })
+
+layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
+  it.effect("finds a session with its user by the token's hash until it expires, and renews it", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const user = yield* insertUser()
+      const { hash, session } = yield* storedSession(user.id)
+      assert.deepStrictEqual(yield* sessions.findByTokenHash(hash, start), Option.some({ session, user }))
+      assert.deepStrictEqual(yield* sessions.findByTokenHash(hash, after(1)), Option.none())
+      assert.deepStrictEqual(yield* sessions.findByTokenHash("another", start), Option.none())
+      yield* sessions.renew(session.id, { lastSeenAt: after(0.5), expiresAt: after(2) })
+      assert.deepStrictEqual(
+        yield* sessions.findByTokenHash(hash, after(1)),
+        Option.some({ session: { ...session, lastSeenAt: after(0.5), expiresAt: after(2) }, user })
+      )
+    })
+  )
+
+  it.effect("finds a session with its user by its id until it expires or is removed", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const user = yield* insertUser()
+      const { session } = yield* storedSession(user.id)
+      const another = yield* storedSession(user.id)
+      assert.deepStrictEqual(yield* sessions.find(session.id, start), Option.some({ session, user }))
+      assert.deepStrictEqual(yield* sessions.find(session.id, after(1)), Option.none())
+      for (const other of ["ses_none", "ses_\u0000", ""])
+        assert.deepStrictEqual(yield* sessions.find(SessionId.make(other), start), Option.none())
+      yield* sessions.remove(session.id)
+      assert.deepStrictEqual(yield* sessions.find(session.id, start), Option.none())
+      assert.deepStrictEqual(
+        yield* sessions.find(another.session.id, start),
+        Option.some({ session: another.session, user })
+      )
+      yield* sessions.remove(another.session.id)
+    })
+  )
+
+  it.effect("keeps the newest hundred of a user, and everybody else's", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const [user, other] = yield* Effect.all([insertUser(), insertUser()])
+      const foreign = yield* storedSession(other.id)
+      const made = yield* Effect.forEach(Array.from({ length: maximumSessionsPerUser + 2 }), (_, n) =>
+        storedSession(user.id, after(1), DateTime.add(start, { minutes: n }))
+      )
+      const left = yield* Effect.filter([...made, foreign], ({ hash }) =>
+        Effect.map(sessions.findByTokenHash(hash, start), Option.isSome)
+      )
+      assert.deepStrictEqual(left, [...made.slice(2), foreign])
+      yield* Effect.forEach([user, other], ({ id }) => sessions.removeByUser(id))
+    })
+  )
+
+  it.effect("lists a user's unexpired ones, the newest first", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const [user, other] = yield* Effect.all([insertUser(), insertUser()])
+      const second = yield* storedSession(user.id, after(4), after(1))
+      const third = yield* storedSession(user.id, after(4), after(2))
+      const first = yield* storedSession(user.id, after(4), start)
+      yield* storedSession(user.id, after(3), after(2))
+      yield* storedSession(other.id, after(4))
+      const listed = yield* sessions.listByUser(user.id, after(3))
+      assert.deepStrictEqual(listed, [third.session, second.session, first.session])
+      yield* Effect.forEach([user, other], ({ id }) => sessions.removeByUser(id))
+    })
+  )
+
+  it.effect("keeps of a client that told nothing of itself, nothing", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const user = yield* insertUser()
+      const { session } = yield* storedSession(user.id)
+      const silent = { ...session, id: SessionId.make(`${session.id}-silent`), userAgent: null, address: null }
+      yield* sessions.insert(silent, `hash of ${silent.id}`)
+      assert.deepStrictEqual(yield* sessions.find(silent.id, start), Option.some({ session: silent, user }))
+      const odd = { ...session, id: SessionId.make(`${session.id}-odd`), userAgent: "a\u0000b\ud800" }
+      yield* sessions.insert(odd, `hash of ${odd.id}`)
+      const stored = Option.getOrThrow(yield* sessions.find(odd.id, start)).session
+      assert.strictEqual(stored.userAgent, "a\uFFFDb\uFFFD")
+      yield* sessions.removeByUser(user.id)
+    })
+  )
+
+  it.effect("removes a session for its own user alone", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const [user, other] = yield* Effect.all([insertUser(), insertUser()])
+      const { session } = yield* storedSession(user.id)
+      assert.isFalse(yield* sessions.removeOwned(other.id, session.id))
+      assert.isFalse(yield* sessions.removeOwned(user.id, SessionId.make("ses_\u0000")))
+      assert.isTrue(Option.isSome(yield* sessions.find(session.id, start)))
+      assert.isTrue(yield* sessions.removeOwned(user.id, session.id))
+      assert.isFalse(yield* sessions.removeOwned(user.id, session.id))
+      assert.deepStrictEqual(yield* sessions.find(session.id, start), Option.none())
+    })
+  )
+
+  it.effect("says which of many have not ended", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const user = yield* insertUser()
+      const [open, expired, removed] = yield* Effect.all([
+        storedSession(user.id, after(2)),
+        storedSession(user.id, after(1)),
+        storedSession(user.id, after(2))
+      ])
+      yield* sessions.remove(removed.session.id)
+      const asked = [open, expired, removed].map(({ session }) => session.id)
+      assert.deepStrictEqual(
+        yield* sessions.findActiveIds([...asked, SessionId.make("ses_none")], after(1)),
+        new Set([open.session.id])
+      )
+      assert.deepStrictEqual(yield* sessions.findActiveIds([], start), new Set())
+      yield* sessions.remove(expired.session.id)
+    })
+  )
+
+  it.effect("removes one, one by its token, all of a user but one, and those that have expired", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionRepository
+      const [user, other] = yield* Effect.all([insertUser(), insertUser()])
+      const made = yield* Effect.all(Array.from({ length: 5 }, () => storedSession(user.id)))
+      const [a, b, c] = made
+      if (a === undefined || b === undefined || c === undefined) return assert.fail("five were made")
+      const foreign = yield* storedSession(other.id)
+      const left = Effect.filter([...made, foreign], ({ hash }) =>
+        Effect.map(sessions.findByTokenHash(hash, start), Option.isSome)
+      )
+
+      yield* sessions.remove(a.session.id)
+      yield* sessions.removeByTokenHash(b.hash)
+      assert.deepStrictEqual(yield* left, [...made.slice(2), foreign])
+      assert.strictEqual(yield* sessions.removeByUser(user.id, c.session.id), 2)
+      assert.deepStrictEqual(yield* left, [c, foreign])
+      assert.strictEqual(yield* sessions.removeByUser(user.id), 1)
+      assert.strictEqual(yield* sessions.removeByUser(user.id), 0)
+      assert.deepStrictEqual(yield* left, [foreign])
+
+      const lasting = yield* storedSession(other.id, after(3))
+      assert.strictEqual(yield* sessions.removeExpired(after(1)), 1)
+      assert.isTrue(Option.isSome(yield* sessions.findByTokenHash(lasting.hash, after(1))))
+    })
+  )
+})

@@ -1,0 +1,69 @@
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
+import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
+import * as PostgresWalletNonceRepository from "@berth/infra/postgres/signin/PostgresWalletNonceRepository"
+import { assert, layer } from "@effect/vitest"
+import { Data, DateTime, Effect, Layer } from "effect"
+import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
+import { uniqueName } from "../../../support/Samples.ts"
+import * as TestSecrets from "../../../support/TestSecrets.ts"
+
+const Live = Layer.merge(PostgresWalletNonceRepository.layer, PostgresTransaction.layer).pipe(
+  Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
+)
+
+class UsedBefore extends Data.TaggedError("UsedBefore")<object> {}
+
+const now = DateTime.unsafeMake("2026-03-01T12:00:00Z")
+const later = DateTime.add(now, { hours: 1 })
+
+/** Uses hashes as they are meant to be used: what is done with them falls with them. */
+const use = (hashes: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const { consume } = yield* WalletNonceRepository
+    const { run } = yield* Transaction
+    return yield* run(
+      Effect.filterOrFail(
+        consume(hashes, later),
+        (isFirst) => isFirst,
+        () => new UsedBefore()
+      )
+    ).pipe(Effect.isSuccess)
+  })
+
+layer(Live, { excludeTestServices: true })("WalletNonceRepository", (it) => {
+  it.effect("lets a hash be used once, and all of several or none", () =>
+    Effect.gen(function* () {
+      const [a, b, c] = yield* Effect.all([uniqueName("a"), uniqueName("b"), uniqueName("c")])
+      assert.isTrue(yield* use([a, b]))
+      assert.isFalse(yield* use([a]))
+      assert.isFalse(yield* use([c, b]))
+      assert.isTrue(yield* use([c]))
+    })
+  )
+
+  it.effect("lets one of many through at once, in whatever order they name their hashes", () =>
+    Effect.gen(function* () {
+      const [a, b] = yield* Effect.all([uniqueName("a"), uniqueName("b")])
+      const outcomes = yield* Effect.forEach(
+        Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? [a, b] : [b, a])),
+        use,
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(outcomes.filter((isFirst) => isFirst).length, 1)
+    })
+  )
+
+  it.effect("forgets what has expired and nothing else", () =>
+    Effect.gen(function* () {
+      const nonces = yield* WalletNonceRepository
+      const [old, fresh] = yield* Effect.all([uniqueName("old"), uniqueName("fresh")])
+      yield* nonces.removeExpired(later)
+      yield* nonces.consume([old], now)
+      yield* nonces.consume([fresh], later)
+      assert.strictEqual(yield* nonces.removeExpired(now), 1)
+      assert.isTrue(yield* use([old]))
+      assert.isFalse(yield* use([fresh]))
+    })
+  )
+})

@@ -1,0 +1,504 @@
+import { AgentId } from "@berth/domain/agents/Agent"
+import { UserId } from "@berth/domain/shared/User"
+import {
+  AgentRuntime,
+  type RuntimeAccess,
+  type RuntimeAgent,
+  type Turn,
+  type TurnEvent
+} from "@berth/domain/instances/AgentRuntime"
+import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
+import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
+import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
+import { HttpClient } from "@effect/platform"
+import { NodeHttpClient } from "@effect/platform-node"
+import { beforeAll, describe, expect, it } from "@effect/vitest"
+import {
+  Cause,
+  Chunk,
+  Context,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Logger,
+  Redacted,
+  Schedule,
+  type Scope,
+  Stream
+} from "effect"
+import { type FakeBackend, makeFakeBackend, type BackendModelCall } from "../../fakes/FakeBackend.ts"
+import { bundleRuntime } from "../../support/RuntimeBundle.ts"
+import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
+
+/** A runtime, and how a cell in which it runs comes up. */
+interface RuntimeUnderTest {
+  readonly name: string
+  /** `taken` is told whenever a cell has taken a request, which need not have been answered yet. */
+  readonly runtime: (taken: () => void) => Effect.Effect<AgentRuntime["Type"], never, Scope.Scope>
+  readonly cell: (
+    backend: FakeBackend
+  ) => Effect.Effect<RuntimeAccess & { readonly stop: Effect.Effect<void> }, unknown, Scope.Scope>
+}
+
+const owner = UserId.make("usr_ada")
+const token = Redacted.make("the token of the cell")
+
+let program = ""
+
+const tapped = (taken: () => void) => (context: Context.Context<HttpClient.HttpClient>) =>
+  Context.make(
+    HttpClient.HttpClient,
+    HttpClient.tap(Context.get(context, HttpClient.HttpClient), () => Effect.sync(taken))
+  )
+
+const berth: RuntimeUnderTest = {
+  name: "Berth's own",
+  runtime: (taken) =>
+    BerthAgentRuntime.layer.pipe(
+      Layer.provide(Layer.map(NodeHttpClient.layer, tapped(taken))),
+      Layer.build,
+      Effect.map(Context.get(AgentRuntime))
+    ),
+  cell: ({ url }) =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* ProcessInstanceDriver.layer({ directory, bundle: program, onClose: "stop" }).pipe(
+        Layer.provide(NodeHttpClient.layer),
+        Layer.build,
+        Effect.map(Context.get(InstanceDriver))
+      )
+      const cell = yield* driver.start({ owner, memoryMb: 256, diskMb: 256, token, backendUrl: url })
+      return { cell, token, stop: driver.stop(owner) }
+    })
+}
+
+const agent = (id: string, changes: Partial<RuntimeAgent> = {}): RuntimeAgent => ({
+  id: AgentId.make(id),
+  name: "Ada",
+  model: "sandbox/echo",
+  systemPrompt: "Speak like a sailor.",
+  temperature: 0.5,
+  maxTokens: 100,
+  timezone: "Europe/Paris",
+  skills: [],
+  contextWindow: 128_000,
+  ...changes
+})
+
+const turn = (message: string, changes: Partial<Turn> = {}): Turn => ({
+  agentId: AgentId.make("agt_1"),
+  sessionId: "chs_1",
+  messageId: `msg_${message}`,
+  summary: null,
+  memories: [],
+  history: [],
+  message,
+  ...changes
+})
+
+const eventually = (condition: () => boolean) =>
+  Effect.sync(condition).pipe(
+    Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("10 millis") }),
+    Effect.timeout("30 seconds"),
+    Effect.asVoid
+  )
+
+const finish = (call: BackendModelCall | undefined, text: string) =>
+  Effect.sync(() => {
+    call?.send({ type: "delta", text }, { type: "done", model: "m", provider: "p" })
+    call?.end()
+  })
+
+const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>) =>
+  it.scopedLive(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
+
+for (const runtimeUnderTest of [berth])
+  describe(`AgentRuntime: ${runtimeUnderTest.name}`, () => {
+    beforeAll(async () => {
+      program = await bundleRuntime()
+    })
+
+    const ready = Effect.gen(function* () {
+      const backend = yield* makeFakeBackend
+      const access = yield* runtimeUnderTest.cell(backend)
+      const requests = { taken: 0 }
+      const runtime = yield* runtimeUnderTest.runtime(() => {
+        requests.taken += 1
+      })
+      yield* runtime.configure(access, [agent("agt_1")])
+      const ask = (message: string, changes: Partial<Turn> = {}) => runtime.chat(access, turn(message, changes))
+      /** A turn that runs on its own; here when the cell has taken it. */
+      const begin = (message: string, changes: Partial<Turn> = {}) =>
+        Effect.gen(function* () {
+          const before = requests.taken
+          const fiber = yield* Effect.fork(Stream.runCollect(ask(message, changes)))
+          yield* eventually(() => requests.taken > before)
+          return fiber
+        })
+      return { backend, access, runtime, ask, begin }
+    })
+
+    const failureOf = <A, E, R>(stream: Stream.Stream<A, E, R>) => Effect.flip(Stream.runDrain(stream))
+
+    test("streams an answer and ends with the whole of it", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        const events = yield* Stream.runCollect(
+          ask("ahoy ☺", {
+            history: [
+              { seq: 1, role: "user", content: "hello" },
+              { seq: 2, role: "assistant", content: "hi" }
+            ]
+          })
+        )
+        expect(Chunk.toReadonlyArray(events)).toStrictEqual([
+          { type: "delta", text: "You said: " },
+          { type: "delta", text: "ahoy ☺" },
+          { type: "done", reply: "You said: ahoy ☺", model: "sandbox/echo" }
+        ])
+        const [call] = backend.calls
+        expect(call?.token).toBe("the token of the cell")
+        expect(call?.request).toMatchObject({
+          agentId: "agt_1",
+          messageId: "msg_ahoy ☺",
+          model: "sandbox/echo",
+          temperature: 0.5,
+          maxTokens: 100
+        })
+        const [system, ...rest] = call?.request.messages ?? []
+        expect(system?.content).toContain("Ada")
+        expect(system?.content).toContain("Speak like a sailor.")
+        expect(system?.content).toContain("Europe/Paris")
+        expect(rest).toStrictEqual([
+          { role: "user", content: "hello" },
+          { role: "assistant", content: "hi" },
+          { role: "user", content: "ahoy ☺" }
+        ])
+      }))
+
+    test("passes pieces on as they come", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        backend.respondWith((call) => {
+          call.send({ type: "delta", text: "first" })
+        })
+        const seen: Array<string> = []
+        const fiber = yield* Effect.fork(
+          Stream.runForEach(ask("hello"), (event) => Effect.sync(() => seen.push(event.type)))
+        )
+        yield* eventually(() => seen.length === 1)
+        expect(seen).toStrictEqual(["delta"])
+        yield* finish(backend.calls[0], "second")
+        yield* Fiber.join(fiber)
+        expect(seen).toStrictEqual(["delta", "delta", "done"])
+      }))
+
+    test("answers the turns of a session in order of arrival, and does not mix other sessions in", () =>
+      Effect.gen(function* () {
+        const { backend, begin } = yield* ready
+        backend.respondWith(() => {})
+        const one = yield* begin("one")
+        const two = yield* begin("two")
+        const three = yield* begin("three")
+        const aside = yield* begin("aside", { sessionId: "chs_2" })
+        const asked = () => backend.calls.map(({ request }) => request.messages.at(-1)?.content)
+        yield* eventually(() => backend.calls.length === 2)
+        expect(asked()).toStrictEqual(["one", "aside"])
+
+        yield* finish(backend.calls[1], "aside")
+        yield* Fiber.join(aside)
+        yield* finish(backend.calls[0], "one")
+        yield* Fiber.join(one)
+        yield* eventually(() => backend.calls.length === 3)
+        yield* finish(backend.calls[2], "two")
+        yield* Fiber.join(two)
+        yield* eventually(() => backend.calls.length === 4)
+        yield* finish(backend.calls[3], "three")
+        yield* Fiber.join(three)
+        expect(asked()).toStrictEqual(["one", "aside", "two", "three"])
+      }))
+
+    test("does not let a turn that is given up disturb the order", () =>
+      Effect.gen(function* () {
+        const { backend, begin } = yield* ready
+        backend.respondWith(() => {})
+        const one = yield* begin("one")
+        const two = yield* begin("two")
+        const three = yield* begin("three")
+        yield* Fiber.interrupt(two)
+        expect(backend.calls.length).toBe(1)
+        const late: Array<BackendModelCall> = []
+        backend.respondWith((call) => late.push(call))
+        yield* finish(backend.calls[0], "one")
+        yield* Fiber.join(one)
+        const last = () => late.find(({ request }) => request.messageId === "msg_three")
+        yield* eventually(() => last() !== undefined)
+        yield* finish(last(), "three")
+        yield* Fiber.join(three)
+      }))
+
+    test("stops the model's call when the asker goes away", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        backend.respondWith((call) => {
+          call.send({ type: "delta", text: "first" })
+        })
+        const fiber = yield* Effect.fork(Stream.runDrain(ask("hello")))
+        yield* eventually(() => backend.calls.length === 1)
+        yield* Fiber.interrupt(fiber)
+        yield* Effect.promise(() => backend.calls[0]?.abandoned ?? Promise.reject(new Error("no call"))).pipe(
+          Effect.timeout("30 seconds")
+        )
+        backend.respondWith((call) => Effect.runSync(finish(call, "again")))
+        expect(Chunk.size(yield* Stream.runCollect(ask("again")))).toBe(2)
+      }))
+
+    test("fails a turn with the model's own words", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        backend.respondWith((call) => {
+          call.send({ type: "delta", text: "well" }, { type: "error", message: "the model is out of breath" })
+          call.end()
+        })
+        expect(yield* failureOf(ask("hello"))).toMatchObject({
+          _tag: "TurnFailed",
+          reason: "the model is out of breath"
+        })
+        backend.respondWith((call) => {
+          call.fail(402, { error: "payment_required", message: "No units are left." })
+        })
+        expect(yield* failureOf(ask("hello"))).toMatchObject({ _tag: "TurnFailed", reason: "No units are left." })
+        backend.respondWith((call) => {
+          call.fail(500, "?")
+        })
+        expect((yield* failureOf(ask("hello")))._tag).toBe("TurnFailed")
+      }))
+
+    test("fails a turn whose model answer is cut or makes no sense, and goes on with the next", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        const troubles: ReadonlyArray<(call: BackendModelCall) => void> = [
+          (call) => {
+            call.send({ type: "delta", text: "wel" })
+            setImmediate(() => call.breakConnection())
+          },
+          (call) => {
+            call.send({ type: "delta", text: "wel" })
+            call.end()
+          },
+          (call) => {
+            call.fail(200, { not: "a stream" })
+          }
+        ]
+        for (const trouble of troubles) {
+          backend.respondWith(trouble)
+          expect((yield* failureOf(ask("hello")))._tag).toBe("TurnFailed")
+        }
+        backend.respondWith((call) => Effect.runSync(finish(call, "fine")))
+        expect(Chunk.size(yield* Stream.runCollect(ask("again")))).toBe(2)
+      }))
+
+    test("asks once more when the backend hangs up before it answers, and not when it has begun", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        backend.respondWith((call) => {
+          if (backend.calls.length === 1) call.breakConnection()
+          else Effect.runSync(finish(call, "second try"))
+        })
+        expect(Chunk.toReadonlyArray(yield* Stream.runCollect(ask("hello"))).at(-1)).toMatchObject({
+          reply: "second try"
+        })
+        expect(backend.calls.length).toBe(2)
+        backend.respondWith((call) => {
+          call.send({ type: "delta", text: "wel" })
+          setImmediate(() => call.breakConnection())
+        })
+        yield* failureOf(ask("hello"))
+        expect(backend.calls.length).toBe(3)
+      }))
+
+    test("fails a turn when the backend cannot be reached, and stays up", () =>
+      Effect.gen(function* () {
+        const access = yield* Effect.flatMap(Effect.scoped(makeFakeBackend), runtimeUnderTest.cell)
+        const runtime = yield* runtimeUnderTest.runtime(() => {})
+        yield* runtime.configure(access, [agent("agt_1")])
+        expect((yield* failureOf(runtime.chat(access, turn("hello"))))._tag).toBe("TurnFailed")
+        yield* runtime.configure(access, [agent("agt_1")])
+      }))
+
+    test("replaces the agents while a turn goes on", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        backend.respondWith(() => {})
+        const fiber = yield* Effect.fork(Stream.runCollect(ask("hello")))
+        yield* eventually(() => backend.calls.length === 1)
+        yield* runtime.configure(access, [
+          agent("agt_2", { name: "Bob", systemPrompt: null, timezone: "Nowhere/None" })
+        ])
+        yield* finish(backend.calls[0], "fine")
+        expect(Chunk.size(yield* Fiber.join(fiber))).toBe(2)
+        expect((yield* failureOf(ask("hello")))._tag).toBe("TurnFailed")
+
+        backend.respondWith((call) => Effect.runSync(finish(call, "fine")))
+        yield* Stream.runDrain(ask("hello", { agentId: AgentId.make("agt_2") }))
+        expect(backend.calls.at(-1)?.request.messages[0]?.content).toContain("Bob")
+      }))
+
+    test("tells an unreachable cell from a failed turn", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        expect(yield* Effect.flip(runtime.configure({ ...access, token: Redacted.make("another") }, []))).toMatchObject(
+          { _tag: "RuntimeUnreachable" }
+        )
+
+        backend.respondWith((call) => {
+          call.send({ type: "delta", text: "wel" })
+        })
+        const cut = yield* Effect.fork(Effect.exit(Stream.runDrain(ask("hello"))))
+        yield* eventually(() => backend.calls.length === 1)
+        // The cell gives the turn its time, then says that it could not end it.
+        yield* access.stop
+        const exit = yield* Fiber.join(cut)
+        expect(Exit.isFailure(exit) && Cause.isFailType(exit.cause) ? exit.cause.error._tag : exit).toBe("TurnFailed")
+        expect((yield* failureOf(ask("hello")))._tag).toBe("RuntimeUnreachable")
+      }))
+
+    test("lets a turn in work end before the cell does, but takes no other", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, begin } = yield* ready
+        backend.respondWith((call) => {
+          call.send({ type: "delta", text: "wel" })
+        })
+        const fiber = yield* begin("hello")
+        const stopping = yield* Effect.fork(access.stop)
+        // A turn for an agent that is not there is turned down in one way by a cell, in another by one that ends.
+        yield* failureOf(ask("?", { agentId: AgentId.make("agt_none") })).pipe(
+          Effect.repeat({
+            until: ({ _tag }) => _tag === "RuntimeUnreachable",
+            schedule: Schedule.spaced("10 millis")
+          })
+        )
+        yield* finish(backend.calls[0], "come")
+        expect(Chunk.toReadonlyArray(yield* Fiber.join(fiber)).at(-1)).toMatchObject({ reply: "welcome" })
+        yield* Fiber.join(stopping)
+      }))
+
+    const toolCall = (name: string, args: unknown) =>
+      ({ type: "tool-call", call: { id: `call_${name}`, name, arguments: JSON.stringify(args) } }) as const
+
+    /** A model that uses tools, a list of them for each call, and then says what the last ones gave. */
+    const using =
+      (...rounds: ReadonlyArray<ReadonlyArray<ReturnType<typeof toolCall>>>) =>
+      (call: BackendModelCall): void => {
+        const at = call.request.messages.filter((message) => "toolCalls" in message).length
+        const wanted = rounds[at] ?? []
+        const results = call.request.messages.slice(-(rounds[at - 1]?.length ?? 0)).map(({ content }) => content)
+        call.send(...wanted, ...(wanted.length > 0 ? [] : [{ type: "delta" as const, text: results.join("\n") }]))
+        call.send({ type: "done", model: "m", provider: "p" })
+        call.end()
+      }
+
+    const skill = (...tools: ReadonlyArray<string>) => ({
+      id: "tools",
+      description: "Has tools.",
+      instructions: "Use them.",
+      tools
+    })
+    const replyOf = (events: Chunk.Chunk<TurnEvent>) =>
+      Chunk.toReadonlyArray(events).flatMap((event) => (event.type === "done" ? [event.reply] : []))[0]
+
+    test("lets an agent use the tools of its skills, on every file system and permission that a cell has", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        const names = [
+          "calculate",
+          "current_time",
+          "write_file",
+          "read_file",
+          "list_files",
+          "delete_file",
+          "fetch_web_page"
+        ]
+        yield* runtime.configure(access, [agent("agt_1", { skills: [skill(...names)] }), agent("agt_2")])
+        backend.respondWith(
+          using(
+            [toolCall("calculate", { expression: "2^10 / 3 * 3" }), toolCall("current_time", {})],
+            [toolCall("write_file", { path: "notes/one.md", content: "first\n" })],
+            [toolCall("read_file", { path: "notes/one.md" }), toolCall("list_files", {})]
+          )
+        )
+        const reply = replyOf(yield* Stream.runCollect(ask("go")))
+        expect(reply).toContain("first\n")
+        expect(reply).toContain("notes/one.md (6 bytes)")
+        const [, second] = backend.calls
+        expect(second?.request.messages.at(-2)?.content).toBe("1024")
+        expect(second?.request.messages.at(-1)?.content).toContain("(Europe/Paris)")
+        // Files outlive the turn, and nothing leads out of them or into private networks.
+        backend.respondWith(
+          using([
+            toolCall("read_file", { path: "notes/one.md" }),
+            toolCall("read_file", { path: "../../agt_2/files/x" }),
+            toolCall("fetch_web_page", { url: backend.url.replace("http://", "http://localhost.:1@") }),
+            toolCall("fetch_web_page", { url: backend.url }),
+            toolCall("delete_file", { path: "notes/one.md" })
+          ])
+        )
+        const later = replyOf(yield* Stream.runCollect(ask("again", { sessionId: "chs_2" })))
+        expect(later?.split("\n")).toStrictEqual([
+          "first",
+          "",
+          "The path must not contain ..",
+          "The address must not contain a user or password.",
+          "The host is not on the public internet, so it cannot be read.",
+          "It is deleted."
+        ])
+        backend.respondWith(using([toolCall("read_file", { path: "notes/one.md" })]))
+        const other = yield* Stream.runCollect(ask("go", { agentId: AgentId.make("agt_2"), sessionId: "chs_3" }))
+        expect(replyOf(other)).toContain("no tool of that name")
+      }))
+
+    test("remembers and recalls through the backend, by the cell's token", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        yield* runtime.configure(access, [agent("agt_1", { skills: [skill("remember", "recall")] })])
+        backend.respondWith(
+          using([toolCall("remember", { text: "Mia likes tea." })], [toolCall("recall", { query: "tea" })])
+        )
+        expect(replyOf(yield* Stream.runCollect(ask("go")))).toContain("Mia likes tea.")
+        expect(backend.memoryCalls.map(({ token }) => token)).toStrictEqual(Array(2).fill("the token of the cell"))
+      }))
+
+    test("tells when a conversation was too long and what stands for it now", () =>
+      Effect.gen(function* () {
+        const { access, ask, backend, runtime } = yield* ready
+        yield* runtime.configure(access, [agent("agt_1", { contextWindow: 4_000 })])
+        backend.respondWith((call) => {
+          const summing = call.request.messages[0]?.content.startsWith("Summarise the conversation") === true
+          Effect.runSync(finish(call, summing ? "They counted." : "fine"))
+        })
+        const history = Array.from({ length: 20 }, (_, at) => ({
+          seq: at + 1,
+          role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
+          content: `${at} ${"x".repeat(600)}`
+        }))
+        const events = Chunk.toReadonlyArray(yield* Stream.runCollect(ask("go on", { history })))
+        expect(events).toMatchObject([
+          { type: "compacted", summary: "They counted." },
+          { type: "delta", text: "fine" },
+          { type: "done", reply: "fine" }
+        ])
+        expect(backend.calls.at(-1)?.request.messages[0]?.content).toContain(
+          "Earlier in this conversation:\nThey counted."
+        )
+      }))
+
+    test("carries the trace on to the model's call", () =>
+      Effect.gen(function* () {
+        const { ask, backend } = yield* ready
+        const traceId = yield* Effect.flatMap(Effect.currentSpan, (span) =>
+          Effect.as(Stream.runDrain(ask("hello")), span.traceId)
+        ).pipe(Effect.withSpan("test"))
+        expect(backend.calls[0]?.traceparent?.split("-")[1]).toBe(traceId)
+      }))
+  })

@@ -1,0 +1,180 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+
+const password = "correct horse battery"
+const path = "/api/auth/callback/credentials"
+const thirtyDays = 30 * 24 * 60 * 60
+const tenMinutes = 10 * 60
+
+interface SetCookie {
+  readonly name: string
+  readonly value: string
+  readonly attributes: ReadonlyArray<string>
+}
+
+/** The cookies that an answer sets; a name that is set twice would leave it to the browser which one counts. */
+const cookiesOf = ({ headers }: HttpCallResponse): ReadonlyArray<SetCookie> => {
+  const cookies = (headers["set-cookie"] ?? []).map((text) => {
+    const [pair = "", ...attributes] = text.split("; ")
+    const at = pair.indexOf("=")
+    return { name: pair.slice(0, at), value: pair.slice(at + 1), attributes: attributes.toSorted() }
+  })
+  assert.strictEqual(new Set(cookies.map(({ name }) => name)).size, cookies.length, "one cookie a name")
+  return cookies
+}
+
+const onlyCookieOf = (answer: HttpCallResponse): SetCookie => {
+  const [only, ...more] = cookiesOf(answer)
+  assert.deepStrictEqual(more, [])
+  return only ?? assert.fail(`no cookie: ${answer.status} ${answer.text}`)
+}
+
+const account = Effect.gen(function* () {
+  const { web } = yield* App.TestApp
+  const email = `${yield* uniqueName("member")}@example.com`
+  yield* web({ method: "POST", path: "/api/register", json: { email, password } })
+  return email
+})
+
+const byJson = (email: string, cookie?: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "POST", path, json: { email, password }, headers: cookie === undefined ? {} : { cookie } })
+  )
+const byForm = (email: string, cookie?: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({
+      method: "POST",
+      path,
+      body: new URLSearchParams({ email, password }).toString(),
+      headers: {
+        "content-type": "application/x-www-form-urlencoded",
+        ...(cookie === undefined ? {} : { cookie })
+      }
+    })
+  )
+const signIns = [
+  ["by JSON", byJson],
+  ["by a form", byForm]
+] as const
+
+const statusOf = (cookie: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
+  )
+
+/** What the names and attributes are, by where people reach the service. */
+const sites: ReadonlyArray<{
+  readonly appUrl: string
+  readonly session: string
+  readonly nonce: string
+  readonly secure: ReadonlyArray<string>
+}> = [
+  {
+    appUrl: "https://berth.example",
+    session: "__Host-berth_session",
+    nonce: "__Host-berth_wallet_nonce",
+    secure: ["Secure"]
+  },
+  {
+    appUrl: "https://berth.example:8443",
+    session: "__Host-berth_session",
+    nonce: "__Host-berth_wallet_nonce",
+    secure: ["Secure"]
+  },
+  { appUrl: "http://berth.example", session: "berth_session", nonce: "berth_wallet_nonce", secure: [] },
+  { appUrl: "http://localhost:4711", session: "berth_session_4711", nonce: "berth_wallet_nonce_4711", secure: [] }
+]
+
+for (const site of sites)
+  layer(App.layer({ appUrl: site.appUrl }), { excludeTestServices: true })(`A cookie of ${site.appUrl}`, (it) => {
+    const attributes = (maxAge: number) =>
+      ["HttpOnly", `Max-Age=${maxAge}`, "Path=/", "SameSite=Lax", ...site.secure].toSorted()
+
+    for (const [how, signIn] of signIns)
+      it.effect(`of a sign-in ${how} is kept for this host alone and from scripts, and is good`, () =>
+        Effect.gen(function* () {
+          const cookie = onlyCookieOf(yield* signIn(yield* account))
+          assert.deepStrictEqual([cookie.name, cookie.attributes], [site.session, attributes(thirtyDays)])
+          assert.match(cookie.value, /^[A-Za-z0-9_-]{43}$/)
+          assert.strictEqual(yield* statusOf(`${cookie.name}=${cookie.value}`), 200)
+        })
+      )
+
+    it.effect("is taken back with the same attributes, whatever ends the session", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const email = yield* account
+        const newSession = Effect.map(byJson(email), (answer) => {
+          const { name, value } = onlyCookieOf(answer)
+          return { cookie: `${name}=${value}` }
+        })
+        const cleared = { name: site.session, value: "", attributes: attributes(0) }
+        const signedOut = yield* web({ method: "POST", path: "/api/auth/signout", headers: yield* newSession })
+        assert.deepStrictEqual(onlyCookieOf(signedOut), cleared)
+        const headers = yield* newSession
+        const { body } = yield* web({ method: "GET", path: "/api/auth/sessions", headers })
+        const id = /"id":"(ses_\w+)"[^}]*"current":true/.exec(JSON.stringify(body))?.[1]
+        const revoked = yield* web({ method: "DELETE", path: `/api/auth/sessions/${id}`, headers })
+        assert.deepStrictEqual(onlyCookieOf(revoked), cleared)
+        const deleted = yield* web({ method: "DELETE", path: "/api/settings", headers: yield* newSession })
+        assert.deepStrictEqual(onlyCookieOf(deleted), cleared)
+      })
+    )
+
+    it.effect("of a wallet's nonce is kept for this host alone and from scripts", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const { attributes: given, name } = onlyCookieOf(yield* web({ method: "GET", path: "/api/auth/nonce" }))
+        assert.deepStrictEqual([name, given], [site.nonce, attributes(tenMinutes)])
+      })
+    )
+
+    for (const [how, signIn] of signIns)
+      it.effect(`that the client brought before a sign-in ${how} is never made one of a session`, () =>
+        Effect.gen(function* () {
+          const email = yield* account
+          const attacker = onlyCookieOf(yield* byJson(yield* account))
+          const planted = [
+            `${site.session}=${"p".repeat(43)}`,
+            `${site.session}=`,
+            // One that is good, of another account: it must not become the victim's.
+            `${attacker.name}=${attacker.value}`
+          ]
+          for (const brought of planted) {
+            const cookie = onlyCookieOf(yield* signIn(email, brought))
+            assert.notStrictEqual(`${cookie.name}=${cookie.value}`, brought)
+            // What was brought is no session any more, or never was one.
+            assert.strictEqual(yield* statusOf(brought), 401)
+            assert.strictEqual(yield* statusOf(`${cookie.name}=${cookie.value}`), 200)
+          }
+        })
+      )
+
+    it.effect("is set by no request that fails, and by none that only asks", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const wrong = yield* web({ method: "POST", path, json: { email: yield* account, password: "wrong" } })
+        assertError(wrong, { status: 401, code: "invalid_credentials" })
+        const answers = [
+          wrong,
+          yield* web({ method: "POST", path, json: {} }),
+          yield* web({ method: "GET", path: "/api/auth/session", headers: { cookie: `${site.session}=x` } }),
+          yield* web({ method: "GET", path: "/api/settings", headers: { cookie: `${site.session}=x` } }),
+          yield* web({ method: "DELETE", path: "/api/settings", headers: { cookie: `${site.session}=x` } })
+        ]
+        for (const answer of answers) assert.deepStrictEqual(cookiesOf(answer), [])
+      })
+    )
+
+    it.effect("of another name, or of another service on this host, is none", () =>
+      Effect.gen(function* () {
+        const { value } = onlyCookieOf(yield* byJson(yield* account))
+        for (const name of ["berth_session_1", "berth_session", "__Host-berth_session", "__Secure-berth_session"])
+          if (name !== site.session) assert.strictEqual(yield* statusOf(`${name}=${value}`), 401, name)
+      })
+    )
+  })

@@ -1,0 +1,25 @@
+import { assert } from "vitest"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+
+/** What never stands in an answer: stacks, SQL, file and internal paths. */
+const innards = /\bat .+:\d+:\d+|node_modules|packages\/|select .+ from |relation "|\/internal\/|hunter2/i
+
+/** An error as every error is: JSON with `error`, `message`, `code` and `traceId`, and nothing of what is inside. */
+export const assertError = (answer: HttpCallResponse, expected: { readonly status: number; readonly code: string }) => {
+  assert.deepStrictEqual(
+    { status: answer.status, code: answer.body["code"] },
+    { status: expected.status, code: expected.code },
+    answer.text
+  )
+  assert.match(answer.headers["content-type"] ?? "", /^application\/json/)
+  for (const member of ["error", "message"]) {
+    const text = answer.body[member]
+    assert.isTrue(typeof text === "string" && text.length > 0, `${member} in ${answer.text}`)
+  }
+  assert.match(String(answer.body["traceId"]), /^[0-9a-f]{32}$/)
+  assert.isString(answer.headers["x-request-id"])
+  assert.notMatch(answer.text, innards)
+}
+
+/** The text of an answer with what is its own alone taken out. */
+export const withoutTraceId = ({ text }: HttpCallResponse) => text.replace(/"traceId":"[0-9a-f]{32}"/, '"traceId":"…"')

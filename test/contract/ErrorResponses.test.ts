@@ -1,0 +1,48 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { makeRowCall, type ErrorRow, ErrorRowFixtures, errorRowFixturesLayer } from "./ErrorRow.ts"
+import { errorRows } from "./ErrorRows.ts"
+
+const Issues = Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.NonEmptyString }))
+
+const assertRow = (row: ErrorRow) =>
+  Effect.gen(function* () {
+    const app = yield* App.TestApp
+    const call = makeRowCall(row, yield* ErrorRowFixtures)
+    const asked = app[row.listener](call)
+    const answer = yield* row.during === undefined ? asked : row.during(asked)
+    assertError(answer, row)
+    for (const [member, value] of Object.entries(row.members ?? {})) assert.deepStrictEqual(answer.body[member], value)
+    if (row.fields !== undefined) {
+      const issues = yield* Schema.decodeUnknown(Issues)(answer.body["issues"])
+      assert.deepStrictEqual(issues.map(({ path }) => path).toSorted(), [...row.fields].toSorted())
+    }
+  })
+
+const everyRow = (options: App.TestAppOptions, name: string, rows: ReadonlyArray<ErrorRow>) =>
+  layer(errorRowFixturesLayer.pipe(Layer.provideMerge(App.layer(options))), { excludeTestServices: true })(name, (it) => {
+    for (const row of rows)
+      it.effect(`${row.route} is ${row.status} ${row.code} when ${row.when}`, () => assertRow(row))
+  })
+
+everyRow({}, "Every error of the table", errorRows)
+
+// A caller cannot tell whether the agent manager is in the web's process.
+everyRow(
+  { agentManagerTransport: "remote" },
+  "Every error that the agent manager names, over HTTP",
+  errorRows.filter(
+    ({ during, route }) => during !== undefined && /\/api\/(instance|agent$|chat|agents\/:id\/(logs|stats))/.test(route)
+  )
+)
+
+// Nor whether the AI layer is.
+everyRow(
+  { aiLayerTransport: "remote" },
+  "Every error that models lead the gateway to, over HTTP",
+  errorRows.filter(
+    ({ route, status, when }) => route === "POST /api/v1/gateway" && (status === 500 || /model/.test(when))
+  )
+)

@@ -1,0 +1,102 @@
+import { GatewayAnswer, gatewayPath } from "@berth/api/gateway/GatewayApi"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
+import type { ChatChunk } from "@berth/domain/ai/chat/ModelChat"
+import { ChallengeBody } from "@berth/domain/gateway/payments/ChallengeMessage"
+import { Deferred, Effect, Schema, Stream } from "effect"
+import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { interfaceCredential } from "../support/payments/PaymentFixtures.ts"
+import * as App from "../support/TestApp.ts"
+
+/*
+ * Calls of the gateway, and payments by machines for them.
+ */
+
+export const helloRequest = { messages: [{ role: "user", content: "hello" }], max_tokens: 100 }
+export const machinePaymentHeaders = { "x-payment-method": "mpp" }
+
+/** A call of the gateway, of the usual text when nothing else is said. */
+export const gatewayCall = (call: Partial<App.AppCall> = {}) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "POST", path: gatewayPath, ...(call.body === undefined ? { json: helloRequest } : {}), ...call })
+  )
+
+export const decodeGatewayAnswer = ({ text }: HttpCallResponse) => Effect.orDie(Schema.decode(Schema.parseJson(GatewayAnswer))(text))
+
+/** What a call is asked to pay, as a client of the interface reads it. */
+export const requestChallenge = (call: Partial<App.AppCall> = {}) =>
+  Effect.gen(function* () {
+    const asked = yield* gatewayCall({ ...call, headers: { ...machinePaymentHeaders, ...call.headers } })
+    return (yield* Effect.orDie(Schema.decode(Schema.parseJson(ChallengeBody))(asked.text))).mpp
+  })
+
+/** A credential that pays what is asked; the interface's own, with a signed transaction that nobody has sent. */
+export const payChallenge = (terms: { readonly nonce: string; readonly recipient: string; readonly amount: string }) =>
+  Effect.gen(function* () {
+    const { paymentNetwork } = yield* App.TestApp
+    const raw = yield* paymentNetwork.sign([{ to: terms.recipient, amount: BigInt(terms.amount) }])
+    return { raw, hash: paymentNetwork.hashOf(raw), authorization: interfaceCredential({ id: terms.nonce }, raw).join("") }
+  })
+
+/** The same for a call that has not been made yet. */
+export const payForCall = (call: Partial<App.AppCall> = {}) => Effect.flatMap(requestChallenge(call), payChallenge)
+
+/** Units that are booked or held for a user today. */
+export const readUsedUnits = ({ user }: App.SignedIn) =>
+  Effect.flatMap(UnitLedger, (charging) =>
+    Effect.map(charging.findUsage(user.id, findEntitlements(user.plan).dailyUnits), ({ used }) => used)
+  )
+
+/** An answer that took so many tokens. */
+export const textAnswer = (text: string, totalTokens = 10): Stream.Stream<ChatChunk> =>
+  Stream.make(
+    { type: "text" as const, text },
+    {
+      type: "end" as const,
+      usage: { promptTokens: totalTokens - 1, completionTokens: 1, totalTokens },
+      finishReason: "stop"
+    }
+  )
+
+/**
+ * Runs an effect while models begin to answer and then wait: `begun` says that one has, `go` lets them end, `left` says that one
+ * was left.
+ */
+export const withPendingAnswer = <A, E, R>(
+  effect: (model: {
+    readonly begun: Effect.Effect<void>
+    readonly go: Effect.Effect<unknown>
+    readonly left: Effect.Effect<void>
+    readonly calls: Effect.Effect<number>
+  }) => Effect.Effect<A, E, R>,
+  beginning: ReadonlyArray<string> = ["Half "]
+) =>
+  Effect.gen(function* () {
+    const { withBehavior } = yield* FakeModelProviders
+    const begun = yield* Deferred.make<void>()
+    const go = yield* Deferred.make<void>()
+    const left = yield* Deferred.make<void>()
+    let calls = 0
+    const waiting = Stream.drain(
+      Stream.fromEffect(
+        Effect.zipRight(Deferred.succeed(begun, undefined), Deferred.await(go)).pipe(
+          Effect.onInterrupt(() => Deferred.succeed(left, undefined))
+        )
+      )
+    )
+    const chat = () =>
+      Stream.suspend(() => {
+        calls += 1
+        const first = Stream.fromIterable(beginning.map((text) => ({ type: "text" as const, text })))
+        return Stream.concat(first, Stream.concat(waiting, textAnswer("done.")))
+      })
+    return yield* withBehavior({ chat })(
+      effect({
+        begun: Deferred.await(begun),
+        go: Deferred.succeed(go, undefined),
+        left: Deferred.await(left),
+        calls: Effect.sync(() => calls)
+      })
+    )
+  })

@@ -1,0 +1,318 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { parseJsonObject } from "../support/HttpCall.ts"
+import { parseRawResponse, sendBytes } from "../support/RawHttp.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+const oneMiB = 1024 * 1024
+
+const both = ["web", "backend"] as const
+
+layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint", (it) => {
+  for (const listener of both) {
+    it.effect(`an unknown path is 404 on the ${listener} listener, whatever the method`, () =>
+      Effect.gen(function* () {
+        const app = yield* App.TestApp
+        for (const method of ["GET", "POST", "DELETE", "OPTIONS", "TRACE"])
+          for (const path of ["/nowhere", "/api/nowhere", "/API/settings", "/api%2Fsettings", "/api/agents/a/b/c"])
+            assertError(yield* app[listener]({ method, path }), { status: 404, code: "route_not_found" })
+      })
+    )
+  }
+
+  it.effect("a path that is no text is 404, with a session and without", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      for (const path of ["/api/agents/%00", "/api/agents/%", "/api/agents/%zz", "/api/agents/%ed%a0%80", "/%c0%af"]) {
+        const missing = { status: 404, code: "route_not_found" }
+        assertError(yield* web({ method: "GET", path }), missing)
+        assertError(yield* web({ method: "GET", path, as: owner }), missing)
+      }
+    })
+  )
+
+  it.effect("a wrong method is 405 and says which are right", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.TestApp
+      const table = [
+        [yield* web({ method: "PUT", path: "/api/settings" }), "GET, HEAD, POST, PATCH, DELETE"],
+        [yield* web({ method: "GET", path: "/api/register" }), "POST"],
+        [yield* web({ method: "OPTIONS", path: "/api/instance/usr_0" }), "GET, HEAD"],
+        [yield* web({ method: "GET", path: "/api/instance/usr_0/start" }), "POST"],
+        [yield* web({ method: "TRACE", path: "/health/live" }), "GET, HEAD"],
+        [yield* backend({ method: "PUT", path: "/api/ai/chat" }), "POST"]
+      ] as const
+      for (const [answer, allow] of table) {
+        assertError(answer, { status: 405, code: "method_not_allowed" })
+        assert.strictEqual(answer.headers.allow, allow)
+      }
+    })
+  )
+
+  it.effect("errors at a lifecycle path have its shape, whoever tells them", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const path = "/api/instance/usr_0/start"
+      const foreign = { origin: "https://evil.example" }
+      const answers = [
+        yield* web({ method: "GET", path }),
+        yield* web({ method: "POST", path, headers: foreign }),
+        yield* web({ method: "POST", path: "/api/instance/%00/start" }),
+        yield* web({ method: "POST", path, body: "x".repeat(oneMiB + 1) })
+      ]
+      assert.deepStrictEqual(
+        answers.map(({ body, status }) => [status, body["success"], body["status"]]),
+        [405, 403, 404, 413].map((status) => [status, false, "error"])
+      )
+      const elsewhere = yield* web({ method: "DELETE", path: "/api/settings" })
+      assert.notProperty(elsewhere.body, "success")
+    })
+  )
+
+  it.effect("HEAD is GET without a body, and a trailing slash changes nothing", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const whole = yield* web({ method: "GET", path: "/api/settings", as: owner })
+      const head = yield* web({ method: "HEAD", path: "/api/settings", as: owner })
+      const slash = yield* web({ method: "GET", path: "/api/settings/", as: owner })
+      assert.deepStrictEqual([head.status, head.text], [200, ""])
+      assert.strictEqual(head.headers["content-length"], String(Buffer.byteLength(whole.text)))
+      assert.strictEqual(slash.text, whole.text)
+      const unknown = yield* web({ method: "HEAD", path: "/api/settings" })
+      assert.deepStrictEqual([unknown.status, unknown.text], [401, ""])
+    })
+  )
+
+  it.effect("a request id is kept when it is harmless, else made", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const idOf = (given?: string) =>
+        Effect.map(
+          web({ method: "GET", path: "/api/agents", headers: given === undefined ? {} : { "x-request-id": given } }),
+          ({ headers }) => String(headers["x-request-id"])
+        )
+      assert.strictEqual(yield* idOf("my-id.1:2_3"), "my-id.1:2_3")
+      for (const given of [undefined, "", "a b", 'x"y', "é", "a".repeat(129)])
+        assert.match(yield* idOf(given), /^req_[0-9a-f]{32}$/)
+    })
+  )
+
+  it.effect("a trace goes on", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const traceId = "4bf92f3577b34da6a3ce929d0e0e4736"
+      const answer = yield* web({
+        method: "GET",
+        path: "/api/settings",
+        headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
+      })
+      assert.strictEqual(answer.body["traceId"], traceId)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => {
+  const hostile: ReadonlyArray<readonly [string, string, number, string]> = [
+    ["headers without end", `GET / HTTP/1.1\r\nhost: a\r\nx: ${"a".repeat(20_000)}\r\n\r\n`, 431, "headers_too_large"],
+    ["a path without end", `GET /${"a".repeat(20_000)} HTTP/1.1\r\nhost: a\r\n\r\n`, 431, "headers_too_large"],
+    ["no request line", "hello there\r\n\r\n", 400, "malformed_request"],
+    ["a TLS greeting", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003", 400, "malformed_request"],
+    ["an unknown version", "GET / HTTP/9.9\r\nhost: a\r\n\r\n", 400, "malformed_request"],
+    ["an unknown method", "BREW / HTTP/1.1\r\nhost: a\r\n\r\n", 400, "malformed_request"],
+    ["no host", "GET / HTTP/1.1\r\nconnection: close\r\n\r\n", 400, "malformed_request"],
+    [
+      "two lengths",
+      "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+      400,
+      "malformed_request"
+    ],
+    [
+      "a length and chunks",
+      "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+      400,
+      "malformed_request"
+    ],
+    ["a length below zero", "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n", 400, "malformed_request"],
+    ["a folded header", "GET / HTTP/1.1\r\nhost: a\r\n x: y\r\n\r\n", 400, "malformed_request"],
+    ["a space before the colon", "GET / HTTP/1.1\r\nhost : a\r\n\r\n", 400, "malformed_request"],
+    ["U+0000 in a header", "GET / HTTP/1.1\r\nhost: a\r\nx: \u0000\r\n\r\n", 400, "malformed_request"],
+    ["CONNECT", "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n", 400, "malformed_request"],
+    ["an Expect that nobody meets", "GET / HTTP/1.1\r\nhost: a\r\nexpect: wonders\r\n\r\n", 417, "expectation_failed"]
+  ]
+  for (const [what, bytes, status, code] of hostile)
+    it.effect(`${what} is ${status} in JSON`, () =>
+      Effect.gen(function* () {
+        const { appUrl } = yield* App.TestApp
+        const port = Number(appUrl.port)
+        const text = yield* sendBytes(port, [Buffer.from(bytes, "latin1")])
+        const { headers, status: answered, text: body } = parseRawResponse(text)
+        assert.strictEqual(answered, status, text)
+        assertError({ status: answered, headers, text: body, body: parseJsonObject(body) }, { status, code })
+        assert.match(String(headers["x-request-id"]), /^req_/)
+        assert.deepInclude(headers, { connection: "close", "x-content-type-options": "nosniff" })
+        assert.strictEqual(headers["content-length"], String(Buffer.byteLength(body, "latin1")))
+        // One answer, and nothing of what came after it.
+        assert.strictEqual(text.split("HTTP/1.1 ").length, 2)
+      })
+    )
+
+  it.effect("two hosts are 400, since nobody knows which was meant", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.TestApp
+      const text = yield* sendBytes(Number(appUrl.port), [
+        "GET /health/live HTTP/1.1\r\nhost: a\r\nHOST: b\r\nconnection: close\r\n\r\n"
+      ])
+      assert.strictEqual(parseRawResponse(text).status, 400)
+      assert.include(text, '"code":"malformed_request"')
+    })
+  )
+
+  it.effect("requests that came before it are answered before it", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.TestApp
+      const good = "GET /api/agents HTTP/1.1\r\nhost: a\r\n\r\n"
+      const text = yield* sendBytes(Number(appUrl.port), [`${good}${good}BAD\r\n\r\n`])
+      assert.deepStrictEqual(
+        [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
+        ["200", "200", "400"]
+      )
+    })
+  )
+
+  it.effect("a chunk that is none ends its request", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.TestApp
+      const text = yield* sendBytes(Number(appUrl.port), [
+        "POST /api/register HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"
+      ])
+      assert.strictEqual(parseRawResponse(text).status, 400, text)
+    })
+  )
+
+  it.effect("a connection that breaks off harms nobody", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.TestApp
+      const port = Number(appUrl.port)
+      yield* Effect.replicateEffect(
+        sendBytes(port, ["POST /api/register HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{"], 50),
+        20,
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual((yield* web({ method: "GET", path: "/health/live" })).status, 200)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("The origin rule", (it) => {
+  const foreign = (appUrl: URL) => [
+    "https://evil.example",
+    "null",
+    "",
+    `http://agents.localhost:${appUrl.port}`,
+    `https://localhost:${appUrl.port}`,
+    `http://localhost:${Number(appUrl.port) + 1}`
+  ]
+
+  it.effect("refuses what a foreign page sends, sign-up and sign-in too, before anything else is looked at", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const calls = [
+        { method: "POST", path: "/api/register", body: "{bad" },
+        { method: "POST", path: "/api/auth/callback/credentials", json: {} },
+        { method: "POST", path: "/api/auth/signout", as: owner },
+        { method: "POST", path: "/api/settings", as: owner, json: { name: "Robbed" } },
+        { method: "PATCH", path: "/api/settings", as: owner, json: { name: "Robbed" } },
+        { method: "POST", path: "/api/agents/provision", as: owner, json: { name: "a" } },
+        { method: "POST", path: `/api/instance/${owner.user.id}/stop`, as: owner },
+        { method: "POST", path: "/api/agent", as: owner, json: { message: "hello" } },
+        { method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } }
+      ]
+      for (const origin of foreign(appUrl))
+        for (const call of calls)
+          assertError(yield* web({ ...call, headers: { origin } }), { status: 403, code: "foreign_origin" })
+      const settings = yield* web({ method: "GET", path: "/api/settings", as: owner })
+      assert.strictEqual(settings.body["name"], owner.user.name)
+    })
+  )
+
+  it.effect("lets its own pages by every name of the loopback address, and programs, and reading", () =>
+    Effect.gen(function* () {
+      const { appUrl, web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const change = (headers: Record<string, string>) =>
+        web({ method: "POST", path: "/api/settings", as: owner, json: { name: "New" }, headers })
+      for (const host of ["localhost", "127.0.0.1", "[::1]"])
+        assert.strictEqual((yield* change({ origin: `http://${host}:${appUrl.port}` })).status, 200, host)
+      assert.strictEqual((yield* change({})).status, 200)
+      const read = yield* web({
+        method: "GET",
+        path: "/api/settings",
+        as: owner,
+        headers: { origin: "https://evil.example" }
+      })
+      assert.strictEqual(read.status, 200)
+      assert.notProperty(read.headers, "access-control-allow-origin")
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("Cookies", (it) => {
+  it.effect("hostile ones are nobody's", () =>
+    Effect.gen(function* () {
+      const { cookieName, web } = yield* App.TestApp
+      const hostile = [
+        "=",
+        ";;;;",
+        `${cookieName}`,
+        `${cookieName}=`,
+        `${cookieName}=%`,
+        `${cookieName}=%00`,
+        `${cookieName}=%ed%a0%80`,
+        `${cookieName}="`,
+        `${cookieName}=' or 1=1 --`,
+        `${cookieName}=${"a".repeat(10_000)}`,
+        "__proto__=x; constructor=y; toString=z",
+        `${cookieName.toUpperCase()}=x`
+      ]
+      const nobody = yield* web({ method: "GET", path: "/api/settings" })
+      for (const cookie of hostile) {
+        const answer = yield* web({ method: "GET", path: "/api/settings", headers: { cookie } })
+        assert.deepStrictEqual([answer.status, withoutTraceId(answer)], [401, withoutTraceId(nobody)], cookie)
+      }
+    })
+  )
+
+  it.effect("of two with the session's name the first counts, however they are sent", () =>
+    Effect.gen(function* () {
+      const { cookieName, web } = yield* App.TestApp
+      const [me, other] = [yield* App.signInNewUser(), yield* App.signInNewUser()]
+      const who = (cookie: string | ReadonlyArray<string>) =>
+        Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ body, status }) =>
+          status === 200 ? body["id"] : status
+        )
+      assert.strictEqual(yield* who(`${me.cookie}; ${other.cookie}`), me.user.id)
+      assert.strictEqual(yield* who([me.cookie, other.cookie]), me.user.id)
+      assert.strictEqual(yield* who(`${cookieName}=junk; ${me.cookie}`), 401)
+      assert.strictEqual(yield* who(`a=b; c="d"; ;x; ${me.cookie}; e`), me.user.id)
+    })
+  )
+
+  it.effect("the session's token is taken from nowhere else", () =>
+    Effect.gen(function* () {
+      const { cookieName, web } = yield* App.TestApp
+      const me = yield* App.signInNewUser()
+      const token = me.cookie.slice(cookieName.length + 1)
+      const elsewhere = [
+        web({ method: "GET", path: `/api/settings?${me.cookie}` }),
+        web({ method: "GET", path: "/api/settings", headers: { authorization: `Bearer ${token}` } }),
+        web({ method: "GET", path: "/api/settings", headers: { cookie: `berth_session=${token}` } })
+      ]
+      for (const asked of elsewhere) assert.strictEqual((yield* asked).status, 401)
+    })
+  )
+})

@@ -1,0 +1,131 @@
+import { WebApi } from "@berth/api/WebApi"
+import { type KnownRoute, makePlainRoute, listRoutes } from "@berth/server/http/RouteTable"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+
+const unsafe = new Set(["POST", "PUT", "PATCH", "DELETE"])
+const all = listRoutes(WebApi)
+/** Everything that a page of another origin must not do in the name of who is signed in: changes, and opening a socket. */
+const guarded = [...all.filter(({ method }) => unsafe.has(method)), makePlainRoute("GET", "/agents/:id/ws")]
+const readable = all.filter(({ method }) => method === "GET")
+
+const nameOf = ({ method, path }: KnownRoute) => `${method} ${path}`
+
+const call = (route: KnownRoute, origin: string | undefined, as?: App.SignedIn) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({
+      method: route.method,
+      path: route.path.replace(/:\w+/g, "x"),
+      headers: origin === undefined ? {} : { origin },
+      ...(as === undefined ? {} : { as })
+    })
+  )
+
+interface Site {
+  readonly name: string
+  readonly appUrl: (port: number) => string
+  readonly own: (port: number) => ReadonlyArray<string | undefined>
+  readonly foreign: (port: number) => ReadonlyArray<string>
+}
+
+const strange = ["null", "", "https://evil.example", "chrome-extension://abcdef", "file://", "evil.example", "*"]
+
+const sites: ReadonlyArray<Site> = [
+  {
+    name: "https://berth.example",
+    appUrl: () => "https://berth.example",
+    own: () => [undefined, "https://berth.example", "https://berth.example:443", "HTTPS://BERTH.EXAMPLE"],
+    foreign: () => [
+      ...strange,
+      "http://berth.example",
+      "https://berth.example:8443",
+      "https://example",
+      "https://www.berth.example",
+      "https://usr.agents.berth.example",
+      "https://berth.example.evil.example",
+      "https://evil-berth.example",
+      "https://berth.example, https://evil.example",
+      "https://localhost",
+      "https://127.0.0.1"
+    ]
+  },
+  {
+    name: "http://localhost",
+    appUrl: (port) => `http://localhost:${port}`,
+    own: (port) => [undefined, ...["localhost", "127.0.0.1", "[::1]"].map((host) => `http://${host}:${port}`)],
+    foreign: (port) => [
+      ...strange,
+      `http://localhost:${port + 1}`,
+      "http://localhost",
+      `https://localhost:${port}`,
+      `http://usr.agents.localhost:${port}`,
+      `http://localhost.evil.example:${port}`,
+      `http://127.0.0.2:${port}`,
+      `http://0.0.0.0:${port}`
+    ]
+  },
+  {
+    name: "http://127.0.0.1",
+    appUrl: (port) => `http://127.0.0.1:${port}`,
+    own: (port) => [undefined, ...["localhost", "127.0.0.1", "[::1]"].map((host) => `http://${host}:${port}`)],
+    foreign: (port) => [...strange, `http://127.0.0.1:${port + 1}`, `http://usr.agents.localhost:${port}`]
+  }
+]
+
+// Where people reach the service need not be where it listens.
+const port = 4_711
+
+for (const site of sites)
+  layer(App.layer({ appUrl: site.appUrl(port) }), { excludeTestServices: true })(
+    `A request to ${site.name} from a page`,
+    (it) => {
+      it("can be of many kinds that change something", () => {
+        assert.isAtLeast(guarded.length, 20)
+        assert.includeMembers(guarded.map(nameOf), [
+          "POST /api/register",
+          "POST /api/auth/callback/credentials",
+          "POST /api/auth/signout",
+          "DELETE /api/auth/sessions/:id",
+          "DELETE /api/settings"
+        ])
+      })
+
+      for (const route of guarded) {
+        it.effect(`${nameOf(route)} is refused to every other origin, whoever is signed in`, () =>
+          Effect.gen(function* () {
+            const somebody = yield* App.signInNewUser()
+            const refuse = (origin: string) =>
+              Effect.map(call(route, origin, somebody), (answer) => {
+                assertError(answer, { status: 403, code: "foreign_origin" })
+                assert.notProperty(answer.headers, "set-cookie", origin)
+                assert.notProperty(answer.headers, "access-control-allow-origin", origin)
+              })
+            yield* Effect.forEach(site.foreign(port), refuse, { concurrency: 8, discard: true })
+          })
+        )
+
+        it.effect(`${nameOf(route)} is looked at when the page is the service's own, or there is none`, () =>
+          Effect.gen(function* () {
+            for (const origin of site.own(port)) {
+              const answer = yield* call(route, origin)
+              assert.notStrictEqual(answer.body["code"], "foreign_origin", String(origin))
+              assert.notStrictEqual(answer.status, 404, String(origin))
+            }
+          })
+        )
+      }
+
+      it.effect("reads what anybody may read, and is not shown it by a browser", () =>
+        Effect.gen(function* () {
+          for (const route of readable) {
+            const answer = yield* call(route, "https://evil.example")
+            assert.notStrictEqual(answer.body["code"], "foreign_origin", nameOf(route))
+            assert.notProperty(answer.headers, "access-control-allow-origin", nameOf(route))
+            assert.notProperty(answer.headers, "access-control-allow-credentials", nameOf(route))
+          }
+        })
+      )
+    }
+  )

@@ -1,0 +1,70 @@
+import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { findEntitlements, type PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { SubscriptionRepository, type SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { makeSubdomain } from "@berth/domain/instances/Subdomain"
+import { ChatSessionId } from "@berth/domain/interaction/Conversation"
+import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { DateTime, Effect } from "effect"
+import { insertAgent, uniqueName } from "../support/Samples.ts"
+import { signInNewUser, type SignedIn } from "../support/TestApp.ts"
+
+/** A user with an instance, an agent, and a conversation with it that has no messages. */
+export const createOwnerWithAgent = (plan: PlanId = "pro", status: AgentStatus = "running") =>
+  Effect.gen(function* () {
+    const owner = yield* signInNewUser(plan)
+    yield* (yield* InstanceRepository).ensure(owner.user.id, makeSubdomain(owner.user.id))
+    const agent = yield* insertAgent(owner.user.id, { status })
+    const now = yield* DateTime.now
+    const conversation = ChatSessionId.make(yield* (yield* IdGenerator).next("chs"))
+    yield* (yield* ConversationRepository).insertSession({
+      id: conversation,
+      userId: owner.user.id,
+      agentId: agent.id,
+      status: "active",
+      messageCount: 0,
+      createdAt: now,
+      lastActivity: now
+    })
+    return { ...owner, agent, conversation }
+  })
+export type OwnerWithAgent = Effect.Effect.Success<ReturnType<typeof createOwnerWithAgent>>
+
+/** Leaves a user no units today. */
+export const exhaustUnits = ({ user }: SignedIn) =>
+  Effect.gen(function* () {
+    yield* (yield* UnitLedger).reserve(user, findEntitlements(user.plan).dailyUnits, yield* uniqueName("all"))
+  })
+
+/** Runs an effect while a table cannot be found. */
+export const withTableHidden =
+  (table: "agents" | "outbox" | "social_tokens" | "users") =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(SqlClient, (sql) =>
+      Effect.acquireUseRelease(
+        Effect.orDie(sql`alter table ${sql(table)} rename to hidden`),
+        () => effect,
+        () => Effect.orDie(sql`alter table hidden rename to ${sql(table)}`)
+      )
+    )
+
+/** Runs an effect while changes to users find no row, as if each had just been deleted. */
+export const withVanishingUsers = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.acquireUseRelease(
+      Effect.orDie(
+        sql`
+          create function vanish() returns trigger language plpgsql as 'begin return null; end';
+          create trigger vanish before update on users for each row execute function vanish();`
+      ),
+      () => effect,
+      () => Effect.orDie(sql`drop function vanish cascade`)
+    )
+  )
+
+/** What a user pays for is no longer paid. */
+export const lapseSubscription = ({ user }: SignedIn, status: SubscriptionStatus = "past_due") =>
+  Effect.flatMap(SubscriptionRepository, ({ save }) => save({ userId: user.id, plan: user.plan, status }))

@@ -1,0 +1,263 @@
+import { WebApi } from "@berth/api/WebApi"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import { type KnownRoute, listRoutes } from "@berth/server/http/RouteTable"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import type { HttpCallResponse } from "../support/HttpCall.ts"
+import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
+import * as App from "../support/TestApp.ts"
+import { withoutTraceId } from "./ErrorAssertions.ts"
+import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+/** What a parameter of a path names: how to find the owner's, an id that nobody has, and what a stranger is told. */
+interface Kind {
+  readonly of: (owner: OwnerWithAgent) => string | ReturnType<typeof messageOf> | ReturnType<typeof sessionOf>
+  readonly guessed: string
+  readonly refusal: number
+}
+
+const agent: Kind = { of: ({ agent: { id } }) => id, guessed: "agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
+const instance: Kind = { of: ({ user: { id } }) => id, guessed: "usr_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 403 }
+
+/** A message that an owner has sent. */
+const messageOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const { web } = yield* App.TestApp
+    const { body } = yield* web({ method: "POST", path: "/api/chat", as: owner, json: { message: "hello" } })
+    return String(body["id"])
+  })
+const idOf = (kind: Kind, owner: OwnerWithAgent) => {
+  const id = kind.of(owner)
+  return typeof id === "string" ? Effect.succeed(id) : id
+}
+const message: Kind = { of: messageOf, guessed: "msg_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
+
+/** The session that an owner is signed in with. */
+const sessionOf = (owner: OwnerWithAgent) =>
+  Effect.gen(function* () {
+    const [session] = yield* (yield* Sessions).listByUser(owner.user.id)
+    return session?.id ?? "none"
+  })
+const session: Kind = { of: sessionOf, guessed: "ses_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", refusal: 404 }
+
+const kinds: ReadonlyArray<readonly [RegExp, Kind]> = [
+  [/^\/api\/agent\/messages\/:messageId(\/|$)/, message],
+  [/^\/api\/auth\/sessions\/:id$/, session],
+  [/^\/api\/agents\/:id(\/|$)/, agent],
+  [/^\/api\/agents\/provision\/:id$/, agent],
+  [/^\/api\/instance\/:userId(\/|$)/, instance]
+]
+
+/** Ids of no shape, as they stand in a path. */
+const malformed = [
+  "0",
+  "%20",
+  "agt_",
+  "usr_",
+  "a".repeat(2_000),
+  "%27%20or%201=1--",
+  "%F0%9F%98%80",
+  "..%2F..%2Fetc%2Fpasswd",
+  "%2e%2e",
+  "null",
+  "undefined",
+  "[object Object]",
+  "*",
+  "%25"
+]
+
+const nameOf = ({ method, path }: KnownRoute) => `${method} ${path}`
+
+/** These say to everybody that they are gone, whatever their path names. */
+const deprecated = new Set(["PUT /api/agents/:id", "DELETE /api/agents/:id"])
+
+const routesWithIds = listRoutes(WebApi).filter(({ path }) => path.includes("/:"))
+const idRoutes = routesWithIds.filter((route) => !deprecated.has(nameOf(route)))
+const goneRoutes = routesWithIds.filter((route) => deprecated.has(nameOf(route)))
+
+const detailRoute = { method: "GET", path: "/api/agents/:id" }
+
+const send = (route: Pick<KnownRoute, "method" | "path">, id: string, as?: App.SignedIn) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: route.method, path: route.path.replace(/:\w+/, id), ...(as === undefined ? {} : { as }) })
+  )
+
+/** All that can be told apart of an answer: status, headers that are not the moment's, and body. */
+const seen = (answer: HttpCallResponse) => {
+  const { date: _date, "x-request-id": _id, ...headers } = answer.headers
+  return JSON.stringify([answer.status, headers, withoutTraceId(answer)])
+}
+
+layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) => {
+  it("every parameter of every path is known here", () => {
+    for (const { path } of idRoutes) {
+      assert.lengthOf(
+        kinds.filter(([pattern]) => pattern.test(path)),
+        1,
+        `what ${path} names`
+      )
+      assert.lengthOf(path.match(/:\w+/g) ?? [], 1, path)
+    }
+    assert.isAtLeast(idRoutes.length, 6)
+  })
+
+  for (const route of idRoutes)
+    for (const [pattern, kind] of kinds) {
+      if (!pattern.test(route.path)) continue
+      const name = nameOf(route)
+
+      it.effect(`${name} tells a stranger as much as of what is not there: nothing`, () =>
+        Effect.gen(function* () {
+          const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+          const { calls } = yield* FakeAgentManager
+          const owned = yield* idOf(kind, owner)
+          const before = (yield* calls).length
+          const ofAnother = yield* send(route, owned, stranger)
+          assert.strictEqual(ofAnother.status, kind.refusal, ofAnother.text)
+          assert.notInclude(ofAnother.text, owner.user.id)
+          for (const id of [kind.guessed, owned.toUpperCase(), `${owned}%20`, ...malformed])
+            assert.strictEqual(seen(yield* send(route, id, stranger)), seen(ofAnother), id)
+          assert.deepStrictEqual((yield* calls).slice(before), [])
+        })
+      )
+
+      it.effect(`${name} tells nobody anything`, () =>
+        Effect.gen(function* () {
+          const owner = yield* createOwnerWithAgent()
+          const ofSomebody = yield* send(route, yield* idOf(kind, owner))
+          assert.strictEqual(ofSomebody.status, 401, ofSomebody.text)
+          for (const id of [kind.guessed, ...malformed])
+            assert.strictEqual(seen(yield* send(route, id)), seen(ofSomebody), id)
+        })
+      )
+
+      it.effect(`${name} lets its owner in`, () =>
+        Effect.gen(function* () {
+          const owner = yield* createOwnerWithAgent()
+          const own = yield* send(route, yield* idOf(kind, owner), owner)
+          assert.notInclude([401, 403, 404, 405], own.status, own.text)
+          assert.isBelow(own.status, 500, own.text)
+        })
+      )
+    }
+
+  for (const route of goneRoutes)
+    it.effect(`${nameOf(route)} is gone for everybody, and looks nowhere`, () =>
+      Effect.gen(function* () {
+        const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+        const ids = [owner.agent.id, agent.guessed, ...malformed, "%0D%0Ax-planted:%20y", "%E2%98%83", "%22%3E%3Cb%3E"]
+        for (const id of ids) {
+          const answers = [yield* send(route, id), yield* send(route, id, stranger), yield* send(route, id, owner)]
+          assert.deepStrictEqual(
+            answers.map(({ status }) => status),
+            [410, 410, 410],
+            id
+          )
+          assert.strictEqual(new Set(answers.map(seen)).size, 1, id)
+          assert.notProperty(answers[0]?.headers ?? {}, "x-planted")
+        }
+        assert.strictEqual((yield* send(detailRoute, owner.agent.id, owner)).status, 200)
+      })
+    )
+
+  const named: ReadonlyArray<readonly [string, (ids: { session: string; agent: string }) => App.AppCall]> = [
+    ["a session that is read", ({ session }) => read(`action=session&sessionId=${session}`)],
+    ["the memory of an agent", ({ agent: id }) => read(`action=memory&agentId=${id}`)],
+    ["a session that is talked in", ({ session }) => say({ message: "hello", sessionId: session })],
+    ["an agent that is talked to", ({ agent: id }) => say({ message: "hello", agentId: id })],
+    ["the health of an agent", ({ agent: id }) => read(`action=health&agentId=${id}`)],
+    ["the skills of an agent", ({ agent: id }) => read(`action=skills&agentId=${id}`)],
+    ["the credentials of an agent's owner", ({ agent: id }) => read(`action=credentials&agentId=${id}`)],
+    [
+      "an agent whose skill is switched",
+      ({ agent: id }) => say({ action: "update-skill", skillId: "time", enabled: true, agentId: id })
+    ],
+    [
+      "an agent whose owner's credential is set",
+      ({ agent: id }) => say({ action: "set-credential", key: "openai", value: "v", agentId: id })
+    ],
+    ["an agent that a session is opened with", ({ agent: id }) => say({ action: "create-session", agentId: id })]
+  ]
+  const read = (query: string) => ({ method: "GET", path: `/api/agent?${query}` })
+  const say = (json: unknown) => ({ method: "POST", path: "/api/agent", json })
+
+  for (const [what, call] of named)
+    it.effect(`${what} is told of as little when it is named in a query or a body`, () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+        const { calls } = yield* FakeAgentManager
+        const before = (yield* calls).length
+        const ofAnother = yield* web({ ...call({ session: owner.conversation, agent: owner.agent.id }), as: stranger })
+        assert.strictEqual(ofAnother.status, 404, ofAnother.text)
+        for (const id of ["chs_0", agent.guessed, "a".repeat(2_000), "x%00y"]) {
+          const ofNothing = yield* web({ ...call({ session: id, agent: id }), as: stranger })
+          if (id !== "x%00y") assert.strictEqual(seen(ofNothing), seen(ofAnother), id)
+          else assert.strictEqual(ofNothing.status, 404)
+        }
+        assert.deepStrictEqual((yield* calls).slice(before), [])
+        const own = yield* web({ ...call({ session: owner.conversation, agent: owner.agent.id }), as: owner })
+        assert.strictEqual(own.status, 200, own.text)
+      })
+    )
+
+  it.effect("lists hold one's own alone", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      yield* web({ ...say({ message: "a secret" }), as: owner })
+      const paths = [
+        "/api/auth/sessions",
+        "/api/agents",
+        "/api/agents/provision",
+        "/api/agent?action=sessions",
+        "/api/agent?action=memory"
+      ]
+      for (const path of [...paths, "/api/chat"]) {
+        const { text } = yield* web({ method: "GET", path, as: stranger })
+        const ownSession = yield* sessionOf(owner)
+        for (const ownersOwn of [owner.agent.id, owner.conversation, owner.user.id, ownSession, "a secret"])
+          assert.notInclude(text, ownersOwn, path)
+        const own = yield* web({ method: "GET", path, as: owner })
+        assert.strictEqual(own.status, 200)
+        assert.isTrue(
+          [owner.agent.id, owner.conversation, ownSession, "a secret"].some((mine) => own.text.includes(mine)),
+          path
+        )
+      }
+    })
+  )
+
+  it.effect("a session with one agent is not one with another", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      for (const agentId of [stranger.agent.id, "agt_0"]) {
+        const answer = yield* web({ ...say({ message: "hello", sessionId: owner.conversation, agentId }), as: owner })
+        assert.deepStrictEqual([answer.status, answer.body["code"]], [404, "session_not_found"])
+      }
+    })
+  )
+
+  it.effect("the user cannot be named in a body or a query", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const { calls } = yield* FakeAgentManager
+      const before = (yield* calls).length
+      yield* web({ ...say({ message: "hello", userId: owner.user.id }), as: stranger })
+      yield* web({
+        method: "POST",
+        path: `/api/chat?userId=${owner.user.id}`,
+        as: stranger,
+        json: { message: "hi", userId: owner.user.id }
+      })
+      assert.deepStrictEqual(
+        (yield* calls).slice(before).map(({ target }) => target),
+        [stranger.user.id, stranger.user.id]
+      )
+      const listed = yield* web({ method: "GET", path: `/api/agents?userId=${owner.user.id}`, as: stranger })
+      assert.notInclude(listed.text, owner.agent.id)
+    })
+  )
+})

@@ -1,0 +1,303 @@
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+import { lapseSubscription, createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+const jsonType = { "content-type": "application/json" }
+const oneMiB = 1024 * 1024
+
+layer(App.layer(), { excludeTestServices: true })("The body rules", (it) => {
+  const provision = { method: "POST", path: "/api/agents/provision" }
+
+  it.effect("malformed JSON is 400 wherever JSON is read", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const bodies = ["{bad", '{"name":"a"', "nul", '{"name":"a"}}', "'a'", Uint8Array.from([0x22, 0xff, 0x22])]
+      for (const body of bodies) {
+        const malformed = { status: 400, code: "malformed_body" }
+        assertError(yield* web({ ...provision, as: owner, body, headers: jsonType }), malformed)
+        assertError(yield* web({ method: "POST", path: "/api/register", body, headers: jsonType }), malformed)
+        assertError(yield* backend({ method: "POST", path: "/api/ai/chat", body, headers: jsonType }), malformed)
+      }
+    })
+  )
+
+  it.effect("U+0000 and lone surrogates are 400, in keys too; written out they are text like any other", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const settings = (body: string) =>
+        web({ method: "POST", path: "/api/settings", as: owner, body, headers: jsonType })
+      for (const body of ['{"name":"a\\u0000b"}', '{"name":"\\ud800"}', '{"x\\udfff":1}', '{"a":[{"b":"\\u0000"}]}'])
+        assertError(yield* settings(body), { status: 400, code: "malformed_body" })
+      const written = yield* settings('{"name":"\\\\u0000 \\ud83d\\ude00"}')
+      assert.strictEqual(written.body["name"], "\\u0000 😀")
+    })
+  )
+
+  it.effect("JSON that is no object names what is missing of it, or says so", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      for (const body of ["[]", '"text"', "1", "null", "true"]) {
+        const answer = yield* web({ method: "POST", path: "/api/register", body, headers: jsonType })
+        assertError(answer, { status: 400, code: "invalid_request" })
+      }
+    })
+  )
+
+  it.effect("JSON that is deep or has very many values is 400, and JSON that is only wide is read", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const deep = `{"name":"a","x":${"[".repeat(200_000)}${"]".repeat(200_000)}}`
+      const many = `{"name":"a","config":{"channels":[${"1,".repeat(400_000)}1]}}`
+      for (const body of [deep, many])
+        assertError(yield* web({ ...provision, as: owner, body, headers: jsonType }), {
+          status: 400,
+          code: "malformed_body"
+        })
+      const wide = `{"name":"Wide","x":[${"0,".repeat(9_000)}0]}`
+      const read = yield* web({ method: "POST", path: "/api/settings", as: owner, body: wide, headers: jsonType })
+      assert.strictEqual(read.body["name"], "Wide")
+    })
+  )
+
+  it.effect("however much is wrong, the answer stays short", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const long = "x".repeat(900_000)
+      const answers = [
+        yield* backend({
+          method: "POST",
+          path: "/api/ai/chat",
+          body: `{"messages":[${"1,".repeat(9_000)}1]}`,
+          headers: jsonType
+        }),
+        yield* web({ ...provision, as: owner, json: { name: [long] } }),
+        yield* web({ ...provision, as: owner, json: { name: "a", config: { [long]: 1 } } }),
+        yield* web({ ...provision, as: owner, json: { name: "a", model: long } }),
+        yield* web({ method: "POST", path: "/api/register", json: { email: long, password: "p".repeat(100_000) } }),
+        yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: long } }),
+        yield* web({ method: "POST", path: "/api/agent", as: owner, json: { message: "a", sessionId: long } }),
+        yield* backend({
+          method: "POST",
+          path: "/api/ai/chat",
+          json: { messages: [{ role: "user", content: "a" }], model: long }
+        })
+      ]
+      for (const answer of answers) {
+        assert.include([400, 404], answer.status)
+        assert.isBelow(answer.text.length, 20_000, answer.text.slice(0, 200))
+      }
+    })
+  )
+
+  it.effect("a password never comes back", () =>
+    Effect.gen(function* () {
+      const { logLines, web } = yield* App.TestApp
+      for (const password of [["hunter2"], { is: "hunter2" }, "hunter2"])
+        for (const path of ["/api/register", "/api/auth/callback/credentials"]) {
+          const answer = yield* web({ method: "POST", path, json: { email: "a@example.com", password } })
+          assert.include([400, 401], answer.status)
+          assert.notInclude(answer.text, "hunter2")
+        }
+      assert.notInclude((yield* logLines).join("\n"), "hunter2")
+    })
+  )
+
+  it.effect("an empty body is an object without members, and a POST that needs none works without", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      for (const headers of [{}, jsonType, { "content-type": "text/plain" }]) {
+        const answer = yield* web({ ...provision, as: owner, headers })
+        assertError(answer, { status: 400, code: "invalid_request" })
+        assert.strictEqual(answer.body["message"], "name: is missing")
+      }
+      for (const path of [`/api/instance/${owner.user.id}/start`, "/api/auth/signout"])
+        for (const headers of [{}, jsonType, { "content-type": "text/plain" }])
+          assert.strictEqual(
+            (yield* web({ method: "POST", path, as: yield* App.openSession(owner.user), headers })).status,
+            200
+          )
+    })
+  )
+
+  it.effect("another content type is 415 and says which it may be", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const unsupported = { status: 415, code: "unsupported_media_type" }
+      const types = [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonx",
+        "application/octet-stream",
+        "text/plain; note=application/json"
+      ]
+      for (const type of types) {
+        const headers = { "content-type": type }
+        const answer = yield* web({ ...provision, as: owner, body: '{"name":"a"}', headers })
+        assertError(answer, unsupported)
+        assert.include(String(answer.body["message"]), "application/json")
+        assertError(yield* backend({ method: "POST", path: "/api/ai/chat", body: "{}", headers }), unsupported)
+      }
+      assertError(yield* web({ ...provision, as: owner, body: '{"name":"a"}' }), unsupported)
+      const form = yield* web({
+        method: "POST",
+        path: "/api/auth/callback/credentials",
+        body: "x",
+        headers: { "content-type": "text/plain" }
+      })
+      assertError(form, unsupported)
+      assert.include(String(form.body["message"]), "application/x-www-form-urlencoded")
+    })
+  )
+
+  it.effect("a body that is compressed, or in another encoding than UTF-8, is 415", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* App.signInNewUser()
+      const rename = (headers: Record<string, string>) =>
+        web({
+          method: "POST",
+          path: "/api/settings",
+          as: owner,
+          body: '{"name":"Ada"}',
+          headers: { "content-type": "application/json", ...headers }
+        })
+      for (const headers of [
+        { "content-encoding": "gzip" },
+        { "content-encoding": "br, gzip" },
+        { "content-type": "application/json; charset=utf-16" },
+        { "content-type": 'application/json;x=y; CharSet="latin1"' }
+      ])
+        assertError(yield* rename(headers), { status: 415, code: "unsupported_media_type" })
+      for (const headers of [{ "content-encoding": "identity" }, { "content-type": 'application/json;charset="UTF8"' }])
+        assert.strictEqual((yield* rename(headers)).status, 200)
+    })
+  )
+
+  it.effect("JSON by another name is JSON", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      for (const type of ["application/json; charset=utf-8", "APPLICATION/JSON", "application/vnd.berth+json"]) {
+        const answer = yield* web({
+          method: "POST",
+          path: "/api/settings",
+          as: owner,
+          body: JSON.stringify({ name: type }),
+          headers: { "content-type": type }
+        })
+        assert.deepStrictEqual([answer.status, answer.body["name"]], [200, type], answer.text)
+      }
+    })
+  )
+
+  it.effect("a body over one MiB is 413, announced or not; one of a MiB is read", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const large = Buffer.alloc(oneMiB + 1, 0x20)
+      const half = Buffer.alloc(oneMiB / 2 + 1, 0x20)
+      const tooLarge = { status: 413, code: "body_too_large" }
+      for (const body of [large, [half, half], [half, half, half, half]]) {
+        assertError(yield* web({ ...provision, as: owner, body, headers: jsonType }), tooLarge)
+        assertError(yield* web({ method: "POST", path: "/api/register", body, headers: jsonType }), tooLarge)
+        assertError(yield* backend({ method: "POST", path: "/api/ai/chat", body, headers: jsonType }), tooLarge)
+      }
+      const text = '{"name":"Just right"}'
+      const whole = Buffer.concat([Buffer.from(text), Buffer.alloc(oneMiB - text.length, 0x20)])
+      const read = yield* web({ method: "POST", path: "/api/settings", as: owner, body: whole, headers: jsonType })
+      assert.strictEqual(read.body["name"], "Just right")
+    })
+  )
+
+  it.effect("unknown members are ignored", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const json = { name: "Known", plan: "enterprise", credits: 1000, id: "usr_0", __proto__x: 1, constructor: {} }
+      const answer = yield* web({ method: "POST", path: "/api/settings", as: owner, json })
+      assert.deepStrictEqual(
+        [answer.status, answer.body["name"], answer.body["plan"], answer.body["credits"], answer.body["id"]],
+        [200, "Known", "pro", 0, owner.user.id]
+      )
+      const polluting = yield* web({
+        method: "POST",
+        path: "/api/settings",
+        as: owner,
+        body: '{"name":"Known","__proto__":{"email":"robbed@example.com"}}',
+        headers: jsonType
+      })
+      assert.strictEqual(polluting.body["email"], owner.user.email)
+    })
+  )
+})
+
+layer(
+  App.layer({
+    limits: { register: { count: 1, window: Duration.hours(1) }, "sign-in": { count: 1, window: Duration.hours(1) } }
+  }),
+  {
+    excludeTestServices: true
+  }
+)("The order of checks", (it) => {
+  const bad: ReadonlyArray<{ readonly body: string; readonly headers: Record<string, string> }> = [
+    { body: "{bad", headers: jsonType },
+    { body: "{}", headers: jsonType },
+    { body: "x", headers: { "content-type": "text/plain" } }
+  ]
+
+  for (const path of ["/api/register", "/api/auth/callback/credentials"])
+    it.effect(`a full limit comes before what is wrong with the body, and bad bodies count: ${path}`, () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        for (const [index, call] of bad.entries()) {
+          const from = `192.0.2.${index + (path === "/api/register" ? 10 : 20)}`
+          const first = yield* web({ method: "POST", path, from, ...call })
+          assert.include([400, 415], first.status)
+          for (const again of bad)
+            assertError(yield* web({ method: "POST", path, from, ...again }), {
+              status: 429,
+              code: "rate_limit_exceeded"
+            })
+        }
+      })
+    )
+
+  it.effect("who calls comes before what is wrong with the body", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      for (const call of bad)
+        for (const path of ["/api/agents/provision", "/api/settings", "/api/agent", "/api/chat"])
+          assertError(yield* web({ method: "POST", path, ...call }), { status: 401, code: "unauthorized" })
+    })
+  )
+
+  it.effect("what is wrong with the body comes before the subscription, and that before the plan's limit", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const path = "/api/agents/provision"
+      const unsubscribed = yield* App.signInNewUser()
+      const full = yield* createOwnerWithAgent("starter")
+      for (const as of [unsubscribed, full]) {
+        assertError(yield* web({ method: "POST", path, as, json: {} }), { status: 400, code: "invalid_request" })
+        assertError(yield* web({ method: "POST", path, as, json: { name: "a", model: "x" } }), {
+          status: 400,
+          code: "model_not_allowed"
+        })
+      }
+      yield* lapseSubscription(full)
+      assertError(yield* web({ method: "POST", path, as: full, json: { name: "a" } }), {
+        status: 402,
+        code: "subscription_required"
+      })
+    })
+  )
+})

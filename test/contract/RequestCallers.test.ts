@@ -1,0 +1,134 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Option, Schema, Tracer } from "effect"
+import * as App from "../support/TestApp.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+const Line = Schema.parseJson(
+  Schema.Struct({ annotations: Schema.Record({ key: Schema.String, value: Schema.Unknown }) })
+)
+
+/** What the line of a request says. */
+const lineOf = (requestId: string) =>
+  Effect.gen(function* () {
+    const { logLines } = yield* App.TestApp
+    const lines = (yield* logLines)
+      .filter((line) => line.includes(requestId))
+      .flatMap((line) => Option.toArray(Schema.decodeOption(Line)(line)))
+      .map(({ annotations }) => annotations)
+      .filter(({ method }) => method !== undefined)
+    assert.strictEqual(lines.length, 1)
+    return lines[0] ?? {}
+  })
+
+layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })("Who calls", (it) => {
+  it.effect("stands in the one line of each request, once it is proved", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const ask = (id: string, call: Partial<App.AppCall>) =>
+        web({ method: "GET", path: "/api/settings?token=hunter2", ...call, headers: { "x-request-id": id } })
+      yield* ask("known", { as: owner })
+      const { ms, ...known } = yield* lineOf("known")
+      assert.isNumber(ms)
+      assert.deepStrictEqual(known, {
+        method: "GET",
+        path: "/api/settings",
+        status: 200,
+        requestId: "known",
+        userId: owner.user.id
+      })
+      yield* ask("unknown", {})
+      assert.notProperty(yield* lineOf("unknown"), "userId")
+    })
+  )
+
+  it.effect("is told to the backend, which believes nobody without the internal key", () =>
+    Effect.gen(function* () {
+      const { backend, internalKey, logLines, web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const path = `/internal/instances/${owner.user.id}/start`
+      assert.strictEqual(
+        (yield* web({ method: "POST", path: path.replace("/internal/instances", "/api/instance"), as: owner })).status,
+        200
+      )
+      const told = (yield* logLines).filter((line) => line.includes(path) && line.includes(`"userId":"${owner.user.id}"`))
+      assert.strictEqual(told.length, 1)
+
+      const claims = (key: string, id: string) =>
+        backend({
+          method: "POST",
+          path,
+          headers: {
+            authorization: `Bearer ${key}`,
+            "x-berth-acting-user": "usr_other",
+            "x-request-id": id
+          }
+        })
+      assert.strictEqual((yield* claims("wrong", "forged")).status, 401)
+      assert.notProperty(yield* lineOf("forged"), "userId")
+      yield* claims(internalKey, "genuine")
+      assert.strictEqual((yield* lineOf("genuine"))["userId"], "usr_other")
+      yield* web({
+        method: "GET",
+        path: "/api/agents",
+        headers: { "x-berth-acting-user": "usr_other", "x-request-id": "to the web".replaceAll(" ", "-") }
+      })
+      assert.notProperty(yield* lineOf("to-the-web"), "userId")
+    })
+  )
+})
+
+const spans: Array<Map<string, unknown>> = []
+
+/** Keeps what every span says of itself. */
+const recording = Layer.setTracer(
+  Tracer.make({
+    span: (name, parent, context, links, startTime, kind) => {
+      const attributes = new Map<string, unknown>([["name", name]])
+      spans.push(attributes)
+      return {
+        _tag: "Span",
+        name,
+        spanId: "00f067aa0ba902b7",
+        traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+        parent,
+        context,
+        status: { _tag: "Started", startTime },
+        attributes,
+        links: [...links],
+        sampled: true,
+        kind,
+        end: () => undefined,
+        attribute: (key, value) => attributes.set(key, value),
+        event: () => undefined,
+        addLinks: () => undefined
+      }
+    },
+    context: (run) => run()
+  })
+)
+
+layer(App.layer().pipe(Layer.provide(recording)), { excludeTestServices: true })("The span of a request", (it) => {
+  it.effect("says the path and which members the query has, and nothing that only the caller should know", () =>
+    Effect.gen(function* () {
+      const { backend, cookieName, web } = yield* App.TestApp
+      const headers = {
+        referer: "https://example.com/?token=hunter2",
+        "idempotency-key": "hunter2",
+        "payment-receipt": "hunter2",
+        authorization: "Bearer hunter2",
+        cookie: `${cookieName}=hunter2`,
+        "x-webhook-signature": "hunter2"
+      }
+      for (const ask of [web, backend])
+        yield* ask({ method: "GET", path: "/api/settings?token=hunter2&again=&token=hunter2", headers })
+      const served = spans.filter((attributes) => attributes.get("url.path") === "/api/settings")
+      assert.strictEqual(served.length, 2)
+      for (const attributes of served) {
+        assert.strictEqual(attributes.get("url.query"), "token=REDACTED&again=REDACTED")
+        assert.match(String(attributes.get("url.full")), /\/api\/settings\?token=REDACTED&again=REDACTED$/)
+      }
+      assert.notInclude(JSON.stringify(spans.map((attributes) => [...attributes])), "hunter2")
+    })
+  )
+})

@@ -1,0 +1,71 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import * as App from "../support/TestApp.ts"
+import { parseEvents } from "./ServerSentEvents.ts"
+import * as s from "./ResponseShapes.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
+
+const messages = [{ role: "user", content: "hello" }]
+
+layer(App.layer(), { excludeTestServices: true })("A streamed answer", (it) => {
+  it.effect("of an agent comes in pieces, then whole, each with an id", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const answer = yield* web({
+        method: "POST",
+        path: "/api/agent",
+        as: owner,
+        json: { message: "hello" },
+        headers: { accept: "text/event-stream" }
+      })
+      assert.strictEqual(answer.status, 200)
+      assert.match(answer.headers["content-type"] ?? "", /^text\/event-stream/)
+      const events = parseEvents(answer)
+      assert.deepStrictEqual(
+        events.map(({ event }) => event),
+        ["delta", "delta", "done"]
+      )
+      assert.deepStrictEqual(
+        events.slice(0, 2).map(({ data }) => data),
+        [{ text: "Echo: " }, { text: "hello" }]
+      )
+      s.assertShape(events[2]?.data, {
+        sessionId: s.equalTo(owner.conversation),
+        reply: s.equalTo("Echo: hello"),
+        timestamp: s.recentEpochMillis
+      })
+      const [first] = events
+      const message = first?.id?.split(":")[0]
+      assert.isTrue(s.prefixedId("msg")(message))
+      assert.deepStrictEqual(
+        events.map(({ id }) => id),
+        [1, 2, 3].map((index) => `${message}:${index}`)
+      )
+    })
+  )
+
+  it.effect("of the AI layer comes in pieces, then whole", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.TestApp
+      const json = { messages, model: "gpt-4", stream: true }
+      const answer = yield* backend({ method: "POST", path: "/api/ai/chat", json })
+      assert.match(answer.headers["content-type"] ?? "", /^text\/event-stream/)
+      assert.strictEqual(answer.headers["x-berth-provider"], "openai")
+      const events = parseEvents(answer)
+      assert.deepStrictEqual(
+        events.map(({ event }) => event),
+        ["delta", "delta", "done"]
+      )
+      s.assertShape(events[2]?.data, {
+        id: s.prefixedId("cpl"),
+        model: s.equalTo("openai/gpt-4"),
+        provider: s.equalTo("openai"),
+        message: { role: s.equalTo("assistant"), content: s.equalTo("Good day.") },
+        usage: { promptTokens: s.equalTo(7), completionTokens: s.equalTo(3), totalTokens: s.equalTo(10) },
+        timestamp: s.recentTimestamp,
+        costUsd: s.equalTo(0.000066)
+      })
+    })
+  )
+})

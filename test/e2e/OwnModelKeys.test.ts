@@ -1,0 +1,114 @@
+import { expect, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Option } from "effect"
+import { eventually } from "../support/Eventually.ts"
+import { freshDatabase } from "../support/Databases.ts"
+import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import { readAllRuntimeTraces, readProcessEnvironment } from "./RuntimeProcesses.ts"
+import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
+import { type Berth, startBerth } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { signUpClient } from "./WebClient.ts"
+
+const platformKey = "sk-the-platform's-own-7d21"
+const wrongKey = "sk-a-key-of-nobody-93ab"
+
+class Service extends Context.Tag("@berth/test/OwnerKeysService")<
+  Service,
+  { readonly berth: Berth; readonly upstream: FakeOpenAi }
+>() {}
+
+/** An upstream that takes one owner's key, and refuses the platform's. */
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    const databaseUrl = yield* freshDatabase
+    const upstream = yield* makeFakeOpenAi()
+    const berth = yield* startBerth({
+      databaseUrl,
+      environment: {
+        OPENAI_BASE_URL: upstream.baseUrl,
+        OPENAI_API_KEY: platformKey,
+        LIMIT_REGISTER: "1000/1h",
+        // Nothing listens there: no test asks the world for its models.
+        OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1"
+      }
+    })
+    return Layer.merge(Layer.succeed(Service, { berth, upstream }), Records.layer(databaseUrl))
+  })
+)
+
+const ownerWithRunningAgent = Effect.gen(function* () {
+  const { berth } = yield* Service
+  const person = yield* signUpClient(berth.webUrl)
+  yield* Records.insertSubscription(person.userId, "starter")
+  const { id } = yield* person.provision("Ada", "openai/gpt-4o-mini")
+  yield* person.untilRunning(id)
+  const say = (message: string) => person.raw("POST", "/api/agent", { body: { message } })
+  const setKey = (value: string) =>
+    person.raw("POST", "/api/agent", { body: { action: "set-credential", key: "openai", value } })
+  const used = Effect.map(Records.readMessageAccounts(person.userId), (account) => account.used)
+  return { say, setKey, used }
+})
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner's own model key", (it) => {
+  it.effect(
+    "is shown to its provider for that owner's chats alone, and to nobody else",
+    Effect.fn(function* () {
+      const { berth, upstream } = yield* Service
+      const [ada, bob, eve] = [yield* ownerWithRunningAgent, yield* ownerWithRunningAgent, yield* ownerWithRunningAgent]
+      expect(yield* ada.setKey(upstream.apiKey)).toMatchObject({ status: 200, body: { configured: true } })
+      expect(yield* eve.setKey(wrongKey)).toMatchObject({ status: 200 })
+      // A new key is used a moment later.
+      yield* eventually(ada.say("Are you there?"), ({ body }) => memberAt(body, "reply") === "You said: Are you there?", {
+        description: "the use of a new key",
+        timeout: "60 seconds"
+      })
+      yield* eventually(
+        eve.say("Are you there?"),
+        ({ body }) => textOrEmpty(memberAt(body, "message") ?? "").includes("your openai key was refused"),
+        { description: "the refusal of a wrong key", timeout: "60 seconds" }
+      )
+      const before = yield* Effect.all([ada.used, bob.used])
+      const answers = [
+        yield* ada.say("A word of Ada's"),
+        yield* bob.say("A word of Bob's"),
+        yield* eve.say("A word of Eve's"),
+        yield* ada.say("A last word of Ada's")
+      ]
+      const [first, ofBob, ofEve, last] = answers
+      expect(first).toMatchObject({ status: 200, body: { reply: "You said: A word of Ada's" } })
+      expect(last).toMatchObject({ status: 200, body: { reply: "You said: A last word of Ada's" } })
+      expect(textOrEmpty(memberAt(ofBob?.body, "reply") ?? "")).not.toBe("You said: A word of Bob's")
+      expect(ofEve).toMatchObject({ status: 500, body: { code: "not_answered" } })
+      expect(textOrEmpty(memberAt(ofEve?.body, "message"))).toContain("your openai key was refused")
+
+      // What she pays for herself costs her nothing here.
+      expect(yield* Effect.all([ada.used, bob.used])).toEqual([before[0], before[1] + (ofBob?.status === 200 ? 1 : 0)])
+
+      const shownFor = (words: string) => [
+        ...new Set(
+          upstream.received
+            .filter(({ body }) => JSON.stringify(body ?? null).includes(words))
+            .map(({ headers }) => headers["authorization"])
+        )
+      ]
+      expect(shownFor("word of Ada's")).toEqual([`Bearer ${upstream.apiKey}`])
+      // Whether the platform's is tried at all depends on whether its refusal is known by then.
+      expect(shownFor("word of Bob's").filter((shown) => shown !== `Bearer ${platformKey}`)).toEqual([])
+      expect(shownFor("word of Eve's")).toEqual([`Bearer ${wrongKey}`])
+
+      const cells = yield* readAllRuntimeTraces(berth.place.dataDirectory)
+      const environments = yield* Effect.forEach(
+        cells.flatMap(({ pid }) => Option.toArray(pid)),
+        readProcessEnvironment
+      )
+      expect(environments.length).toBeGreaterThan(0)
+      const everywhere = [
+        ...environments,
+        ...cells.map(({ log }) => log),
+        ...answers.map(({ body }) => JSON.stringify(body)),
+        yield* berth.logs
+      ].join("\n")
+      for (const key of [upstream.apiKey, wrongKey, platformKey]) expect(everywhere.includes(key)).toBe(false)
+    })
+  )
+})

@@ -1,0 +1,60 @@
+import type { UserId } from "@berth/domain/shared/User"
+import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Effect, type Redacted } from "effect"
+
+/** The database of a running service, for what no route shows or sets. */
+export const layer = (url: Redacted.Redacted) => PostgresPool.layer({ url, maxConnections: 3, applicationName: "test" })
+
+/** Someone pays for a plan; his own record keeps the plan it has. */
+export const insertSubscription = (userId: UserId, plan: PlanId) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`
+      insert into subscriptions ${sql.insert({ userId, plan, status: "active", updatedAt: new Date() })}`
+  )
+
+/** Units of today that are used already. */
+export const setUsedUnits = (userId: UserId, used: number) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`
+      insert into unit_days (user_id, day, used) values (${userId}, (now() at time zone 'utc')::date, ${used})`
+  )
+
+/** What a user's messages came to, and what they cost him. */
+export const readMessageAccounts = (userId: UserId) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{
+      answered: number
+      pending: number
+      failed: number
+      replies: number
+      used: number
+      booked: number
+      open: number
+      ledger: number
+    }>`
+      select
+        (select count(*)::int from messages where user_id = ${userId} and sender = 'user' and state = 'answered') as answered,
+        (select count(*)::int from messages where user_id = ${userId} and sender = 'user' and state = 'pending') as pending,
+        (select count(*)::int from messages where user_id = ${userId} and sender = 'user' and state = 'failed') as failed,
+        (select count(*)::int from messages where user_id = ${userId} and sender = 'agent') as replies,
+        (select coalesce(sum(used), 0)::int from unit_days where user_id = ${userId}) as used,
+        (select coalesce(sum(settled_daily_units + settled_credit_units), 0)::int from reservations
+          where user_id = ${userId}) as booked,
+        (select count(*)::int from reservations where user_id = ${userId} and state = 'reserved') as open,
+        (select coalesce(sum(units), 0)::int from ledger_entries
+          where user_id = ${userId} and account = 'usage') as ledger`
+    return row ?? (yield* Effect.dieMessage("no row"))
+  })
+
+/** What an owner wants of his instance. */
+export const readDesiredState = (userId: UserId) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{ desired: string }>`select desired from instances where owner_id = ${userId}`
+    return row?.desired
+  })

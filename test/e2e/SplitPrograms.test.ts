@@ -1,0 +1,273 @@
+import type { UserId } from "@berth/domain/shared/User"
+import type { AgentId } from "@berth/domain/agents/Agent"
+import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
+import { expect, layer } from "@effect/vitest"
+import { Array, Context, Data, Deferred, Effect, Fiber, Layer, Option, Redacted, type Scope, Stream } from "effect"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { join } from "node:path"
+import { inject } from "vitest"
+import { eventually } from "../support/Eventually.ts"
+import { freshDatabase } from "../support/Databases.ts"
+import { freePort } from "../support/FreePort.ts"
+import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
+import { readAllRuntimeTraces, readRuntimePid } from "./RuntimeProcesses.ts"
+import { runMainJob, memberAt } from "./MainJobSteps.ts"
+import { showLogsOnFailure } from "./RecentLogs.ts"
+import { root, makeShellEnvironment } from "./BerthProcess.ts"
+import * as Records from "./ServiceDatabase.ts"
+import { type SignedUpClient, signUpClient, type StreamedEvent, openWebClient } from "./WebClient.ts"
+
+const model = "openai/gpt-4o-mini"
+
+class ProgramDidNotStart extends Data.TaggedError("ProgramDidNotStart")<{ readonly logs: string }> {
+  override get message() {
+    return `The program did not start. It said:\n${this.logs}`
+  }
+}
+
+interface Program {
+  readonly pid: number
+  readonly end: (signal: NodeJS.Signals) => Effect.Effect<void>
+}
+
+const ended = (child: ChildProcess, gone: Deferred.Deferred<void>, signal: NodeJS.Signals) =>
+  Effect.suspend(() => {
+    child.kill(signal)
+    return Effect.timeoutOption(Effect.interruptible(Deferred.await(gone)), "15 seconds")
+  }).pipe(
+    Effect.tap((end) => Effect.sync(() => Option.isNone(end) && child.kill("SIGKILL"))),
+    Effect.asVoid
+  )
+
+/** Runs one program of the build until its scope closes, and returns when it is ready. */
+const run = (name: "server" | "worker", environment: Readonly<Record<string, string>>, healthPort: number) =>
+  Effect.gen(function* () {
+    const gone = yield* Deferred.make<void>()
+    const said: Array<string> = []
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const started = spawn(process.execPath, [join(root, "dist", `${name}.mjs`)], {
+          stdio: ["ignore", "pipe", "pipe"],
+          env: { ...makeShellEnvironment(), ...environment }
+        })
+        started.stdout.setEncoding("utf8").on("data", (text: string) => said.push(text))
+        started.stderr.setEncoding("utf8").on("data", (text: string) => said.push(text))
+        started.once("exit", () => Deferred.unsafeDone(gone, Effect.void))
+        return started
+      }),
+      (started) => ended(started, gone, "SIGTERM")
+    )
+    const failed = Effect.suspend(() => new ProgramDidNotStart({ logs: said.join("") }))
+    const isReady = Effect.tryPromise((signal) =>
+      fetch(`http://127.0.0.1:${healthPort}/health/ready`, { signal })
+    ).pipe(
+      Effect.map(({ status }) => status === 200),
+      Effect.orElseSucceed(() => false)
+    )
+    showLogsOnFailure(`${name} ${child.pid}`, () => said.join(""))
+    const ready = eventually(isReady, (yes) => yes, { description: `the ${name} to be ready`, timeout: "90 seconds" })
+    yield* Effect.raceFirst(Effect.orDie(ready), Effect.zipRight(Deferred.await(gone), failed))
+    return { pid: child.pid ?? 0, end: (signal) => ended(child, gone, signal) } satisfies Program
+  })
+
+class Service extends Context.Tag("@berth/test/SplitService")<
+  Service,
+  {
+    /** Two web processes, the same to everybody. */
+    readonly webUrls: readonly [string, string]
+    readonly dataDirectory: string
+    readonly backend: (
+      settings?: Readonly<Record<string, string>>
+    ) => Effect.Effect<Program, ProgramDidNotStart, Scope.Scope>
+  }
+>() {}
+
+const build = Effect.async<void>((resume) => {
+  execFile(process.execPath, [join(root, "scripts", "build.mjs")], (error) =>
+    resume(error === null ? Effect.void : Effect.die(error))
+  )
+})
+
+const service = Layer.unwrapScoped(
+  Effect.gen(function* () {
+    yield* build
+    const databaseUrl = yield* freshDatabase
+    const dataDirectory = join(yield* temporaryDirectory, "data")
+    const [first, second, backendPort, health] = yield* Effect.all([freePort, freePort, freePort, freePort])
+    const redisUrl = inject("redisUrl")
+    const environment = {
+      DATABASE_URL: Redacted.value(databaseUrl),
+      // A database of its own, which no other test of the run uses.
+      ...(redisUrl === "" ? {} : { REDIS_URL: `${redisUrl}/9` }),
+      DATA_DIR: dataDirectory,
+      APP_URL: `http://localhost:${first}`,
+      BACKEND_PORT: String(backendPort),
+      BACKEND_URL: `http://127.0.0.1:${backendPort}`,
+      INTERNAL_API_KEY: randomBytes(24).toString("hex"),
+      SECRETS_KEYS: `one:${randomBytes(32).toString("base64")}`,
+      LIMIT_REGISTER: "1000/1h",
+      // Nothing listens there: no test asks the world for its models.
+      OPENROUTER_BASE_URL: "http://127.0.0.1:9/api/v1",
+      LIMIT_SIGN_IN: "1000/1h",
+      DRAIN_SECONDS: "5",
+      WORKER_DRAIN_SECONDS: "5"
+    }
+    // What the backend leaves running is ended last.
+    yield* Effect.addFinalizer(() =>
+      Effect.map(readAllRuntimeTraces(dataDirectory), (cells) => {
+        for (const { pid } of cells) if (Option.isSome(pid) && isProcessAlive(pid.value)) process.kill(pid.value, "SIGKILL")
+      })
+    )
+    const web = (port: number) => run("server", { ...environment, SERVER_ROLE: "web", PORT: String(port) }, port)
+    const worker = run("worker", { ...environment, WORKER_HEALTH_PORT: String(health) }, health)
+    yield* Effect.all([web(first), web(second), worker], { concurrency: "unbounded" })
+    return Layer.merge(
+      Layer.succeed(Service, {
+        webUrls: [`http://127.0.0.1:${first}`, `http://127.0.0.1:${second}`],
+        dataDirectory,
+        backend: (settings) => run("server", { ...environment, ...settings, SERVER_ROLE: "backend" }, backendPort)
+      }),
+      Records.layer(databaseUrl)
+    )
+  })
+)
+
+const many = { concurrency: "unbounded" } as const
+
+const subscriber = Effect.gen(function* () {
+  const { webUrls } = yield* Service
+  const person = yield* signUpClient(webUrls[0])
+  yield* Records.insertSubscription(person.userId, "starter")
+  return person
+})
+
+/** The same user in front of the other web process, with a session of its own. */
+const elsewhere = (person: SignedUpClient) =>
+  Effect.gen(function* () {
+    const { webUrls } = yield* Service
+    const visitor = yield* openWebClient(webUrls[1])
+    yield* visitor.signIn(person.account)
+    return visitor
+  })
+
+const pidOf = (userId: UserId) =>
+  Effect.flatMap(Service, ({ dataDirectory }) => Effect.flatMap(readRuntimePid(dataDirectory, userId), Effect.orDie))
+
+const backedBy = inject("redisUrl") === "" ? "PostgreSQL alone" : "PostgreSQL and Redis"
+
+layer(service, { timeout: "120 seconds", excludeTestServices: true })(
+  `web, backend and worker apart, on ${backedBy}`,
+  (it) => {
+    it.scoped(
+      "do the main job as one process does",
+      Effect.fn(function* () {
+        yield* (yield* Service).backend()
+        yield* runMainJob(yield* subscriber)
+      })
+    )
+
+    it.scoped(
+      "are one service to a user, whichever web process he meets",
+      Effect.fn(function* () {
+        yield* (yield* Service).backend()
+        const person = yield* subscriber
+        const other = yield* elsewhere(person)
+        const ask = (visitor: typeof other, key: string) =>
+          visitor.raw("POST", "/api/agents/provision", { body: { name: "Ada" }, headers: { "idempotency-key": key } })
+        const repeated = yield* Effect.all(
+          Array.makeBy(10, (n) => ask(n % 2 === 0 ? person : other, "only-once")),
+          many
+        )
+        expect(repeated.map(({ status }) => status)).toEqual(repeated.map(() => 201))
+        expect(new Set(repeated.map(({ body }) => memberAt(body, "agent", "id"))).size).toBe(1)
+        const more = yield* Effect.all([ask(person, "one-more"), ask(other, "another")], many)
+        expect(more.map(({ status }) => status)).toEqual([429, 429])
+
+        const agents = (yield* other.api.agents.list()).agents
+        yield* Effect.forEach(agents, ({ id }) => person.untilRunning(id))
+        const { sessionId } = yield* person.chat("First")
+        const replies = yield* Effect.all(
+          Array.makeBy(6, (n) => (n % 2 === 0 ? person : other).chat(`Message ${n}`, sessionId)),
+          many
+        )
+        replies.forEach(({ reply }, n) => expect(reply).toContain(`Message ${n}`))
+        const { body } = yield* other.raw("GET", `/api/agent?action=session&sessionId=${sessionId}`)
+        const messages = memberAt(body, "session", "messages")
+        expect(messages).toHaveLength(14)
+        // Each reply stands right behind its message.
+        const pairs = Array.isArray(messages) ? Array.chunksOf(messages, 2) : []
+        for (const [message, reply] of pairs) expect(memberAt(reply, "content")).toContain(memberAt(message, "content"))
+        expect(yield* Records.readMessageAccounts(person.userId)).toMatchObject({ answered: 7, used: 7, open: 0, pending: 0 })
+      })
+    )
+
+    it.scoped(
+      "say so when the backend is gone, and go on when it is back",
+      Effect.fn(function* () {
+        const { backend } = yield* Service
+        const upstream = yield* makeFakeOpenAi()
+        const settings = { OPENAI_BASE_URL: upstream.baseUrl, OPENAI_API_KEY: upstream.apiKey }
+        const before = yield* backend(settings)
+        const [person, late] = yield* Effect.all([subscriber, subscriber], many)
+        const agent = yield* person.provision("Ada", model)
+        yield* person.untilRunning(agent.id)
+        const pid = yield* pidOf(person.userId)
+        yield* person.chat("First")
+
+        upstream.respondWith({ type: "break-off", pieces: ["Half ", "an "], by: "hanging" })
+        const told: Array<StreamedEvent> = []
+        const stream = Stream.runForEach(person.events("/api/agent", { message: "Second" }), (event) =>
+          Effect.sync(() => told.push(event))
+        )
+        const fiber = yield* Effect.fork(stream)
+        yield* eventually(
+          Effect.sync(() => told),
+          (so) => so.length >= 2,
+          { description: "two pieces of an answer" }
+        )
+        yield* before.end("SIGKILL")
+        yield* Fiber.join(fiber)
+        expect(told.map(({ event }) => event)).toEqual(["delta", "delta", "error"])
+
+        for (const verb of ["start", "stop", "restart"])
+          expect(yield* person.raw("POST", `/api/instance/${person.userId}/${verb}`)).toMatchObject({
+            status: 502,
+            body: { success: false, status: "error", code: "backend_unavailable" }
+          })
+        expect(yield* person.raw("POST", "/api/agent", { body: { message: "Third" } })).toMatchObject({
+          status: 500,
+          body: { code: "not_answered" }
+        })
+        expect(yield* person.raw("POST", "/api/chat", { body: { message: "Fourth" } })).toMatchObject({
+          status: 500,
+          body: { error: "failed to send" }
+        })
+        expect(yield* person.raw("GET", `/api/agents/${agent.id}`)).toMatchObject({
+          status: 200,
+          body: { agent: { status: "running" } }
+        })
+        const patient: AgentId = (yield* late.provision("Ada", model)).id
+        expect(yield* late.statusOf(patient)).toBe("provisioning")
+
+        yield* backend(settings)
+        expect((yield* person.chat("Fifth")).reply).toBe("You said: Fifth")
+        expect(yield* pidOf(person.userId)).toBe(pid)
+        yield* late.untilRunning(patient)
+        expect((yield* late.chat("At last")).reply).toBe("You said: At last")
+        expect(yield* person.raw("POST", `/api/instance/${person.userId}/stop`)).toMatchObject({ status: 200 })
+        expect(yield* Records.readMessageAccounts(person.userId)).toEqual({
+          answered: 2,
+          failed: 3,
+          pending: 0,
+          replies: 2,
+          used: 2,
+          booked: 2,
+          open: 0,
+          ledger: 2
+        })
+      })
+    )
+  }
+)

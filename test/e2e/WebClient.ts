@@ -1,0 +1,182 @@
+import { UserId } from "@berth/domain/shared/User"
+import type { AgentId } from "@berth/domain/agents/Agent"
+import { makeWebClient } from "@berth/api/WebClient"
+import { Sse } from "@effect/experimental"
+import {
+  Cookies,
+  FetchHttpClient,
+  type Headers,
+  HttpClient,
+  HttpClientRequest,
+  type HttpMethod
+} from "@effect/platform"
+import { Cause, Data, Duration, Effect, Option, Redacted, Ref, Schema, Stream } from "effect"
+import { randomBytes } from "node:crypto"
+import { eventually } from "../support/Eventually.ts"
+
+/** What came back, as it is on the wire. */
+export interface WebResponse {
+  readonly status: number
+  readonly headers: Headers.Headers
+  /** The parsed JSON, or the text where it is none. */
+  readonly body: unknown
+}
+
+export interface RawRequestOptions {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A server-sent event with its parsed data. */
+export interface StreamedEvent {
+  readonly event: string
+  readonly id: string | undefined
+  readonly data: unknown
+}
+
+export class ResponseTimedOut extends Data.TaggedError("ResponseTimedOut")<{ readonly request: string }> {
+  override get message() {
+    return `No answer in time: ${this.request}`
+  }
+}
+
+/** No test waits longer than this for one answer. */
+const responseTimeout = Duration.seconds(60)
+
+const parsed = (text: string): unknown =>
+  Option.getOrElse(Option.liftThrowable((): unknown => JSON.parse(text))(), () => text)
+
+const Chatted = Schema.Struct({ sessionId: Schema.String, reply: Schema.String, timestamp: Schema.Number })
+const decodeChatted = Schema.decodeUnknown(Chatted)
+
+export class RequestRefused extends Data.TaggedError("RequestRefused")<{ readonly answer: WebResponse }> {
+  override get message() {
+    return `${this.answer.status} ${JSON.stringify(this.answer.body)}`
+  }
+}
+
+export interface TestAccount {
+  readonly email: string
+  readonly password: string
+}
+
+/** What nobody else in this run is called. */
+export const makeAccount = (name: string): TestAccount => {
+  const chance = randomBytes(6).toString("hex")
+  return { email: `${name}-${chance}@example.com`, password: `pass-${chance}-word` }
+}
+
+/** Someone with a cookie jar of his own, who talks to one web API: in its typed words, or in raw ones. */
+export const openWebClient = (webUrl: string) =>
+  Effect.gen(function* () {
+    const jar = yield* Ref.make(Cookies.empty)
+    const withJar = (client: HttpClient.HttpClient) =>
+      HttpClient.transformResponse(
+        HttpClient.withCookiesRef(client, jar),
+        Effect.timeoutFailCause({
+          duration: responseTimeout,
+          onTimeout: () => Cause.die(new ResponseTimedOut({ request: webUrl }))
+        })
+      )
+    // Nothing is sent along that a test has not said.
+    const http = HttpClient.withTracerPropagation(withJar(yield* HttpClient.HttpClient), false)
+    const api = yield* makeWebClient({ baseUrl: webUrl, transformClient: withJar })
+
+    const requestOf = (method: HttpMethod.HttpMethod, path: string, options: RawRequestOptions) => {
+      const request = HttpClientRequest.make(method)(`${webUrl}${path}`, { headers: { ...options.headers } })
+      return options.body === undefined ? request : HttpClientRequest.bodyUnsafeJson(request, options.body)
+    }
+
+    const raw = (method: HttpMethod.HttpMethod, path: string, options: RawRequestOptions = {}) =>
+      Effect.gen(function* () {
+        const response = yield* http.execute(requestOf(method, path, options))
+        const body = parsed(yield* response.text)
+        return { status: response.status, headers: response.headers, body } satisfies WebResponse
+      }).pipe(
+        Effect.timeoutFail({
+          duration: responseTimeout,
+          onTimeout: () => new ResponseTimedOut({ request: `${method} ${path}` })
+        })
+      )
+
+    /** A stream's events as they come; fails when there is no stream. */
+    const events = (path: string, body: unknown, more: RawRequestOptions["headers"] = {}) =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          const options = { body, headers: { accept: "text/event-stream", ...more } }
+          const response = yield* http.execute(requestOf("POST", path, options))
+          const { headers, status } = response
+          if (status !== 200)
+            return yield* new RequestRefused({ answer: { status, headers, body: parsed(yield* response.text) } })
+          return response.stream.pipe(
+            Stream.decodeText(),
+            Stream.pipeThroughChannel(Sse.makeChannel()),
+            Stream.map(({ data, event, id }): StreamedEvent => ({ event, id, data: parsed(data) }))
+          )
+        })
+      ).pipe(Stream.timeoutFail(() => new ResponseTimedOut({ request: `POST ${path}` }), responseTimeout))
+
+    /** The rest of a stream, behind an event. */
+    const resume = (path: string, lastEventId: string) => events(path, {}, { "last-event-id": lastEventId })
+
+    const register = (account: TestAccount) =>
+      api.accounts.register({ payload: { email: account.email, password: Redacted.make(account.password) } })
+
+    const signIn = (account: TestAccount) =>
+      Effect.flatMap(raw("POST", "/api/auth/callback/credentials", { body: account }), (answer) =>
+        answer.status === 200 ? Effect.void : Effect.fail(new RequestRefused({ answer }))
+      )
+
+    const statusOf = (id: AgentId) => Effect.map(api.agents.detail({ path: { id } }), ({ agent }) => agent.status)
+
+    const provision = (name: string, customModel?: string) =>
+      Effect.map(
+        api.agents.provision({
+          payload: customModel === undefined ? { name } : { name, model: "custom", config: { customModel } }
+        }),
+        ({ agent }) => agent
+      )
+
+    /** Says something to the agent and waits for the reply; fails with the whole answer when it is not 200. */
+    const chat = (message: string, sessionId?: string) =>
+      Effect.flatMap(
+        raw("POST", "/api/agent", { body: sessionId === undefined ? { message } : { message, sessionId } }),
+        (answer) =>
+          answer.status === 200 ? Effect.orDie(decodeChatted(answer.body)) : Effect.fail(new RequestRefused({ answer }))
+      )
+
+    return {
+      api,
+      raw,
+      events,
+      resume,
+      register,
+      signIn,
+      provision,
+      chat,
+      statusOf,
+      cookies: Ref.get(jar),
+      /** Until the agent is up; an answer that does not come meanwhile is waited out. */
+      untilRunning: (id: AgentId) =>
+        Effect.orDie(
+          eventually(
+            Effect.orElseSucceed(statusOf(id), () => "no answer" as const),
+            (status) => status === "running" || status === "active",
+            { description: `agent ${id} to run`, timeout: "90 seconds" }
+          )
+        )
+    }
+  }).pipe(Effect.provide(FetchHttpClient.layer))
+
+export type WebClient = Effect.Effect.Success<ReturnType<typeof openWebClient>>
+
+/** A new user, signed in. */
+export const signUpClient = (webUrl: string, name = "user", account = makeAccount(name)) =>
+  Effect.gen(function* () {
+    const visitor = yield* openWebClient(webUrl)
+    const { id } = yield* visitor.register(account)
+    yield* visitor.signIn(account)
+    return { ...visitor, account, userId: UserId.make(id) }
+  })
+
+export type SignedUpClient = Effect.Effect.Success<ReturnType<typeof signUpClient>>

@@ -1,0 +1,181 @@
+import {
+  type RuntimeModelEvent,
+  runtimeModelPath,
+  RuntimeModelRequest,
+  RuntimeNote,
+  runtimeNotesPath,
+  RuntimeRecallQuery,
+  runtimeRecallPath
+} from "@berth/api/runtime/RuntimeContract"
+import { formatEventFrame, keepAliveFrame } from "@berth/api/runtime/RuntimeFrames"
+import { Effect, Schema } from "effect"
+import { text } from "node:stream/consumers"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+
+/** A cell's call for a model, open until it is answered. */
+export interface BackendModelCall {
+  readonly request: RuntimeModelRequest
+  readonly token: string
+  readonly traceparent: string | undefined
+  readonly send: (...events: ReadonlyArray<RuntimeModelEvent>) => void
+  /** A comment in the stream, which says nothing but that it lives. */
+  readonly comment: () => void
+  /** Ends the answer in good order. */
+  readonly end: () => void
+  /** Breaks the connection. */
+  readonly breakConnection: () => void
+  /** Answers with a status and a JSON body instead of a stream. */
+  readonly fail: (status: number, body: unknown) => void
+  /** The caller went away before the end. */
+  readonly abandoned: Promise<void>
+}
+
+/** What a cell asks of its agents' memory. */
+export interface BackendMemoryCall {
+  readonly path: string
+  readonly token: string
+  readonly body: typeof RuntimeNote.Type | typeof RuntimeRecallQuery.Type
+}
+
+export interface FakeBackend {
+  readonly url: string
+  /** Every call so far, oldest first. */
+  readonly calls: ReadonlyArray<BackendModelCall>
+  /** What is done with a call. Default: the last message comes back in two pieces. */
+  readonly respondWith: (answer: (call: BackendModelCall) => void) => void
+  /** Every call of the memory so far, oldest first. */
+  readonly memoryCalls: ReadonlyArray<BackendMemoryCall>
+  /** What is answered from now on instead. Default: notes are kept, and found by any word that they contain. */
+  readonly failMemoryWith: (status: number, body: unknown) => void
+}
+
+const echo = (call: BackendModelCall): void => {
+  call.send(
+    { type: "delta", text: "You said: " },
+    { type: "delta", text: call.request.messages.at(-1)?.content ?? "" },
+    { type: "done", model: call.request.model, provider: "stand-in" }
+  )
+  call.end()
+}
+
+const decode = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeModelRequest))
+const decodeNote = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeNote))
+const decodeQuestion = Schema.decodeUnknownPromise(Schema.parseJson(RuntimeRecallQuery))
+
+const bearerOf = ({ headers }: IncomingMessage) => (headers.authorization ?? "").replace(/^Bearer /, "")
+
+/** A memory as the backend keeps it, without its cleverness. */
+const makeMemory = () => {
+  const notes: Array<typeof RuntimeNote.Type> = []
+  const calls: Array<BackendMemoryCall> = []
+  let refusal: { readonly status: number; readonly body: unknown } | undefined
+  const answer = async (request: IncomingMessage): Promise<{ readonly status: number; readonly body?: unknown }> => {
+    const [path, token, source] = [request.url ?? "", bearerOf(request), await text(request)]
+    if (path === runtimeNotesPath) {
+      const note = await decodeNote(source)
+      calls.push({ path, token, body: note })
+      if (refusal === undefined) notes.push(note)
+      return refusal ?? { status: 204 }
+    }
+    const question = await decodeQuestion(source)
+    calls.push({ path, token, body: question })
+    const words = question.query.toLowerCase().split(/\s+/)
+    const found = notes
+      .filter(
+        ({ agentId, text: said }) =>
+          agentId === question.agentId && words.some((word) => said.toLowerCase().includes(word))
+      )
+      .map(({ text: said }) => ({ kind: "note", text: said, at: 0 }))
+    return refusal ?? { status: 200, body: { found } }
+  }
+  return {
+    calls,
+    answer,
+    refuse: (status: number, body: unknown) => {
+      refusal = { status, body }
+    }
+  }
+}
+
+const toCall = async (request: IncomingMessage, response: ServerResponse): Promise<BackendModelCall> => {
+  const traceparent = request.headers["traceparent"]
+  const decoded = await decode(await text(request))
+  return {
+    request: decoded,
+    token: bearerOf(request),
+    traceparent: typeof traceparent === "string" ? traceparent : undefined,
+    send: (...events) => {
+      if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" })
+      for (const event of events) response.write(formatEventFrame(event))
+    },
+    comment: () => {
+      response.write(keepAliveFrame)
+    },
+    end: () => {
+      response.end()
+    },
+    breakConnection: () => {
+      request.socket.destroy()
+    },
+    fail: (status, body) => {
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+    },
+    abandoned: new Promise((resolve) => {
+      response.once("close", () => {
+        if (!response.writableFinished) resolve()
+      })
+    })
+  }
+}
+
+/** A stand-in for the backend's side of a cell's wires, on a port of its own. */
+export const makeFakeBackend = Effect.acquireRelease(
+  Effect.async<FakeBackend & { readonly close: () => void }>((resume) => {
+    const calls: Array<BackendModelCall> = []
+    let answer = echo
+    const memory = makeMemory()
+    const server = createServer((request, response) => {
+      if (request.method === "POST" && (request.url === runtimeNotesPath || request.url === runtimeRecallPath)) {
+        memory.answer(request).then(
+          ({ body, status }) => {
+            response.writeHead(status, { "content-type": "application/json" })
+            response.end(body === undefined ? undefined : JSON.stringify(body))
+          },
+          (error: unknown) => response.writeHead(400).end(JSON.stringify({ error: "invalid", message: String(error) }))
+        )
+        return
+      }
+      if (request.method !== "POST" || request.url !== runtimeModelPath) {
+        response.writeHead(404).end()
+        return
+      }
+      toCall(request, response).then(
+        (call) => {
+          calls.push(call)
+          answer(call)
+        },
+        (error: unknown) => response.writeHead(400).end(JSON.stringify({ error: "invalid", message: String(error) }))
+      )
+    })
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      resume(
+        Effect.succeed({
+          url: `http://127.0.0.1:${port}`,
+          calls,
+          respondWith: (next) => {
+            answer = next
+          },
+          memoryCalls: memory.calls,
+          failMemoryWith: memory.refuse,
+          close: () => {
+            server.close()
+            server.closeAllConnections()
+          }
+        })
+      )
+    })
+  }),
+  ({ close }) => Effect.sync(close)
+)

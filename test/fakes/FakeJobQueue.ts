@@ -1,0 +1,63 @@
+import type { QueueName } from "@berth/domain/jobs/JobKind"
+import { type DeadLetter, JobQueue, QueueUnavailable, type QueueCounts } from "@berth/domain/jobs/JobQueue"
+import { Context, Effect, Layer, Ref } from "effect"
+
+type DeadLettersByQueue = Record<QueueName, ReadonlyArray<DeadLetter>>
+
+/** What a test says lies in the queues. */
+export class FakeJobQueue extends Context.Tag("@berth/test/FakeJobQueue")<
+  FakeJobQueue,
+  {
+    readonly deadLetters: Ref.Ref<DeadLettersByQueue>
+    /** Runs an effect while the queues' store does not answer. */
+    readonly withOutage: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  }
+>() {}
+
+/** What is in a queue besides its dead letters. */
+export const liveJobCounts: Omit<QueueCounts, "failed"> = { waiting: 5, active: 2, delayed: 1, completed: 9 }
+
+/** Queues that nobody works on, and whose dead letters are the test's. */
+export const layer: Layer.Layer<JobQueue | FakeJobQueue> = Layer.effectContext(
+  Effect.gen(function* () {
+    const dead = yield* Ref.make<DeadLettersByQueue>({ tasks: [], provision: [] })
+    const isDown = yield* Ref.make(false)
+    const ask = <A>(operation: string, answer: Effect.Effect<A>): Effect.Effect<A, QueueUnavailable> =>
+      Effect.flatMap(isDown, (down) =>
+        down ? Effect.fail(new QueueUnavailable({ operation, cause: "hunter2 is down" })) : answer
+      )
+    const queue = JobQueue.of({
+      add: () => Effect.dieMessage("nobody adds here"),
+      consume: () => Effect.dieMessage("nobody works here"),
+      counts: (name) =>
+        ask(
+          "count",
+          Effect.map(dead, (all) => ({ ...liveJobCounts, failed: all[name].length }))
+        ),
+      deadLetters: (name, limit) =>
+        ask(
+          "list",
+          Effect.map(dead, (all) => all[name].slice(0, limit))
+        ),
+      replay: (name, id) =>
+        ask(
+          "replay",
+          Ref.modify(dead, (all) => [
+            all[name].some((letter) => letter.id === id),
+            { ...all, [name]: all[name].filter((letter) => letter.id !== id) }
+          ])
+        )
+    })
+    return Context.make(JobQueue, queue).pipe(
+      Context.add(FakeJobQueue, {
+        deadLetters: dead,
+        withOutage: (effect) =>
+          Effect.acquireUseRelease(
+            Ref.set(isDown, true),
+            () => effect,
+            () => Ref.set(isDown, false)
+          )
+      })
+    )
+  })
+)

@@ -1,0 +1,102 @@
+import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
+import { SendPasswordResetJob, SendMailJob } from "@berth/domain/jobs/JobKind"
+import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
+import type { Mail } from "@berth/domain/mail/Mail"
+import { Mailer, type MailRejected, type MailServiceUnavailable } from "@berth/domain/mail/Mailer"
+import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import type { AgentManager } from "@berth/domain/instances/AgentManager"
+import type { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { findHandler } from "@berth/worker/jobs/JobHandlers"
+import { Context, Effect, Layer, Option, Ref } from "effect"
+import { findLinkToken } from "../support/MailText.ts"
+
+/** Every mail of a service, with nobody between it and who looks. */
+export class FakeMailer extends Context.Tag("@berth/test/FakeMailer")<
+  FakeMailer,
+  {
+    /** What was sent so far, the oldest first. */
+    readonly sent: Effect.Effect<ReadonlyArray<Mail>>
+    /** Runs an effect while sending fails. */
+    readonly withFailure: (
+      failure: MailRejected | MailServiceUnavailable
+    ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  }
+>() {}
+
+const recordingMailer = Layer.effectContext(
+  Effect.gen(function* () {
+    const sent = yield* Ref.make<ReadonlyArray<Mail>>([])
+    const failing = yield* Ref.make<Option.Option<MailRejected | MailServiceUnavailable>>(Option.none())
+    return Context.make(FakeMailer, {
+      sent,
+      withFailure: (failure) => (effect) =>
+        Effect.acquireUseRelease(
+          Ref.set(failing, Option.some(failure)),
+          () => effect,
+          () => Ref.set(failing, Option.none())
+        )
+    }).pipe(
+      Context.add(Mailer, {
+        send: (mail) =>
+          Effect.flatMap(
+            failing,
+            Option.match({ onNone: () => Ref.update(sent, (so) => [...so, mail]), onSome: Effect.fail })
+          )
+      })
+    )
+  })
+)
+
+/** Mails that are collected instead of sent, and what the worker needs besides to send them. */
+export const layer = Layer.merge(recordingMailer, Layer.provide(PasswordResetMails.Default, MailOutbox.Default))
+
+const isAboutMail = ({ name }: OutboxEntry) => name === SendMailJob.name || name === SendPasswordResetJob.name
+
+/** What mails have nothing to do with. */
+const nothingElse = Layer.merge(
+  Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
+  Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
+)
+
+type Worked = Outbox | CardProcessor | Mailer | PasswordResetMails | SecretBox | AgentManager
+
+/** The work of a worker, as far as it is about mail, until there is none; answers the jobs. */
+export const processMailJobs: Effect.Effect<ReadonlyArray<OutboxEntry>, never, Worked> = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const done = yield* Ref.make<ReadonlyArray<OutboxEntry>>([])
+  const handle = (entry: OutboxEntry) =>
+    isAboutMail(entry)
+      ? findHandler(entry.queue)({ ...entry, attempt: 1, attempts: 5 }).pipe(
+          Effect.provide(nothingElse),
+          Effect.zipRight(Ref.update(done, (so) => [...so, entry])),
+          Effect.orDie
+        )
+      : Effect.void
+  yield* Effect.repeat(
+    outbox.relay(100, (entry) => Effect.zipRight(handle(entry), outbox.settle(entry.id))),
+    { until: (count) => count === 0 }
+  )
+  return yield* done
+})
+
+/** What has been mailed to an address by the time all mail is out, the oldest first. */
+export const readMailsTo = (address: string) =>
+  Effect.gen(function* () {
+    yield* processMailJobs
+    const { sent } = yield* FakeMailer
+    return (yield* sent).filter(({ to }) => to.toLowerCase() === address.toLowerCase())
+  })
+
+const lastToken = (path: string) => (address: string) =>
+  Effect.map(readMailsTo(address), (mails) => {
+    const tokens = mails.map(({ text }) => findLinkToken(text, path)).filter((token) => token !== "")
+    return tokens.at(-1) ?? ""
+  })
+
+/** The token of the last link for a new password that was mailed to an address; empty when there is none. */
+export const findResetToken = lastToken("/reset-password")
+/** The same of the last link that confirms an address. */
+export const findVerificationToken = lastToken("/api/auth/verify-email")

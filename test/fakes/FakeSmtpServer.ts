@@ -1,0 +1,93 @@
+import { Effect, type Scope } from "effect"
+import { SMTPServer } from "smtp-server"
+
+/** A mail as a server got it. */
+export interface ReceivedMail {
+  readonly from: string
+  readonly to: ReadonlyArray<string>
+  /** Head and body as they came over the wire. */
+  readonly source: string
+}
+
+export interface FakeSmtpServer {
+  readonly port: number
+  readonly received: Effect.Effect<ReadonlyArray<ReceivedMail>>
+  /** The reply code to every recipient from now on; 250 to begin with. */
+  readonly answerRecipients: (code: number) => Effect.Effect<void>
+  /** Whether it says goodbye to whoever connects, from now on. */
+  readonly turnAway: (yes: boolean) => Effect.Effect<void>
+}
+
+export interface FakeSmtpServerOptions {
+  /** Whoever sends must know them; over TLS only, and it offers none. */
+  readonly login?: { readonly user: string; readonly password: string; readonly withoutTls: boolean }
+}
+
+class Refusal extends Error {
+  readonly responseCode: number
+  constructor(responseCode: number) {
+    super("no such mailbox hunter2")
+    this.responseCode = responseCode
+  }
+}
+
+/** A real SMTP server on a port of this machine that keeps what it gets. */
+export const makeFakeSmtpServer = ({ login }: FakeSmtpServerOptions = {}): Effect.Effect<FakeSmtpServer, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const mails: Array<ReceivedMail> = []
+    const logins: Array<string> = []
+    const state = { recipients: 250, away: false }
+    const server = new SMTPServer({
+      disabledCommands: ["STARTTLS", ...(login === undefined ? ["AUTH"] : [])],
+      authOptional: login === undefined,
+      allowInsecureAuth: login?.withoutTls ?? false,
+      logger: false,
+      onConnect: (_session, done) => {
+        if (state.away) done(new Refusal(421))
+        else done()
+      },
+      onAuth: (auth, _session, done) => {
+        logins.push(auth.username ?? "")
+        if (auth.username === login?.user && auth.password === login?.password) done(null, { user: auth.username })
+        else done(new Refusal(535))
+      },
+      onRcptTo: (_address, _session, done) => {
+        if (state.recipients === 250) done()
+        else done(new Refusal(state.recipients))
+      },
+      onData: (stream, { envelope }, done) => {
+        const chunks: Array<Buffer> = []
+        stream.on("data", (chunk: Buffer) => chunks.push(chunk))
+        stream.once("end", () => {
+          mails.push({
+            from: envelope.mailFrom === false ? "" : envelope.mailFrom.address,
+            to: envelope.rcptTo.map(({ address }) => address),
+            source: Buffer.concat(chunks).toString("utf8")
+          })
+          done()
+        })
+      }
+    })
+    server.on("error", () => undefined)
+    const port = yield* Effect.acquireRelease(
+      Effect.async<number>((resume) => {
+        const listening = server.listen(0, "127.0.0.1", () => {
+          const address = listening.address()
+          resume(Effect.succeed(address !== null && typeof address === "object" ? address.port : 0))
+        })
+      }),
+      () => Effect.async<void>((resume) => server.close(() => resume(Effect.void)))
+    )
+    return {
+      port,
+      received: Effect.sync(() => [...mails]),
+      answerRecipients: (code) =>
+        Effect.sync(() => {
+          state.recipients = code
+        }),
+      turnAway: (yes) =>
+        Effect.sync(() => {
+          state.away = yes
+        })
+    }
+  })

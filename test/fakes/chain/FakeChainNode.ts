@@ -1,0 +1,54 @@
+import { Effect, type Scope } from "effect"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
+import { listenLocally } from "../../support/LocalServer.ts"
+
+/** What a node does with a request; it has been read. */
+export type ChainNodeBehavior = (
+  request: { readonly id: unknown; readonly method: unknown },
+  response: ServerResponse
+) => void
+
+const readBody = async (request: IncomingMessage) => {
+  const body: unknown = JSON.parse(await text(request))
+  return typeof body === "object" && body !== null ? body : {}
+}
+
+const memberOf = (body: object, name: string): unknown => Reflect.get(body, name)
+
+/** Answers with a JSON-RPC result. */
+export const respondRpcResult =
+  (value: unknown): ChainNodeBehavior =>
+  ({ id }, response) => {
+    response.writeHead(200, { "content-type": "application/json" })
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, result: value }))
+  }
+
+/** Answers with a JSON-RPC error. */
+export const respondRpcError =
+  (error: { readonly code: number; readonly message: string }, status = 200): ChainNodeBehavior =>
+  ({ id }, response) => {
+    response.writeHead(status, { "content-type": "application/json" })
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, error }))
+  }
+
+/** A JSON-RPC node that does what it is told, and says it is of base; counts what it was asked. */
+export const makeFakeChainNode = (
+  behave: ChainNodeBehavior,
+  chainId = "0x2105"
+): Effect.Effect<{ readonly url: string; readonly asked: Effect.Effect<ReadonlyArray<unknown>> }, never, Scope.Scope> =>
+  Effect.suspend(() => {
+    const asked: Array<unknown> = []
+    const server = createServer((request, response) => {
+      void readBody(request).then((body) => {
+        const call = { id: memberOf(body, "id"), method: memberOf(body, "method") }
+        asked.push(call.method)
+        if (call.method === "eth_chainId") respondRpcResult(chainId)(call, response)
+        else behave(call, response)
+      })
+    })
+    return Effect.map(listenLocally(server), ({ origin }) => ({
+      url: `${origin}/v2/hunter2?key=hunter2`,
+      asked: Effect.sync(() => [...asked])
+    }))
+  })

@@ -1,0 +1,70 @@
+import type { ChatChunk, ChatMessage, ModelProvider } from "@berth/domain/ai/chat/ModelChat"
+import { type KeyedProviderName, makeModelProvider } from "@berth/infra/ai/ConfiguredModelProviders"
+import { FetchHttpClient } from "@effect/platform"
+import { Chunk, Effect, Redacted, Schedule, type Scope, Stream } from "effect"
+import { makeFakeAnthropic } from "./FakeAnthropic.ts"
+import { makeFakeGoogle } from "./FakeGoogle.ts"
+import { makeFakeOpenAi } from "./FakeOpenAi.ts"
+import type { FakeModelVendor } from "./FakeModelVendor.ts"
+
+/** A provider over its real wire, and a stand-in for its vendor. */
+export interface ModelWire {
+  readonly name: KeyedProviderName
+  /** One that the stand-in has. */
+  readonly model: string
+  readonly makeFake: Effect.Effect<FakeModelVendor, never, Scope.Scope>
+}
+
+const groqModels = [
+  { id: "llama-3.3-70b-versatile" },
+  { id: "whisper-large-v3" },
+  { id: "qwen/qwen3-32b", active: false }
+]
+
+const openRouterModels = [{ id: "anthropic/claude-opus-4.6" }]
+
+export const openRouterWire: ModelWire = {
+  name: "openrouter",
+  model: "anthropic/claude-opus-4-6",
+  makeFake: makeFakeOpenAi({ models: openRouterModels, modelsArePublic: true, hasKeyPath: true })
+}
+export const anthropicWire: ModelWire = {
+  name: "anthropic",
+  model: "anthropic/claude-opus-4-6",
+  makeFake: makeFakeAnthropic
+}
+export const openAiWire: ModelWire = { name: "openai", model: "openai/gpt-4o", makeFake: makeFakeOpenAi() }
+export const googleWire: ModelWire = { name: "google", model: "google/gemini-2.5-flash", makeFake: makeFakeGoogle }
+export const groqWire: ModelWire = {
+  name: "groq",
+  model: "groq/llama-3.3-70b-versatile",
+  makeFake: makeFakeOpenAi({ models: groqModels })
+}
+
+/** Every provider that needs a key. */
+export const modelWires: ReadonlyArray<ModelWire> = [openRouterWire, anthropicWire, openAiWire, googleWire, groqWire]
+
+/** One for each protocol. */
+export const modelProtocols: ReadonlyArray<ModelWire> = [openAiWire, anthropicWire, googleWire]
+
+/** The provider of that name at an address, with any key unless one is given. */
+export const connectProvider = (name: KeyedProviderName, access: { readonly baseUrl: string; readonly apiKey?: string }) =>
+  makeModelProvider(name, { baseUrl: access.baseUrl, apiKey: Redacted.make(access.apiKey ?? "any") }).pipe(
+    Effect.provide(FetchHttpClient.layer)
+  )
+
+export const helloMessages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hello" }]
+
+/** The whole of an answer. */
+export const runChat = (provider: ModelProvider, model: string, messages = helloMessages) =>
+  Effect.map(Stream.runCollect(provider.chat(model, messages, {})), Chunk.toReadonlyArray)
+
+export const joinText = (chunks: ReadonlyArray<ChatChunk>) =>
+  chunks.map((chunk) => (chunk.type === "text" ? chunk.text : "")).join("")
+
+/** Waits for a condition on the other side of a connection. */
+export const waitForCondition = (isSo: () => boolean) =>
+  Effect.sync(isSo).pipe(
+    Effect.repeat({ until: (so) => so, schedule: Schedule.spaced("10 millis") }),
+    Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => new Error("it never came to that") })
+  )

@@ -1,0 +1,148 @@
+import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
+import { ChainTransaction, PaymentChain, TransactionUnreadable } from "@berth/domain/gateway/payments/PaymentChain"
+import { Effect, Option, Ref, Schema } from "effect"
+import { createHash } from "node:crypto"
+import type { TransactionOverrides, PaymentNetwork, TransferRequest } from "./PaymentNetwork.ts"
+
+/** A transaction of this network is its JSON, in hex. */
+const Transaction = Schema.parseJson(
+  Schema.Struct({
+    payer: Schema.Int,
+    chainId: Schema.Int,
+    transfers: Schema.Array(
+      Schema.Struct({
+        token: Schema.String,
+        to: Schema.String,
+        amount: Schema.BigInt,
+        memo: Schema.UndefinedOr(Schema.String)
+      })
+    ),
+    validAfter: Schema.UndefinedOr(Schema.Int),
+    validBefore: Schema.UndefinedOr(Schema.Int),
+    isUnfunded: Schema.Boolean,
+    reverts: Schema.Boolean,
+    needsFeePayer: Schema.Boolean
+  })
+)
+type Transaction = typeof Transaction.Type
+
+const hashOf = (raw: string) => `0x${createHash("sha256").update(raw).digest("hex")}`
+const mark = "0x76"
+
+/** A network that is only remembered, and can be told to hold transactions back, to lose its answers and to be away. */
+export const make = Effect.gen(function* () {
+  const known = yield* Ref.make<ReadonlyMap<string, ChainTransaction>>(new Map())
+  const sent = yield* Ref.make<ReadonlyArray<string>>([])
+  const payers = yield* Ref.make(0)
+  const isUp = yield* Ref.make(true)
+  const isMining = yield* Ref.make(true)
+  const losesAnswers = yield* Ref.make(false)
+  const token = `0x20c0${"00".repeat(18)}`
+
+  const ifUp = Effect.filterOrFail(
+    Ref.get(isUp),
+    (up) => up,
+    () => new ChainUnreachable({ reason: "it is switched off" })
+  )
+
+  const decoded = (raw: string) =>
+    Effect.mapError(
+      Schema.decode(Transaction)(Buffer.from(raw.slice(mark.length), "hex").toString("utf8")),
+      () => new TransactionUnreadable()
+    )
+
+  const executed = ({ reverts, transfers }: Transaction) =>
+    ChainTransaction.Mined({ succeeded: !reverts, transfers: reverts ? [] : transfers })
+
+  const take = (raw: string) =>
+    Effect.gen(function* () {
+      const hash = hashOf(raw)
+      if ((yield* Ref.get(known)).has(hash)) return "taken" as const
+      const transaction = yield* Effect.option(decoded(raw))
+      if (Option.isNone(transaction) || transaction.value.isUnfunded) return "refused" as const
+      const state = (yield* isMining) ? executed(transaction.value) : ChainTransaction.Pending()
+      yield* Ref.update(known, (all) => new Map([...all, [hash, state]]))
+      return "taken" as const
+    })
+
+  const chain = PaymentChain.of({
+    decode: (raw) =>
+      Effect.map(decoded(raw), ({ chainId, needsFeePayer, transfers, validAfter, validBefore }) => ({
+        hash: hashOf(raw),
+        raw,
+        chainId,
+        transfers,
+        validAfter,
+        validBefore,
+        needsFeePayer
+      })),
+    find: (hash) =>
+      Effect.zipRight(
+        ifUp,
+        Effect.map(Ref.get(known), (all) => all.get(hash) ?? ChainTransaction.Unknown())
+      ),
+    broadcast: (raw) =>
+      Effect.gen(function* () {
+        yield* ifUp
+        yield* Ref.update(sent, (all) => [...all, raw])
+        const verdict = yield* take(raw)
+        if (yield* losesAnswers) return yield* new ChainUnreachable({ reason: "the answer was lost" })
+        return verdict
+      })
+  })
+
+  const withoutNode = PaymentChain.of({
+    decode: chain.decode,
+    find: () => new ChainUnreachable({ reason: "there is no node" }),
+    broadcast: () => new ChainUnreachable({ reason: "there is no node" })
+  })
+
+  const network: PaymentNetwork = {
+    chain,
+    withoutNode,
+    chainId: 1337,
+    token,
+    otherToken: `0x20c0${"00".repeat(17)}01`,
+    sign: (transfers: ReadonlyArray<TransferRequest>, oddities: TransactionOverrides = {}) =>
+      Effect.gen(function* () {
+        const text = yield* Schema.encode(Transaction)({
+          payer: yield* Ref.updateAndGet(payers, (so) => so + 1),
+          chainId: oddities.chainId ?? 1337,
+          transfers: transfers.map((transfer) => ({
+            token: transfer.token ?? token,
+            to: transfer.to.toLowerCase(),
+            amount: transfer.amount,
+            memo: transfer.memo
+          })),
+          validAfter: oddities.validAfter,
+          validBefore: oddities.validBefore,
+          isUnfunded: oddities.isUnfunded ?? false,
+          reverts: oddities.reverts ?? false,
+          needsFeePayer: oddities.needsFeePayer ?? false
+        })
+        return mark + Buffer.from(text).toString("hex")
+      }).pipe(Effect.orDie)
+  }
+
+  return {
+    ...network,
+    hashOf,
+    /** What was broadcast, each time it was. */
+    broadcastTransactions: Ref.get(sent),
+    setAvailable: (up: boolean) => Ref.set(isUp, up),
+    /** From now on transactions are only seen; or what was seen is final, and so is what comes. */
+    setMining: (mining: boolean) =>
+      Effect.gen(function* () {
+        yield* Ref.set(isMining, mining)
+        if (!mining) return
+        for (const raw of yield* Ref.get(sent)) {
+          const transaction = yield* Effect.option(decoded(raw))
+          if (Option.isSome(transaction) && (yield* Ref.get(known)).get(hashOf(raw))?._tag === "Pending")
+            yield* Ref.update(known, (all) => new Map([...all, [hashOf(raw), executed(transaction.value)]]))
+        }
+      }),
+    /** Whether transactions are taken and nobody is told. */
+    setDropsResponses: (loses: boolean) => Ref.set(losesAnswers, loses)
+  }
+})
+export type InMemoryPaymentNetwork = Effect.Effect.Success<typeof make>

@@ -1,0 +1,254 @@
+import { Effect, type Scope } from "effect"
+import { createHash, randomBytes } from "node:crypto"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
+import { setTimeout as work } from "node:timers/promises"
+import { listenLocally } from "../../support/LocalServer.ts"
+import { type StripeState, makeStripeState } from "./StripeState.ts"
+import { findStripeHandler, type StripeRequest } from "./StripeRoutes.ts"
+import {
+  type CardBehavior,
+  type StripeCheckoutSession,
+  type StripePaymentMethod,
+  StripeApiError,
+  type StripeEvent
+} from "./StripeObjects.ts"
+import { sendWebhook } from "./StripeWebhooks.ts"
+
+/** How the processor misbehaves. Those that do it first have done what was asked, and the asker does not hear of it. */
+export type StripeFault = "hangs" | "fails" | "is cut" | "limits" | "does it and hangs" | "does it and is cut"
+
+export interface WebhookDelivery {
+  readonly to: URL
+  readonly header?: "stripe-signature" | "cardProcessor-signature"
+  /** Epoch seconds of the signature, by default now. */
+  readonly at?: number
+  /** By default the stand-in's own. */
+  readonly secret?: string
+}
+
+export interface FakeStripe {
+  /** STRIPE_API_URL */
+  readonly url: URL
+  /** STRIPE_SECRET_KEY */
+  readonly secretKey: string
+  /** STRIPE_WEBHOOK_SECRET */
+  readonly webhookSecret: string
+  /** What it keeps, for whoever wants to look or to arrange something. */
+  readonly books: StripeState
+  /** Every call that arrived, answered or not. */
+  readonly received: ReadonlyArray<StripeRequest>
+  /** Every event that has happened, in order. */
+  readonly events: ReadonlyArray<StripeEvent>
+  /** What calls of the API meet from now on, the next `times` of them; null for none. A path is the beginning of one. */
+  readonly trouble: (how: StripeFault | null, options?: { readonly path?: string; readonly times?: number }) => void
+  /** A customer's card, which is the default one of his. */
+  readonly saveCard: (customerId: string, behaviour?: CardBehavior) => StripePaymentMethod
+  /** The session behind the address that a checkout led to. */
+  readonly sessionAt: (url: string | URL) => StripeCheckoutSession
+  /** Somebody pays at the address that a checkout led to. Answers the events of it, which are not sent by themselves. */
+  readonly completeCheckout: (
+    url: string | URL,
+    how?: { readonly card?: CardBehavior; readonly email?: string; readonly paysLater?: boolean }
+  ) => ReadonlyArray<StripeEvent>
+  readonly renew: (subscriptionId: string, outcome: "paid" | "fails") => ReadonlyArray<StripeEvent>
+  /** Sends events one after another, in the order given: late, twice or shuffled is how they are given. The statuses, null for none. */
+  readonly deliver: (
+    events: ReadonlyArray<StripeEvent>,
+    delivery: WebhookDelivery
+  ) => Effect.Effect<ReadonlyArray<number | null>>
+  /** How long each call takes from now on, in milliseconds; who repeats one meanwhile is told that it is in work. */
+  readonly setResponseDelay: (milliseconds: number) => void
+  /** Forgets all idempotency keys, as the processor does after a day. */
+  readonly forgetKeys: () => void
+  /** Lets its clock go ahead. */
+  readonly advanceClock: (seconds: number) => void
+  /** Its clock, in epoch seconds. */
+  readonly now: () => number
+}
+
+interface Kept {
+  readonly fingerprint: string
+  readonly answer: Answer
+  inWork: boolean
+}
+interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/**
+ * The card processor's API over real HTTP: it keeps what it is told, wants its key, honours idempotency keys, refuses what the
+ * real one refuses, and misbehaves when told to. `GET` of a checkout's address shows a page, and `POST` to it pays.
+ */
+export const makeFakeStripe: Effect.Effect<FakeStripe, never, Scope.Scope> = Effect.gen(function* () {
+  const secretKey = `sk_test_${randomBytes(24).toString("base64url")}`
+  const webhookSecret = `whsec_${randomBytes(24).toString("base64url")}`
+  const received: Array<StripeRequest> = []
+  const kept = new Map<string, Kept>()
+  const state: {
+    origin: string
+    ahead: number
+    takes: number
+    trouble: { how: StripeFault; path: string; times: number } | null
+  } = {
+    origin: "",
+    ahead: 0,
+    takes: 0,
+    trouble: null
+  }
+  const now = () => Math.floor(Date.now() / 1000) + state.ahead
+  const books = makeStripeState({ origin: () => state.origin, now })
+
+  const answerOf = (call: StripeRequest, query: URLSearchParams): Answer => {
+    try {
+      return { status: 200, body: findStripeHandler(books, state.origin)(call, query) }
+    } catch (error) {
+      if (error instanceof StripeApiError) return { status: error.status, body: { error: error.error } }
+      throw error
+    }
+  }
+
+  const keyError = (status: number, message: string, rest: Readonly<Record<string, string>> = {}): Answer => ({
+    status,
+    body: { error: { type: "idempotency_error", message, ...rest } }
+  })
+
+  /** Whoever comes again with his key gets the first answer again, whatever it was. */
+  const once = async (call: StripeRequest, query: URLSearchParams): Promise<Answer> => {
+    const { takes } = state
+    const key = call.headers["idempotency-key"]
+    if (call.method !== "POST" || typeof key !== "string") {
+      if (takes > 0) await work(takes)
+      return answerOf(call, query)
+    }
+    const fingerprint = createHash("sha256").update(`${call.path}\n${call.body}`).digest("hex")
+    const before = kept.get(key)
+    if (before === undefined) {
+      const entry: Kept = { fingerprint, answer: answerOf(call, query), inWork: takes > 0 }
+      kept.set(key, entry)
+      if (takes > 0) await work(takes)
+      entry.inWork = false
+      return entry.answer
+    }
+    if (before.fingerprint !== fingerprint)
+      return keyError(
+        400,
+        `Keys for idempotent requests can only be used with the same parameters they were first used with. Try using a key other than '${key}' if you meant to execute a different request.`
+      )
+    return before.inWork
+      ? keyError(409, "There is currently another in-progress request using this idempotency key.", {
+          code: "idempotency_key_in_use"
+        })
+      : before.answer
+  }
+
+  const troubleOf = (path: string): StripeFault | null => {
+    const { trouble } = state
+    if (trouble === null || trouble.times < 1 || !path.startsWith(trouble.path)) return null
+    trouble.times -= 1
+    return trouble.how
+  }
+
+  const send = (response: ServerResponse, { body, status }: Answer, headers: Readonly<Record<string, string>> = {}) => {
+    response
+      .writeHead(status, {
+        "content-type": "application/json",
+        "request-id": `req_${randomBytes(7).toString("hex")}`,
+        ...headers
+      })
+      .end(JSON.stringify(body))
+  }
+
+  const api = async (call: StripeRequest, query: URLSearchParams, response: ServerResponse) => {
+    const failure = (status: number, message: string, type = "api_error") =>
+      send(response, { status, body: { error: { type, message } } }, { "stripe-should-retry": String(status !== 401) })
+    const how = troubleOf(call.path)
+    if (how === "hangs") return
+    if (how === "is cut") return void response.destroy()
+    if (how === "fails") return failure(503, "An error occurred with our connection to Stripe.")
+    if (how === "limits") return failure(429, "Too many requests.", "invalid_request_error")
+    if (call.headers.authorization !== `Bearer ${secretKey}`)
+      return failure(401, "Invalid API Key provided: sk_test_****", "invalid_request_error")
+    if (
+      call.method === "POST" &&
+      call.body !== "" &&
+      !String(call.headers["content-type"]).startsWith("application/x-www-form-urlencoded")
+    )
+      return failure(
+        400,
+        "Invalid request (check that your POST content type is application/x-www-form-urlencoded).",
+        "invalid_request_error"
+      )
+    const answer = await once(call, query)
+    if (how === "does it and hangs") return
+    if (how === "does it and is cut") return void response.destroy()
+    send(response, answer)
+  }
+
+  /** The hosted page, as little of it as a visitor needs. */
+  const page = (call: StripeRequest, response: ServerResponse) => {
+    const found = books.sessions.get(call.path.slice("/c/pay/".length))?.object
+    if (found === undefined || found.status !== "open") return void response.writeHead(404).end("This page is over.")
+    if (call.method === "POST") {
+      books.complete(found.id)
+      const back = found.success_url.replace("{CHECKOUT_SESSION_ID}", found.id)
+      return void response.writeHead(303, { location: back }).end()
+    }
+    response
+      .writeHead(200, { "content-type": "text/html; charset=utf-8" })
+      .end(
+        `<!doctype html><title>Checkout</title><p>${found.amount_total} ${found.currency}</p>` +
+          `<form method="post"><button>Pay</button></form><a href="${(found.cancel_url ?? "").replaceAll("&", "&amp;").replaceAll('"', "&quot;")}">Back</a>`
+      )
+  }
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? "/", state.origin)
+    const call: StripeRequest = {
+      method: request.method ?? "GET",
+      path: url.pathname,
+      body: await text(request),
+      headers: request.headers
+    }
+    if (url.pathname.startsWith("/c/pay/")) return page(call, response)
+    received.push(call)
+    await api(call, url.searchParams, response)
+  }
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      response.writeHead(500).end(String(error))
+    })
+  })
+  const origin = yield* listenLocally(server)
+  state.origin = origin.origin
+
+  const idAt = (url: string | URL) => new URL(url).pathname.split("/").at(-1) ?? ""
+  return {
+    url: origin,
+    secretKey,
+    webhookSecret,
+    books,
+    received,
+    events: books.events,
+    trouble: (how, { path = "/", times = Number.POSITIVE_INFINITY } = {}) => {
+      state.trouble = how === null ? null : { how, path, times }
+    },
+    saveCard: (customerId, behaviour) => books.saveCard(customerId, behaviour, true),
+    sessionAt: (url) => books.session(idAt(url)).object,
+    completeCheckout: (url, how) => books.complete(idAt(url), how),
+    renew: books.renew,
+    deliver: (events, { at, header, secret, to }) =>
+      Effect.forEach(events, (event) =>
+        sendWebhook(event, to, { secret: secret ?? webhookSecret, at: at ?? now() }, header)
+      ),
+    setResponseDelay: (milliseconds) => {
+      state.takes = milliseconds
+    },
+    forgetKeys: () => kept.clear(),
+    advanceClock: (seconds) => {
+      state.ahead += seconds
+    },
+    now
+  }
+})

@@ -1,0 +1,158 @@
+import { AiLayer } from "@berth/domain/ai/AiLayer"
+import { type AiSettings, CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
+import { ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
+import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
+import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
+import { describe, expect, it } from "@effect/vitest"
+import { Chunk, Context, Duration, Effect, Either, Layer, Redacted, Stream } from "effect"
+import { type ModelBehavior, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import type { FakeModelVendor } from "../fakes/models/FakeModelVendor.ts"
+import { anthropicWire, helloMessages } from "../fakes/models/ModelWires.ts"
+
+const model = "openai/gpt-4o"
+const sse = "text/event-stream"
+
+const limits: AiSettings = {
+  ...defaultAiSettings,
+  retry: { ...defaultAiSettings.retry, base: Duration.millis(5) }
+}
+
+/** Long enough for the vendor that is well on a machine that is busy. */
+const patience = Duration.seconds(5)
+
+/** The layer over two real wires: what one vendor cannot answer, the other can. */
+const twoVendors = (changes: Partial<AiSettings> = {}) =>
+  Effect.gen(function* () {
+    const [openai, anthropic] = [yield* makeFakeOpenAi(), yield* anthropicWire.makeFake]
+    const accessTo = ({ apiKey, baseUrl }: FakeModelVendor) => ({ baseUrl, apiKey: Redacted.make(apiKey) })
+    const live = ConfiguredModelProviders.layer({ openai: accessTo(openai), anthropic: accessTo(anthropic), sandbox: null })
+    const context = yield* Layer.build(
+      AiLayer.Default.pipe(
+        Layer.provide([
+          live,
+          Layer.provide(OpenRouterModelCatalog.layer({ openRouterUrl: null }), live),
+          Layer.succeed(CurrentAiSettings, { ...limits, ...changes }),
+          OwnerKeys.none,
+          Layer.succeed(ModelUsage, { record: () => Effect.void }),
+          Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
+        ])
+      )
+    )
+    const ai = Context.get(context, AiLayer)
+    const request = { messages: helloMessages, model, caller: { userId: null, agentId: null } }
+    return { ai, request, openai, ask: ai.complete(request) }
+  })
+
+const times = (count: number, behaviour: ModelBehavior) => Array.from({ length: count }, () => behaviour)
+const refused = (status: number, headers: Readonly<Record<string, string>> = {}): ModelBehavior => ({
+  type: "refuse",
+  status,
+  error: { message: "No" },
+  headers
+})
+const streamed = (body: string): ModelBehavior => ({ type: "raw", contentType: sse, body })
+
+/** What can go wrong before the first text, how it is understood, and how often it is tried. */
+const vendorFailures: ReadonlyArray<readonly [what: string, behaviour: ModelBehavior, outcome: string, tries: number]> = [
+  ["a vendor that hangs", { type: "hang" }, "timeout", 1],
+  ["a stream that hangs at its beginning", { type: "break-off", pieces: [], by: "hanging" }, "timeout", 1],
+  ["a connection that is cut", { type: "break-off", pieces: [], by: "cutting" }, "unreachable", 3],
+  ["a stream that ends too soon", { type: "break-off", pieces: [], by: "ending" }, "nonsense", 1],
+  ["an event that cannot be read", streamed("data: {oops\n\n"), "nonsense", 1],
+  ["a rate limit that passes soon", refused(429, { "retry-after-ms": "10" }), "rate-limited", 3],
+  ["a rate limit that lasts", refused(429, { "retry-after": "3600" }), "rate-limited", 1],
+  ["an overload", refused(503), "overloaded", 3],
+  ["a key that is refused", refused(401), "unauthorized", 1],
+  ["a request that is refused", refused(400), "refused", 1]
+]
+
+describe("trouble before the first text", () => {
+  for (const [what, behaviour, outcome, tries] of vendorFailures)
+    it.scopedLive(`is passed over to another model: ${what}`, () =>
+      Effect.gen(function* () {
+        const { ask, openai } = yield* twoVendors(
+          outcome === "timeout" ? { firstByteTimeout: patience, idleTimeout: patience } : {}
+        )
+        openai.respondWith(...times(tries, behaviour))
+        const answer = yield* ask
+        expect(answer.text).toBe("You said: Hello")
+        expect(answer.attempts).toMatchObject([
+          { provider: "openai", model, outcome, tries },
+          { provider: "anthropic", outcome: "answered", tries: 1 }
+        ])
+      })
+    )
+})
+
+describe("trouble after the first text", () => {
+  const later: ReadonlyArray<readonly [what: string, behaviour: ModelBehavior, kind: string]> = [
+    ["a connection that is cut", { type: "break-off", pieces: ["Half "], by: "cutting" }, "unreachable"],
+    ["a stream that falls silent", { type: "break-off", pieces: ["Half "], by: "hanging" }, "timeout"],
+    ["a stream that ends too soon", { type: "break-off", pieces: ["Half "], by: "ending" }, "nonsense"],
+    [
+      "an event that cannot be read",
+      streamed(`data: {"choices":[{"delta":{"content":"Half "}}]}\n\ndata: {oops\n\n`),
+      "nonsense"
+    ]
+  ]
+  for (const [what, behaviour, kind] of later)
+    it.scopedLive(`ends the answer, which no other model goes on with: ${what}`, () =>
+      Effect.gen(function* () {
+        const { ai, openai, request } = yield* twoVendors(
+          kind === "timeout" ? { idleTimeout: Duration.millis(300) } : {}
+        )
+        openai.respondWith(behaviour)
+        const events = yield* Stream.runCollect(Stream.either(ai.chat(request)))
+        const texts = Chunk.toReadonlyArray(events).flatMap((event) =>
+          Either.isRight(event) && event.right.type === "delta" ? [event.right.text] : []
+        )
+        expect(texts).toEqual(["Half "])
+        expect(Chunk.unsafeLast(events)).toMatchObject({ _tag: "Left", left: { _tag: "ProviderFailed", kind } })
+      })
+    )
+})
+
+describe("a vendor in lasting trouble", () => {
+  // What of a failure counts against the model, and what against the vendor as a whole.
+  const lasting: ReadonlyArray<readonly [what: string, behaviour: ModelBehavior]> = [
+    ["hangs", { type: "hang" }],
+    ["cuts", { type: "break-off", pieces: [], by: "cutting" }],
+    ["talks nonsense", streamed("data: {oops\n\n")],
+    ["is overloaded", refused(503)],
+    ["refuses the key", refused(401)]
+  ]
+  for (const [what, behaviour] of lasting)
+    it.scopedLive(`that ${what} is left alone for a while, and asked again after that`, () =>
+      Effect.gen(function* () {
+        const rest = Duration.seconds(5)
+        const { ask, openai } = yield* twoVendors({
+          firstByteTimeout: patience,
+          retry: { ...limits.retry, retries: 0 },
+          breaker: { failures: 2, cooldown: rest }
+        })
+        const outcome = Effect.map(ask, ({ attempts }) => attempts[0]?.outcome)
+        openai.respondWith(...times(2, behaviour))
+        for (const _ of [1, 2]) expect(yield* outcome).not.toBe("answered")
+        const asked = openai.received.length
+        // Left alone: what is skipped is not asked. How long that is, the tests of the breaker say to the millisecond.
+        const outcomes = yield* Effect.iterate([yield* outcome], {
+          while: (seen) => seen.at(-1) === "skipped",
+          body: (seen) => Effect.map(Effect.delay(outcome, "50 millis"), (next) => [...seen, next])
+        }).pipe(Effect.timeout("30 seconds"))
+        expect(outcomes.at(0)).toBe("skipped")
+        expect(outcomes.at(-1)).toBe("answered")
+        expect(openai.received.length).toBe(asked + 1)
+      })
+    )
+
+  it.scopedLive("is asked on where it only says no, which is about the request", () =>
+    Effect.gen(function* () {
+      const { ask, openai } = yield* twoVendors({ breaker: { failures: 2, cooldown: Duration.minutes(1) } })
+      openai.respondWith(...times(4, refused(400)))
+      for (const _ of [1, 2, 3, 4]) expect((yield* ask).attempts[0]?.outcome).toBe("refused")
+      expect((yield* ask).attempts[0]?.outcome).toBe("answered")
+    })
+  )
+})

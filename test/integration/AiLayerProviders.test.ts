@@ -1,0 +1,312 @@
+import { AiLayer } from "@berth/domain/ai/AiLayer"
+import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
+import { type ChatMessage, ModelCatalog, ModelProviders } from "@berth/domain/ai/chat/ModelChat"
+import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
+import { UserId } from "@berth/domain/shared/User"
+import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
+import { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
+import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
+import { sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
+import { describe, expect, it } from "@effect/vitest"
+import { Chunk, Context, Duration, Effect, Layer, Logger, Redacted, Schedule, Stream } from "effect"
+import { createServer } from "node:net"
+import { aimockServer } from "../fakes/models/AimockServer.ts"
+import { makeFakeOpenAi, type FakeOpenAiOptions } from "../fakes/models/FakeOpenAi.ts"
+import { anthropicWire, waitForCondition, googleWire, helloMessages } from "../fakes/models/ModelWires.ts"
+
+const openRouterModels = ["anthropic/claude-opus-4.6", "openai/gpt-4o-mini"].map((id, index) => ({
+  id,
+  name: `Vendor: Model ${index}`,
+  description: "From the list",
+  context_length: 200000 - index,
+  pricing: { prompt: "0.000005", completion: "0.000025" },
+  architecture: { input_modalities: ["text"], output_modalities: ["text"] }
+}))
+
+const listing = (options: FakeOpenAiOptions = {}) =>
+  makeFakeOpenAi({ models: openRouterModels, modelsArePublic: true, hasKeyPath: true, ...options })
+
+const catalogueOf = (
+  options: OpenRouterModelCatalog.OpenRouterModelCatalogOptions,
+  providers: ConfiguredModelProviders.ModelProvidersOptions = { sandbox: {} }
+) =>
+  Layer.build(OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))).pipe(
+    Effect.flatMap((context) => Effect.provide(ModelCatalog, context))
+  )
+
+describe("the catalogue", () => {
+  it.scopedLive("is OpenRouter's list where that can be had, and available with a key", () =>
+    Effect.gen(function* () {
+      const standIn = yield* listing()
+      const openrouter = { baseUrl: standIn.baseUrl, apiKey: Redacted.make(standIn.apiKey) }
+      const { all } = yield* catalogueOf({ openRouterUrl: standIn.baseUrl }, { openrouter, sandbox: {} })
+      const models = yield* all
+      expect(models.filter(({ provider }) => provider === "openrouter")).toEqual([
+        {
+          id: "anthropic/claude-opus-4-6",
+          name: "Model 0",
+          description: "From the list",
+          provider: "openrouter",
+          available: true,
+          inputCost: 5,
+          outputCost: 25,
+          contextWindow: 200000,
+          tags: ["general", "coding", "analysis", "creative"]
+        },
+        expect.objectContaining({ id: "openai/gpt-4o-mini", available: true })
+      ])
+      expect(models).toContainEqual(sandboxModel)
+      // The list is public: whoever keeps it need not know whose it is.
+      expect(standIn.received.find(({ path }) => path === "/v1/models")?.headers).not.toHaveProperty("authorization")
+    })
+  )
+
+  it.scopedLive("is the shipped one on a machine without a network, at once, and says so once", () =>
+    Effect.gen(function* () {
+      const lines: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void lines.push(message))
+      yield* Effect.gen(function* () {
+        const options = { openRouterUrl: "http://127.0.0.1:9/v1", retryAfter: "1 millis", patience: "1 hour" } as const
+        const { all } = yield* catalogueOf(options)
+        const models = yield* all
+        expect(models.find(({ id }) => id === "anthropic/claude-opus-4-6")).toMatchObject({ available: false })
+        expect(models.filter(({ available }) => available)).toEqual([sandboxModel])
+        for (const _ of [1, 2, 3]) yield* Effect.zipRight(Effect.sleep("20 millis"), all)
+      }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+      expect(lines).toHaveLength(1)
+    })
+  )
+
+  it.scopedLive("waits for a network that swallows everything no longer than its patience, and only at first", () =>
+    Effect.gen(function* () {
+      const silent = createServer()
+      yield* Effect.acquireRelease(
+        Effect.async<void>((resume) => void silent.listen(0, "127.0.0.1", () => resume(Effect.void))),
+        () => Effect.sync(() => silent.close())
+      )
+      const address = silent.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const options = {
+        openRouterUrl: `http://127.0.0.1:${port}`,
+        patience: "3 seconds",
+        retryAfter: "0 millis"
+      } as const
+      const { all } = yield* catalogueOf(options)
+      yield* all
+      const [second, models] = yield* Effect.timed(all)
+      expect(Duration.toSeconds(second)).toBeLessThan(3)
+      expect(models.length).toBeGreaterThan(60)
+    })
+  )
+
+  it.scopedLive("answers a stale list and renews it behind that", () =>
+    Effect.gen(function* () {
+      const models: Array<unknown> = [...openRouterModels]
+      const standIn = yield* listing({ models })
+      const { all } = yield* catalogueOf({ openRouterUrl: standIn.baseUrl, freshFor: "0 millis" }, { sandbox: null })
+      const has = (id: string) => Effect.map(all, (list) => list.some((model) => model.id === id))
+      expect(yield* has("openai/gpt-4o-mini")).toBe(true)
+      models.push({ ...openRouterModels[1], id: "openai/gpt-9" })
+      yield* has("openai/gpt-9").pipe(
+        Effect.repeat({ until: (there) => there, schedule: Schedule.spaced("10 millis") }),
+        Effect.timeout("30 seconds")
+      )
+    })
+  )
+})
+
+describe("the AI layer over real wires", () => {
+  /** The layer with its real providers and catalogue, as it lives in the backend, and what usage it recorded. */
+  const firstByteTimeout = Duration.seconds(5)
+  const aiOf = (
+    providers: ConfiguredModelProviders.ModelProvidersOptions,
+    openRouterUrl: string | null,
+    keysOf: (userId: UserId) => ModelKeys = () => ({})
+  ) =>
+    Effect.gen(function* () {
+      const recorded: Array<ModelCallRecord> = []
+      const live = ConfiguredModelProviders.layer(providers)
+      const limits = Layer.succeed(CurrentAiSettings, {
+        ...defaultAiSettings,
+        // Of a test in which one vendor hangs; also a slow machine's other one must say something meanwhile.
+        firstByteTimeout,
+        retry: { ...defaultAiSettings.retry, base: Duration.millis(5) }
+      })
+      const context = yield* Layer.build(
+        AiLayer.Default.pipe(
+          Layer.provide([
+            live,
+            Layer.provide(OpenRouterModelCatalog.layer({ openRouterUrl }), live),
+            limits,
+            Layer.succeed(OwnerKeys, { find: (userId) => Effect.succeed(keysOf(userId)) }),
+            Layer.succeed(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
+            Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
+          ])
+        )
+      )
+      return { ai: Context.get(context, AiLayer), recorded }
+    })
+  const request = { messages: helloMessages, model: "claude-opus-4-6", caller: { userId: null, agentId: null } }
+
+  it.scopedLive("falls back from a vendor that hangs to one that works, and counts", () =>
+    Effect.gen(function* () {
+      const router = yield* listing()
+      const openai = yield* makeFakeOpenAi()
+      router.respondWith({ type: "hang" })
+      const { ai, recorded } = yield* aiOf(
+        {
+          openrouter: { baseUrl: router.baseUrl, apiKey: Redacted.make(router.apiKey) },
+          openai: { baseUrl: openai.baseUrl, apiKey: Redacted.make(openai.apiKey) },
+          sandbox: null
+        },
+        router.baseUrl
+      )
+      const answer = yield* ai.complete({ ...request, model: "openai/gpt-4o-mini" })
+      expect(answer).toMatchObject({ text: "You said: Hello", model: "openai/gpt-4o-mini", provider: "openai" })
+      expect(answer.attempts.map(({ outcome, provider }) => [provider, outcome])).toEqual([
+        ["openrouter", "timeout"],
+        ["openai", "answered"]
+      ])
+      expect(answer.overheadMs).toBeGreaterThanOrEqual(Duration.toMillis(firstByteTimeout))
+      expect(recorded).toMatchObject([{ provider: "openai", promptTokens: 7, completionTokens: 3, costUsd: 0.00011 }])
+      yield* waitForCondition(() => router.abandonedRequests() === 1)
+    })
+  )
+
+  it.scopedLive("tries again what the vendor says will pass", () =>
+    Effect.gen(function* () {
+      const router = yield* listing()
+      router.respondWith(
+        { type: "refuse", status: 429, error: {}, headers: { "retry-after-ms": "10" } },
+        { type: "refuse", status: 502, error: {} }
+      )
+      const openrouter = { baseUrl: router.baseUrl, apiKey: Redacted.make(router.apiKey) }
+      const { ai } = yield* aiOf({ openrouter, sandbox: null }, router.baseUrl)
+      const answer = yield* ai.complete(request)
+      expect(answer).toMatchObject({
+        model: "anthropic/claude-opus-4-6",
+        attempts: [{ tries: 3, outcome: "answered" }]
+      })
+      expect(router.received.at(-1)?.body).toMatchObject({ model: "anthropic/claude-opus-4.6" })
+    })
+  )
+
+  it.scopedLive("answers from the sandbox on a machine without keys", () =>
+    Effect.gen(function* () {
+      const { ai } = yield* aiOf({ sandbox: {} }, null)
+      const messages: ReadonlyArray<ChatMessage> = [
+        { role: "user", content: "My name is Ada" },
+        { role: "assistant", content: "Nice to meet you" },
+        { role: "user", content: "What is my name?" }
+      ]
+      const answer = yield* ai.complete({ ...request, messages })
+      expect(answer).toMatchObject({ model: "sandbox/echo", provider: "sandbox", text: "Your name is Ada." })
+      expect(yield* ai.health()).toEqual({ status: "healthy", providers: { sandbox: true } })
+      expect(yield* ai.select("vision")).toMatchObject({ model: { id: "sandbox/echo" } })
+    })
+  )
+
+  it.scopedLive("goes on to another vendor, and runs with a vendor's key what is that vendor's", () =>
+    Effect.gen(function* () {
+      const [anthropic, google] = [yield* anthropicWire.makeFake, yield* googleWire.makeFake]
+      const { ai } = yield* aiOf(
+        {
+          anthropic: { baseUrl: anthropic.baseUrl, apiKey: Redacted.make(anthropic.apiKey) },
+          google: { baseUrl: google.baseUrl, apiKey: Redacted.make(google.apiKey) },
+          sandbox: null
+        },
+        null
+      )
+      const { models } = yield* ai.models()
+      const available = models.filter((model) => model.available)
+      expect(new Set(available.map(({ provider }) => provider))).toEqual(new Set(["anthropic", "google"]))
+      expect(available.every(({ id }) => /^(anthropic\/|google\/gemini-)/.test(id))).toBe(true)
+      expect(yield* ai.health()).toEqual({ status: "healthy", providers: { anthropic: true, google: true } })
+
+      expect(yield* ai.complete(request)).toMatchObject({ model: "anthropic/claude-opus-4-6", provider: "anthropic" })
+      const refusal = { type: "refuse", status: 400, error: { type: "invalid_request_error", message: "No" } } as const
+      anthropic.respondWith(refusal)
+      const answer = yield* ai.complete(request)
+      expect(answer.attempts).toMatchObject([
+        { model: "anthropic/claude-opus-4-6", provider: "anthropic", outcome: "refused" },
+        { provider: "google", outcome: "answered" }
+      ])
+    })
+  )
+
+  it.scopedLive("calls with an owner's own key for him alone, and gives it away to nobody else", () =>
+    Effect.gen(function* () {
+      const router = yield* listing()
+      const [ada, bob, eve] = [UserId.make("usr_ada"), UserId.make("usr_bob"), UserId.make("usr_eve")]
+      const wrong = "sk-bobs-wrong-but-secret"
+      const keys = new Map<UserId, ModelKeys>([
+        [ada, { openrouter: Redacted.make(router.apiKey) }],
+        [bob, { openrouter: Redacted.make(wrong) }]
+      ])
+      const lines: Array<string> = []
+      const logger = Logger.make(({ annotations, cause, message }) => {
+        lines.push(JSON.stringify([message, cause, [...annotations]]))
+      })
+      yield* Effect.gen(function* () {
+        const { ai, recorded } = yield* aiOf(
+          { sandbox: {}, baseUrls: { openrouter: router.baseUrl } },
+          router.baseUrl,
+          (userId) => keys.get(userId) ?? {}
+        )
+        const ask = (userId: UserId) => ai.complete({ ...request, caller: { userId, agentId: null } })
+        expect(yield* ask(ada)).toMatchObject({ provider: "openrouter", ownKey: true })
+        expect(yield* ask(eve)).toMatchObject({ provider: "sandbox", ownKey: false })
+        const failure = yield* Effect.flip(ask(bob))
+        expect(failure.message).toContain("your openrouter key was refused")
+        expect(JSON.stringify([failure, failure.message, failure.stack, lines])).not.toContain(wrong)
+        expect(lines.length).toBeGreaterThan(0)
+        const shown = router.received
+          .filter(({ path }) => path === "/v1/chat/completions")
+          .map(({ headers }) => headers.authorization)
+        expect(shown).toEqual([`Bearer ${router.apiKey}`, `Bearer ${wrong}`])
+        expect(recorded).toMatchObject([
+          { userId: ada, ownKey: true },
+          { userId: eve, ownKey: false }
+        ])
+      }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+    })
+  )
+
+  it.scopedLive("makes one provider of a key, and tells keys apart without them", () =>
+    Effect.gen(function* () {
+      const context = yield* Layer.build(ConfiguredModelProviders.layer({ sandbox: null }))
+      const { withKey } = Context.get(context, ModelProviders)
+      const first = yield* withKey("openai", Redacted.make("sk-one-secret"))
+      const again = yield* withKey("openai", Redacted.make("sk-one-secret"))
+      const other = yield* withKey("openai", Redacted.make("sk-two-secret"))
+      const elsewhere = yield* withKey("openrouter", Redacted.make("sk-one-secret"))
+      expect(again.provider).toBe(first.provider)
+      expect(other.provider).not.toBe(first.provider)
+      expect(new Set([first, again, other, elsewhere].map(({ keyId }) => keyId)).size).toBe(3)
+      expect(first.keyId).not.toContain("secret")
+    })
+  )
+
+  it.scopedLive("speaks with a mock by others, errors included", () =>
+    Effect.gen(function* () {
+      const server = yield* aimockServer
+      server.onMessage("Hello", { content: "Hi from the mock, in more than one piece" }, { chunkSize: 5 })
+      const openai = { baseUrl: `${server.url}/v1`, apiKey: Redacted.make("any") }
+      const { ai } = yield* aiOf({ openai, sandbox: null }, null)
+      const named = { ...request, model: "gpt-4o" }
+      const events = Chunk.toReadonlyArray(yield* Stream.runCollect(ai.chat(named)))
+      expect(events.filter(({ type }) => type === "delta").length).toBeGreaterThan(3)
+      expect(events.at(-1)).toMatchObject({ type: "done", model: "openai/gpt-4o", usageIsEstimated: false })
+      expect(yield* ai.health()).toMatchObject({ status: "healthy" })
+
+      server.nextRequestError(429, { message: "Rate limited", type: "rate_limit_error" })
+      expect((yield* ai.complete(named)).attempts).toMatchObject([{ outcome: "answered", tries: 2 }])
+
+      server.setChaos({ malformedRate: 1 })
+      expect(yield* Effect.flip(ai.complete(named))).toMatchObject({ _tag: "ProviderFailed", kind: "nonsense" })
+      server.setChaos({ disconnectRate: 1 })
+      expect(yield* Effect.flip(ai.complete(named))).toMatchObject({ _tag: "ProviderFailed", kind: "unreachable" })
+    })
+  )
+})

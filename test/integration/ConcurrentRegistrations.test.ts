@@ -1,0 +1,92 @@
+import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
+import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
+import { Accounts } from "@berth/domain/accounts/Accounts"
+import { CommonPasswords } from "@berth/domain/accounts/password/CommonPasswords"
+import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
+import { EmailVerifications } from "@berth/domain/accounts/email-verification/EmailVerifications"
+import { PasswordHasher } from "@berth/domain/accounts/password/Password"
+import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { MailOutbox } from "@berth/domain/mail/MailOutbox"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Either, Layer, Redacted, Ref } from "effect"
+import { randomBytes } from "node:crypto"
+import { migratedDatabase } from "../support/MigratedDatabase.ts"
+import { uniqueName } from "../support/Samples.ts"
+
+const password = Redacted.make("correct horse battery")
+
+describe("Registrations with one e-mail, 200 at once in two processes,", () => {
+  it.scopedLive("make one account and mail one link, and each process hashes once at most", () =>
+    Effect.gen(function* () {
+      const hashes = yield* Ref.make(0)
+      const databaseUrl = yield* migratedDatabase
+      const storage = PersistenceWiring.layer({
+        databaseUrl,
+        maxConnections: 10,
+        applicationName: "test",
+        keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
+        adminEmails: [],
+        verifiedAdminsOnly: false
+      })
+      const hasher = Layer.mock(PasswordHasher, {
+        hash: () =>
+          Effect.as(
+            Effect.zipLeft(
+              Ref.update(hashes, (count) => count + 1),
+              Effect.sleep("50 millis")
+            ),
+            "$h"
+          )
+      })
+      const rules = Layer.mergeAll(
+        hasher,
+        Layer.succeed(CommonPasswords, { includes: () => false }),
+        Layer.mock(RateLimiter, {}),
+        Layer.succeed(AccountPolicy, {
+          referralCredits: 1,
+          walletEmailDomain: "wallet.example.com",
+          socialEmailDomain: "social.example.com",
+          appUrl: new URL("https://example.com"),
+          verifiedEmailsOnly: false
+        })
+      )
+      const process = Layer.build(
+        Accounts.Default.pipe(
+          Layer.provide(Layer.merge(EmailVerifications.Default, PasswordCredentials.Default)),
+          Layer.provide(Layer.mergeAll(Referrals.Default, MailOutbox.Default, Sessions.Default)),
+          Layer.provide(rules),
+          Layer.provideMerge(storage)
+        ).pipe(Layer.fresh)
+      )
+      const processes = yield* Effect.all([process, process])
+      const [first] = processes
+      const email = yield* Effect.provide(uniqueName("storm"), first)
+      const outcomes = yield* Effect.forEach(
+        Array.from({ length: 200 }, (_, n) => processes[n % 2] ?? first),
+        (one, n) =>
+          Context.get(one, Accounts)
+            .register({ email: n % 3 === 0 ? `${email}@example.com` : `${email}@EXAMPLE.com`, password })
+            .pipe(Effect.either),
+        { concurrency: "unbounded" }
+      )
+      assert.lengthOf(outcomes.filter(Either.isRight), 1)
+      for (const outcome of outcomes) if (Either.isLeft(outcome)) assert.instanceOf(outcome.left, EmailAlreadyTaken)
+      assert.isAtMost(yield* hashes, 2)
+      const rows = yield* Effect.provide(
+        Effect.flatMap(
+          SqlClient,
+          (sql) => sql`
+            select (select count(*)::int from users) as users, (
+              select count(*)::int from outbox where name = 'send-mail'
+            ) as mails`
+        ),
+        first
+      )
+      assert.deepStrictEqual(rows, [{ users: 1, mails: 1 }])
+    })
+  )
+})

@@ -1,0 +1,83 @@
+import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
+import { WalletAlreadyLinked } from "@berth/domain/signin/wallets/WalletErrors"
+import { WalletRepository } from "@berth/domain/signin/wallets/WalletRepository"
+import { Wallets } from "@berth/domain/signin/wallets/Wallets"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { LinkedIdentities } from "@berth/domain/signin/identities/LinkedIdentities"
+import * as PostgresLinkedIdentityRepository from "@berth/infra/postgres/signin/PostgresLinkedIdentityRepository"
+import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
+import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import * as PostgresWalletRepository from "@berth/infra/postgres/signin/PostgresWalletRepository"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Either, Layer } from "effect"
+import { makePrivateKey } from "../support/chain/TestChain.ts"
+import * as MigratedDatabase from "../support/MigratedDatabase.ts"
+import { insertUser } from "../support/Samples.ts"
+import * as TestSecrets from "../support/TestSecrets.ts"
+
+const ports = Layer.mergeAll(
+  PostgresUserRepository.layer,
+  PostgresTransaction.layer,
+  Layer.succeed(AccountPolicy, {
+    referralCredits: 1,
+    walletEmailDomain: "wallet.example.com",
+    socialEmailDomain: "social.example.com",
+    appUrl: new URL("https://example.com"),
+    verifiedEmailsOnly: false
+  })
+).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
+
+/** Between looking and writing there is time for everybody else to look. */
+const slowRepository = Layer.effect(
+  WalletRepository,
+  Effect.map(WalletRepository, (real) => ({
+    ...real,
+    find: (address: WalletAddress) => Effect.delay(real.find(address), "50 millis"),
+    listOf: (userId: Parameters<typeof real.listByUser>[0]) => Effect.delay(real.listByUser(userId), "50 millis")
+  }))
+).pipe(Layer.provide(PostgresWalletRepository.layer))
+
+const Live = Wallets.Default.pipe(
+  Layer.provide(LinkedIdentities.Default),
+  Layer.provide(PostgresLinkedIdentityRepository.layer),
+  Layer.provideMerge(slowRepository),
+  Layer.provideMerge(ports)
+)
+
+const newAddress = Effect.sync(() => WalletAddress.make(makePrivateKey().address))
+
+layer(Live, { excludeTestServices: true })("Wallets, when several come at the same moment", (it) => {
+  it.effect("make one account of one wallet, in any case of its address", () =>
+    Effect.gen(function* () {
+      const wallets = yield* Wallets
+      const address = yield* newAddress
+      const users = yield* Effect.forEach(
+        Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? address : WalletAddress.make(address.toLowerCase()))),
+        wallets.findOrCreateOwner,
+        { concurrency: "unbounded" }
+      )
+      const [first] = users
+      assert.deepStrictEqual(new Set(users.map(({ id }) => id)), new Set([first?.id]))
+    })
+  )
+
+  it.effect("give one wallet to one of several accounts, or to the one that it makes", () =>
+    Effect.gen(function* () {
+      const wallets = yield* Wallets
+      const address = yield* newAddress
+      const users = yield* Effect.replicateEffect(insertUser(), 4)
+      const [owner, outcomes] = yield* Effect.all(
+        [
+          wallets.findOrCreateOwner(address),
+          Effect.forEach(users, ({ id }) => Effect.either(wallets.link(id, address)), { concurrency: "unbounded" })
+        ],
+        { concurrency: "unbounded" }
+      )
+      const linked = outcomes.filter(Either.isRight)
+      assert.isAtMost(linked.length, 1)
+      for (const { right } of linked) assert.strictEqual(right.userId, owner.id)
+      for (const outcome of outcomes) if (Either.isLeft(outcome)) assert.instanceOf(outcome.left, WalletAlreadyLinked)
+      assert.strictEqual((yield* wallets.findOrCreateOwner(address)).id, owner.id)
+    })
+  )
+})

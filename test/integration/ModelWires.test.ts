@@ -1,0 +1,440 @@
+import type { ChatMessage, ModelProvider } from "@berth/domain/ai/chat/ModelChat"
+import { makeSandboxModelProvider, sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber, Logger, Schedule, type Scope, Stream, Tracer } from "effect"
+import OpenAI from "openai"
+import { aimockServer } from "../fakes/models/AimockServer.ts"
+import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
+import {
+  anthropicWire,
+  runChat,
+  connectProvider,
+  waitForCondition,
+  googleWire,
+  groqWire,
+  helloMessages,
+  openAiWire,
+  modelProtocols,
+  joinText,
+  modelWires
+} from "../fakes/models/ModelWires.ts"
+
+/** What every provider of models does, whoever is behind it. */
+const provides = (name: string, make: Effect.Effect<{ provider: ModelProvider; model: string }, never, Scope.Scope>) =>
+  describe(`the provider ${name}`, () => {
+    it.scopedLive("answers in text that ends with what it took", () =>
+      Effect.gen(function* () {
+        const { model, provider } = yield* make
+        const chunks = yield* runChat(provider, model)
+        expect(joinText(chunks)).toContain("Hello")
+        expect(chunks.slice(0, -1).every(({ type }) => type === "text")).toBe(true)
+        const last = chunks.at(-1)
+        expect(last).toMatchObject({ type: "end", finishReason: "stop" })
+        if (last?.type === "end" && last.usage !== null) {
+          expect(last.usage.totalTokens).toBe(last.usage.promptTokens + last.usage.completionTokens)
+          expect(last.usage.promptTokens).toBeGreaterThan(0)
+        } else expect.fail("it did not count")
+      })
+    )
+
+    it.scopedLive("is healthy", () =>
+      Effect.gen(function* () {
+        expect(yield* (yield* make).provider.healthy).toBe(true)
+      })
+    )
+
+    it.scopedLive("fails in the words of the port for a model it does not have", () =>
+      Effect.gen(function* () {
+        const { provider } = yield* make
+        const failure = yield* Effect.flip(runChat(provider, "acme/none"))
+        expect(failure).toMatchObject({ _tag: "ProviderFailed", provider: provider.name, kind: "refused" })
+      })
+    )
+
+    it.scopedLive("can be interrupted", () =>
+      Effect.gen(function* () {
+        const { model, provider } = yield* make
+        const first = yield* Stream.runHead(provider.chat(model, helloMessages, {}))
+        expect(first._tag).toBe("Some")
+      })
+    )
+  })
+
+provides("sandbox", Effect.succeed({ provider: makeSandboxModelProvider(), model: sandboxModel.id }))
+for (const { model, name, makeFake } of modelWires) {
+  provides(
+    name,
+    Effect.map(
+      Effect.flatMap(makeFake, (access) => connectProvider(name, access)),
+      (provider) => ({ provider, model })
+    )
+  )
+}
+provides(
+  "of a mock by others",
+  Effect.gen(function* () {
+    const server = yield* aimockServer
+    server.on({ model: "gpt-4o", userMessage: "Hello" }, { content: "Hello to you too" })
+    return { provider: yield* connectProvider("openai", { baseUrl: `${server.url}/v1` }), model: "openai/gpt-4o" }
+  })
+)
+
+describe("the stand-in", () => {
+  it.scopedLive("is taken for OpenAI by OpenAI's own client", () =>
+    Effect.gen(function* () {
+      const standIn = yield* makeFakeOpenAi()
+      const client = (apiKey: string) => new OpenAI({ apiKey, baseURL: standIn.baseUrl, maxRetries: 0 })
+      const messages = [{ role: "user" as const, content: "Hello" }]
+      const whole = yield* Effect.promise(() =>
+        client(standIn.apiKey).chat.completions.create({ model: "gpt-4o", messages })
+      )
+      expect(whole.choices[0]?.message.content).toBe("You said: Hello")
+      const streamed = yield* Effect.promise(async () => {
+        let text = ""
+        const stream = await client(standIn.apiKey).chat.completions.create({ model: "gpt-4o", messages, stream: true })
+        for await (const { choices } of stream) text += choices[0]?.delta.content ?? ""
+        return text
+      })
+      expect(streamed).toBe("You said: Hello")
+      const refused = yield* Effect.flip(
+        Effect.tryPromise(() => client("sk-wrong").chat.completions.create({ model: "gpt-4o", messages }))
+      )
+      expect(refused.error).toBeInstanceOf(OpenAI.AuthenticationError)
+    })
+  )
+})
+
+describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: someStandIn }) => {
+  it.scopedLive("takes the pieces as they come, with the vendor's count", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      standIn.respondWith({ type: "answer", pieces: ["Grüß ", "Gott, ", "日本 🚢"] })
+      const chunks = yield* runChat(yield* connectProvider(name, standIn), model)
+      expect(chunks.filter((chunk) => chunk.type === "text" && chunk.text !== "")).toEqual([
+        { type: "text", text: "Grüß " },
+        { type: "text", text: "Gott, " },
+        { type: "text", text: "日本 🚢" }
+      ])
+      expect(chunks.at(-1)).toEqual({
+        type: "end",
+        finishReason: "stop",
+        usage: { promptTokens: 7, completionTokens: 3, totalTokens: 10 }
+      })
+    })
+  )
+
+  it.scopedLive("uses a connection again", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      const provider = yield* connectProvider(name, standIn)
+      for (const _ of [1, 2, 3, 4, 5, 6]) yield* runChat(provider, model)
+      expect(standIn.received).toHaveLength(6)
+      // The client may open a second one while the first is just about to be free.
+      expect(standIn.connectionCount()).toBeLessThanOrEqual(2)
+    })
+  )
+
+  it.scopedLive("does not wait for a connection to close after the last word", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      standIn.respondWith({ type: "answer", pieces: ["Hi"], staysOpen: true })
+      // The other side never closes it.
+      expect(joinText(yield* runChat(yield* connectProvider(name, standIn), model))).toBe("Hi")
+    })
+  )
+
+  it.scopedLive("says so when the vendor does not count", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      standIn.respondWith({ type: "answer", pieces: ["Hi"], withoutUsage: true })
+      expect((yield* runChat(yield* connectProvider(name, standIn), model)).at(-1)).toEqual({
+        type: "end",
+        finishReason: "stop",
+        usage: null
+      })
+    })
+  )
+
+  it.scopedLive("tells strangers nothing of our traces, and our traces nothing of the key", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      const attributes: Array<unknown> = []
+      const tracer = Tracer.make({
+        context: (run) => run(),
+        span: (label, parent, context, links, startTime, kind) => ({
+          _tag: "Span",
+          name: label,
+          parent,
+          context,
+          links,
+          kind,
+          spanId: label,
+          traceId: "trace",
+          sampled: true,
+          attributes: new Map(),
+          status: { _tag: "Started", startTime },
+          end: () => {},
+          attribute: (key, value) => void attributes.push([key, value]),
+          event: () => {},
+          addLinks: () => {}
+        })
+      })
+      yield* runChat(yield* connectProvider(name, standIn), model).pipe(Effect.withSpan("caller"), Effect.withTracer(tracer))
+      const [request] = standIn.received
+      for (const header of ["traceparent", "b3", "tracestate"]) expect(request?.headers).not.toHaveProperty(header)
+      expect(JSON.stringify(request?.headers)).toContain(standIn.apiKey)
+      expect(request?.path).not.toContain(standIn.apiKey)
+      expect(attributes.length).toBeGreaterThan(5)
+      expect(JSON.stringify(attributes)).not.toContain(standIn.apiKey)
+    })
+  )
+
+  it.scopedLive("gives away no key, though the vendor quotes it", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      const apiKey = "sk-wrong-but-secret"
+      const lines: Array<string> = []
+      const logger = Logger.make(({ cause, message }) => void lines.push(JSON.stringify([message, cause])))
+      const provider = yield* connectProvider(name, { baseUrl: standIn.baseUrl, apiKey })
+      const failure = yield* Effect.flip(runChat(provider, model)).pipe(
+        Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
+        Effect.tap(provider.healthy)
+      )
+      expect(failure).toMatchObject({ kind: "unauthorized" })
+      expect(JSON.stringify([failure, failure.message, failure.stack, lines])).not.toContain(apiKey)
+      standIn.respondWith({ type: "refuse", status: 500, error: { message: `debug: ${standIn.apiKey}` } })
+      const quoted = yield* Effect.flip(runChat(yield* connectProvider(name, standIn), model))
+      expect(quoted.reason).toContain("debug: ")
+      expect(quoted.reason).not.toContain(standIn.apiKey)
+    })
+  )
+
+  it.scopedLive("is not healthy with a key that is wrong, nor without a server", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      expect(yield* (yield* connectProvider(name, { baseUrl: standIn.baseUrl, apiKey: "wrong" })).healthy).toBe(false)
+      const nowhere = yield* connectProvider(name, { baseUrl: "http://127.0.0.1:9/v1" })
+      expect(yield* Effect.flip(runChat(nowhere, model))).toMatchObject({ kind: "unreachable" })
+      expect(yield* nowhere.healthy).toBe(false)
+    })
+  )
+
+  it.scopedLive("ends the vendor's work when nobody wants the answer any more", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      const provider = yield* connectProvider(name, standIn)
+      for (const behaviour of [{ type: "hang" }, { type: "break-off", pieces: ["Hi"], by: "hanging" }] as const) {
+        const before = standIn.abandonedRequests()
+        standIn.respondWith(behaviour)
+        const fiber = yield* Effect.fork(runChat(provider, model))
+        yield* waitForCondition(() => standIn.received.length > before)
+        yield* Fiber.interrupt(fiber)
+        yield* waitForCondition(() => standIn.abandonedRequests() === before + 1)
+      }
+      standIn.respondWith({ type: "endless" })
+      yield* Stream.runDrain(Stream.take(provider.chat(model, helloMessages, {}), 3))
+      yield* waitForCondition(() => standIn.abandonedRequests() === 3)
+    })
+  )
+
+  it.scopedLive("ends the vendor's work on what is no answer", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      standIn.respondWith({ type: "raw", contentType: "text/html", body: "<h1>Please wait</h1>", staysOpen: true })
+      expect(yield* Effect.flip(runChat(yield* connectProvider(name, standIn), model))).toMatchObject({ kind: "nonsense" })
+      yield* waitForCondition(() => standIn.abandonedRequests() === 1)
+    })
+  )
+
+  it.scopedLive("takes no more than is read", () =>
+    Effect.gen(function* () {
+      const standIn = yield* someStandIn
+      const provider = yield* connectProvider(name, standIn)
+      standIn.respondWith({ type: "endless" })
+      const pull = yield* Stream.toPull(provider.chat(model, helloMessages, {}))
+      yield* pull
+      // As long as the buffers between here and there fill, it goes on; then it stands.
+      let last = -1
+      yield* Effect.suspend(() => {
+        const stands = standIn.streamedBytes() === last
+        last = standIn.streamedBytes()
+        return Effect.succeed(stands)
+      }).pipe(
+        Effect.repeat({ until: (stands) => stands, schedule: Schedule.spaced("200 millis") }),
+        Effect.timeout("60 seconds")
+      )
+      expect(last).toBeGreaterThan(0)
+      expect(last).toBeLessThan(64 * 1024 * 1024)
+    })
+  )
+})
+
+describe("what a vendor is asked", () => {
+  const messages: ReadonlyArray<ChatMessage> = [
+    { role: "system", content: "Be brief" },
+    { role: "user", content: "Hello" }
+  ]
+  const options = { temperature: 0.2, topP: 0.9, maxTokens: 50 }
+
+  it.scopedLive("is in OpenAI's words", () =>
+    Effect.gen(function* () {
+      const standIn = yield* openAiWire.makeFake
+      const provider = yield* connectProvider("openai", standIn)
+      yield* Stream.runDrain(provider.chat("openai/gpt-4o", messages, options))
+      yield* Stream.runDrain(provider.chat("openai/gpt-5", messages, options))
+      const [request, reasoning] = standIn.received
+      expect(request?.body).toEqual({
+        model: "gpt-4o",
+        messages,
+        stream: true,
+        stream_options: { include_usage: true },
+        temperature: 0.2,
+        top_p: 0.9,
+        max_tokens: 50
+      })
+      // The stand-in refuses, as OpenAI does, what this model does not take.
+      expect(reasoning?.body).toMatchObject({ model: "gpt-5", max_completion_tokens: 50 })
+    })
+  )
+
+  it.scopedLive("is in Anthropic's words", () =>
+    Effect.gen(function* () {
+      const standIn = yield* anthropicWire.makeFake
+      const provider = yield* connectProvider("anthropic", standIn)
+      const ask = (model: string) => Stream.runDrain(provider.chat(model, messages, options))
+      // The stand-in refuses, as Anthropic does, what these models do not take.
+      yield* Effect.forEach(["claude-opus-4-6", "claude-opus-4-7", "claude-sonnet-4"], (name) =>
+        ask(`anthropic/${name}`)
+      )
+      yield* Stream.runDrain(provider.chat("anthropic/claude-3-haiku", helloMessages, { temperature: 1.7 }))
+      const [request, later, alias, old] = standIn.received
+      expect(request).toMatchObject({
+        path: "/v1/messages",
+        headers: { "x-api-key": standIn.apiKey, "anthropic-version": "2023-06-01" }
+      })
+      const body = { system: "Be brief", messages: [{ role: "user", content: "Hello" }], max_tokens: 50, stream: true }
+      expect(request?.body).toEqual({ model: "claude-opus-4-6", temperature: 0.2, ...body })
+      expect(later?.body).toEqual({ model: "claude-opus-4-7", ...body })
+      expect(alias?.body).toMatchObject({ model: "claude-sonnet-4-0" })
+      expect(old?.body).toMatchObject({ model: "claude-3-haiku-20240307", max_tokens: 4096, temperature: 1 })
+    })
+  )
+
+  it.scopedLive("is in Google's words, with the key in a header alone", () =>
+    Effect.gen(function* () {
+      const standIn = yield* googleWire.makeFake
+      const provider = yield* connectProvider("google", standIn)
+      yield* Stream.runDrain(provider.chat("google/gemini-2.5-pro", messages, options))
+      yield* Effect.flip(runChat(provider, "google/../../elsewhere"))
+      const [request, escaped] = standIn.received
+      expect(request).toMatchObject({
+        path: "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+        headers: { "x-goog-api-key": standIn.apiKey }
+      })
+      expect(request?.body).toEqual({
+        systemInstruction: { parts: [{ text: "Be brief" }] },
+        contents: [{ role: "user", parts: [{ text: "Hello" }] }],
+        generationConfig: { temperature: 0.2, topP: 0.9, maxOutputTokens: 50 }
+      })
+      expect(escaped?.path).toBe("/v1beta/models/..%2F..%2Felsewhere:streamGenerateContent?alt=sse")
+    })
+  )
+
+  it.scopedLive.each([anthropicWire, googleWire])(
+    "is a conversation by turns for $name",
+    ({ model, name, makeFake: some }) =>
+      Effect.gen(function* () {
+        const standIn = yield* some
+        const provider = yield* connectProvider(name, standIn)
+        const talks: ReadonlyArray<ReadonlyArray<ChatMessage>> = [
+          [{ role: "system", content: "You greet people" }],
+          [
+            { role: "assistant", content: "Welcome" },
+            { role: "user", content: "Hi" },
+            { role: "user", content: " " },
+            { role: "assistant", content: "" },
+            { role: "user", content: "Hello" }
+          ],
+          [
+            { role: "user", content: "Hello" },
+            { role: "assistant", content: "Hello to you" }
+          ]
+        ]
+        // Anthropic refuses blanks and an assistant's first or last word, Google the last; so do their stand-ins.
+        for (const talk of talks) expect((yield* runChat(provider, model, talk)).at(-1)).toMatchObject({ type: "end" })
+      })
+  )
+
+  it.scopedLive("is answered by a server like OpenAI's that does not stream", () =>
+    Effect.gen(function* () {
+      const standIn = yield* openAiWire.makeFake
+      const body = JSON.stringify({
+        choices: [{ message: { role: "assistant", content: "All at once" } }],
+        usage: null
+      })
+      standIn.respondWith({ type: "raw", contentType: "application/json", body })
+      const chunks = yield* runChat(yield* connectProvider("openai", standIn), openAiWire.model)
+      expect(joinText(chunks)).toBe("All at once")
+      expect(chunks.at(-1)).toEqual({ type: "end", finishReason: "stop", usage: null })
+    })
+  )
+})
+
+describe("a mock by others", () => {
+  const versions = { anthropic: "/v1", google: "/v1beta" } as const
+  it.scopedLive.each([["anthropic", anthropicWire.model] as const, ["google", googleWire.model] as const])(
+    "speaks with the wire to %s",
+    ([name, model]) =>
+      Effect.gen(function* () {
+        const server = yield* aimockServer
+        const usage = { input_tokens: 9, output_tokens: 4, prompt_tokens: 9, completion_tokens: 4 }
+        server.onMessage("Hello", { content: "Hi from the mock, in more than one piece", usage }, { chunkSize: 5 })
+        const provider = yield* connectProvider(name, { baseUrl: `${server.url}${versions[name]}` })
+        const chunks = yield* runChat(provider, model)
+        expect(joinText(chunks)).toBe("Hi from the mock, in more than one piece")
+        expect(chunks.length).toBeGreaterThan(3)
+        expect(chunks.at(-1)).toEqual({
+          type: "end",
+          finishReason: "stop",
+          usage: { promptTokens: 9, completionTokens: 4, totalTokens: 13 }
+        })
+        server.nextRequestError(429, { message: "Rate limited", type: "rate_limit_error" })
+        expect(yield* Effect.flip(runChat(provider, model))).toMatchObject({ kind: "rate-limited" })
+        server.setChaos({ malformedRate: 1 })
+        expect(yield* Effect.flip(runChat(provider, model))).toMatchObject({ kind: "nonsense" })
+        server.setChaos({ disconnectRate: 1 })
+        expect(yield* Effect.flip(runChat(provider, model))).toMatchObject({ kind: "unreachable" })
+      })
+  )
+})
+
+describe("providers' lists of models", () => {
+  it.scopedLive("tell what a key can run, as far as its price is known", () =>
+    Effect.gen(function* () {
+      const listed = Effect.fn(function* (wire: typeof openAiWire) {
+        return yield* (yield* connectProvider(wire.name, yield* wire.makeFake)).models
+      })
+      const idsOf = (wire: typeof openAiWire) => Effect.map(listed(wire), (models) => models.map(({ id }) => id))
+      expect(yield* idsOf(openAiWire)).toContain("openai/gpt-4o")
+      expect(yield* listed(groqWire)).toMatchObject([
+        { id: "groq/llama-3.3-70b-versatile", provider: "groq", inputCost: 0.59 }
+      ])
+      // Whatever the vendor writes behind a name.
+      expect(yield* idsOf(anthropicWire)).toEqual(
+        ["opus-5", "opus-4-7", "opus-4-6", "haiku-4-5", "sonnet-4", "3-haiku"].map((name) => `anthropic/claude-${name}`)
+      )
+      expect(yield* idsOf(googleWire)).toEqual(
+        ["2.5-pro", "2.5-flash", "3.1-pro-preview", "3.5-flash"].map((name) => `google/gemini-${name}`)
+      )
+    })
+  )
+
+  it.scopedLive("do not make an OpenRouter key healthy that is not", () =>
+    Effect.gen(function* () {
+      const standIn = yield* makeFakeOpenAi({ modelsArePublic: true, hasKeyPath: true })
+      expect(yield* (yield* connectProvider("openrouter", standIn)).healthy).toBe(true)
+      const stranger = yield* connectProvider("openrouter", { baseUrl: standIn.baseUrl, apiKey: "sk-other" })
+      expect(yield* stranger.healthy).toBe(false)
+    })
+  )
+})

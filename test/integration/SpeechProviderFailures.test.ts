@@ -1,0 +1,226 @@
+import type { ModelCallRecord } from "@berth/domain/ai/calls/ModelUsage"
+import { Speech } from "@berth/domain/gateway/speech/Speech"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Logger, Metric, Redacted } from "effect"
+import OpenAI, { toFile } from "openai"
+import { userWithOwnKey, localSpeechLayer, makeRecording, type LocalSpeechOptions, makeSpokenText } from "../support/SpeechFixtures.ts"
+import { type AudioBehavior, makeFakeOpenAiAudio } from "../fakes/models/FakeOpenAiAudio.ts"
+
+const sound = new TextEncoder().encode("OggS\0\x02SAID:Good day")
+
+/** Speech by a stand-in that behaves so. */
+const behaving = (behaviours: ReadonlyArray<AudioBehavior>, options: LocalSpeechOptions = {}) =>
+  Effect.gen(function* () {
+    const standIn = yield* makeFakeOpenAiAudio
+    standIn.next(...behaviours)
+    const { synthesize, transcribe } = yield* Speech.pipe(Effect.provide(localSpeechLayer({ platformVendor: standIn, ...options })))
+    return { standIn, speak: synthesize(makeSpokenText("Hi")), transcribe: transcribe(makeRecording(sound)) }
+  })
+
+type Trouble = readonly [what: string, behaviour: AudioBehavior, reason: RegExp]
+
+const page = (status: number): AudioBehavior => ({
+  type: "raw",
+  status,
+  contentType: "text/html",
+  body: "<h1>Hi</h1>"
+})
+const refused = (status: number, error: unknown): AudioBehavior => ({ type: "refuse", status, error })
+
+const ofBoth: ReadonlyArray<Trouble> = [
+  ["a rate limit", refused(429, { message: "Slow down" }), /answered 429: Slow down/],
+  ["a quota that is used up", refused(429, { code: "insufficient_quota" }), /its key or its credit is missing/],
+  ["a key that is wrong", refused(401, { code: "invalid_api_key", message: "No: sk-audio" }), /its key or its credit/],
+  ["a fault of its own", refused(500, { message: "Oops" }), /answered 500: Oops/],
+  ["a model that is not there", refused(404, { code: "model_not_found", message: "No" }), /answered 404: No/],
+  ["a proxy's page", page(502), /answered 502/],
+  ["a page in place of an answer", page(200), /cannot be understood: answered text\/html/],
+  ["a connection that breaks", { type: "cut" }, /cannot be reached/],
+  ["an answer without an end", { type: "endless" }, /an answer without an end/],
+  ["silence", { type: "hang" }, /no answer within/]
+]
+
+const ofSpeaking: ReadonlyArray<Trouble> = [
+  [
+    "JSON in place of sound",
+    { type: "raw", contentType: "application/json", body: "{}" },
+    /answered application\/json/
+  ],
+  ["sound without a sound", { type: "raw", contentType: "audio/mpeg", body: "" }, /speech without a sound/]
+]
+
+const ofListening: ReadonlyArray<Trouble> = [
+  ["JSON that is none", { type: "raw", contentType: "application/json", body: `{"text":` }, /cannot be read/],
+  ["JSON without a text", { type: "raw", contentType: "application/json", body: `{"words":[]}` }, /cannot be read/],
+  [
+    "an error with status 200",
+    { type: "raw", contentType: "application/json", body: `{"error":{"message":"Busy"}}` },
+    /broke off with an error: Busy/
+  ]
+]
+
+const fails = (name: "speak" | "transcribe", troubles: ReadonlyArray<Trouble>) =>
+  it.scopedLive.each([...troubles])(`${name} understands %s`, ([, behaviour, reason]) =>
+    Effect.gen(function* () {
+      const oneTry = Duration.millis(behaviour.type === "hang" ? 100 : 30_000)
+      const speech = yield* behaving([behaviour], { times: { oneTry } })
+      const failure = yield* Effect.flip(
+        name === "speak" ? Effect.asVoid(speech.speak) : Effect.asVoid(speech.transcribe)
+      )
+      assert.strictEqual(failure._tag, "PluginFailed")
+      assert.match(failure.reason, reason)
+      assert.notInclude(failure.reason, "sk-audio")
+      // Who gives up soon may do so before he was heard.
+      if (behaviour.type !== "hang") assert.strictEqual(speech.standIn.received.length, 1)
+    })
+  )
+
+describe("a vendor of speech in trouble", () => {
+  fails("speak", [...ofBoth, ...ofSpeaking])
+  fails("transcribe", [...ofBoth, ...ofListening])
+
+  it.scopedLive("is counted by no name that a caller has made up: there is no end of them", () =>
+    Effect.gen(function* () {
+      const standIn = yield* makeFakeOpenAiAudio
+      standIn.next(refused(404, { code: "model_not_found", message: "No" }))
+      const { synthesize } = yield* Speech.pipe(Effect.provide(localSpeechLayer({ platformVendor: standIn })))
+      yield* Effect.flip(synthesize({ ...makeSpokenText("Hi"), model: "openai/made-up-by-a-caller" }))
+      const labels = (yield* Metric.snapshot).flatMap(({ metricKey }) => metricKey.tags.map(({ value }) => value))
+      assert.include(labels, "openai/other")
+      assert.notInclude(labels, "openai/made-up-by-a-caller")
+    })
+  )
+
+  it.scopedLive("is asked again where that helps, and charged for once", () =>
+    Effect.gen(function* () {
+      const usage: Array<ModelCallRecord> = []
+      const busy = refused(503, { message: "Busy" })
+      const { standIn, transcribe } = yield* behaving([busy, { type: "cut" }], { retries: 2, usage })
+      assert.deepStrictEqual(yield* transcribe, { text: "Good day", ownKey: false })
+      assert.strictEqual(standIn.received.length, 3)
+      assert.strictEqual(usage.length, 1)
+    })
+  )
+
+  it.scopedLive("is asked again so often and no more, and never where it says no", () =>
+    Effect.gen(function* () {
+      const busy = refused(503, { message: "Busy" })
+      const failing = yield* behaving([busy, busy, busy, busy], { retries: 2 })
+      yield* Effect.flip(failing.speak)
+      assert.strictEqual(failing.standIn.received.length, 3)
+      const refusing = yield* behaving([refused(400, { message: "Unknown voice" })], { retries: 2 })
+      assert.include(yield* Effect.flip(refusing.speak), { _tag: "PluginInputInvalid", field: "text" })
+      assert.strictEqual(refusing.standIn.received.length, 1)
+    })
+  )
+
+  it.scopedLive("is left alone after a while, model by model, and the caller hears for how long", () =>
+    Effect.gen(function* () {
+      const usage: Array<ModelCallRecord> = []
+      const { speak, standIn, transcribe } = yield* behaving(
+        Array.from({ length: 5 }, () => page(500)),
+        { usage }
+      )
+      for (let failures = 0; failures < 5; failures += 1) yield* Effect.flip(speak)
+      const failure = yield* Effect.flip(speak)
+      assert.strictEqual(standIn.received.length, 5)
+      assert.include(failure, { _tag: "PluginFailed" })
+      assert.match(failure.reason, /left alone for a while/)
+      assert.isTrue("retryAfter" in failure && failure.retryAfter !== undefined)
+      assert.deepStrictEqual(yield* transcribe, { text: "Good day", ownKey: false })
+      assert.deepStrictEqual(
+        usage.map(({ model }) => model),
+        ["openai/whisper-1"]
+      )
+    })
+  )
+})
+
+describe("a call of speech", () => {
+  it.scopedLive("is recorded with whom it was for, what it cost, and whose key it took", () =>
+    Effect.gen(function* () {
+      const usage: Array<ModelCallRecord> = []
+      const standIn = yield* makeFakeOpenAiAudio
+      const keys = { openai: Redacted.make(`${standIn.apiKey}-own`) }
+      const speech = yield* Speech.pipe(Effect.provide(localSpeechLayer({ platformVendor: standIn, ownKeyVendor: standIn, keys, usage })))
+      yield* speech.synthesize(makeSpokenText("x".repeat(1_000), { userId: userWithOwnKey }))
+      yield* speech.transcribe(makeRecording(sound))
+      yield* speech.transcribe(makeRecording(sound, { model: "gpt-4o-transcribe" }))
+      const call = { agentId: null, provider: "openai", promptTokens: 0, completionTokens: 0 } as const
+      assert.deepStrictEqual(usage, [
+        { ...call, userId: userWithOwnKey, model: "openai/tts-1", ownKey: true, costUsd: 0.015 },
+        { ...call, userId: null, model: "openai/whisper-1", ownKey: false, costUsd: 0.003 },
+        { ...call, userId: null, model: "openai/gpt-4o-transcribe", ownKey: false, costUsd: 0 }
+      ])
+    })
+  )
+
+  it.scopedLive("says whose key was refused where it is the caller's own, and nothing of the key anywhere", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const logger = Logger.make((line) => {
+        lines.push(JSON.stringify(Logger.structuredLogger.log(line)))
+      })
+      const standIn = yield* makeFakeOpenAiAudio
+      const keys = { openai: Redacted.make("sk-of-his-own") }
+      const failure = yield* Effect.gen(function* () {
+        const { synthesize } = yield* Speech
+        return yield* Effect.flip(synthesize(makeSpokenText("Hi", { userId: userWithOwnKey })))
+      }).pipe(
+        Effect.provide(localSpeechLayer({ platformVendor: standIn, ownKeyVendor: standIn, keys })),
+        Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+      )
+      assert.match(failure.reason, /^your openai key was refused/)
+      assert.include(lines.join("\n"), "did not answer")
+      assert.notInclude(lines.join("\n") + JSON.stringify(failure), "sk-of-his-own")
+    })
+  )
+
+  it.scopedLive("goes to the sandbox where no key is set up, and says what is missing where that is off", () =>
+    Effect.gen(function* () {
+      const usage: Array<ModelCallRecord> = []
+      const tried = yield* Speech.pipe(Effect.provide(localSpeechLayer({ sandbox: true, usage })))
+      const { audio, contentType } = yield* tried.synthesize(makeSpokenText("Hi", { format: "mp3", model: "groq/playful" }))
+      assert.strictEqual(contentType, "audio/wav")
+      assert.deepStrictEqual(yield* tried.transcribe(makeRecording(audio)), { text: "Hi", ownKey: false })
+      assert.deepStrictEqual(
+        usage.map(({ costUsd, model, provider }) => ({ model, provider, costUsd })),
+        Array.from({ length: 2 }, () => ({ model: "sandbox/speech", provider: "sandbox", costUsd: 0 }))
+      )
+      const off = yield* Speech.pipe(Effect.provide(localSpeechLayer({})))
+      const failure = yield* Effect.flip(off.synthesize(makeSpokenText("Hi")))
+      assert.include(failure, {
+        _tag: "PluginFailed",
+        reason: "openai/tts-1 cannot be used: there is no key for openai"
+      })
+      const asked = yield* Effect.flip(off.transcribe(makeRecording(sound, { model: "groq/whisper-large-v3" })))
+      assert.include(asked, { _tag: "PluginInputInvalid", field: "model" })
+    })
+  )
+})
+
+describe("the stand-in", () => {
+  it.scopedLive("is what OpenAI's own client takes for OpenAI", () =>
+    Effect.gen(function* () {
+      const standIn = yield* makeFakeOpenAiAudio
+      const client = new OpenAI({ apiKey: standIn.apiKey, baseURL: standIn.baseUrl, maxRetries: 0 })
+      const speech = yield* Effect.promise(() =>
+        client.audio.speech.create({ model: "tts-1", input: "Good day", voice: "alloy", response_format: "flac" })
+      )
+      assert.strictEqual(speech.headers.get("content-type"), "audio/flac")
+      const file = yield* Effect.promise(async () => toFile(await speech.arrayBuffer(), "day.flac"))
+      const transcript = yield* Effect.promise(() =>
+        client.audio.transcriptions.create({ model: "whisper-1", file, language: "en" })
+      )
+      assert.strictEqual(transcript.text, "Good day")
+      const wrong = new OpenAI({ apiKey: "sk-wrong", baseURL: standIn.baseUrl, maxRetries: 0 })
+      const refusal = yield* Effect.flip(
+        Effect.tryPromise({
+          try: () => wrong.audio.transcriptions.create({ model: "whisper-1", file }),
+          catch: (error) => error
+        })
+      )
+      assert.instanceOf(refusal, OpenAI.AuthenticationError)
+    })
+  )
+})

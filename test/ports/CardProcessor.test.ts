@@ -1,0 +1,362 @@
+import { UserId } from "@berth/domain/shared/User"
+import { CardProcessor, CardSubscriptionId, CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
+import {
+  type CreditPack,
+  creditPacks,
+  findCreditPack,
+  makePackPurchase,
+  type Purchase
+} from "@berth/domain/billing/checkout/Purchase"
+import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Option, Redacted, type Scope } from "effect"
+import { randomUUID } from "node:crypto"
+import * as RememberedCards from "../fakes/billing/InMemoryCardProcessor.ts"
+import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
+
+interface Subject extends Omit<RememberedCards.InMemoryCardProcessor, "layer"> {
+  readonly cards: Context.Tag.Service<CardProcessor>
+}
+
+const cardsOf = (layer: Layer.Layer<CardProcessor>) =>
+  Effect.map(Layer.build(layer), (context) => Context.get(context, CardProcessor))
+
+const inMemory: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* () {
+  const remembered = yield* RememberedCards.make
+  return { ...remembered, cards: yield* cardsOf(remembered.layer) }
+})
+
+const overHttp = (standIn: FakeStripe, timeout = 2_000) =>
+  cardsOf(
+    StripeCardProcessor.layer({
+      apiUrl: standIn.url,
+      secretKey: Redacted.make(standIn.secretKey),
+      timeout,
+      prices: { plans: {} }
+    })
+  )
+
+const currencies: Readonly<Record<string, "USD" | "GBP">> = { usd: "USD", gbp: "GBP" }
+const stripe: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* () {
+  const standIn = yield* makeFakeStripe
+  const { intents, invoices, subscriptions } = standIn.books
+  return {
+    cards: yield* overHttp(standIn),
+    saveCard: (customerId, behaviour) => Effect.sync(() => standIn.saveCard(customerId, behaviour)),
+    pay: (url) =>
+      Effect.try({ try: () => standIn.completeCheckout(url), catch: (error) => new Error("It is over", { cause: error }) }),
+    bought: (customerId) =>
+      Effect.sync(() => ({
+        charges: [
+          ...[...intents.values()].filter(({ status }) => status === "succeeded"),
+          ...[...invoices.values()].map(({ amount_paid: amount, currency, customer }) => ({
+            amount,
+            currency,
+            customer
+          }))
+        ].flatMap(({ amount, currency, customer }) =>
+          customer === customerId ? [{ amount, currency: currencies[currency] ?? "USD" }] : []
+        ),
+        running: [...subscriptions.values()].flatMap(({ customer, metadata, status }) =>
+          customer === customerId && status !== "canceled"
+            ? [{ kind: metadata["kind"] ?? null, plan: metadata["plan"] ?? null }]
+            : []
+        )
+      })),
+    decideDebits: (outcome) =>
+      Effect.sync(() => {
+        for (const { id, status } of intents.values())
+          if (status === "processing") standIn.books.decideDebit(id, outcome)
+      }),
+    setUp: (isUp) => Effect.sync(() => standIn.trouble(isUp ? null : "fails"))
+  }
+})
+
+const userId = UserId.make("usr_1")
+const site = new URL("https://berth.example/")
+const pack: CreditPack = Option.getOrThrow(findCreditPack("50"))
+const purchase = makePackPurchase(pack)
+const key = (): string => randomUUID()
+
+const customerOf = ({ cards }: Subject, currency: "USD" | "GBP" = "USD") =>
+  cards.createCustomer({ userId, email: "ada@example.com", currency, idempotencyKey: key() })
+
+const checkout = ({ cards }: Subject, customerId: CustomerId, bought: Purchase, idempotencyKey = key()) =>
+  cards.createCheckout({ purchase: bought, userId, customerId, successUrl: site, cancelUrl: site, idempotencyKey })
+
+for (const [name, subject] of [
+  ["in memory", inMemory],
+  ["Stripe's, over HTTP", stripe]
+] as const)
+  describe(`CardProcessor ${name}`, () => {
+    const test = (what: string, run: (subject: Subject) => Effect.Effect<void, unknown, Scope.Scope>) =>
+      it.scopedLive(what, () => Effect.flatMap(subject, run))
+
+    test("knows a customer once a key, also of twenty at once", ({ cards }) =>
+      Effect.gen(function* () {
+        const create = (idempotencyKey: string) =>
+          cards.createCustomer({ userId, email: "ada@example.com", currency: "USD", idempotencyKey })
+        const ids = yield* Effect.all(
+          Array.from({ length: 20 }, () => create("one")),
+          { concurrency: "unbounded" }
+        )
+        assert.equal(new Set(ids).size, 1)
+        assert.notEqual(yield* create("two"), ids[0])
+      }))
+
+    test("sells plans, storage and credits at a page, one page a key", (given) =>
+      Effect.gen(function* () {
+        const dollars = yield* customerOf(given)
+        const pounds = yield* customerOf(given, "GBP")
+        const pages = yield* Effect.all(
+          Array.from({ length: 20 }, () => checkout(given, dollars, { kind: "plan", plan: "starter" }, "one")),
+          { concurrency: "unbounded" }
+        )
+        const [page] = pages
+        assert.isTrue(page !== undefined && pages.every(({ href }) => href === page.href))
+        if (page === undefined) return
+        yield* given.pay(page)
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(page))))
+        yield* given.pay(yield* checkout(given, dollars, purchase))
+        yield* given.pay(yield* checkout(given, pounds, { kind: "storage" }))
+        assert.sameDeepMembers(
+          [...(yield* given.bought(dollars)).charges],
+          [
+            { amount: 1_900, currency: "USD" },
+            { amount: 500, currency: "USD" }
+          ]
+        )
+        assert.deepEqual((yield* given.bought(pounds)).charges, [{ amount: 3_900, currency: "GBP" }])
+        const running = yield* given.cards.listSubscriptions(dollars)
+        assert.deepEqual(
+          running.map(({ isPaid, kind, plan }) => ({ isPaid, kind, plan })),
+          [{ isPaid: true, kind: "plan", plan: "starter" }]
+        )
+        assert.deepEqual(
+          (yield* given.cards.listSubscriptions(pounds)).map(({ kind, plan }) => ({ kind, plan })),
+          [{ kind: "storage", plan: null }]
+        )
+      }))
+
+    test("charges a saved card once a key, and says so again", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        const charge = (idempotencyKey: string) =>
+          given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey })
+        assert.equal((yield* charge("none"))._tag, "NeedsCheckout")
+        assert.isFalse(yield* given.cards.hasSavedCard(customerId))
+        yield* given.saveCard(customerId)
+        assert.isTrue(yield* given.cards.hasSavedCard(customerId))
+        const all = yield* Effect.all(
+          Array.from({ length: 20 }, () => charge("one")),
+          { concurrency: "unbounded" }
+        )
+        const ids = new Set(all.map((charged) => (charged._tag === "Paid" ? charged.paymentId : "none")))
+        assert.equal(ids.size, 1)
+        assert.deepEqual((yield* given.bought(customerId)).charges, [purchase.price])
+        const found = yield* given.cards.findCharge({ customerId, idempotencyKey: "one" })
+        assert.deepEqual(
+          Option.map(found, (charge) => (charge._tag === "Paid" ? charge.paymentId : charge._tag)),
+          Option.fromNullable([...ids][0])
+        )
+        assert.isTrue(Option.isNone(yield* given.cards.findCharge({ customerId, idempotencyKey: "other" })))
+        // The card is another one by now, and what was paid stays paid.
+        yield* given.saveCard(customerId)
+        const again = yield* charge("one")
+        assert.isTrue(again._tag === "Paid" && ids.has(again.paymentId))
+        assert.equal((yield* given.bought(customerId)).charges.length, 1)
+      }))
+
+    test("charges nothing where the card is declined, or wants its owner", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        const charge = given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "one" })
+        yield* given.saveCard(customerId, { declines: "insufficient_funds" })
+        const refused = yield* Effect.flip(charge)
+        assert.equal(refused._tag, "PurchaseDeclined")
+        assert.equal(refused._tag === "PurchaseDeclined" ? refused.declineCode : "", "insufficient_funds")
+        yield* given.saveCard(customerId, { wantsAuthentication: true })
+        const careful = given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "two" })
+        assert.equal((yield* careful)._tag, "NeedsCheckout")
+        assert.isTrue(Option.isNone(yield* given.cards.findCharge({ customerId, idempotencyKey: "one" })))
+        assert.deepEqual((yield* given.bought(customerId)).charges, [])
+      }))
+
+    test("keeps a saved bank debit under way until the processor decides it", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        yield* given.saveCard(customerId, { isBankDebit: true })
+        for (const outcome of ["succeeds", "fails"] as const) {
+          const idempotencyKey = `debit-${outcome}`
+          const find = Effect.map(
+            given.cards.findCharge({ customerId, idempotencyKey }),
+            Option.map(({ _tag }) => _tag)
+          )
+          const charged = yield* given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey })
+          assert.equal(charged._tag, "UnderWay")
+          assert.deepEqual(yield* find, Option.some("UnderWay" as const))
+          yield* given.decideDebits(outcome)
+          assert.deepEqual(yield* find, outcome === "succeeds" ? Option.some("Paid" as const) : Option.none())
+        }
+        assert.deepEqual((yield* given.bought(customerId)).charges, [purchase.price])
+      }))
+
+    test("changes a plan within its currency, and ends it", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        yield* given.pay(yield* checkout(given, customerId, { kind: "plan", plan: "starter" }))
+        const [running] = yield* given.cards.listSubscriptions(customerId)
+        const id = running?.id ?? CardSubscriptionId.make("none")
+        yield* given.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
+        assert.equal((yield* given.cards.listSubscriptions(customerId))[0]?.plan, "scale")
+        const toPounds = given.cards.updateSubscription({ id, plan: "solo", idempotencyKey: key() })
+        assert.equal((yield* Effect.flip(toPounds))._tag, "CardProcessorUnavailable")
+        assert.include((yield* given.cards.createPortalUrl(customerId, site)).protocol, "http")
+        yield* given.cards.cancelSubscription(id)
+        yield* given.cards.cancelSubscription(id)
+        yield* given.cards.cancelSubscription(CardSubscriptionId.make("sub_unknown"))
+        assert.deepEqual(yield* given.cards.listSubscriptions(customerId), [])
+      }))
+
+    test("removes a customer with all that runs for him, once and for all", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        yield* given.pay(yield* checkout(given, customerId, { kind: "plan", plan: "pro" }))
+        const open = yield* checkout(given, customerId, { kind: "storage" }).pipe(
+          Effect.orElse(() => checkout(given, customerId, purchase))
+        )
+        yield* given.cards.removeCustomer(customerId)
+        yield* given.cards.removeCustomer(customerId)
+        yield* given.cards.removeCustomer(CustomerId.make("cus_unknown"))
+        assert.deepEqual((yield* given.bought(customerId)).running, [])
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(open))))
+      }))
+
+    test("fails with CardCustomerMissing where a purchase names a customer that is gone", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        yield* given.saveCard(customerId)
+        yield* given.cards.removeCustomer(customerId)
+        for (const gone of [customerId, CustomerId.make("cus_unknown")]) {
+          assert.equal((yield* Effect.flip(checkout(given, gone, purchase)))._tag, "CardCustomerMissing")
+          assert.isFalse(yield* given.cards.hasSavedCard(gone))
+          assert.deepEqual(yield* given.cards.listSubscriptions(gone), [])
+          const charge = given.cards.chargeSavedCard({ purchase, userId, customerId: gone, idempotencyKey: key() })
+          assert.equal((yield* charge)._tag, "NeedsCheckout")
+        }
+      }))
+
+    test("is unavailable while it is down", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        yield* given.setUp(false)
+        const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
+          customerOf(given),
+          checkout(given, customerId, purchase),
+          given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: key() }),
+          given.cards.findCharge({ customerId, idempotencyKey: "one" }),
+          given.cards.listSubscriptions(customerId),
+          given.cards.removeCustomer(customerId)
+        ]
+        for (const call of calls) assert.equal((yield* Effect.flip(call))._tag, "CardProcessorUnavailable")
+        yield* given.setUp(true)
+        yield* customerOf(given)
+      }))
+  })
+
+describe("CardProcessor over HTTP", () => {
+  it.scopedLive("repeats what it got no answer to, and buys once", () =>
+    Effect.gen(function* () {
+      const standIn = yield* makeFakeStripe
+      const cards = yield* overHttp(standIn, 1_500)
+      const customerId = yield* cards.createCustomer({
+        userId,
+        email: "a@example.com",
+        currency: "USD",
+        idempotencyKey: "a"
+      })
+      standIn.saveCard(customerId)
+      standIn.trouble("does it and hangs", { path: "/v1/payment_intents", times: 1 })
+      const charged = yield* cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "one" })
+      assert.equal(charged._tag, "Paid")
+      standIn.trouble("hangs")
+      const silent = cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "two" })
+      assert.equal((yield* Effect.flip(silent))._tag, "CardProcessorUnavailable")
+      standIn.trouble(null)
+      // Who comes while the same is in work waits for it.
+      standIn.setResponseDelay(100)
+      yield* Effect.all([silent, silent, silent], { concurrency: "unbounded" })
+      assert.equal(standIn.books.intents.size, 2)
+    })
+  )
+
+  it.scopedLive("tells of every purchase what it is, and names prices of its own by their ids", () =>
+    Effect.gen(function* () {
+      const standIn = yield* makeFakeStripe
+      const { id } = standIn.books.addPrice({
+        currency: "gbp",
+        unit_amount: 2_900,
+        recurring: { interval: "month", interval_count: 1 }
+      })
+      const cards = yield* cardsOf(
+        StripeCardProcessor.layer({
+          apiUrl: standIn.url,
+          secretKey: Redacted.make(standIn.secretKey),
+          prices: { plans: { solo: id } }
+        })
+      )
+      const customerId = yield* cards.createCustomer({
+        userId,
+        email: "a@example.com",
+        currency: "GBP",
+        idempotencyKey: "a"
+      })
+      const sell = (sold: Purchase, idempotencyKey = key()) =>
+        cards.createCheckout({
+          purchase: sold,
+          userId,
+          customerId,
+          successUrl: site,
+          cancelUrl: site,
+          idempotencyKey
+        })
+      const page = yield* sell({ kind: "plan", plan: "solo" }, "req_plan")
+      const session = standIn.sessionAt(page)
+      assert.deepEqual(session.metadata, { kind: "plan", plan: "solo", userId, attempt: "req_plan" })
+      assert.equal(session.client_reference_id, userId)
+      standIn.completeCheckout(page)
+      const [subscription] = standIn.books.subscriptions.values()
+      assert.equal(subscription?.items.data[0]?.price.id, id)
+      assert.deepEqual(subscription?.metadata, { kind: "plan", plan: "solo", userId })
+      for (const { credits, pack: name } of creditPacks) {
+        const bought = makePackPurchase(Option.getOrThrow(findCreditPack(name)))
+        const attempt = `req_${name}`
+        const credit = yield* sell(bought, attempt)
+        standIn.completeCheckout(credit)
+        const { amount_total, metadata, payment_intent } = standIn.sessionAt(credit)
+        assert.equal(amount_total, bought.price.amount)
+        const what = { kind: "credits", credits: String(credits), userId }
+        assert.deepEqual(metadata, { ...what, attempt })
+        assert.deepEqual(standIn.books.intents.get(payment_intent ?? "")?.metadata, what)
+      }
+    })
+  )
+
+  it.scopedLive("says nothing of keys or people where something is wrong", () =>
+    Effect.gen(function* () {
+      const standIn = yield* makeFakeStripe
+      const cards = yield* overHttp({ ...standIn, secretKey: "sk_test_hunter2" })
+      const wrong = yield* Effect.flip(
+        cards.createCustomer({ userId, email: "secret@example.com", currency: "USD", idempotencyKey: "a" })
+      )
+      assert.notInclude(JSON.stringify(wrong), "hunter2")
+      assert.notInclude(JSON.stringify(wrong), "sk_test")
+      assert.notInclude(JSON.stringify(wrong), "secret@example.com")
+      assert.isTrue(
+        standIn.received.every(
+          ({ headers }) => !("traceparent" in headers || "b3" in headers || "x-stripe-client-telemetry" in headers)
+        )
+      )
+    })
+  )
+})

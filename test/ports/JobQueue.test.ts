@@ -1,0 +1,398 @@
+import { JobPermanentlyFailed, JobQueue, type NewJob, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import type { BullmqSettings } from "@berth/infra/queue/BullmqStore"
+import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
+import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Deferred, Effect, Either, Exit, Fiber, Layer, Ref, Redacted, Scope } from "effect"
+import { randomBytes } from "node:crypto"
+import { inject } from "vitest"
+import { freshDatabase } from "../support/Databases.ts"
+import { describeWithTool, redisServer } from "../support/RequiredTools.ts"
+import { compileProgram, readFirstLine, killProcess, startProgram } from "../support/processes/ChildProcess.ts"
+import { makeTcpProxy } from "../support/TcpProxy.ts"
+import { eventually } from "../support/Eventually.ts"
+
+interface JobQueueStore {
+  readonly store: "PostgreSQL" | "Redis"
+  readonly url: Redacted.Redacted
+  readonly namespace: string
+}
+
+const postgres = Effect.map(freshDatabase, (url): JobQueueStore => ({ store: "PostgreSQL", url, namespace: "queues" }))
+const redis = Effect.sync((): JobQueueStore => ({
+  store: "Redis",
+  url: Redacted.make(inject("redisUrl")),
+  namespace: `test-${randomBytes(6).toString("hex")}`
+}))
+
+const open = ({ namespace, store, url }: JobQueueStore, settings: BullmqSettings = {}) =>
+  Layer.build(
+    store === "Redis"
+      ? RedisJobQueue.layer({ url, prefix: namespace, ...settings })
+      : PostgresJobQueue.layer({ url, schema: namespace, ...settings })
+  ).pipe(Effect.map((context) => Effect.provide(context)))
+
+const job = (id: string, payload: unknown = {}): NewJob => ({
+  id,
+  queue: "tasks",
+  name: "test",
+  payload,
+  trace: null
+})
+
+const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => () => {
+  /** Runs a test against a queue of its own. */
+  const against = <E>(settings: BullmqSettings, test: Effect.Effect<void, E, JobQueue | Scope.Scope>) =>
+    Effect.gen(function* () {
+      const provide = yield* open(yield* place, settings)
+      yield* provide(test)
+    })
+
+  it.scopedLive(
+    "adds a job once as long as its id is known, also after its completion and whatever the id looks like",
+    () =>
+      against(
+        {},
+        Effect.gen(function* () {
+          const queue = yield* JobQueue
+          const ran = yield* Ref.make<ReadonlyArray<string>>([])
+          const ids = ["evt:1", "42", "a:b:c", "ünïcode/ id", "0"]
+          for (const id of ids) yield* Effect.all([queue.add(job(id)), queue.add(job(id))], { concurrency: 2 })
+          yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
+            Ref.update(ran, (so) => [...so, id])
+          )
+          yield* eventually(queue.counts("tasks"), ({ completed }) => completed === ids.length)
+          for (const id of ids) yield* queue.add(job(id))
+          yield* queue.add(job("last"))
+          assert.deepStrictEqual(yield* eventually(ran, (so) => so.includes("last")), [...ids, "last"])
+        })
+      )
+  )
+
+  it.scopedLive("keeps the queues apart", () =>
+    against(
+      {},
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const ran = yield* Ref.make<ReadonlyArray<string>>([])
+        yield* queue.add({ ...job("one"), queue: "provision" })
+        yield* queue.add(job("one"))
+        yield* queue.consume("provision", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
+          Ref.update(ran, (so) => [...so, id])
+        )
+        yield* eventually(queue.counts("provision"), ({ completed }) => completed === 1)
+        assert.strictEqual((yield* queue.counts("tasks")).waiting, 1)
+        assert.deepStrictEqual(yield* ran, ["one"])
+      })
+    )
+  )
+
+  it.scopedLive("never has more jobs in flight than its cap, and does reach it", () =>
+    against(
+      {},
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const gate = yield* Effect.makeLatch(false)
+        const flight = yield* Ref.make({ now: 0, most: 0 })
+        yield* queue.consume("tasks", { concurrency: 3, drain: "5 seconds" }, () =>
+          Ref.update(flight, ({ most, now }) => ({ now: now + 1, most: Math.max(most, now + 1) })).pipe(
+            Effect.zipRight(gate.await),
+            Effect.ensuring(Ref.update(flight, ({ most, now }) => ({ now: now - 1, most })))
+          )
+        )
+        yield* Effect.forEach(
+          Array.from({ length: 12 }, (_, n) => job(`job ${n}`)),
+          queue.add,
+          { concurrency: 4 }
+        )
+        yield* eventually(flight, ({ now }) => now >= 3)
+        const counts = yield* eventually(queue.counts("tasks"), ({ waiting }) => waiting <= 9)
+        assert.deepInclude(counts, { active: 3, waiting: 9 })
+        yield* gate.open
+        yield* eventually(queue.counts("tasks"), ({ completed }) => completed === 12)
+        assert.deepStrictEqual(yield* flight, { now: 0, most: 3 })
+      })
+    )
+  )
+
+  it.scopedLive("tries again with growing pauses, then gives up; a hopeless job is not tried again", () =>
+    against(
+      { attempts: 3, backoff: "100 millis" },
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const runs = yield* Ref.make<ReadonlyArray<RunningJob & { readonly at: number }>>([])
+        yield* queue.consume("tasks", { concurrency: 5, drain: "5 seconds" }, (running) =>
+          Effect.gen(function* () {
+            const at = yield* Clock.currentTimeMillis
+            yield* Ref.update(runs, (so) => [...so, { ...running, at }])
+            if (running.id === "hopeless") return yield* new JobPermanentlyFailed({ reason: "no such agent" })
+            if (running.id === "defect") return yield* Effect.die(new TypeError("not a function"))
+            return yield* Effect.fail(new Error("boom"))
+          })
+        )
+        yield* Effect.forEach(["failing", "hopeless", "defect"], (id) => queue.add(job(id)))
+        yield* eventually(queue.counts("tasks"), ({ failed }) => failed === 3)
+        const of = (id: string) => Effect.map(runs, (all) => all.filter((run) => run.id === id))
+        const failing = yield* of("failing")
+        assert.deepStrictEqual(
+          failing.map(({ attempt, attempts }) => [attempt, attempts]),
+          [
+            [1, 3],
+            [2, 3],
+            [3, 3]
+          ]
+        )
+        const [first = 0, second = 0, third = 0] = failing.map(({ at }) => at)
+        assert.isAtLeast(second - first, 50)
+        assert.isAtLeast(third - second, 100)
+        assert.strictEqual((yield* of("hopeless")).length, 1)
+        assert.strictEqual((yield* of("defect")).length, 3)
+        const reasons = (yield* queue.deadLetters("tasks", 10)).map(({ id, reason }) => [id, reason])
+        assert.sameDeepMembers(reasons, [
+          ["failing", "Error: boom"],
+          ["hopeless", "no such agent"],
+          ["defect", "TypeError: not a function"]
+        ])
+      })
+    )
+  )
+
+  it.scopedLive("shows its dead letters and replays them", () =>
+    against(
+      { attempts: 1 },
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const broken = yield* Ref.make(true)
+        const attempts = yield* Ref.make<ReadonlyArray<number>>([])
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ attempt }) =>
+          Ref.update(attempts, (so) => [...so, attempt]).pipe(
+            Effect.zipRight(Effect.if(broken, { onTrue: () => Effect.fail("broken"), onFalse: () => Effect.void }))
+          )
+        )
+        for (const [n, id] of ["evt:1", "evt:2", "evt:3"].entries()) {
+          yield* queue.add(job(id, { n }))
+          yield* eventually(queue.counts("tasks"), ({ failed }) => failed === n + 1)
+        }
+        assert.strictEqual((yield* queue.deadLetters("tasks", 10)).length, 3)
+        assert.deepStrictEqual(yield* queue.deadLetters("tasks", 1), [
+          { id: "evt:3", name: "test", payload: { n: 2 }, reason: "broken" }
+        ])
+        assert.deepStrictEqual(yield* queue.deadLetters("tasks", 0), [])
+        assert.deepStrictEqual(yield* queue.deadLetters("provision", 10), [])
+
+        yield* Ref.set(broken, false)
+        assert.isFalse(yield* queue.replay("tasks", "no such job"))
+        assert.isTrue(yield* queue.replay("tasks", "evt:1"))
+        yield* eventually(queue.counts("tasks"), ({ completed }) => completed === 1)
+        assert.isFalse(yield* queue.replay("tasks", "evt:1"))
+        assert.deepStrictEqual(yield* attempts, [1, 1, 1, 1])
+        assert.deepStrictEqual(
+          (yield* queue.deadLetters("tasks", 10)).map(({ id }) => id),
+          ["evt:3", "evt:2"]
+        )
+      })
+    )
+  )
+
+  it.scopedLive("takes any text in payloads, ids and failures", () =>
+    against(
+      { attempts: 1 },
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const seen = yield* Deferred.make<unknown>()
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ payload }) =>
+          Effect.zipRight(Deferred.succeed(seen, payload), Effect.fail(new Error("a\u0000b\ud800c")))
+        )
+        yield* queue.add(job("id\u0000\udfff", { "k\u0000": ["x\u0000y", "\ud800z", { é: "😀" }], none: undefined }))
+        assert.deepStrictEqual(yield* Deferred.await(seen), { k: ["xy", "\ufffdz", { é: "😀" }] })
+        yield* eventually(queue.counts("tasks"), ({ failed }) => failed === 1)
+        const [letter] = yield* queue.deadLetters("tasks", 1)
+        assert.strictEqual(letter?.reason, "Error: ab\ufffdc")
+        assert.strictEqual(letter?.id, "id\ufffd")
+      })
+    )
+  )
+
+  it.scopedLive(
+    "on closing takes no further job and lets running ones finish, although its own fiber was interrupted",
+    () =>
+      against(
+        {},
+        Effect.gen(function* () {
+          const queue = yield* JobQueue
+          const gate = yield* Effect.makeLatch(false)
+          const running = yield* Ref.make(0)
+          const closing = yield* Deferred.make<void>()
+          const worker = yield* queue
+            .consume("tasks", { concurrency: 2, drain: "20 seconds" }, () =>
+              Effect.zipRight(
+                Ref.update(running, (n) => n + 1),
+                gate.await
+              )
+            )
+            .pipe(
+              Effect.zipRight(Effect.addFinalizer(() => Deferred.succeed(closing, undefined))),
+              Effect.zipRight(Effect.never),
+              Effect.scoped,
+              Effect.fork
+            )
+          yield* Effect.forEach(["1", "2", "3", "4", "5"], (id) => queue.add(job(id)))
+          yield* eventually(running, (n) => n === 2)
+          yield* Fiber.interruptFork(worker)
+          yield* Deferred.await(closing)
+          // The store's answer comes long after the worker's closing, which follows in the same turn.
+          yield* queue.counts("tasks")
+          yield* gate.open
+          yield* Fiber.await(worker)
+          assert.strictEqual(yield* running, 2)
+          assert.deepInclude(yield* queue.counts("tasks"), { completed: 2, active: 0, waiting: 3, failed: 0 })
+        })
+      )
+  )
+
+  it.scopedLive("hands back what does not finish in time, without using up an attempt", () =>
+    against(
+      { attempts: 2 },
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const first = yield* Deferred.make<number>()
+        const cleanedUp = yield* Ref.make(false)
+        const scope = yield* Scope.make()
+        yield* queue
+          .consume("tasks", { concurrency: 1, drain: "100 millis" }, ({ attempt }) =>
+            Deferred.succeed(first, attempt).pipe(
+              Effect.zipRight(Effect.never),
+              Effect.onInterrupt(() => Ref.set(cleanedUp, true))
+            )
+          )
+          .pipe(Scope.extend(scope))
+        yield* queue.add(job("long"))
+        assert.strictEqual(yield* Deferred.await(first), 1)
+        yield* Scope.close(scope, Exit.void)
+        assert.isTrue(yield* cleanedUp)
+        assert.deepInclude(yield* queue.counts("tasks"), { active: 0, waiting: 1, failed: 0 })
+
+        const second = yield* Deferred.make<number>()
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ attempt }) =>
+          Deferred.succeed(second, attempt)
+        )
+        assert.strictEqual(yield* Deferred.await(second), 1)
+      })
+    )
+  )
+
+  it.scopedLive("continues the trace of what caused the job, and starts one where there was none", () =>
+    against(
+      {},
+      Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const spans = yield* Ref.make<Record<string, unknown>>({})
+        yield* queue
+          .consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ id, trace }) =>
+            Effect.gen(function* () {
+              const span = yield* Effect.orDie(Effect.currentSpan)
+              const parent = span.parent._tag === "Some" ? span.parent.value.spanId : null
+              yield* Ref.update(spans, (so) => ({
+                ...so,
+                [id]: { trace, name: span.name, kind: span.kind, traceId: span.traceId, parent }
+              }))
+            })
+          )
+          .pipe(Effect.withSpan("start of the worker"))
+        const trace = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", sampled: true }
+        yield* queue.add({ ...job("caused"), trace })
+        yield* queue.add(job("uncaused"))
+        const { caused, uncaused } = yield* eventually(spans, (so) => "caused" in so && "uncaused" in so)
+        assert.deepStrictEqual(caused, {
+          trace,
+          name: "job test",
+          kind: "consumer",
+          traceId: trace.traceId,
+          parent: trace.spanId
+        })
+        assert.deepInclude(uncaused, { trace: null, parent: null })
+      })
+    )
+  )
+
+  it.scopedLive(
+    "runs a job again whose worker was killed, in the same attempt; one that outlives no worker becomes a dead letter",
+    () =>
+      Effect.gen(function* () {
+        const program = yield* compileProgram("DyingWorker.ts")
+        const here = yield* place
+        const environment = {
+          QUEUE_STORE: here.store,
+          QUEUE_URL: Redacted.value(here.url),
+          QUEUE_NAMESPACE: here.namespace
+        }
+        const timing = { lockDuration: "5 seconds", stalledInterval: "1 second" } as const
+        const provide = yield* open(here, { ...timing, maxStalledCount: 1 })
+        yield* Effect.gen(function* () {
+          const queue = yield* JobQueue
+          yield* queue.add(job("evt:1"))
+          const child = yield* startProgram(program, environment)
+          assert.strictEqual(yield* readFirstLine(child), "evt:1")
+          yield* killProcess(child)
+
+          const scope = yield* Scope.make()
+          const again = yield* Deferred.make<RunningJob>()
+          yield* queue
+            .consume("tasks", { concurrency: 1, drain: "100 millis" }, (running) =>
+              Effect.zipRight(Deferred.succeed(again, running), Effect.never)
+            )
+            .pipe(Scope.extend(scope))
+          const running = yield* Deferred.await(again)
+          assert.deepInclude(running, { id: "evt:1", attempt: 1 })
+          yield* Scope.close(scope, Exit.void)
+
+          const second = yield* startProgram(program, environment)
+          assert.strictEqual(yield* readFirstLine(second), "evt:1")
+          yield* killProcess(second)
+          yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, () =>
+            Effect.dieMessage("this job has killed two workers and must not run")
+          )
+          yield* eventually(queue.counts("tasks"), ({ failed }) => failed === 1)
+          const [letter] = yield* queue.deadLetters("tasks", 1)
+          assert.strictEqual(letter?.id, "evt:1")
+          assert.match(letter?.reason ?? "", /stalled/)
+        }).pipe(provide)
+      })
+  )
+
+  it.scopedLive("says that its store is gone, and goes on when it is back", () =>
+    Effect.gen(function* () {
+      const here = yield* place
+      const door = yield* makeTcpProxy(here.url)
+      const provide = yield* open({ ...here, url: door.url })
+      yield* Effect.gen(function* () {
+        const queue = yield* JobQueue
+        const ran = yield* Ref.make<ReadonlyArray<string>>([])
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ id }) =>
+          Ref.update(ran, (so) => [...so, id])
+        )
+        yield* queue.add(job("before"))
+        yield* eventually(ran, (so) => so.includes("before"))
+        yield* door.rejectConnections
+        const failure = yield* Effect.flip(queue.add(job("during")))
+        assert.deepInclude(failure, { _tag: "QueueUnavailable", operation: "add" })
+        yield* door.acceptConnections
+        yield* eventually(Effect.either(queue.add(job("after"))), Either.isRight)
+        yield* eventually(ran, (so) => so.includes("after"))
+      }).pipe(provide)
+    })
+  )
+
+  it.scopedLive("does not start where nothing answers", () =>
+    Effect.gen(function* () {
+      const here = yield* place
+      const door = yield* makeTcpProxy(here.url)
+      yield* door.rejectConnections
+      const failure = yield* Effect.flip(open({ ...here, url: door.url }))
+      assert.deepInclude(failure, { _tag: "QueueUnavailable", operation: "connect" })
+    })
+  )
+}
+
+describe("JobQueue in PostgreSQL", portSpec(postgres))
+describeWithTool(redisServer, "JobQueue in Redis", portSpec(redis))

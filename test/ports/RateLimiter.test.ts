@@ -1,0 +1,156 @@
+import { defaultLimits } from "@berth/domain/limits/Limit"
+import { type Limit, type LimitName, RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
+import * as PostgresRateLimiter from "@berth/infra/rate-limiter/PostgresRateLimiter"
+import * as RedisRateLimiter from "@berth/infra/rate-limiter/RedisRateLimiter"
+import type { RateLimitStoreUnavailable } from "@berth/infra/rate-limiter/StoredRateLimiter"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Duration, Effect, Exit, Layer, Redacted, type Scope } from "effect"
+import { randomBytes } from "node:crypto"
+import { inject } from "vitest"
+import { freshDatabase } from "../support/Databases.ts"
+import { describeWithTool, redisServer } from "../support/RequiredTools.ts"
+import { makeTcpProxy } from "../support/TcpProxy.ts"
+import { eventually } from "../support/Eventually.ts"
+
+type Limits = Record<LimitName, Limit>
+
+interface RateLimiterStore {
+  readonly url: Redacted.Redacted
+  readonly layer: (url: Redacted.Redacted, limits: Limits) => Layer.Layer<RateLimiter, RateLimitStoreUnavailable>
+}
+
+const postgres = Effect.map(freshDatabase, (url): RateLimiterStore => ({
+  url,
+  layer: (url, limits) => PostgresRateLimiter.layer({ url, limits })
+}))
+const redis = Effect.sync((): RateLimiterStore => {
+  const prefix = `test-${randomBytes(6).toString("hex")}`
+  return {
+    url: Redacted.make(inject("redisUrl")),
+    layer: (url, limits) => RedisRateLimiter.layer({ url, limits, prefix })
+  }
+})
+
+const limits: Limits = {
+  ...defaultLimits,
+  "sign-in": { count: 10, window: Duration.minutes(15) },
+  register: { count: 2, window: Duration.hours(1) },
+  provision: { count: 2, window: Duration.hours(1) },
+  gateway: { count: 1, window: Duration.seconds(5) }
+}
+
+const passes = (limiter: typeof RateLimiter.Service, limit: LimitName, key: string) =>
+  Effect.map(Effect.exit(limiter.take(limit, key)), Exit.isSuccess)
+
+const start = ({ layer, url }: RateLimiterStore) =>
+  Effect.map(Layer.build(Layer.fresh(layer(url, limits))), (context) => Context.get(context, RateLimiter))
+
+const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) => () => {
+  const opened = Effect.flatMap(place, start)
+  const openedTwice = Effect.flatMap(place, (here) =>
+    Effect.all([start(here), start(here)], { concurrency: "unbounded" })
+  )
+
+  it.scopedLive("lets exactly the limit through, at once and from two processes that start at once", () =>
+    Effect.gen(function* () {
+      const processes = yield* openedTwice
+      const taken = yield* Effect.forEach(
+        Array.from({ length: 25 }, () => processes).flat(),
+        (limiter) => passes(limiter, "sign-in", "1.2.3.4"),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(taken.length, 50)
+      assert.strictEqual(taken.filter(Boolean).length, 10)
+    })
+  )
+
+  it.scopedLive("says when the full window ends, by its own name", () =>
+    Effect.gen(function* () {
+      const limiter = yield* opened
+      yield* limiter.take("register", "a")
+      yield* limiter.take("register", "a")
+      const refused = yield* Effect.flip(limiter.take("register", "a"))
+      assert.strictEqual(refused.limit, "register")
+      assert.isAtMost(Duration.toSeconds(refused.retryAfter), 3600)
+      assert.isAtLeast(Duration.toSeconds(refused.retryAfter), 3500)
+    })
+  )
+
+  it.scopedLive("counts each limit and each key by itself, whatever the key", () =>
+    Effect.gen(function* () {
+      const limiter = yield* opened
+      const long = "x".repeat(10_000)
+      for (const key of ["a", "b", "", "evil\u0000\ud800 key", `${long}1`, `${long}2`]) {
+        assert.deepStrictEqual(
+          yield* Effect.replicateEffect(passes(limiter, "register", key), 3),
+          [true, true, false],
+          key.slice(0, 20)
+        )
+      }
+      assert.isTrue(yield* passes(limiter, "provision", "a"))
+    })
+  )
+
+  it.scopedLive("gives one take back, and not more than was taken", () =>
+    Effect.gen(function* () {
+      const limiter = yield* opened
+      yield* limiter.take("register", "a")
+      yield* limiter.take("register", "a")
+      yield* limiter.refund("register", "a")
+      assert.isTrue(yield* passes(limiter, "register", "a"))
+      assert.isFalse(yield* passes(limiter, "register", "a"))
+
+      yield* limiter.refund("register", "never taken")
+      yield* limiter.take("register", "b")
+      yield* Effect.replicateEffect(limiter.refund("register", "b"), 3)
+      for (const key of ["never taken", "b"])
+        assert.deepStrictEqual(yield* Effect.replicateEffect(passes(limiter, "register", key), 3), [true, true, false])
+    })
+  )
+
+  it.scopedLive("begins a new window when the old one is over, and a window begins with its first take", () =>
+    Effect.gen(function* () {
+      const limiter = yield* opened
+      yield* limiter.take("gateway", "a")
+      const refused = yield* Effect.flip(limiter.take("gateway", "a"))
+      assert.isAtMost(Duration.toMillis(refused.retryAfter), 5000)
+      assert.isTrue(yield* eventually(passes(limiter, "gateway", "a"), (passed) => passed))
+      yield* limiter.refund("gateway", "a")
+      assert.isTrue(yield* passes(limiter, "gateway", "a"))
+    })
+  )
+
+  it.scopedLive(
+    "refuses what guards something while its store is down, lets the gateway pass, and counts again afterwards",
+    () =>
+      Effect.gen(function* () {
+        const here = yield* place
+        const door = yield* makeTcpProxy(here.url)
+        const limiter = yield* start({ ...here, url: door.url })
+        yield* limiter.take("sign-in", "a")
+        yield* door.rejectConnections
+        const refused = yield* Effect.flip(Effect.sandbox(limiter.take("sign-in", "a")))
+        const defect = refused._tag === "Die" ? refused.defect : refused
+        if (!(defect instanceof DependencyUnavailable)) return assert.fail(String(defect))
+        assert.strictEqual(Duration.toSeconds(defect.retryAfter), 5)
+        yield* Effect.replicateEffect(limiter.take("gateway", "a"), 3)
+        yield* limiter.refund("sign-in", "a")
+        yield* door.acceptConnections
+        yield* eventually(passes(limiter, "sign-in", "a"), (passed) => passed)
+      })
+  )
+
+  it.scopedLive("does not start where nothing answers", () =>
+    Effect.gen(function* () {
+      const here = yield* place
+      const door = yield* makeTcpProxy(here.url)
+      yield* door.rejectConnections
+      const failure = yield* Effect.flip(start({ ...here, url: door.url }))
+      assert.strictEqual(failure._tag, "RateLimitStoreUnavailable")
+    })
+  )
+}
+
+describe("RateLimiter in PostgreSQL", portSpec(postgres))
+describeWithTool(redisServer, "RateLimiter in Redis", portSpec(redis))

@@ -1,0 +1,177 @@
+import { Speech } from "@berth/domain/gateway/speech/Speech"
+import { maximumAudioBytes, maximumSpeechTextLength } from "@berth/domain/gateway/speech/SpeechLimits"
+import * as BackendSpeech from "@berth/infra/backend/BackendSpeech"
+import { FetchHttpClient } from "@effect/platform"
+import { assert, describe, layer } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { userWithOwnKey, localSpeechLayer, makeRecording, makeSpokenText } from "../support/SpeechFixtures.ts"
+import { type FakeOpenAiAudio, makeFakeOpenAiAudio } from "../fakes/models/FakeOpenAiAudio.ts"
+import { waitForCondition } from "../fakes/models/ModelWires.ts"
+import * as WebApp from "../support/TestApp.ts"
+
+/** The vendor behind a Layer, where there is one. */
+class FakeSpeechVendor extends Context.Tag("@berth/test/ModelVendor")<FakeSpeechVendor, FakeOpenAiAudio | null>() {}
+
+const sandbox = Layer.merge(localSpeechLayer({ sandbox: true }), Layer.succeed(FakeSpeechVendor, null))
+
+const withVendor = <A, E, R>(make: (standIn: FakeOpenAiAudio) => Layer.Layer<A, E, R>) =>
+  Layer.unwrapScoped(Effect.map(makeFakeOpenAiAudio, (standIn) => Layer.merge(make(standIn), Layer.succeed(FakeSpeechVendor, standIn))))
+
+const local = (standIn: FakeOpenAiAudio) =>
+  localSpeechLayer({ platformVendor: standIn, ownKeyVendor: standIn, keys: { openai: Redacted.make(`${standIn.apiKey}-own`) } })
+
+/** A client of a backend that serves what is given. */
+const remote = (speech: Layer.Layer<Speech>) =>
+  Layer.unwrapEffect(
+    Effect.map(WebApp.TestApp, ({ backendUrl, internalKey }) =>
+      BackendSpeech.layer({ backendUrl, internalApiKey: Redacted.make(internalKey) })
+    )
+  ).pipe(Layer.provide(FetchHttpClient.layer), Layer.provide(WebApp.layer({ speech })))
+
+const layers = {
+  "the sandbox": sandbox,
+  "a vendor": withVendor(local),
+  "the backend": withVendor((standIn) => remote(local(standIn)))
+}
+
+const sound = (size: number) => {
+  const bytes = new Uint8Array(size)
+  bytes.set(new TextEncoder().encode("RIFF\xff\xff\xff\x7fWAVE").subarray(0, 4))
+  bytes.set(new TextEncoder().encode("WAVEfmt "), 8)
+  return bytes
+}
+
+describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
+  layer(speeches, { excludeTestServices: true })((it) => {
+    it.effect("is heard again as it was said", () =>
+      Effect.gen(function* () {
+        const { synthesize, transcribe } = yield* Speech
+        for (const text of ["Good day.", "Grüße, 你好 👋\nand more", "x".repeat(maximumSpeechTextLength)]) {
+          const { audio, contentType, ownKey } = yield* synthesize(makeSpokenText(text, { format: "wav" }))
+          assert.deepStrictEqual([contentType, ownKey], ["audio/wav", false])
+          assert.deepStrictEqual(yield* transcribe(makeRecording(audio, { language: "en", prompt: "Grüße" })), {
+            text,
+            ownKey: false
+          })
+        }
+      })
+    )
+
+    it.effect("refuses what cannot be spoken, and names the field", () =>
+      Effect.gen(function* () {
+        const { synthesize } = yield* Speech
+        const refused = {
+          text: [makeSpokenText(""), makeSpokenText(" \n"), makeSpokenText("x".repeat(maximumSpeechTextLength + 1))],
+          speed: [makeSpokenText("a", { speed: 0.2 }), makeSpokenText("a", { speed: 4.1 }), makeSpokenText("a", { speed: Number.NaN })],
+          model: [makeSpokenText("a", { model: "nobody/tts-1" }), makeSpokenText("a", { model: "openai/" })]
+        }
+        for (const [field, cases] of Object.entries(refused)) {
+          for (const one of cases) {
+            const failure = yield* Effect.flip(synthesize(one))
+            assert.include(failure, { _tag: "PluginInputInvalid", field }, JSON.stringify(one).slice(0, 100))
+          }
+        }
+      })
+    )
+
+    it.effect("refuses what is no sound", () =>
+      Effect.gen(function* () {
+        const { transcribe } = yield* Speech
+        const none = [new Uint8Array(), new TextEncoder().encode("Dear all,"), sound(maximumAudioBytes + 1)]
+        for (const audio of none) {
+          const failure = yield* Effect.flip(transcribe(makeRecording(audio)))
+          assert.include(failure, { _tag: "PluginInputInvalid", field: "audio" })
+        }
+      })
+    )
+
+    if (name === "the sandbox") return
+
+    it.effect("takes a recording of the greatest size", () =>
+      Effect.gen(function* () {
+        const { transcribe } = yield* Speech
+        assert.deepStrictEqual(yield* transcribe(makeRecording(sound(maximumAudioBytes))), { text: "(silence)", ownKey: false })
+      })
+    )
+
+    it.effect("says what it is asked for in the vendor's words", () =>
+      Effect.gen(function* () {
+        const { synthesize, transcribe } = yield* Speech
+        const vendor = yield* FakeSpeechVendor
+        yield* synthesize(makeSpokenText("Hi", { voice: "nova", format: "opus", speed: 1.5, model: "openai/tts-1-hd" }))
+        yield* transcribe(makeRecording(sound(100), { filename: '../My "memo".exe', language: "de", prompt: "Berth" }))
+        assert.deepStrictEqual(
+          vendor?.received.slice(-2).map(({ fields, path }) => ({ path, fields })),
+          [
+            {
+              path: "/v1/audio/speech",
+              fields: { model: "tts-1-hd", input: "Hi", voice: "nova", response_format: "opus", speed: 1.5 }
+            },
+            {
+              path: "/v1/audio/transcriptions",
+              fields: {
+                model: "whisper-1",
+                response_format: "json",
+                language: "de",
+                prompt: "Berth",
+                file: "My memo.wav (audio/wav)"
+              }
+            }
+          ]
+        )
+      })
+    )
+
+    it.effect("takes the caller's own key where he has one, and says so", () =>
+      Effect.gen(function* () {
+        const { synthesize, transcribe } = yield* Speech
+        const vendor = yield* FakeSpeechVendor
+        const { audio, ownKey } = yield* synthesize(makeSpokenText("Mine", { userId: userWithOwnKey }))
+        assert.isTrue(ownKey)
+        assert.deepStrictEqual(yield* transcribe(makeRecording(audio, { userId: userWithOwnKey })), { text: "Mine", ownKey: true })
+        const shown = `Bearer ${vendor?.apiKey}-own`
+        assert.deepStrictEqual(
+          vendor?.received.slice(-2).map(({ authorization }) => authorization),
+          [shown, shown]
+        )
+      })
+    )
+
+    it.effect("hands on why the vendor failed, and when to come back", () =>
+      Effect.gen(function* () {
+        const { synthesize } = yield* Speech
+        const vendor = yield* FakeSpeechVendor
+        vendor?.next({ type: "refuse", status: 429, error: { message: "Slow down" }, headers: { "retry-after": "7" } })
+        const failure = yield* Effect.flip(synthesize(makeSpokenText("Hi")))
+        assert.strictEqual(failure._tag, "PluginFailed")
+        assert.include(failure.message, "Slow down")
+        assert.strictEqual(failure._tag === "PluginFailed" && failure.retryAfter?.toString(), "Duration(7s)")
+      })
+    )
+
+    it.effect("tells what the vendor will not have from what failed", () =>
+      Effect.gen(function* () {
+        const { transcribe } = yield* Speech
+        const vendor = yield* FakeSpeechVendor
+        vendor?.next({ type: "refuse", status: 400, error: { message: "The audio file could not be decoded" } })
+        const failure = yield* Effect.flip(transcribe(makeRecording(sound(100))))
+        assert.include(failure, { _tag: "PluginInputInvalid", field: "audio" })
+        assert.include(failure.reason, "could not be decoded")
+      })
+    )
+
+    it.effect("ends the vendor's call when its caller leaves", () =>
+      Effect.gen(function* () {
+        const { synthesize } = yield* Speech
+        const vendor = yield* FakeSpeechVendor
+        if (vendor === null) return
+        const [asked, left] = [vendor.received.length, vendor.left()]
+        vendor.next({ type: "hang" })
+        const fiber = yield* Effect.forkDaemon(synthesize(makeSpokenText("Hi")))
+        yield* waitForCondition(() => vendor.received.length > asked)
+        yield* Fiber.interrupt(fiber)
+        yield* waitForCondition(() => vendor.left() > left)
+      })
+    )
+  })
+})

@@ -1,0 +1,155 @@
+import { Users } from "@berth/domain/accounts/Users"
+import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
+import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
+import { AgentRuntime } from "@berth/domain/instances/AgentRuntime"
+import { ContextWindows } from "@berth/domain/ai/ContextWindows"
+import { BackendAddress } from "@berth/domain/instances/BackendAddress"
+import { InstanceContents } from "@berth/domain/instances/InstanceContents"
+import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
+import { OrphanCleanup } from "@berth/domain/instances/OrphanCleanup"
+import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
+import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
+import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { Context, Deferred, Effect, Layer, Logger, LogLevel, Redacted, Schedule, type Scope } from "effect"
+import type { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
+
+const key = Redacted.make(Buffer.alloc(32, 7))
+
+export const testStorage = (databaseUrl: Redacted.Redacted, applicationName: string) =>
+  PersistenceWiring.layer({
+    databaseUrl,
+    maxConnections: 4,
+    applicationName,
+    keys: [{ id: "test", key }],
+    adminEmails: [],
+    verifiedAdminsOnly: false
+  })
+
+/** A backend's keeper that can be killed at a named step, as by kill -9: from then on it does nothing any more. */
+export interface ReconcilerProcess {
+  readonly reconciler: InstanceReconciler
+  /** Names of the steps it has come to. */
+  readonly steps: ReadonlyArray<string>
+  /** Counts the steps from here on, and dies at the one with this number, from 1. */
+  readonly crashAtStep: (number: number) => void
+  readonly crashed: Effect.Effect<void>
+  /** Counts the steps from here on, and stands still at the one with this number, from 1, until it may go on. */
+  readonly pauseAtStep: (
+    number: number
+  ) => Effect.Effect<{ readonly reached: Effect.Effect<void>; readonly resume: Effect.Effect<void> }>
+  readonly orphanCleanup: OrphanCleanup
+}
+
+export const makeReconcilerProcess = (
+  databaseUrl: Redacted.Redacted,
+  cells: FakeInstanceHost,
+  name: string
+): Effect.Effect<ReconcilerProcess, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const died = yield* Deferred.make<void>()
+    const listed = yield* Deferred.make<void>()
+    const steps: Array<string> = []
+    let left = Number.POSITIVE_INFINITY
+    let untilPause = Number.POSITIVE_INFINITY
+    let pause: Effect.Effect<void> = Effect.void
+    const step = (what: string) =>
+      Effect.suspend(() => {
+        if (left <= 0) return Effect.never
+        steps.push(what)
+        left -= 1
+        untilPause -= 1
+        if (untilPause === 0) return pause
+        return left > 0 ? Effect.void : Effect.zipRight(Deferred.succeed(died, undefined), Effect.never)
+      })
+    const unlessDead = Effect.suspend(() => (left <= 0 ? Effect.never : Effect.void))
+    const around = <A, E, R>(what: string, work: Effect.Effect<A, E, R>) =>
+      Effect.zipRight(step(`before ${what}`), Effect.zipLeft(work, step(`after ${what}`)))
+
+    const watched = Layer.map(testStorage(databaseUrl, name), (context) => {
+      const instances = Context.get(context, InstanceRepository)
+      const transaction = Context.get(context, Transaction)
+      return context.pipe(
+        Context.add(InstanceRepository, {
+          ...instances,
+          find: (userId) => Effect.zipRight(unlessDead, instances.find(userId)),
+          listDesired: (desired) =>
+            Effect.zipLeft(
+              instances.listDesired(desired),
+              desired === "down" ? Deferred.succeed(listed, undefined) : Effect.void
+            ),
+          serialized: (userId, work) =>
+            Effect.zipRight(step("the owner's turn is asked for"), instances.serialized(userId, work)),
+          update: (userId, changes) =>
+            around(`the instance's row says ${Object.keys(changes).join(" and ")}`, instances.update(userId, changes))
+        }),
+        Context.add(Transaction, {
+          ...transaction,
+          run: (work) => around("a transaction", transaction.run(work))
+        })
+      )
+    })
+    const { orphanCleanup, reconciler } = yield* Effect.all({ reconciler: InstanceReconciler, orphanCleanup: OrphanCleanup }).pipe(
+      Effect.provide(
+        yield* Layer.build(
+          Layer.merge(InstanceReconciler.Default, OrphanCleanup.Default).pipe(
+            Layer.provide(InstanceContents.Default),
+            Layer.provide(Layer.mergeAll(Users.Default, AgentLifecycle.Default, Allowances.Default)),
+            Layer.provide(Layer.succeed(InstanceDriver, cells.driver(step))),
+            Layer.provide(Layer.succeed(AgentRuntime, cells.runtime(step))),
+            Layer.provide(Layer.succeed(BackendAddress, "http://127.0.0.1:1")),
+            Layer.provide(Layer.succeed(LegacyModels, new Map())),
+            Layer.provide(Layer.succeed(SkillCatalog, [])),
+            Layer.provide(Layer.succeed(ContextWindows, { find: () => Effect.succeed(128_000) })),
+            Layer.provide(watched),
+            Layer.provide(Logger.minimumLogLevel(LogLevel.None)),
+            Layer.orDie
+          )
+        )
+      )
+    )
+    // Whom a test makes from here on is nobody's whom the keeper found when it came.
+    yield* Deferred.await(listed)
+    return {
+      reconciler,
+      steps,
+      crashAtStep: (number) => {
+        steps.length = 0
+        left = number
+      },
+      crashed: Deferred.await(died),
+      pauseAtStep: (number) =>
+        Effect.gen(function* () {
+          const [reached, mayGoOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+          pause = Effect.zipRight(Deferred.succeed(reached, undefined), Deferred.await(mayGoOn))
+          untilPause = number
+          return { reached: Deferred.await(reached), resume: Effect.asVoid(Deferred.succeed(mayGoOn, undefined)) }
+        }),
+      orphanCleanup
+    }
+  })
+
+/**
+ * As the system does with the sockets of a process that was killed: at once, and as long as the scope is open, because one that
+ * only plays dead may have been about to open another.
+ */
+export const makeConnectionTerminator = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const killed: Array<string> = []
+  const cut = Effect.suspend(() =>
+    killed.length === 0
+      ? Effect.void
+      : Effect.asVoid(
+          sql`select pg_terminate_backend(pid) from pg_stat_activity where ${sql.in("application_name", killed)}`
+        )
+  )
+  yield* Effect.forkScoped(Effect.repeat(cut, Schedule.spaced("200 millis")))
+  return (name: string) =>
+    Effect.suspend(() => {
+      killed.push(name, `${name} locks`)
+      return cut
+    })
+})

@@ -1,0 +1,83 @@
+import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
+import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
+import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
+import { UserId } from "@berth/domain/shared/User"
+import type { Recording, SpeechInput } from "@berth/domain/gateway/speech/Speech"
+import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
+import * as ConfiguredSpeechProviders from "@berth/infra/ai/ConfiguredSpeechProviders"
+import { Duration, Effect, Layer, Redacted } from "effect"
+import type { FakeOpenAiAudio } from "../fakes/models/FakeOpenAiAudio.ts"
+
+export const defaultSpeechModels: LocalSpeech.DefaultSpeechModels = {
+  tts: { provider: "openai", name: "tts-1" },
+  stt: { provider: "openai", name: "whisper-1" }
+}
+
+export interface LocalSpeechOptions {
+  /** OpenAI, with a key of the platform's; not configured when absent. */
+  readonly platformVendor?: FakeOpenAiAudio | undefined
+  readonly sandbox?: boolean
+  /** Where own keys are used. */
+  readonly ownKeyVendor?: FakeOpenAiAudio | undefined
+  readonly keys?: ModelKeys
+  readonly usage?: Array<ModelCallRecord>
+  readonly times?: Partial<LocalSpeech.SpeechTimeoutSettings>
+  readonly retries?: number
+}
+
+/** Speech in this process, without waits between tries. */
+export const localSpeechLayer = ({
+  keys = {},
+  ownKeyVendor,
+  retries = 0,
+  sandbox = false,
+  platformVendor,
+  times,
+  usage = []
+}: LocalSpeechOptions) =>
+  LocalSpeech.layer(defaultSpeechModels).pipe(
+    Layer.provide(
+      ConfiguredSpeechProviders.layer({
+        sandbox,
+        ...(platformVendor === undefined
+          ? {}
+          : { openai: { apiKey: Redacted.make(platformVendor.apiKey), baseUrl: platformVendor.baseUrl } }),
+        ...(ownKeyVendor === undefined ? {} : { baseUrls: { openai: ownKeyVendor.baseUrl } })
+      })
+    ),
+    Layer.provide(Layer.succeed(OwnerKeys, { find: (userId) => Effect.succeed(userId === userWithOwnKey ? keys : {}) })),
+    Layer.provide(
+      Layer.succeed(ModelUsage, {
+        record: (call) =>
+          Effect.sync(() => {
+            usage.push(call)
+          })
+      })
+    ),
+    Layer.provide(
+      Layer.succeed(CurrentAiSettings, {
+        ...defaultAiSettings,
+        retry: { ...defaultAiSettings.retry, retries, base: Duration.millis(1) }
+      })
+    ),
+    Layer.provide(
+      Layer.succeed(LocalSpeech.SpeechTimeouts, {
+        oneTry: Duration.seconds(30),
+        tries: Duration.seconds(30),
+        ...times
+      })
+    )
+  )
+
+/** Who has keys of his own, where somebody has. */
+export const userWithOwnKey = UserId.make("usr_keyed")
+
+export const makeSpokenText = (text: string, more: Partial<SpeechInput> = {}): SpeechInput => ({ text, userId: null, ...more })
+
+export const makeRecording = (audio: Uint8Array, more: Partial<Recording> = {}): Recording => ({
+  audio,
+  contentType: "application/octet-stream",
+  filename: "speech",
+  userId: null,
+  ...more
+})

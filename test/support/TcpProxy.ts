@@ -1,0 +1,60 @@
+import { Effect, Redacted } from "effect"
+import { connect, createServer, type Socket } from "node:net"
+
+/** The way to a store that can be shut: who is inside is thrown out, who knocks is turned away. */
+export const makeTcpProxy = (url: Redacted.Redacted) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const target = new URL(Redacted.value(url))
+      const inside = new Set<Socket>()
+      let open = true
+      let passing = true
+      const server = createServer((socket) => {
+        if (!open) {
+          socket.destroy()
+          return
+        }
+        const onward = connect(Number(target.port), target.hostname)
+        for (const [one, other] of [
+          [socket, onward],
+          [onward, socket]
+        ] as const) {
+          inside.add(one)
+          one.on("error", () => one.destroy())
+          one.on("close", () => {
+            inside.delete(one)
+            other.destroy()
+          })
+          one.on("data", (chunk: Buffer) => {
+            if (passing) other.write(chunk)
+          })
+          one.on("end", () => other.end())
+        }
+      })
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      const address = server.address()
+      const through = new URL(target)
+      through.hostname = "127.0.0.1"
+      through.port = address !== null && typeof address === "object" ? String(address.port) : ""
+      return {
+        url: Redacted.make(through.href),
+        rejectConnections: Effect.sync(() => {
+          open = false
+          for (const socket of inside) socket.destroy()
+        }),
+        acceptConnections: Effect.sync(() => {
+          open = true
+          passing = true
+        }),
+        /** From now on whatever is sent either way is lost, and nobody is told. */
+        dropTraffic: Effect.sync(() => {
+          passing = false
+        }),
+        remove: Effect.async<void>((resume) => {
+          for (const socket of inside) socket.destroy()
+          server.close(() => resume(Effect.void))
+        })
+      }
+    }),
+    ({ remove }) => remove
+  )

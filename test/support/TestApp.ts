@@ -1,0 +1,362 @@
+import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
+import type { BotDetection } from "@berth/domain/accounts/bot-detection/BotDetection"
+import { PasswordHasher } from "@berth/domain/accounts/password/Password"
+import type { User } from "@berth/domain/shared/User"
+import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
+import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
+import { CreditPrices } from "@berth/domain/billing/credits/CreditPrices"
+import { ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
+import { defaultLimits } from "@berth/domain/limits/Limit"
+import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
+import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
+import { PaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
+import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import { PluginPrices } from "@berth/domain/gateway/calls/PluginPrices"
+import type { GatingToken } from "@berth/domain/gating/GatingToken"
+import type { Speech } from "@berth/domain/gateway/speech/Speech"
+import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
+import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
+import * as BackendModelAnswers from "@berth/infra/backend/BackendModelAnswers"
+import * as StripeCardEventSignatures from "@berth/infra/stripe/StripeCardEventSignatures"
+import * as DisabledBotDetection from "@berth/infra/bots/DisabledBotDetection"
+import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
+import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
+import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
+import type {
+  OAuthASettings,
+  OAuthBSettings,
+  SocialIdentitySettings
+} from "@berth/infra/configuration/SignInSettings"
+import * as JoseAccessTokens from "@berth/infra/crypto/JoseAccessTokens"
+import * as ZxcvbnCommonPasswords from "@berth/infra/crypto/ZxcvbnCommonPasswords"
+import { generateJwtKey, parseJwtKey } from "@berth/infra/crypto/JwtKey"
+import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
+import * as PostgresRateLimiter from "@berth/infra/rate-limiter/PostgresRateLimiter"
+import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
+import { IsAiLayerPrivate } from "@berth/server/ai/AiAccessHttp"
+import * as BackendListener from "@berth/server/BackendListener"
+import { parseProxies } from "@berth/server/http/ClientAddress"
+import { ReadinessChecks } from "@berth/server/http/HealthHttp"
+import { InternalKey } from "@berth/server/http/InternalAuthHttp"
+import { MetricsText } from "@berth/server/http/MetricsHttp"
+import { WebSettings } from "@berth/server/http/WebSettings"
+import { makeSessionCookieName } from "@berth/server/sessions/SessionCookie"
+import { PageAssets } from "@berth/server/pages/PageAssets"
+import { PageSettings } from "@berth/server/pages/PageSettings"
+import * as UseCases from "@berth/server/UseCases"
+import * as WebListener from "@berth/server/WebListener"
+import { FetchHttpClient } from "@effect/platform"
+import { Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
+import { randomBytes } from "node:crypto"
+import { testCardEventSecret } from "./billing/CardEventRequests.ts"
+import { freePort } from "./FreePort.ts"
+import { type HttpCallResponse, type HttpCall, sendHttpCall } from "./HttpCall.ts"
+import * as Mailbox from "../fakes/FakeMailer.ts"
+import { migratedDatabase } from "./MigratedDatabase.ts"
+import { pageAssets, skillCatalogue, insertUser } from "./Samples.ts"
+import * as ScriptedAgentManager from "../fakes/FakeAgentManager.ts"
+import * as ScriptedJobQueue from "../fakes/FakeJobQueue.ts"
+import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
+import { testPaymentDigests, paymentRecipient } from "./payments/PaymentFixtures.ts"
+import * as ScriptedPlugins from "../fakes/FakePlugins.ts"
+import * as ScriptedModels from "../fakes/FakeModelProviders.ts"
+
+export interface TestAppOptions {
+  /** Where the service believes that people reach it; by default where the web listener is. */
+  readonly appUrl?: string
+  /** What is not given is as in production. Calls come from a new address each, unless they say from which. */
+  readonly limits?: Partial<Record<LimitName, Limit>>
+  /** Whether the web listener calls the agent manager in its process, or over HTTP at the backend listener. */
+  readonly agentManagerTransport?: "in process" | "remote"
+  /** The same of the AI layer. */
+  readonly aiLayerTransport?: "in process" | "remote"
+  readonly aiLayerIsPrivate?: boolean
+  /** Password hashes that may wait; by default as many as usual. */
+  readonly maxWaitingHashes?: number
+  /** A migrated database; by default one of its own. */
+  readonly databaseUrl?: Redacted.Redacted
+  /** What is sealed in the database is sealed by it; servers over one database share it. By default one of its own. */
+  readonly secretsKey?: Buffer
+  /** How long what is in flight may take once a listener closes; a second when absent. */
+  readonly drainLimit?: Duration.Duration
+  /** A node of the base network; by default there is none. */
+  readonly baseRpcUrl?: string
+  readonly gatingToken?: GatingToken
+  /** Whether rights that hang on an e-mail need one that was confirmed, as in production. */
+  readonly verifiedEmailsOnly?: boolean
+  /** By default everybody passes. */
+  readonly botDetection?: Layer.Layer<BotDetection>
+  /** Whoever else says who somebody is; by default there is nobody. */
+  readonly oauthA?: Partial<OAuthASettings>
+  readonly oauthB?: Partial<OAuthBSettings>
+  readonly socialIdentity?: Partial<SocialIdentitySettings>
+  readonly providerTimeout?: Duration.Duration
+  /** By default what the test says. */
+  readonly speech?: Layer.Layer<Speech>
+  /** What the card processor signs its events by; null for none, the one of the tests when absent. */
+  readonly cardEventSecret?: string | null
+  /** Who takes cards; by default nobody is set up. */
+  readonly cardProcessor?: Layer.Layer<CardProcessor>
+  /** Prices at the card processor that credits may be bought at. */
+  readonly creditPrices?: ReadonlyMap<string, number>
+  /** Who says whether somebody's own model key is good; by default everyone is. */
+  readonly keyCheck?: Layer.Layer<ModelKeyVerifier>
+}
+
+/** A call with who makes it. */
+export interface AppCall extends HttpCall {
+  readonly as?: SignedIn
+  /** The client's address. */
+  readonly from?: string
+}
+
+export interface SignedIn {
+  readonly user: User
+  /** The value of the header `Cookie`. */
+  readonly cookie: string
+}
+
+/** Both listeners, as they are served, over a database of their own and a scripted agent manager and models. */
+export class TestApp extends Context.Tag("@berth/test/TestApp")<
+  TestApp,
+  {
+    readonly appUrl: URL
+    readonly cookieName: string
+    readonly internalKey: string
+    readonly backendUrl: string
+    readonly web: (call: AppCall) => Effect.Effect<HttpCallResponse>
+    readonly backend: (call: AppCall) => Effect.Effect<HttpCallResponse>
+    /** What the check of the database says from now on; it is up to begin with. */
+    readonly setDatabaseUp: (up: boolean) => Effect.Effect<void>
+    /** What the password hasher was asked for so far, in order. */
+    readonly passwordHasherCalls: Effect.Effect<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>
+    /** The chain on which machines pay. */
+    readonly paymentNetwork: InMemoryNetwork.InMemoryPaymentNetwork
+    /** Everything logged so far, a JSON text each. */
+    readonly logLines: Effect.Effect<ReadonlyArray<string>>
+  }
+>() {}
+
+/** What a call of each plugin costs in every such service. */
+export const testPluginPrices = { agent: 0.05, "generate-text": 0.01, tts: 0.03, stt: 0.02 }
+
+/** The administrator's address in every such service. */
+export const testAdminEmail = "admin@example.com"
+
+export const referralCredits = 3
+
+/** Nobody listens there. Its path and query are what must be in no answer and no log. */
+export const unreachableNodeUrl = "http://127.0.0.1:1/v2/hunter2?key=hunter2"
+
+const nobody = new URL("http://127.0.0.1:1/")
+const nobodyA: OAuthASettings = { issuer: nobody, client: Option.none() }
+const nobodyB: OAuthBSettings = {
+  endpoints: { authorizeUrl: nobody, tokenUrl: nobody, userUrl: nobody, emailsUrl: nobody },
+  client: Option.none()
+}
+const nobodySocial: SocialIdentitySettings = {
+  jwksUrl: nobody,
+  issuer: "https://social.example",
+  audience: Option.none()
+}
+
+let callers = 0
+/** An address that nobody in this process has called from. */
+const newAddress = () => {
+  callers += 1
+  return `10.${(callers >> 16) & 255}.${(callers >> 8) & 255}.${callers & 255}`
+}
+
+const fill = ({ as, from, ...call }: AppCall): HttpCall => ({
+  ...call,
+  headers: {
+    "x-forwarded-for": from ?? newAddress(),
+    ...(as === undefined ? {} : { cookie: as.cookie }),
+    ...call.headers
+  }
+})
+
+/** The real hasher, which says what it was asked for. */
+const hasher = (
+  asked: Ref.Ref<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>,
+  { maxWaitingHashes }: TestAppOptions
+) =>
+  Layer.map(
+    Argon2PasswordHasher.layer({ maxConcurrent: 2, ...(maxWaitingHashes === undefined ? {} : { maxWaiting: maxWaitingHashes }) }),
+    (context) => {
+      const real = Context.get(context, PasswordHasher)
+      const note = (method: keyof typeof real) => Ref.update(asked, (before) => [...before, method])
+      return Context.make(PasswordHasher, {
+        hash: (password) => Effect.zipRight(note("hash"), real.hash(password)),
+        verify: (password, hash) => Effect.zipRight(note("verify"), real.verify(password, hash)),
+        verifyDummy: (password) => Effect.zipRight(note("verifyNothing"), real.verifyDummy(password))
+      })
+    }
+  )
+
+const make = (options: TestAppOptions) =>
+  Effect.gen(function* () {
+    const databaseUrl = options.databaseUrl ?? (yield* migratedDatabase)
+    const webPort = yield* freePort
+    const backendPort = yield* Effect.repeat(freePort, { until: (port) => port !== webPort })
+    const [webUrl, backendUrl] = [`http://127.0.0.1:${webPort}`, `http://127.0.0.1:${backendPort}`]
+    const appUrl = new URL(options.appUrl ?? `http://localhost:${webPort}`)
+    const internalKey = Redacted.make(randomBytes(32).toString("base64url"))
+    const hashed = yield* Ref.make<ReadonlyArray<keyof Context.Tag.Service<PasswordHasher>>>([])
+    const network = yield* InMemoryNetwork.make
+    const databaseUp = yield* Ref.make(true)
+    const lines: Array<string> = []
+    const logger = Logger.replace(
+      Logger.defaultLogger,
+      Logger.make((line) => {
+        lines.push(JSON.stringify(Logger.structuredLogger.log(line)))
+      })
+    )
+
+    const storage = PersistenceWiring.layer({
+      databaseUrl,
+      maxConnections: 10,
+      applicationName: "test-server",
+      keys: [{ id: "test", key: Redacted.make(options.secretsKey ?? randomBytes(32)) }],
+      adminEmails: [testAdminEmail],
+      verifiedAdminsOnly: options.verifiedEmailsOnly ?? false
+    })
+    const around = Layer.mergeAll(
+      JoseAccessTokens.layer({
+        key: yield* parseJwtKey(generateJwtKey()),
+        issuer: appUrl.origin,
+        audience: `${appUrl.origin}/api`
+      }),
+      Layer.succeed(WebSettings, {
+        appUrl,
+        agentsDomain: "agents.localhost",
+        trustedProxies: parseProxies(["127.0.0.1"]),
+        serviceVersion: "1.2.3-test"
+      }),
+      Layer.succeed(ReadinessChecks, { checks: { database: Ref.get(databaseUp) } }),
+      PostgresRateLimiter.layer({ url: databaseUrl, limits: { ...defaultLimits, ...options.limits } })
+    )
+    const accountRules = Layer.succeed(AccountPolicy, {
+      referralCredits,
+      walletEmailDomain: `wallet.${appUrl.hostname}`,
+      socialEmailDomain: `social.${appUrl.hostname}`,
+      appUrl,
+      verifiedEmailsOnly: options.verifiedEmailsOnly ?? false
+    })
+    const rules = Layer.mergeAll(
+      Layer.succeed(SkillCatalog, skillCatalogue),
+      Layer.succeed(PageAssets, pageAssets),
+      Layer.succeed(PageSettings, { salesEmail: "sales@example.com" }),
+      ChainWiring.layer({
+        appUrl,
+        baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? unreachableNodeUrl)),
+        gatingToken: Option.fromNullable(options.gatingToken)
+      }),
+      SignInWiring.layer({
+        appUrl,
+        oauthA: { ...nobodyA, ...options.oauthA },
+        oauthB: { ...nobodyB, ...options.oauthB },
+        socialIdentity: { ...nobodySocial, ...options.socialIdentity },
+        timeout: options.providerTimeout ?? Duration.seconds(5)
+      }),
+      StripeCardEventSignatures.layer(
+        Option.map(
+          Option.fromNullable(options.cardEventSecret === undefined ? testCardEventSecret : options.cardEventSecret),
+          (secret) => Redacted.make(secret)
+        )
+      ),
+      Layer.succeed(CreditPrices, options.creditPrices ?? new Map()),
+      options.keyCheck ?? Layer.succeed(ModelKeyVerifier, { verify: () => Effect.void }),
+      Layer.succeed(AllowedAgentModels, ["claude-opus-4-6", "gpt-4"]),
+      accountRules,
+      options.botDetection ?? DisabledBotDetection.layer,
+      ZxcvbnCommonPasswords.layer,
+      hasher(hashed, options)
+    )
+    const privately = Layer.mergeAll(
+      Layer.succeed(InternalKey, internalKey),
+      Layer.succeed(IsAiLayerPrivate, options.aiLayerIsPrivate ?? false),
+      Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
+    )
+    const payments = Layer.mergeAll(
+      Layer.succeed(PaymentChain, network.chain),
+      Layer.succeed(PaymentDigests, testPaymentDigests),
+      Layer.succeed(PaymentSettings, {
+        realm: appUrl.host,
+        chainId: network.chainId,
+        currency: WalletAddress.make(network.token),
+        recipient: paymentRecipient
+      }),
+      Layer.succeed(PluginPrices, testPluginPrices)
+    )
+    const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drainLimit ?? Duration.seconds(1) })
+    const remoteManager = BackendAgentManager.layer({ backendUrl, internalApiKey: internalKey }).pipe(
+      Layer.provide(FetchHttpClient.layer)
+    )
+    const remoteAnswers = BackendModelAnswers.layer({ backendUrl, internalApiKey: internalKey }).pipe(
+      Layer.provide(FetchHttpClient.layer)
+    )
+    const web = WebListener.layer(listening(webPort)).pipe(
+      Layer.provide(UseCases.web),
+      Layer.provide(Layer.mergeAll(rules, payments)),
+      Layer.provide(options.aiLayerTransport === "remote" ? remoteAnswers : UseCases.localAnswers)
+    )
+    const backend = BackendListener.layer(listening(backendPort)).pipe(
+      Layer.provide(privately),
+      Layer.provide(UseCases.backend),
+      Layer.provide(Layer.succeed(LegacyModels, new Map()))
+    )
+    const app = Layer.succeed(TestApp, {
+      appUrl,
+      cookieName: makeSessionCookieName(appUrl),
+      internalKey: Redacted.value(internalKey),
+      backendUrl,
+      web: (call) => sendHttpCall(webUrl, fill(call)),
+      backend: (call) => sendHttpCall(backendUrl, fill(call)),
+      setDatabaseUp: (up) => Ref.set(databaseUp, up),
+      passwordHasherCalls: hashed,
+      paymentNetwork: network,
+      logLines: Effect.sync(() => [...lines])
+    })
+    return app.pipe(
+      Layer.provideMerge(options.agentManagerTransport === "remote" ? Layer.provide(web, remoteManager) : web),
+      Layer.provideMerge(backend),
+      Layer.provideMerge(options.speech ?? Layer.empty),
+      Layer.provideMerge(
+        Layer.mergeAll(ScriptedAgentManager.layer, ScriptedModels.layer, ScriptedPlugins.layer, ScriptedJobQueue.layer)
+      ),
+      Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
+      Layer.provideMerge(options.cardProcessor ?? StripeCardProcessor.layerNotConfigured),
+      Layer.provideMerge(UseCases.shared),
+      Layer.provideMerge(around),
+      Layer.provideMerge(storage),
+      Layer.provide(logger),
+      Layer.orDie
+    )
+  })
+
+export const layer = (options: TestAppOptions = {}) => Layer.unwrapScoped(make(options))
+
+/** A session for a user who is there. */
+export const openSession = (user: User) =>
+  Effect.gen(function* () {
+    const { cookieName } = yield* TestApp
+    const { token } = yield* (yield* Sessions).open(user.id)
+    return { user, cookie: `${cookieName}=${Redacted.value(token)}` } satisfies SignedIn
+  })
+
+/** A new user with a session, and with a subscription when a plan is named. */
+export const signInNewUser = (plan?: PlanId) =>
+  Effect.gen(function* () {
+    const { id } = yield* insertUser("guest")
+    if (plan !== undefined) yield* (yield* SubscriptionRepository).save({ userId: id, plan, status: "active" })
+    const user = yield* Effect.flatten((yield* UserRepository).find(id))
+    return yield* openSession(user)
+  })

@@ -1,0 +1,74 @@
+import { Administrators } from "@berth/domain/accounts/Administrators"
+import type { User } from "@berth/domain/shared/User"
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { computeBalances, findUnbalanced } from "@berth/domain/billing/units/Ledger"
+import type { Reversal } from "@berth/domain/billing/Reversal"
+import * as PostgresBillingHistory from "@berth/infra/postgres/billing/PostgresBillingHistory"
+import * as PostgresUnitLedger from "@berth/infra/postgres/billing/PostgresUnitLedger"
+import * as PostgresCreditPurchases from "@berth/infra/postgres/billing/PostgresCreditPurchases"
+import * as PostgresLedgerAudit from "@berth/infra/postgres/billing/PostgresLedgerAudit"
+import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
+import * as PostgresStorageEntitlements from "@berth/infra/postgres/billing/PostgresStorageEntitlements"
+import * as PostgresSubscriptionRepository from "@berth/infra/postgres/billing/PostgresSubscriptionRepository"
+import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert } from "@effect/vitest"
+import { Effect, Layer, Option, Schema } from "effect"
+import * as MigratedDatabase from "../MigratedDatabase.ts"
+import * as TestSecrets from "../TestSecrets.ts"
+
+/** Everything that has to do with units and money, on a database of its own. Who is called admin is one. */
+export const BillingServices = Layer.mergeAll(
+  PostgresUnitLedger.layer,
+  PostgresCreditPurchases.layer,
+  PostgresBillingHistory.layer,
+  PostgresStorageEntitlements.layer,
+  PostgresLedgerAudit.layer,
+  PostgresUserRepository.layer,
+  PostgresSubscriptionRepository.layer,
+  PostgresTransaction.layer
+).pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(
+      MigratedDatabase.layer,
+      TestSecrets.layer,
+      Layer.succeed(Administrators, { includes: (user) => user.name === "admin" })
+    )
+  )
+)
+
+/** The refunds of a charge of a payment, by default of all its money. */
+export const refundOf = (payment: string, amount = 1_000_000): Reversal => ({
+  payment,
+  source: `ch of ${payment}`,
+  amount,
+  version: amount
+})
+
+const UsedRow = Schema.Struct({ used: Schema.NumberFromString })
+
+/** What the user's rows say: units of all days, and credits. */
+export const readBalance = (user: User) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const users = yield* UserRepository
+    const [row] = yield* sql`select coalesce(sum(used), 0)::text as used from unit_days where user_id = ${user.id}`
+    const { used } = yield* Schema.decodeUnknown(UsedRow)(row)
+    return { used, credits: Option.getOrThrow(yield* users.find(user.id)).credits }
+  })
+
+const EntryRow = Schema.Struct({
+  transactionId: Schema.String,
+  account: Schema.Literal("allowance", "credits", "usage", "grants", "purchases"),
+  units: Schema.NumberFromString
+})
+
+/** What the user's ledger says, by account; every transaction in it adds up to zero. */
+export const readLedger = (user: User) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const rows = yield* sql`select transaction_id, account, units from ledger_entries where user_id = ${user.id}`
+    const entries = yield* Schema.decodeUnknown(Schema.Array(EntryRow))(rows)
+    assert.deepStrictEqual([...findUnbalanced(entries)], [])
+    return computeBalances(entries)
+  })

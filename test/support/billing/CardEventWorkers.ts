@@ -1,0 +1,115 @@
+import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
+import { PurchasedItem, CardPrices } from "@berth/domain/billing/events/PurchasedItem"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
+import { CardEventRepository } from "@berth/domain/billing/events/CardEventRepository"
+import { ApplyCardEventJob, MatchCardEventsJob } from "@berth/domain/jobs/JobKind"
+import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
+import { Transaction } from "@berth/domain/persistence/Transaction"
+import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
+import * as CardEventUseCases from "@berth/worker/billing/CardEventUseCases"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { randomBytes } from "node:crypto"
+
+const key = Redacted.make(randomBytes(32))
+
+const storageOf = (databaseUrl: Redacted.Redacted) =>
+  PersistenceWiring.layer({
+    databaseUrl,
+    maxConnections: 4,
+    applicationName: "card worker",
+    keys: [{ id: "test", key }],
+    adminEmails: ["admin@example.com"],
+    verifiedAdminsOnly: false
+  })
+
+const rules = (verifiedEmailsOnly: boolean) =>
+  Layer.succeed(AccountPolicy, {
+    referralCredits: 1,
+    walletEmailDomain: "wallet.example.com",
+    socialEmailDomain: "social.example.com",
+    appUrl: new URL("https://berth.example"),
+    verifiedEmailsOnly
+  })
+
+/** Prices that the operator has set. */
+const prices = Layer.succeed(CardPrices, new Map([["price_label", PurchasedItem.Plan({ plan: "label" })]]))
+
+interface CardEventWorkerOptions {
+  readonly verifiedEmailsOnly?: boolean
+  /** What lies between the worker and its books. */
+  readonly events?: Layer.Layer<CardEventRepository, never, CardEventRepository>
+}
+
+/** What works on card events, over a pool of its own: as much of a worker's process as this takes. */
+export const makeCardEventWorker = (
+  databaseUrl: Redacted.Redacted,
+  { events = Layer.effect(CardEventRepository, CardEventRepository), verifiedEmailsOnly = false }: CardEventWorkerOptions = {}
+) =>
+  Layer.build(
+    Layer.fresh(
+      CardEventUseCases.layer.pipe(
+        Layer.provide(events),
+        Layer.provideMerge(storageOf(databaseUrl)),
+        Layer.provide(Layer.merge(rules(verifiedEmailsOnly), prices)),
+        Layer.orDie
+      )
+    )
+  )
+export type CardEventWorker = Effect.Effect.Success<ReturnType<typeof makeCardEventWorker>>
+
+/** As the inbox stores them: each once, with its job. */
+export const storeCardEvents = (events: ReadonlyArray<CardEvent>) =>
+  Effect.gen(function* () {
+    const { insert } = yield* CardEventRepository
+    const { append } = yield* Outbox
+    const { run } = yield* Transaction
+    yield* Effect.forEach(
+      events,
+      (event) =>
+        run(
+          Effect.if(insert(event), {
+            onTrue: () => append(ApplyCardEventJob, { eventId: event.id }),
+            onFalse: () => Effect.void
+          })
+        ),
+      { discard: true }
+    )
+  })
+
+const isAboutCards = ({ name }: OutboxEntry) => name === ApplyCardEventJob.name || name === MatchCardEventsJob.name
+
+const carryOut = ({ name, payload }: OutboxEntry) =>
+  Effect.flatMap(CardEventEffects, (effects) =>
+    name === ApplyCardEventJob.name
+      ? Effect.flatMap(Schema.decodeUnknown(ApplyCardEventJob.payload)(payload), ({ eventId }) => effects.apply(eventId))
+      : Effect.flatMap(Schema.decodeUnknown(MatchCardEventsJob.payload)(payload), ({ userId }) =>
+          effects.matchUser(userId)
+        )
+  )
+
+/**
+ * Works off all jobs about cards until there are none, every one of them twice and by all workers at once, as a queue may hand
+ * them out. Answers the other jobs that came of it.
+ */
+export const processCardJobs = (workers: readonly [CardEventWorker, ...ReadonlyArray<CardEventWorker>]) =>
+  Effect.gen(function* () {
+    const [first] = workers
+    const { relay, settle } = Context.get(first, Outbox)
+    const others: Array<OutboxEntry> = []
+    const round = Effect.gen(function* () {
+      const taken: Array<OutboxEntry> = []
+      yield* relay(100, (entry) => Effect.sync(() => taken.push(entry)))
+      yield* Effect.forEach(taken, ({ id }) => settle(id), { discard: true })
+      others.push(...taken.filter((entry) => !isAboutCards(entry)))
+      const mine = taken.filter(isAboutCards)
+      yield* Effect.forEach(
+        [...mine, ...mine],
+        (entry, index) => Effect.provide(carryOut(entry), workers[index % workers.length] ?? first),
+        { concurrency: 8, discard: true }
+      )
+      return taken.length
+    })
+    yield* Effect.repeat(round, { until: (count) => count === 0 })
+    return others
+  })

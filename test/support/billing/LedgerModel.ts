@@ -1,0 +1,151 @@
+import { type LedgerEntry } from "@berth/domain/billing/units/Ledger"
+import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
+import { settleUnits, takeUnits, type UnitSplit, computeUnitUsage } from "@berth/domain/billing/units/UnitSplit"
+import { Either, FastCheck } from "effect"
+
+/** What can happen to an account, in the order in which it is told. Few causes, so that most things happen again. */
+export type LedgerOperation =
+  | { readonly is: "reserve"; readonly cause: string; readonly units: number }
+  | { readonly is: "settle"; readonly cause: string; readonly units: number }
+  | { readonly is: "release"; readonly cause: string }
+  | {
+      readonly is: "book"
+      readonly cause: string
+      readonly units: number
+      readonly amount: number
+      readonly kind: "purchase" | "grant"
+    }
+  | { readonly is: "reverse"; readonly cause: string; readonly reversal: Omit<Reversal, "payment"> }
+  | { readonly is: "midnight" }
+
+const call = FastCheck.constantFrom("call 1", "call 2", "call 3", "call 4")
+const sale = FastCheck.constantFrom("sale 1", "sale 2", "sale 3")
+const units = FastCheck.nat(90)
+/** What a cause was booked with is the same whoever tells of it. */
+const soldOf = (cause: string) => ({
+  units: cause === "sale 1" ? 40 : cause === "sale 2" ? 75 : 120,
+  amount: cause === "sale 1" ? 33 : cause === "sale 2" ? 75 : 0,
+  kind: cause === "sale 3" ? ("grant" as const) : ("purchase" as const)
+})
+
+/** Refunds of one charge add up; a dispute holds its money, and is closed with one outcome. */
+const reversals: ReadonlyArray<Omit<Reversal, "payment">> = [
+  ...[0, 10, 20, 100].map((amount) => ({ source: "charge", amount, version: amount })),
+  { source: "dispute 1", amount: 30, version: 1 },
+  { source: "dispute 1", amount: 0, version: 2 },
+  { source: "dispute 2", amount: 5, version: 1 },
+  { source: "dispute 2", amount: 5, version: 2 }
+]
+export const reversalOf = (cause: string) =>
+  FastCheck.constantFrom(...reversals).map((reversal) => ({ is: "reverse" as const, cause, reversal }))
+
+const ledgerOperation: FastCheck.Arbitrary<LedgerOperation> = FastCheck.oneof(
+  { arbitrary: FastCheck.record({ is: FastCheck.constant("reserve" as const), cause: call, units }), weight: 4 },
+  { arbitrary: FastCheck.record({ is: FastCheck.constant("settle" as const), cause: call, units }), weight: 3 },
+  { arbitrary: FastCheck.record({ is: FastCheck.constant("release" as const), cause: call }), weight: 2 },
+  { arbitrary: sale.map((cause) => ({ is: "book" as const, cause, ...soldOf(cause) })), weight: 3 },
+  { arbitrary: sale.chain(reversalOf), weight: 3 },
+  { arbitrary: FastCheck.constant({ is: "midnight" as const }), weight: 1 }
+)
+
+export const ledgerOperations = (maxLength: number) => FastCheck.array(ledgerOperation, { minLength: 1, maxLength })
+
+interface Sale {
+  readonly booked: boolean
+  readonly reversals: ReadonlyArray<Omit<Reversal, "payment">>
+}
+
+/** The money that is back by the latest report of each source. */
+export const returnedOf = (reversals: Sale["reversals"]): number => {
+  const latest = new Map<string, Omit<Reversal, "payment">>()
+  for (const one of reversals) if ((latest.get(one.source)?.version ?? -1) < one.version) latest.set(one.source, one)
+  return [...latest.values()].reduce((sum, { amount }) => sum + amount, 0)
+}
+
+interface Reservation {
+  readonly taken: UnitSplit
+  readonly day: number
+  readonly state: "reserved" | "settled"
+}
+
+/** An account as it should be, on plain variables: what the real one is compared with. */
+export class LedgerModel {
+  readonly dailyUnits = 50
+  today = 0
+  readonly days = new Map<number, number>()
+  credits = 0
+  readonly entries: Array<LedgerEntry> = []
+  readonly #reservations = new Map<string, Reservation>()
+  readonly #sales = new Map<string, Sale>()
+
+  #move(transactionId: string, from: LedgerEntry["account"], to: LedgerEntry["account"], moved: number) {
+    this.entries.push({ transactionId, account: from, units: -moved }, { transactionId, account: to, units: moved })
+  }
+
+  #count(day: number, more: number) {
+    this.days.set(day, (this.days.get(day) ?? 0) + more)
+  }
+
+  #close(cause: string, used: number, keeps: boolean) {
+    const reservation = this.#reservations.get(cause)
+    if (reservation?.state !== "reserved") return
+    const { booked, returned } = settleUnits(reservation.taken, used)
+    this.#count(reservation.day, -returned.daily)
+    this.credits += returned.credit
+    this.#move(cause, "allowance", "usage", booked.daily)
+    this.#move(cause, "credits", "usage", booked.credit)
+    if (keeps) this.#reservations.set(cause, { ...reservation, taken: booked, state: "settled" })
+    else this.#reservations.delete(cause)
+  }
+
+  /** False for a reservation that is refused; a repetition answers as the first time. */
+  apply(what: LedgerOperation): boolean {
+    switch (what.is) {
+      case "midnight":
+        this.today += 1
+        return true
+      case "reserve": {
+        if (this.#reservations.has(what.cause)) return true
+        const { remaining } = computeUnitUsage(this.dailyUnits, this.days.get(this.today) ?? 0)
+        const taken = takeUnits({ daily: remaining, credit: Math.max(0, this.credits) }, what.units)
+        if (Either.isLeft(taken)) return false
+        this.#count(this.today, taken.right.daily)
+        this.credits -= taken.right.credit
+        this.#reservations.set(what.cause, { taken: taken.right, day: this.today, state: "reserved" })
+        return true
+      }
+      case "settle":
+        this.#close(what.cause, what.units, true)
+        return true
+      case "release":
+        this.#close(what.cause, 0, false)
+        return true
+      case "book":
+      case "reverse": {
+        const { amount, kind, units: sold } = soldOf(what.cause)
+        const before = this.#sales.get(what.cause) ?? { booked: false, reversals: [] }
+        const after =
+          what.is === "book"
+            ? { ...before, booked: true }
+            : { ...before, reversals: [...before.reversals, what.reversal] }
+        this.#sales.set(what.cause, after)
+        const worth = ({ booked, reversals: known }: Sale) =>
+          booked ? sold - reversedUnits({ units: sold, amount }, returnedOf(known)) : 0
+        const change = worth(after) - worth(before)
+        this.credits += change
+        this.#move(what.cause, kind === "grant" ? "grants" : "purchases", "credits", change)
+        return true
+      }
+    }
+  }
+
+  /** What calls under way hold of the credits, and of a day. */
+  get held(): ReadonlyArray<Reservation> {
+    return [...this.#reservations.values()].filter(({ state }) => state === "reserved")
+  }
+
+  /** Ends every call that is under way as one that failed. */
+  releaseAll() {
+    for (const cause of this.#reservations.keys()) this.#close(cause, 0, false)
+  }
+}

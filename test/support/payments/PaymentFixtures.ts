@@ -1,0 +1,88 @@
+import { WalletAddress } from "@berth/domain/chain/WalletAddress"
+import type { Challenge } from "@berth/domain/gateway/payments/Challenge"
+import { makeAttributionMemo } from "@berth/domain/gateway/payments/AttributionMemo"
+import { MachinePayments, type RedemptionResult } from "@berth/domain/gateway/payments/MachinePayments"
+import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
+import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
+import { PaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
+import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
+import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
+import * as NodePaymentDigests from "@berth/infra/tempo/NodePaymentDigests"
+import { Context, Effect, Encoding, Layer, Redacted } from "effect"
+import * as TestSecrets from "../TestSecrets.ts"
+import type { PaymentNetwork } from "../../fakes/payments/PaymentNetwork.ts"
+
+export const paymentRecipient = WalletAddress.make(`0x${"ab".repeat(20)}`)
+export const testPaymentDigests = NodePaymentDigests.make(Redacted.make("a secret for tests"))
+
+/** A call as the gateway hands it on. */
+export const paidRequest: PaidRequest = {
+  route: "POST /api/v1/gateway",
+  plugin: "generate-text",
+  amount: 10_000n,
+  description: "One call of generate-text",
+  body: new TextEncoder().encode('{"messages":[]}')
+}
+
+export interface MachinePaymentsOptions {
+  readonly network: Pick<PaymentNetwork, "chain" | "chainId" | "token">
+  readonly redemptions: PaymentRedemptions["Type"]
+  readonly realm?: string
+  readonly digests?: PaymentDigests["Type"]
+}
+
+/** The use case of one process over what processes share. */
+export const makeMachinePayments = ({
+  digests: given = testPaymentDigests,
+  network,
+  realm = "berth.example",
+  redemptions
+}: MachinePaymentsOptions) =>
+  Effect.map(
+    Layer.build(
+      MachinePayments.Default.pipe(
+        Layer.provide([
+          Layer.succeed(PaymentChain, network.chain),
+          Layer.succeed(PaymentDigests, given),
+          Layer.succeed(PaymentRedemptions, redemptions),
+          Layer.succeed(PaymentSettings, {
+            realm,
+            chainId: network.chainId,
+            currency: WalletAddress.make(network.token),
+            recipient: paymentRecipient
+          }),
+          TestSecrets.layer
+        ])
+      )
+    ),
+    (context) => Context.get(context, MachinePayments)
+  )
+
+/** The interface's own credential. */
+export const interfaceCredential = ({ id }: { readonly id: string }, transaction: string): ReadonlyArray<string> => [
+  `Payment ${JSON.stringify({ scheme: "Payment", transaction, challengeNonce: id })}`
+]
+
+export type UnverifiedChallenge = Omit<Challenge, "id"> & { readonly id: string }
+type Echo = Record<string, string | undefined>
+
+/** The draft's, with what is changed of the challenge that it repeats. */
+export const draftCredential = (challenge: UnverifiedChallenge, proof: string, changes: Echo = {}): ReadonlyArray<string> => {
+  const { digest, expires, id, intent, method, opaque, realm, request } = challenge
+  const echo: Echo = { id, realm, method, intent, request, expires, digest, opaque, ...changes }
+  const payload = proof.length === 66 ? { type: "hash", hash: proof } : { type: "transaction", signature: proof }
+  return [`Payment ${Encoding.encodeBase64Url(JSON.stringify({ challenge: echo, payload }))}`]
+}
+
+/** The transfer that pays a challenge; by `memo` bound to it or not. */
+export const makePayingTransfer = (challenge: Challenge, memo: "bound" | "none" = "none") => ({
+  to: paymentRecipient.toLowerCase(),
+  amount: challenge.amount,
+  ...(memo === "bound" ? { memo: makeAttributionMemo(testPaymentDigests, challenge) } : {})
+})
+
+/** The memo of a transfer for a challenge that is nobody's here. */
+export const foreignMemo = makeAttributionMemo(testPaymentDigests, { id: "another", realm: "berth.example" })
+
+/** In a word how a redemption went: paid, in progress, or why not. */
+export const redemptionLabel = (redeemed: RedemptionResult): string => (redeemed._tag === "Unpaid" ? redeemed.failure : redeemed._tag)

@@ -1,0 +1,78 @@
+import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
+import { writeFileSync, writeSync } from "node:fs"
+import { createServer } from "node:http"
+import { join } from "node:path"
+// This is no test, but a program that does its harm in the course of time.
+import { setInterval, setTimeout } from "node:timers"
+
+/*
+ * A program that passes for a cell and then does what its bundle was told: one of these, or nothing. It begins a moment
+ * after it was first asked for its health, so that the driver has taken it for a cell.
+ */
+
+/** Put in by whoever bundles this. */
+declare const BEHAVIOUR: string
+declare const VERSION: string
+
+const home = process.env[RuntimeEnvironment.directory] ?? ""
+
+const kept: Array<Buffer> = []
+let files = 0
+
+const behaviours: Readonly<Record<string, () => void>> = {
+  "leaks memory": () => {
+    setInterval(() => kept.push(Buffer.alloc(16 * 1024 * 1024, 1)), 50)
+  },
+  hangs: () => {
+    for (;;);
+  },
+  crashes: () => {
+    throw new Error("this one crashes")
+  },
+  "fills its disk": () => {
+    setInterval(() => {
+      files += 1
+      writeFileSync(join(home, `file-${files}`), Buffer.alloc(1024 * 1024, 1))
+    }, 20)
+  },
+  "floods its log": () => {
+    const line = `${"x".repeat(64 * 1024)}\n`
+    setInterval(() => {
+      for (let times = 0; times < 128; times++)
+        try {
+          writeSync(1, line)
+        } catch {
+          // The file is as long as it may be.
+        }
+    }, 1)
+  },
+  talks: () => {
+    const say = (level: string, seconds: number, message: string, more: object = {}) => {
+      const timestamp = new Date(seconds * 1000).toISOString()
+      writeSync(1, `${JSON.stringify({ level, timestamp, message, secret: "s3cret", ...more })}\n`)
+    }
+    say("info", 1, "I am up")
+    say("warn", 2, "A turn failed", { agentId: "agt_1", reason: "the model is away" })
+    say("error", 3, "A turn died", { agentId: "agt_2", cause: "Error: oh no\n    at somewhere" })
+    writeSync(2, "Error: a crash in plain words\n    at nowhere\n")
+    say("debug", 4, "A turn was answered", { agentId: "agt_1" })
+    writeSync(1, "half a li")
+  }
+}
+
+const startedAt = Date.now()
+let asked = false
+const server = createServer((_request, response) => {
+  if (!asked) setTimeout(() => behaviours[BEHAVIOUR]?.(), 300)
+  asked = true
+  response.writeHead(200, { "content-type": "application/json" })
+  response.end(JSON.stringify({ status: "ok", runtimeVersion: VERSION, startedAt, agents: [] }))
+})
+if (BEHAVIOUR === "ignores its end") process.on("SIGTERM", () => undefined)
+if (BEHAVIOUR === "does not come up") throw new Error("this one does not come up")
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const ready = { pid: process.pid, port, runtimeVersion: VERSION, startedAt }
+  writeFileSync(join(home, runtimeAddressFile), JSON.stringify(ready))
+})

@@ -1,0 +1,59 @@
+import { runtimeAddressFile, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
+import { spawnSync } from "node:child_process"
+import { readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import { Worker } from "node:worker_threads"
+
+/*
+ * A program in a cell's place that tries what a cell must not be able to do. It says what came of it in `findings.json`
+ * in its directory, then passes for a cell, so that a driver takes it for one.
+ */
+
+const home = process.env[RuntimeEnvironment.directory] ?? ""
+
+const attempt = (work: () => unknown): string => {
+  try {
+    work()
+    return "possible"
+  } catch (cause) {
+    return cause instanceof Error && "code" in cause ? String(cause.code) : String(cause)
+  }
+}
+
+const findings = {
+  uid: process.getuid?.() ?? null,
+  argv: process.argv.slice(2),
+  environment: Object.keys(process.env).toSorted(),
+  readOwn: attempt(() => {
+    writeFileSync(join(home, "note"), "mine")
+    return readFileSync(join(home, "note"))
+  }),
+  readSystem: attempt(() => readFileSync("/etc/passwd")),
+  readRecord: attempt(() => readFileSync(join(home, "../record.json"))),
+  readNeighbour: attempt(() => readFileSync(join(home, "../../usr_neighbour/home/note"))),
+  writeAbove: attempt(() => {
+    writeFileSync(join(home, "../evil"), "evil")
+  }),
+  spawn: attempt(() => {
+    const { error } = spawnSync(process.execPath, ["--version"])
+    if (error !== undefined) throw error
+  }),
+  worker: attempt(() => new Worker("", { eval: true }))
+}
+
+writeFileSync(join(home, "findings.json"), JSON.stringify(findings))
+
+const startedAt = Date.now()
+const server = createServer((_request, response) => {
+  response.writeHead(200, { "content-type": "application/json" })
+  response.end(JSON.stringify({ status: "ok", runtimeVersion: "probe", startedAt, agents: [] }))
+})
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  writeFileSync(
+    join(home, runtimeAddressFile),
+    JSON.stringify({ pid: process.pid, port, runtimeVersion: "probe", startedAt })
+  )
+})

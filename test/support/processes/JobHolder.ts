@@ -1,0 +1,32 @@
+import { JobQueue } from "@berth/domain/jobs/JobQueue"
+import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
+import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
+import { Config, Effect, Layer, Logger } from "effect"
+
+/*
+ * A worker that takes jobs and never finishes one: it says the id of each on its standard output, and waits to be killed.
+ */
+const queue = Effect.gen(function* () {
+  const url = yield* Config.redacted("QUEUE_URL")
+  const namespace = yield* Config.string("QUEUE_NAMESPACE")
+  const store = yield* Config.literal("PostgreSQL", "Redis")("QUEUE_STORE")
+  const timing = { lockDuration: "5 seconds", stalledInterval: "1 second" } as const
+  return store === "Redis"
+    ? RedisJobQueue.layer({ url, prefix: namespace, ...timing })
+    : PostgresJobQueue.layer({ url, schema: namespace, ...timing })
+}).pipe(Layer.unwrapEffect)
+
+const work = Effect.gen(function* () {
+  const { consume } = yield* JobQueue
+  yield* consume("tasks", { concurrency: 1, drain: 0 }, (job) =>
+    Effect.zipRight(
+      Effect.sync(() => process.stdout.write(`${job.id}\n`)),
+      Effect.never
+    )
+  )
+  return yield* Effect.never
+})
+
+void Effect.runPromise(
+  work.pipe(Effect.scoped, Effect.provide(queue), Effect.provide(Logger.remove(Logger.defaultLogger)))
+)
