@@ -79,7 +79,10 @@ module.exports = {
       name: "contexts-keep-their-repositories",
       comment: "A context never touches another's repository; it asks the other's service.",
       severity: "error",
-      from: { path: "^packages/domain/src/([^/]+)/" },
+      from: {
+        path: "^packages/domain/src/([^/]+)/",
+        pathNot: "/(AccountRemoval|PasswordResetMails|PasswordResets|Wallets)\\.ts$"
+      },
       to: { path: "^packages/domain/src/[^/]+/[^/]*Repository\\.ts$", pathNot: "^packages/domain/src/$1/" }
     },
     only("domain", []),
@@ -92,7 +95,7 @@ module.exports = {
     wiredOnlyIn("server"),
     only("worker", ["domain", "api", "infra"]),
     wiredOnlyIn("worker"),
-    only("runtime", ["domain", "api/src/cell"]),
+    only("runtime", ["domain", "api/src/runtime"]),
     only("supervisor", ["infra/src/(configuration|embedded-postgres|files|process|net|telemetry)"])
   ],
   options: {

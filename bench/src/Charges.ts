@@ -83,7 +83,9 @@ export const charges: Scenario = (amounts) =>
           columns: ["connections", "reservations per second", "added p50 ms", "added p99 ms", "added cpu ms"],
           rows: pairs.map(({ baseline, berth }) => [
             String(berth.connections),
-            ...[berth.rate, berth.p50 - baseline.p50, berth.p99 - baseline.p99, berth.cpu - baseline.cpu].map(formatFigure)
+            ...[berth.rate, berth.p50 - baseline.p50, berth.p99 - baseline.p99, berth.cpu - baseline.cpu].map(
+              formatFigure
+            )
           ])
         },
         {

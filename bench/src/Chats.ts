@@ -55,7 +55,8 @@ export const openConversations = (hosted: HostedBerth, ownerCount: number, count
     )
   })
 
-const chatCall = ({ owner, sessionId }: Conversation): HttpRequest => ownerPost(owner, "/api/agent", { message, sessionId })
+const chatCall = ({ owner, sessionId }: Conversation): HttpRequest =>
+  ownerPost(owner, "/api/agent", { message, sessionId })
 
 export const makeStreamedCall = (conversation: Conversation): HttpRequest => {
   const call = chatCall(conversation)
@@ -144,7 +145,10 @@ export const chats: Scenario = (amounts) =>
           columns: ["stream", "p50", "p95", "p99"],
           rows: [
             ["POST /api/agent, first delta", ...[first.berth.p50, first.berth.p95, first.berth.p99].map(formatFigure)],
-            ["bare upstream, first chunk", ...[first.upstream.p50, first.upstream.p95, first.upstream.p99].map(formatFigure)]
+            [
+              "bare upstream, first chunk",
+              ...[first.upstream.p50, first.upstream.p95, first.upstream.p99].map(formatFigure)
+            ]
           ]
         }
       ],

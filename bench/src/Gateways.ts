@@ -11,7 +11,12 @@ import { startServer } from "./servers/ServerProcess.ts"
 
 const messages = [{ role: "user", content: "Ahoy! What is the weather like at sea?" }]
 
-const post = (path: string, model: string, stream: boolean, headers: Readonly<Record<string, string>> = {}): HttpRequest => ({
+const post = (
+  path: string,
+  model: string,
+  stream: boolean,
+  headers: Readonly<Record<string, string>> = {}
+): HttpRequest => ({
   method: "POST",
   path,
   headers: { authorization: "Bearer bench", "content-type": "application/json", ...headers },

@@ -100,13 +100,21 @@ export const manyOwners: Scenario = ({ agentsEach, ownersInCrowd, settleSeconds 
       ...[it.rss, it.pss, it.perCell, it.largest].map(formatFigure)
     ]
     return {
-      figures: { owners: ownersInCrowd, agents, ms: { accepted, allRun, chats }, mib: { cellAim: runtimeMemoryAim, idle, afterChats } },
+      figures: {
+        owners: ownersInCrowd,
+        agents,
+        ms: { accepted, allRun, chats },
+        mib: { cellAim: runtimeMemoryAim, idle, afterChats }
+      },
       tables: [
         {
           title: `${agents} agents of ${ownersInCrowd} owners (ms)`,
           columns: ["all at once", "p50", "p95", "p99", "max"],
           rows: [
-            ["POST /api/agents/provision", ...[accepted.p50, accepted.p95, accepted.p99, accepted.max].map(formatFigure)],
+            [
+              "POST /api/agents/provision",
+              ...[accepted.p50, accepted.p95, accepted.p99, accepted.max].map(formatFigure)
+            ],
             ["a chat with each owner's agent", ...[chats.p50, chats.p95, chats.p99, chats.max].map(formatFigure)]
           ],
           note: `All run ${formatFigure(allRun / 1000)} s after the first request.`

@@ -64,7 +64,10 @@ export const memory: Scenario = ({ roundRequests, roundSeconds, rounds, settleSe
 
     const measured = parts.filter((part) => idle[part].rss > 0)
     const cells = (part: Part) =>
-      [idle, afterLoad, settled].flatMap((reading) => [formatFigure(reading[part].rss), formatFigure(reading[part].pss)])
+      [idle, afterLoad, settled].flatMap((reading) => [
+        formatFigure(reading[part].rss),
+        formatFigure(reading[part].pss)
+      ])
     const sum = (reading: Reading) => parts.reduce((total, part) => total + reading[part].pss, 0)
     return {
       figures: { unit: "MiB", cellAim: runtimeMemoryAim, idle, afterLoad, settled },

@@ -72,7 +72,10 @@ export const signIns: Scenario = (amounts) =>
     )
     const standings = yield* Effect.map(
       Effect.forEach([1, 2, people], (connections) =>
-        measureInTurns([{ name: "POST /api/auth/callback/credentials", pid: server, load: loadOf(connections) }], amounts)
+        measureInTurns(
+          [{ name: "POST /api/auth/callback/credentials", pid: server, load: loadOf(connections) }],
+          amounts
+        )
       ),
       Array.flatten
     )

@@ -37,7 +37,8 @@ const round = ({ callOf, origin, pid }: Contestant, connections: number, streams
       const before = yield* readCpuSeconds(pid)
       const answers = yield* Effect.forEach(
         clients,
-        (client, index) => Effect.replicateEffect(measureArrivalTimes(client, callOf(index), tokenMark, pace.tokens), streams),
+        (client, index) =>
+          Effect.replicateEffect(measureArrivalTimes(client, callOf(index), tokenMark, pace.tokens), streams),
         { concurrency: "unbounded" }
       )
       const used = (yield* readCpuSeconds(pid)) - before

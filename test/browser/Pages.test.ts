@@ -79,7 +79,7 @@ const visiting = (
   })
 
 /** Counts the pieces of text that come into the conversation from now on, in the page. */
-const countPieces = readFileSync(new URL("CountPieces.page.mjs", import.meta.url), "utf8")
+const countPieces = readFileSync(new URL("CountDeltas.page.mjs", import.meta.url), "utf8")
 
 describeWithTool(browserTool, "the pages, in a browser", () => {
   layer(Layer.merge(site, BrowserLayer.layer), { timeout: "180 seconds", excludeTestServices: true })((it) => {

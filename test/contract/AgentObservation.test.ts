@@ -142,15 +142,18 @@ const observations = (options: App.TestAppOptions, name: string) =>
 observations({}, "What is told of an agent")
 observations({ agentManagerTransport: "remote" }, "What is told of an agent whose cell is another process's")
 
-layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })("Over the private listener", (it) => {
-  it.effect("a limit that is none is refused, and so is a call without the key", () =>
-    Effect.gen(function* () {
-      const { backend, internalKey } = yield* App.TestApp
-      const path = "/internal/instances/usr_1/logs?limit=many"
-      const headers = { authorization: `Bearer ${internalKey}` }
-      assert.strictEqual((yield* backend({ method: "GET", path, headers })).status, 400)
-      assert.strictEqual((yield* backend({ method: "GET", path })).status, 401)
-      assert.strictEqual((yield* backend({ method: "GET", path: "/internal/instances/usr_1/stats" })).status, 401)
-    })
-  )
-})
+layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })(
+  "Over the private listener",
+  (it) => {
+    it.effect("a limit that is none is refused, and so is a call without the key", () =>
+      Effect.gen(function* () {
+        const { backend, internalKey } = yield* App.TestApp
+        const path = "/internal/instances/usr_1/logs?limit=many"
+        const headers = { authorization: `Bearer ${internalKey}` }
+        assert.strictEqual((yield* backend({ method: "GET", path, headers })).status, 400)
+        assert.strictEqual((yield* backend({ method: "GET", path })).status, 401)
+        assert.strictEqual((yield* backend({ method: "GET", path: "/internal/instances/usr_1/stats" })).status, 401)
+      })
+    )
+  }
+)

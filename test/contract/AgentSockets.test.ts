@@ -22,7 +22,13 @@ import {
 import { connect as netConnect } from "node:net"
 import { eventually } from "../support/Eventually.ts"
 import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
-import { connectSocket, type SocketFrame, readSocketRefusal, type SocketCall, type SocketClient } from "../support/SocketClient.ts"
+import {
+  connectSocket,
+  type SocketFrame,
+  readSocketRefusal,
+  type SocketCall,
+  type SocketClient
+} from "../support/SocketClient.ts"
 import { insertAgent } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -39,7 +45,9 @@ const byCookie = (who: App.SignedIn) => ({ headers: { cookie: who.cookie } })
 const socketOf = (owner: OwnerWithAgent) => Effect.flatMap(callTo(owner, byCookie(owner)), connectSocket)
 
 const tokenOf = ({ user }: OwnerWithAgent) =>
-  Effect.flatMap(InstanceRepository, ({ ensureGatewayToken }) => Effect.map(ensureGatewayToken(user.id), Redacted.value))
+  Effect.flatMap(InstanceRepository, ({ ensureGatewayToken }) =>
+    Effect.map(ensureGatewayToken(user.id), Redacted.value)
+  )
 
 const ofType = (type: string) => (frame: SocketFrame) => frame["type"] === type
 const accepted = (id: string) => (frame: SocketFrame) => frame["type"] === "accepted" && frame["id"] === id
@@ -275,7 +283,11 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
   it.scoped("closes when the session has ended, and when the agent is gone", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const [leaving, staying, deleting] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
+      const [leaving, staying, deleting] = [
+        yield* createOwnerWithAgent(),
+        yield* createOwnerWithAgent(),
+        yield* createOwnerWithAgent()
+      ]
       const again = yield* App.openSession(leaving.user)
       const [first, second] = [yield* socketOf(leaving), yield* socketOf({ ...leaving, ...again })]
       const other = yield* socketOf(staying)

@@ -123,7 +123,12 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         path: "/api/billing",
         headers: { authorization: `Bearer ${one.token}` }
       })
-      const plan = { name: s.nonEmptyText, price: s.finiteNumber, dailyUnits: s.naturalNumber, features: [s.nonEmptyText] } as const
+      const plan = {
+        name: s.nonEmptyText,
+        price: s.finiteNumber,
+        dailyUnits: s.naturalNumber,
+        features: [s.nonEmptyText]
+      } as const
       s.assertShape(answer.body, {
         plans: { starter: plan, pro: plan, scale: plan },
         currentPlan: s.equalTo("free"),

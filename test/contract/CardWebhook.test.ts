@@ -3,7 +3,12 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import Stripe from "stripe"
-import { testCardEventSecret, cardEventRequest, makeCardEvent, signCardEvent } from "../support/billing/CardEventRequests.ts"
+import {
+  testCardEventSecret,
+  cardEventRequest,
+  makeCardEvent,
+  signCardEvent
+} from "../support/billing/CardEventRequests.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 
@@ -14,7 +19,8 @@ const recordOf = (id: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const events = yield* sql`select type, status, payload from card_events where id = ${id}`
-    const jobs = yield* sql`select id from outbox where name = ${ApplyCardEventJob.name} and payload->>'eventId' = ${id}`
+    const jobs =
+      yield* sql`select id from outbox where name = ${ApplyCardEventJob.name} and payload->>'eventId' = ${id}`
     return { events, jobs: jobs.length }
   })
 
@@ -100,7 +106,10 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
       const strange = makeCardEvent("invoice.payment_failed", { id: "in_1", metadata: { note: "a\u0000b\ud800" } })
       assert.strictEqual((yield* web(cardEventRequest(strange))).status, 200)
       assert.strictEqual((yield* recordOf(strange.id)).jobs, 1)
-      const many = makeCardEvent("invoice.payment_failed", { id: "in_1", list: Array.from({ length: 50_000 }, () => 1) })
+      const many = makeCardEvent("invoice.payment_failed", {
+        id: "in_1",
+        list: Array.from({ length: 50_000 }, () => 1)
+      })
       assert.strictEqual((yield* web(cardEventRequest(many))).status, 200)
       const large = makeCardEvent("invoice.payment_failed", { id: "in_1", text: "x".repeat(1024 * 1024) })
       assertError(yield* web(cardEventRequest(large)), { status: 413, code: "body_too_large" })

@@ -16,7 +16,13 @@ import { makePrivateKey } from "../support/chain/TestChain.ts"
 import { signSignInMessage, type MessageSigner } from "../support/chain/SignInMessages.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { parseSetCookies, sessionCookieOf, findSessionUser } from "../support/identity/OAuthBrowser.ts"
-import { issuerAppLayer, describeRedirect, validToken, tokenWithClaims, signInWithToken } from "../support/identity/IssuedTokenSignIn.ts"
+import {
+  issuerAppLayer,
+  describeRedirect,
+  validToken,
+  tokenWithClaims,
+  signInWithToken
+} from "../support/identity/IssuedTokenSignIn.ts"
 import { findResetToken } from "../fakes/FakeMailer.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
@@ -35,7 +41,8 @@ const post = (path: string, json: unknown, cookie = "") =>
 
 const byPassword = (email: string, given = password) =>
   post("/api/auth/callback/credentials", { email, password: given })
-const byWallet = (signer: MessageSigner) => Effect.flatMap(proof(signer), (json) => post("/api/auth/callback/wallet", json))
+const byWallet = (signer: MessageSigner) =>
+  Effect.flatMap(proof(signer), (json) => post("/api/auth/callback/wallet", json))
 const linkWallet = (signer: MessageSigner, cookie: string) =>
   Effect.flatMap(proof(signer), (json) => post("/api/settings/wallets", json, cookie))
 
@@ -110,7 +117,8 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
       assert.isNotNull(kept.emailVerifiedAt)
 
       // Nobody else has lost anything.
-      for (const cookie of bystander.cookies) assert.strictEqual((yield* findSessionUser(cookie))?.id, bystander.user.id)
+      for (const cookie of bystander.cookies)
+        assert.strictEqual((yield* findSessionUser(cookie))?.id, bystander.user.id)
       assert.strictEqual((yield* byPassword(bystander.email)).status, 200)
       assert.strictEqual(yield* byToken(bystander.socialToken), 200)
     })
@@ -123,7 +131,10 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
       const token = yield* findResetToken(email)
       assert.strictEqual((yield* post("/api/auth/reset-password", { token, password: nextPassword })).status, 200)
 
-      assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(yield* byPassword(email, nextPassword))))?.id, user.id)
+      assert.strictEqual(
+        (yield* findSessionUser(yield* sessionCookieOf(yield* byPassword(email, nextPassword))))?.id,
+        user.id
+      )
       for (const cookie of cookies) assert.isNull(yield* findSessionUser(cookie))
       assert.strictEqual(yield* byToken(socialToken), 401)
       assert.strictEqual((yield* byPassword(email)).status, 401)
@@ -276,43 +287,46 @@ const adding = {
   "a wallet": (cookie: string) => linkWallet(newSigner(), cookie)
 }
 
-layer(issuerAppLayer(), { excludeTestServices: true })("Who is adding a way into an account while its owner comes", (it) => {
-  for (const [what, add] of Object.entries(adding))
-    it.effect(`adds no ${what.slice(what.indexOf(" ") + 1)}: his session has ended`, () =>
-      Effect.gen(function* () {
-        const { cookies, email, user } = yield* accountByUnverifiedEmail
-        const [came, added] = yield* runInLockOrder(lockUser(user), owner(email), add(cookies[0] ?? ""))
-        assert.strictEqual(describeRedirect(came), "302 /dashboard")
-        assert.deepStrictEqual([added.status, added.body["code"]], [401, "unauthorized"])
-        const sql = yield* SqlClient
-        const [left] = yield* sql`
+layer(issuerAppLayer(), { excludeTestServices: true })(
+  "Who is adding a way into an account while its owner comes",
+  (it) => {
+    for (const [what, add] of Object.entries(adding))
+      it.effect(`adds no ${what.slice(what.indexOf(" ") + 1)}: his session has ended`, () =>
+        Effect.gen(function* () {
+          const { cookies, email, user } = yield* accountByUnverifiedEmail
+          const [came, added] = yield* runInLockOrder(lockUser(user), owner(email), add(cookies[0] ?? ""))
+          assert.strictEqual(describeRedirect(came), "302 /dashboard")
+          assert.deepStrictEqual([added.status, added.body["code"]], [401, "unauthorized"])
+          const sql = yield* SqlClient
+          const [left] = yield* sql`
           select email, password_hash, (select count(*)::int from wallets where user_id = users.id) as wallets
           from users where id = ${user.id}`
-        assert.deepStrictEqual(left, { email, passwordHash: null, wallets: 0 })
-      })
-    )
+          assert.deepStrictEqual(left, { email, passwordHash: null, wallets: 0 })
+        })
+      )
 
-  it.effect("and who is coming in by a wallet is out again", () =>
-    Effect.gen(function* () {
-      const { email, signer, user } = yield* accountByUnverifiedEmail
-      const sql = yield* SqlClient
-      const door = 4_242
-      yield* sql`
+    it.effect("and who is coming in by a wallet is out again", () =>
+      Effect.gen(function* () {
+        const { email, signer, user } = yield* accountByUnverifiedEmail
+        const sql = yield* SqlClient
+        const door = 4_242
+        yield* sql`
         create function wait_at_the_door() returns trigger language plpgsql as
           'begin perform pg_advisory_xact_lock_shared(4242); return new; end';
         create trigger wait_at_the_door before insert on sessions for each row execute function wait_at_the_door();`
-      // The wallet's holder is as far as his new session when the owner begins to shut the ways in.
-      const [byHim, came] = yield* runInLockOrder(
-        sql`select pg_advisory_xact_lock(${door})`,
-        byWallet(signer),
-        owner(email)
-      ).pipe(Effect.ensuring(Effect.orDie(sql`drop function wait_at_the_door cascade`)))
-      assert.strictEqual(describeRedirect(byHim), "302 /dashboard")
-      assert.isNull(yield* findSessionUser(yield* sessionCookieOf(byHim)))
-      assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(came)))?.id, user.id)
-    })
-  )
-})
+        // The wallet's holder is as far as his new session when the owner begins to shut the ways in.
+        const [byHim, came] = yield* runInLockOrder(
+          sql`select pg_advisory_xact_lock(${door})`,
+          byWallet(signer),
+          owner(email)
+        ).pipe(Effect.ensuring(Effect.orDie(sql`drop function wait_at_the_door cascade`)))
+        assert.strictEqual(describeRedirect(byHim), "302 /dashboard")
+        assert.isNull(yield* findSessionUser(yield* sessionCookieOf(byHim)))
+        assert.strictEqual((yield* findSessionUser(yield* sessionCookieOf(came)))?.id, user.id)
+      })
+    )
+  }
+)
 
 layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail is proved", (it) => {
   it.effect("is linked and loses nothing", () =>

@@ -22,10 +22,13 @@ const assertRow = (row: ErrorRow) =>
   })
 
 const everyRow = (options: App.TestAppOptions, name: string, rows: ReadonlyArray<ErrorRow>) =>
-  layer(errorRowFixturesLayer.pipe(Layer.provideMerge(App.layer(options))), { excludeTestServices: true })(name, (it) => {
-    for (const row of rows)
-      it.effect(`${row.route} is ${row.status} ${row.code} when ${row.when}`, () => assertRow(row))
-  })
+  layer(errorRowFixturesLayer.pipe(Layer.provideMerge(App.layer(options))), { excludeTestServices: true })(
+    name,
+    (it) => {
+      for (const row of rows)
+        it.effect(`${row.route} is ${row.status} ${row.code} when ${row.when}`, () => assertRow(row))
+    }
+  )
 
 everyRow({}, "Every error of the table", errorRows)
 

@@ -7,7 +7,14 @@ import { uniqueName } from "../support/Samples.ts"
 import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
 import * as App from "../support/TestApp.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
-import { decodeGatewayAnswer, gatewayCall, helloRequest, textAnswer, readUsedUnits, withPendingAnswer } from "./GatewayPayments.ts"
+import {
+  decodeGatewayAnswer,
+  gatewayCall,
+  helloRequest,
+  textAnswer,
+  readUsedUnits,
+  withPendingAnswer
+} from "./GatewayPayments.ts"
 import { exhaustUnits } from "./OwnerFixtures.ts"
 import * as s from "./ResponseShapes.ts"
 
@@ -109,7 +116,11 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
               told.map(({ event }) => event),
               ["delta", "error"]
             )
-            s.assertShape(told[1]?.data, { error: s.equalTo("internal"), message: s.nonEmptyText, code: s.equalTo("plugin_failed") })
+            s.assertShape(told[1]?.data, {
+              error: s.equalTo("internal"),
+              message: s.nonEmptyText,
+              code: s.equalTo("plugin_failed")
+            })
           }
         }
       yield* eventually(readUsedUnits(as), (used) => used === 0, { description: "everything to be given back" })
@@ -139,7 +150,9 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
           yield* model.left
         })
       )
-      yield* eventually(readUsedUnits(as), (used) => used === 1, { description: "nothing to be booked where nothing went out" })
+      yield* eventually(readUsedUnits(as), (used) => used === 1, {
+        description: "nothing to be booked where nothing went out"
+      })
     })
   )
 
@@ -188,8 +201,17 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("starter")
       yield* exhaustUnits(as)
-      const cardProcessor = { checkoutUrl: s.matchingPattern(/\/pricing$/), amount: s.equalTo(0.01), currency: s.equalTo("usd") }
-      const general = { error: s.nonEmptyText, message: s.matchingPattern(/units are used up/), code: s.nonEmptyText, traceId: s.nonEmptyText }
+      const cardProcessor = {
+        checkoutUrl: s.matchingPattern(/\/pricing$/),
+        amount: s.equalTo(0.01),
+        currency: s.equalTo("usd")
+      }
+      const general = {
+        error: s.nonEmptyText,
+        message: s.matchingPattern(/units are used up/),
+        code: s.nonEmptyText,
+        traceId: s.nonEmptyText
+      }
       const either = yield* gatewayCall({ as })
       assert.match(String(either.headers["www-authenticate"]), /^Payment /)
       assert.strictEqual(either.headers["cache-control"], "no-store")

@@ -8,7 +8,17 @@ import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
 import { FakePlugins } from "../fakes/FakePlugins.ts"
 import * as App from "../support/TestApp.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
-import { decodeGatewayAnswer, machinePaymentHeaders, requestChallenge, gatewayCall, helloRequest, payForCall, payChallenge, readUsedUnits, withPendingAnswer } from "./GatewayPayments.ts"
+import {
+  decodeGatewayAnswer,
+  machinePaymentHeaders,
+  requestChallenge,
+  gatewayCall,
+  helloRequest,
+  payForCall,
+  payChallenge,
+  readUsedUnits,
+  withPendingAnswer
+} from "./GatewayPayments.ts"
 import * as s from "./ResponseShapes.ts"
 
 const limits = { gateway: { count: 100_000, window: Duration.minutes(1) } }
@@ -62,7 +72,11 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
             nonce: s.nonEmptyText,
             expiresAt: s.recentEpochMillis
           },
-          cardProcessor: { checkoutUrl: s.matchingPattern(/^http:.+\/pricing$/), amount: s.equalTo(usd), currency: s.equalTo("usd") },
+          cardProcessor: {
+            checkoutUrl: s.matchingPattern(/^http:.+\/pricing$/),
+            amount: s.equalTo(usd),
+            currency: s.equalTo("usd")
+          },
           type: s.nonEmptyText,
           title: s.nonEmptyText,
           status: s.equalTo(402),
@@ -187,7 +201,10 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
       const dear = yield* requestChallenge({ json: { ...helloRequest, max_tokens: 90_000 } })
       const underpaid = yield* payChallenge({ ...dear, amount: cheap.amount })
       isChallenge(
-        yield* gatewayCall({ json: { ...helloRequest, max_tokens: 90_000 }, headers: { authorization: underpaid.authorization } }),
+        yield* gatewayCall({
+          json: { ...helloRequest, max_tokens: 90_000 },
+          headers: { authorization: underpaid.authorization }
+        }),
         "payment-insufficient"
       )
       assert.strictEqual((yield* paymentNetwork.broadcastTransactions).length, before)
@@ -203,7 +220,9 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
       const half = Stream.make({ type: "text" as const, text: "Half " })
       for (const chat of [Stream.empty, half, Stream.die(new Error("hunter2"))])
         for (const accept of [{}, events]) {
-          const answer = yield* withBehavior({ chat: () => chat })(gatewayCall({ headers: { authorization, ...accept } }))
+          const answer = yield* withBehavior({ chat: () => chat })(
+            gatewayCall({ headers: { authorization, ...accept } })
+          )
           if (answer.status === 200) assert.strictEqual(parseEvents(answer).at(-1)?.event, "error")
           else {
             assert.deepInclude(answer.body, { error: "internal", code: "plugin_failed" })

@@ -22,7 +22,8 @@ export const gatewayCall = (call: Partial<App.AppCall> = {}) =>
     web({ method: "POST", path: gatewayPath, ...(call.body === undefined ? { json: helloRequest } : {}), ...call })
   )
 
-export const decodeGatewayAnswer = ({ text }: HttpCallResponse) => Effect.orDie(Schema.decode(Schema.parseJson(GatewayAnswer))(text))
+export const decodeGatewayAnswer = ({ text }: HttpCallResponse) =>
+  Effect.orDie(Schema.decode(Schema.parseJson(GatewayAnswer))(text))
 
 /** What a call is asked to pay, as a client of the interface reads it. */
 export const requestChallenge = (call: Partial<App.AppCall> = {}) =>
@@ -36,7 +37,11 @@ export const payChallenge = (terms: { readonly nonce: string; readonly recipient
   Effect.gen(function* () {
     const { paymentNetwork } = yield* App.TestApp
     const raw = yield* paymentNetwork.sign([{ to: terms.recipient, amount: BigInt(terms.amount) }])
-    return { raw, hash: paymentNetwork.hashOf(raw), authorization: interfaceCredential({ id: terms.nonce }, raw).join("") }
+    return {
+      raw,
+      hash: paymentNetwork.hashOf(raw),
+      authorization: interfaceCredential({ id: terms.nonce }, raw).join("")
+    }
   })
 
 /** The same for a call that has not been made yet. */

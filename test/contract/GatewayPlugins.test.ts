@@ -7,7 +7,14 @@ import { FakePlugins } from "../fakes/FakePlugins.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
-import { decodeGatewayAnswer, gatewayCall, helloRequest, textAnswer, readUsedUnits, withPendingAnswer } from "./GatewayPayments.ts"
+import {
+  decodeGatewayAnswer,
+  gatewayCall,
+  helloRequest,
+  textAnswer,
+  readUsedUnits,
+  withPendingAnswer
+} from "./GatewayPayments.ts"
 import * as s from "./ResponseShapes.ts"
 
 const lastAsked = Effect.flatMap(FakePlugins, ({ calls }) => Effect.map(calls, (all) => ({ ...all.at(-1) })))

@@ -42,7 +42,10 @@ const forgeries: Readonly<Record<string, (given: TokenRequest) => string | Promi
   },
   "of another issuer": tokenWithClaims(() => ({ iss: "https://accounts.example" })),
   "for another client": tokenWithClaims(() => ({ aud: "another" })),
-  "for another client too, made for that one": tokenWithClaims(() => ({ aud: [oidcClientId, "another"], azp: "another" })),
+  "for another client too, made for that one": tokenWithClaims(() => ({
+    aud: [oidcClientId, "another"],
+    azp: "another"
+  })),
   "that is over": tokenWithClaims(() => ({ iat: epochSeconds() - 7200, exp: epochSeconds() - 3600 })),
   "that is never over": tokenWithClaims(() => ({ exp: undefined })),
   "that is not yet good": tokenWithClaims(() => ({ nbf: epochSeconds() + 3600 })),
@@ -114,7 +117,11 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
         "ada@example.com\u0000",
         "a\u0000@example.com"
       ])
-        assert.strictEqual(describeRedirect(yield* signInWithToken(tokenWithClaims(() => ({ email })))), failureRedirect("oauth_email_unverified"), email)
+        assert.strictEqual(
+          describeRedirect(yield* signInWithToken(tokenWithClaims(() => ({ email })))),
+          failureRedirect("oauth_email_unverified"),
+          email
+        )
     })
   )
 })
@@ -150,14 +157,17 @@ for (const [what, description] of Object.entries({
   })
 
 for (const endpoint of ["token_endpoint", "jwks_uri"])
-  layer(issuerAppLayer(), { excludeTestServices: true })(`An issuer whose ${endpoint} is elsewhere, without TLS`, (it) => {
-    it.effect("is told no secrets", () =>
-      Effect.gen(function* () {
-        ;(yield* IssuerUnderTest).changeMetadata({ [endpoint]: "http://accounts.example/" })
-        assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), failureRedirect("oauth_unavailable"))
-      })
-    )
-  })
+  layer(issuerAppLayer(), { excludeTestServices: true })(
+    `An issuer whose ${endpoint} is elsewhere, without TLS`,
+    (it) => {
+      it.effect("is told no secrets", () =>
+        Effect.gen(function* () {
+          ;(yield* IssuerUnderTest).changeMetadata({ [endpoint]: "http://accounts.example/" })
+          assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), failureRedirect("oauth_unavailable"))
+        })
+      )
+    }
+  )
 
 layer(issuerAppLayer(), { excludeTestServices: true })("An issuer's troubles", (it) => {
   it.effect("are no refusal, and are over when they are over", () =>
@@ -175,7 +185,11 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An issuer's troubles", (
       for (const path of ["/jwks", "/token"] as const)
         for (const how of ["fails", "is cut", "has no end"] as const) {
           issuer.setFault(path, how)
-          assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), failureRedirect("oauth_unavailable"), `${path} ${how}`)
+          assert.strictEqual(
+            describeRedirect(yield* signInWithToken(validToken)),
+            failureRedirect("oauth_unavailable"),
+            `${path} ${how}`
+          )
           issuer.setFault(path, null)
         }
       assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), "302 /dashboard")
@@ -194,10 +208,19 @@ layer(issuerAppLayer({ limits: few }), { excludeTestServices: true })("The limit
       for (let times = 0; times < 5; times++)
         assert.strictEqual(describeRedirect(yield* signInWithToken(validToken, { from })), "302 /dashboard")
       for (let times = 0; times < 5; times++)
-        assert.strictEqual(describeRedirect(yield* signInWithToken(validToken, { from, query: { state: "x" } })), failureRedirect("oauth_state"))
+        assert.strictEqual(
+          describeRedirect(yield* signInWithToken(validToken, { from, query: { state: "x" } })),
+          failureRedirect("oauth_state")
+        )
       for (let times = 0; times < 3; times++)
-        assert.strictEqual(describeRedirect(yield* signInWithToken(() => "", { from })), failureRedirect("oauth_failed"))
-      assert.strictEqual(describeRedirect(yield* signInWithToken(validToken, { from })), failureRedirect("rate_limit_exceeded"))
+        assert.strictEqual(
+          describeRedirect(yield* signInWithToken(() => "", { from })),
+          failureRedirect("oauth_failed")
+        )
+      assert.strictEqual(
+        describeRedirect(yield* signInWithToken(validToken, { from })),
+        failureRedirect("rate_limit_exceeded")
+      )
       assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), "302 /dashboard")
     })
   )

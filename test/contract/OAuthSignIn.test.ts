@@ -4,7 +4,15 @@ import { OAuthTickets } from "@berth/domain/signin/oauth/OAuthTickets"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Option, Redacted } from "effect"
-import { startSignIn, followCallback, parseSetCookies, authorizeAtProvider, sessionCookieOf, signInWithProvider, findSessionUser } from "../support/identity/OAuthBrowser.ts"
+import {
+  startSignIn,
+  followCallback,
+  parseSetCookies,
+  authorizeAtProvider,
+  sessionCookieOf,
+  signInWithProvider,
+  findSessionUser
+} from "../support/identity/OAuthBrowser.ts"
 import { type GitHubAccount, type FakeGitHub, makeFakeGitHub } from "../fakes/identity/FakeGitHub.ts"
 import { denyingAccount, type OidcAccount, oidcClient, startOidcProvider } from "../fakes/identity/OidcProvider.ts"
 import * as App from "../support/TestApp.ts"
@@ -301,7 +309,9 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
         const sql = yield* SqlClient
         const sessions = Effect.map(sql`select count(*)::int as n from sessions`, ([row]) => Number(row?.["n"]))
         const before = yield* sessions
-        const answers = yield* Effect.replicateEffect(followCallback(back, begun.cookie), 20, { concurrency: "unbounded" })
+        const answers = yield* Effect.replicateEffect(followCallback(back, begun.cookie), 20, {
+          concurrency: "unbounded"
+        })
         assert.deepStrictEqual(
           answers.map(leadsTo).toSorted(),
           ["302 /dashboard", ...Array.from({ length: 19 }, () => failed("oauth_state"))].toSorted()

@@ -60,7 +60,12 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
             finish_reason: s.equalTo("stop")
           }
         ],
-        usage: { prompt_tokens: s.equalTo(7), completion_tokens: s.equalTo(3), total_tokens: s.equalTo(10), cost: s.equalTo(0.000066) }
+        usage: {
+          prompt_tokens: s.equalTo(7),
+          completion_tokens: s.equalTo(3),
+          total_tokens: s.equalTo(10),
+          cost: s.equalTo(0.000066)
+        }
       })
       assert.deepInclude(answer.headers, {
         "x-berth-model": model,
@@ -102,7 +107,12 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
       s.assertShape(chunks[4], {
         ...head,
         choices: (value: unknown) => Array.isArray(value) && value.length === 0,
-        usage: { prompt_tokens: s.equalTo(7), completion_tokens: s.equalTo(3), total_tokens: s.equalTo(10), cost: s.equalTo(0.000066) }
+        usage: {
+          prompt_tokens: s.equalTo(7),
+          completion_tokens: s.equalTo(3),
+          total_tokens: s.equalTo(10),
+          cost: s.equalTo(0.000066)
+        }
       })
       const without = yield* ask({ stream: true })
       assert.notInclude(without.text, "usage")

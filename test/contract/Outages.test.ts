@@ -9,7 +9,10 @@ import { assertError } from "./ErrorAssertions.ts"
 import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 /** The way to the database. */
-class DatabaseProxy extends Context.Tag("@berth/test/DatabaseProxy")<DatabaseProxy, Effect.Effect.Success<ReturnType<typeof makeTcpProxy>>>() {}
+class DatabaseProxy extends Context.Tag("@berth/test/DatabaseProxy")<
+  DatabaseProxy,
+  Effect.Effect.Success<ReturnType<typeof makeTcpProxy>>
+>() {}
 
 const Live = Layer.unwrapScoped(
   Effect.gen(function* () {

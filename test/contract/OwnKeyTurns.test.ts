@@ -197,7 +197,9 @@ layer(App.layer(), { excludeTestServices: true })("A message", (it) => {
         )
       const answers = yield* withRuntimeAndOwnKeys(
         chat,
-        Effect.all([postMessage(owner, "by my key"), postMessage(owner, "by yours", other.id)], { concurrency: "unbounded" })
+        Effect.all([postMessage(owner, "by my key"), postMessage(owner, "by yours", other.id)], {
+          concurrency: "unbounded"
+        })
       )
       assert.deepStrictEqual(
         answers.map(({ status }) => status),

@@ -51,7 +51,9 @@ layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: tru
         (yield* web({ method: "POST", path: path.replace("/internal/instances", "/api/instance"), as: owner })).status,
         200
       )
-      const told = (yield* logLines).filter((line) => line.includes(path) && line.includes(`"userId":"${owner.user.id}"`))
+      const told = (yield* logLines).filter(
+        (line) => line.includes(path) && line.includes(`"userId":"${owner.user.id}"`)
+      )
       assert.strictEqual(told.length, 1)
 
       const claims = (key: string, id: string) =>

@@ -1,7 +1,8 @@
 import { assert } from "vitest"
 
 /** What a value must be: exactly the members of an object, each element of a list, or what a check says. */
-export type ResponseShape = ((value: unknown) => boolean) | { readonly [member: string]: ResponseShape } | readonly [ResponseShape]
+export type ResponseShape =
+  ((value: unknown) => boolean) | { readonly [member: string]: ResponseShape } | readonly [ResponseShape]
 
 export const nonEmptyText = (value: unknown) => typeof value === "string" && value !== ""
 export const booleanValue = (value: unknown) => typeof value === "boolean"

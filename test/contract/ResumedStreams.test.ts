@@ -47,7 +47,9 @@ const messageIdOf = (event: ParsedServerSentEvent | undefined) => MessageId.make
 const streamWholeAnswer = (owner: App.SignedIn, path: string) =>
   Effect.gen(function* () {
     const { withBehavior } = yield* FakeAgentManager
-    const events = parseEvents(yield* withBehavior({ chat: () => Stream.fromIterable(whole) })(postMessage(owner, path)))
+    const events = parseEvents(
+      yield* withBehavior({ chat: () => Stream.fromIterable(whole) })(postMessage(owner, path))
+    )
     return { events, id: messageIdOf(events[0]) }
   })
 

@@ -4,11 +4,22 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Ref } from "effect"
 import { type JWTPayload, SignJWT } from "jose"
-import { respondRpcError, type ChainNodeBehavior, respondRpcResult, makeFakeChainNode } from "../fakes/chain/FakeChainNode.ts"
+import {
+  respondRpcError,
+  type ChainNodeBehavior,
+  respondRpcResult,
+  makeFakeChainNode
+} from "../fakes/chain/FakeChainNode.ts"
 import { makePrivateKey } from "../support/chain/TestChain.ts"
 import { signSignInMessage } from "../support/chain/SignInMessages.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
-import { type FakeIssuer, makeFakeIssuer, makeSigningKey, signToken, makeUnsignedToken } from "../fakes/identity/FakeIssuer.ts"
+import {
+  type FakeIssuer,
+  makeFakeIssuer,
+  makeSigningKey,
+  signToken,
+  makeUnsignedToken
+} from "../fakes/identity/FakeIssuer.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import * as s from "./ResponseShapes.ts"
@@ -183,7 +194,8 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
   )
 
   const forgeries: Readonly<Record<string, (issuer: FakeIssuer, claims: Claims) => string | Promise<string>>> = {
-    "of another issuer": (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", iss: "https://evil.example" }),
+    "of another issuer": (issuer, claims) =>
+      signToken(issuer.key, { ...claims, sub: "7", iss: "https://evil.example" }),
     "for another service": (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", aud: "evil.example" }),
     "for nobody": (issuer, { aud: _aud, ...claims }) => signToken(issuer.key, { ...claims, sub: "7" }),
     "that is over": (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", exp: seconds() - 60 }),

@@ -43,8 +43,15 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
       const owner = yield* createOwnerWithAgent()
       yield* App.openSession(owner.user)
       const { body } = yield* web({ method: "GET", path: "/api/auth/sessions", as: owner })
-      const session = { id: s.prefixedId("ses"), createdAt: s.recentTimestamp, lastSeenAt: s.recentTimestamp, current: s.booleanValue }
-      s.assertShape(body, { sessions: [{ ...session, userAgent: s.orNull(s.nonEmptyText), address: s.orNull(s.nonEmptyText) }] })
+      const session = {
+        id: s.prefixedId("ses"),
+        createdAt: s.recentTimestamp,
+        lastSeenAt: s.recentTimestamp,
+        current: s.booleanValue
+      }
+      s.assertShape(body, {
+        sessions: [{ ...session, userAgent: s.orNull(s.nonEmptyText), address: s.orNull(s.nonEmptyText) }]
+      })
       const other = (yield* (yield* Sessions).listByUser(owner.user.id))[0]?.id
       for (const path of [`/api/auth/sessions/${other}`, "/api/settings"]) {
         const answer = yield* web({ method: "DELETE", path, as: owner })

@@ -2,7 +2,12 @@ import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Ref } from "effect"
-import { respondRpcError, type ChainNodeBehavior, respondRpcResult, makeFakeChainNode } from "../fakes/chain/FakeChainNode.ts"
+import {
+  respondRpcError,
+  type ChainNodeBehavior,
+  respondRpcResult,
+  makeFakeChainNode
+} from "../fakes/chain/FakeChainNode.ts"
 import { makePrivateKey, type TestChain, startTestChain } from "../support/chain/TestChain.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
@@ -56,7 +61,12 @@ layer(onChain, { excludeTestServices: true })("The gating token", (it) => {
         }
         const checked = yield* check(address)
         assert.strictEqual(checked.status, 200, checked.text)
-        s.assertShape(checked.body, { fid: s.equalTo("7"), ...verdict, message: s.nonEmptyText, timestamp: s.recentTimestamp })
+        s.assertShape(checked.body, {
+          fid: s.equalTo("7"),
+          ...verdict,
+          message: s.nonEmptyText,
+          timestamp: s.recentTimestamp
+        })
         const looked = yield* lookAt(address)
         assert.strictEqual(looked.status, 200, looked.text)
         s.assertShape(looked.body, {

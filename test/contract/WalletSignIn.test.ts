@@ -5,7 +5,12 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer } from "effect"
 import { getAddress } from "viem"
 import { makePrivateKey, type TestChain, startTestChain } from "../support/chain/TestChain.ts"
-import { type SignInProof, signSignInMessage, type MessageSigner, makeSignInMessage } from "../support/chain/SignInMessages.ts"
+import {
+  type SignInProof,
+  signSignInMessage,
+  type MessageSigner,
+  makeSignInMessage
+} from "../support/chain/SignInMessages.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
@@ -70,7 +75,8 @@ const assertRefused = (ask: Effect.Effect<HttpCallResponse, never, App.TestApp>,
     assert.deepStrictEqual(yield* countAll, before, what)
   })
 
-const nonceIn = ({ message }: Pick<SignInProof, "message">) => /Nonce: (.*)/.exec(message)?.[1] ?? assert.fail("no nonce")
+const nonceIn = ({ message }: Pick<SignInProof, "message">) =>
+  /Nonce: (.*)/.exec(message)?.[1] ?? assert.fail("no nonce")
 
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
 
@@ -207,7 +213,9 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
         "an address without its checksum": yield* signed(message.replace(signer.address, signer.address.toLowerCase())),
         "a line more": yield* signed(`${message}\nAdmin: yes`),
         "a line break more": yield* signed(`${message}\n`),
-        "an oversized message": yield* signed(makeSignInMessage(appUrl, signer.address, { statement: "a".repeat(5_000) })),
+        "an oversized message": yield* signed(
+          makeSignInMessage(appUrl, signer.address, { statement: "a".repeat(5_000) })
+        ),
         "no message": { message: "", signature }
       }
       for (const [what, one] of Object.entries(forged)) yield* assertRefused(signIn(one), what)

@@ -100,7 +100,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
     "is gone with its cell, its files and its streams, and nobody else notices",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const [person, other] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], { concurrency: "unbounded" })
+      const [person, other] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], {
+        concurrency: "unbounded"
+      })
       const elsewhere = yield* openWebClient(berth.webUrl)
       yield* elsewhere.signIn(person.account)
       const pid = Option.getOrThrow(yield* readRuntimePid(berth.place.dataDirectory, person.userId))
@@ -138,7 +140,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
     "is gone or is there, whole, when they are killed while it is asked for",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const people = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], { concurrency: "unbounded" })
+      const people = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], {
+        concurrency: "unbounded"
+      })
       const asking = yield* Effect.forEach(people, (person) => Effect.fork(Effect.exit(deletion(person))))
       const promisedTo = (userId: UserId) =>
         Effect.flatMap(SqlClient, (sql) =>

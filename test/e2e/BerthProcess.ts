@@ -69,8 +69,10 @@ export class BerthDidNotStart extends Data.TaggedError("BerthDidNotStart")<{
 }
 
 /** Repeats a question until the answer is yes; `eventually` shows more when it never is. */
-export const repeatUntil = <E, R>(question: Effect.Effect<boolean, E, R>, limit: Duration.DurationInput = "60 seconds") =>
-  Effect.asVoid(Effect.orDie(eventually(question, (yes) => yes, { description: "a yes", timeout: limit })))
+export const repeatUntil = <E, R>(
+  question: Effect.Effect<boolean, E, R>,
+  limit: Duration.DurationInput = "60 seconds"
+) => Effect.asVoid(Effect.orDie(eventually(question, (yes) => yes, { description: "a yes", timeout: limit })))
 
 /** Only what any shell has: no setting of the test run's own reaches the programs. */
 export const makeShellEnvironment = () =>
@@ -168,7 +170,8 @@ const end = (child: ChildProcess, ended: Deferred.Deferred<ProgramExit>, place: 
   })
 
 /** Numbers in files may belong to others by now; whatever is older than this test process is not one of its programs. */
-const isOurs = (pid: number) => isProcessAlive(pid) && Number(readProcessBirth(pid)) >= Number(readProcessBirth(process.pid))
+const isOurs = (pid: number) =>
+  isProcessAlive(pid) && Number(readProcessBirth(pid)) >= Number(readProcessBirth(process.pid))
 
 const newPlace: Effect.Effect<BerthLocation, never, Scope.Scope> = Effect.gen(function* () {
   return {

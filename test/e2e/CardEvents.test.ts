@@ -135,7 +135,9 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of
       )
       yield* deliver(cards.completeCheckout(session.url ?? ""))
       const sql = yield* SqlClient
-      yield* repeatUntil(Effect.map(sql`select id from card_events where status = 'unmatched'`, (rows) => rows.length > 0))
+      yield* repeatUntil(
+        Effect.map(sql`select id from card_events where status = 'unmatched'`, (rows) => rows.length > 0)
+      )
       const person = yield* signUpClient(berth.webUrl, "early", account)
       yield* repeatUntil(
         Effect.map(

@@ -5,7 +5,12 @@ import { expect, layer } from "@effect/vitest"
 import { Array, Context, Effect, Exit, Fiber, Layer, Option, Redacted, Ref, Schedule, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { type FakeOpenAi, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
-import { readAllRuntimeTraces, readRuntimePid, listRuntimeProcesses, readProcessEnvironment } from "./RuntimeProcesses.ts"
+import {
+  readAllRuntimeTraces,
+  readRuntimePid,
+  listRuntimeProcesses,
+  readProcessEnvironment
+} from "./RuntimeProcesses.ts"
 import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
 import { type Berth, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
@@ -58,7 +63,9 @@ const ownerWithRunningAgent = Effect.gen(function* () {
 })
 
 const pidOf = (userId: UserId) =>
-  Effect.flatMap(Service, ({ berth }) => Effect.flatMap(readRuntimePid(berth.place.dataDirectory, userId), Effect.orDie))
+  Effect.flatMap(Service, ({ berth }) =>
+    Effect.flatMap(readRuntimePid(berth.place.dataDirectory, userId), Effect.orDie)
+  )
 
 /** Nothing that a test waits for comes later, however slow the machine is. */
 const waitLimit = "60 seconds"
@@ -89,10 +96,14 @@ const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
     const { berth } = yield* Service
     const before = yield* berth.pids
     yield* Effect.forEach(names, (name) => kill(before[name]))
-    yield* eventually(berth.pids, (now) => names.every((name) => now[name] !== before[name] && isProcessAlive(now[name])), {
-      description: `others in the place of the killed ${names.join(" and ")}`,
-      timeout: waitLimit
-    })
+    yield* eventually(
+      berth.pids,
+      (now) => names.every((name) => now[name] !== before[name] && isProcessAlive(now[name])),
+      {
+        description: `others in the place of the killed ${names.join(" and ")}`,
+        timeout: waitLimit
+      }
+    )
   })
 
 /** Starts a chat whose answer stops in the middle; it comes back when as much of it as there will be has arrived. */
@@ -128,7 +139,12 @@ const expectInOrder = (person: SignedUpClient, expected: { readonly answered: nu
   Effect.gen(function* () {
     const { answered, failed } = expected
     const costs = { used: answered, booked: answered, ledger: answered, open: 0 }
-    expect(yield* Records.readMessageAccounts(person.userId)).toEqual({ ...expected, ...costs, replies: answered, pending: 0 })
+    expect(yield* Records.readMessageAccounts(person.userId)).toEqual({
+      ...expected,
+      ...costs,
+      replies: answered,
+      pending: 0
+    })
     const { body } = yield* person.raw("GET", "/api/chat")
     expect(memberAt(body, "count")).toBe(2 * answered + failed)
   })
@@ -329,7 +345,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       const { berth } = yield* Service
       const verbs = ["start", "stop", "restart", "update", "repair", "reset-memory"] as const
       const [started, stopped, restarted, updated, repaired, forgetful] = yield* Effect.all(
-        [ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent],
+        [
+          ownerWithRunningAgent,
+          ownerWithRunningAgent,
+          ownerWithRunningAgent,
+          ownerWithRunningAgent,
+          ownerWithRunningAgent,
+          ownerWithRunningAgent
+        ],
         { concurrency: 3 }
       )
       const people = [started, stopped, restarted, updated, repaired, forgetful]
@@ -373,7 +396,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
     "of server and worker in the middle of everything, all of it comes to its end",
     Effect.fn(function* () {
       const { berth } = yield* Service
-      const [silent, half, through] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], many)
+      const [silent, half, through] = yield* Effect.all(
+        [ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent],
+        many
+      )
       const pids = yield* Effect.forEach([silent, half, through], ({ userId }) => pidOf(userId))
       const { sessionId } = yield* half.chat("Before")
       const first = yield* beginChat(silent, "Never begun", [])

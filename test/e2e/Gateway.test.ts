@@ -68,8 +68,7 @@ const command = (args: ReadonlyArray<string>, environment: Readonly<Record<strin
   })
 
 /** How many chats have reached the models. */
-const chats = ({ received }: FakeOpenAi) =>
-  received.filter(({ path: of }) => of.endsWith("/chat/completions")).length
+const chats = ({ received }: FakeOpenAi) => received.filter(({ path: of }) => of.endsWith("/chat/completions")).length
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gateway of the real program", (it) => {
   it.scoped(
@@ -167,7 +166,12 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
       expect(yield* network.received).toBe(before + 10_000n)
       expect((yield* byMachine).status).toBe(402)
       expect(yield* byCard).toMatchObject({ status: 200, body: charged.body })
-      expect(yield* Records.readMessageAccounts(person.userId)).toMatchObject({ used: 1, booked: 1, open: 0, ledger: 1 })
+      expect(yield* Records.readMessageAccounts(person.userId)).toMatchObject({
+        used: 1,
+        booked: 1,
+        open: 0,
+        ledger: 1
+      })
     })
   )
 })

@@ -75,7 +75,13 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       const userId = UserId.make(textOrEmpty(memberAt(registered.body, "id")))
       yield* runMainJob({ ...visitor, account: owner, userId })
       // Administrators pay no units.
-      expect(yield* Records.readMessageAccounts(userId)).toMatchObject({ answered: 5, replies: 5, pending: 0, used: 0, open: 0 })
+      expect(yield* Records.readMessageAccounts(userId)).toMatchObject({
+        answered: 5,
+        replies: 5,
+        pending: 0,
+        used: 0,
+        open: 0
+      })
     })
   )
 
@@ -195,9 +201,13 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         yield* Stream.runCollect(Stream.take(person.events("/api/agent", { message: "I am off" }), 1))
       )
       expect(first).toMatchObject({ event: "delta" })
-      yield* eventually(Records.readMessageAccounts(person.userId), ({ answered, used }) => answered === 1 && used === 1, {
-        description: "the answer to be kept and paid"
-      })
+      yield* eventually(
+        Records.readMessageAccounts(person.userId),
+        ({ answered, used }) => answered === 1 && used === 1,
+        {
+          description: "the answer to be kept and paid"
+        }
+      )
       expect(yield* person.raw("GET", "/api/chat")).toMatchObject({ body: { count: 2 } })
     })
   )
@@ -274,14 +284,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         "berth-server InstanceReconciler.deploy",
         "berth-server InstanceDriver.start",
         "berth-server AgentRuntime.configure",
-        "berth-cell http.server PUT"
+        "berth-runtime http.server PUT"
       ])
 
       yield* contains(chatId, [
         "berth-server Conversations.answer",
         "berth-server InstanceReconciler.chat",
-        "berth-cell Turns.answer",
-        "berth-cell ModelClient.answer",
+        "berth-runtime TurnExecution.answer",
+        "berth-runtime ModelClient.answer",
         "berth-server AiLayer.open"
       ])
 
@@ -333,7 +343,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       expect(cookies).toHaveLength(1)
       const cells = yield* readAllRuntimeTraces(berth.place.dataDirectory)
       const environments = yield* Effect.forEach(cells, ({ owner, pid }) =>
-        Effect.map(Option.isSome(pid) ? readProcessEnvironment(pid.value) : Effect.succeed(""), (text) => ({ owner, text }))
+        Effect.map(Option.isSome(pid) ? readProcessEnvironment(pid.value) : Effect.succeed(""), (text) => ({
+          owner,
+          text
+        }))
       )
       const running = environments.filter(({ text }) => text !== "")
       expect(running.length).toBeGreaterThan(0)

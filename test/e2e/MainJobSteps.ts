@@ -162,7 +162,13 @@ export const runMainJob = (person: SignedUpClient) =>
       status: 200,
       body: { success: true, status: "active", healedLegacyModel: false, healMessage: null }
     })
-    expect(sortedKeysOf(restarted.body)).toEqual(["healMessage", "healedLegacyModel", "runtimeVersion", "status", "success"])
+    expect(sortedKeysOf(restarted.body)).toEqual([
+      "healMessage",
+      "healedLegacyModel",
+      "runtimeVersion",
+      "status",
+      "success"
+    ])
     expect(yield* statuses).toEqual(["active", "active", "active"])
 
     expect((yield* person.chat("And on we go", sessionId)).sessionId).toBe(sessionId)

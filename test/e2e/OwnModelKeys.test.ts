@@ -58,10 +58,14 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner'
       expect(yield* ada.setKey(upstream.apiKey)).toMatchObject({ status: 200, body: { configured: true } })
       expect(yield* eve.setKey(wrongKey)).toMatchObject({ status: 200 })
       // A new key is used a moment later.
-      yield* eventually(ada.say("Are you there?"), ({ body }) => memberAt(body, "reply") === "You said: Are you there?", {
-        description: "the use of a new key",
-        timeout: "60 seconds"
-      })
+      yield* eventually(
+        ada.say("Are you there?"),
+        ({ body }) => memberAt(body, "reply") === "You said: Are you there?",
+        {
+          description: "the use of a new key",
+          timeout: "60 seconds"
+        }
+      )
       yield* eventually(
         eve.say("Are you there?"),
         ({ body }) => textOrEmpty(memberAt(body, "message") ?? "").includes("your openai key was refused"),

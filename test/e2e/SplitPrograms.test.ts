@@ -117,7 +117,8 @@ const service = Layer.unwrapScoped(
     // What the backend leaves running is ended last.
     yield* Effect.addFinalizer(() =>
       Effect.map(readAllRuntimeTraces(dataDirectory), (cells) => {
-        for (const { pid } of cells) if (Option.isSome(pid) && isProcessAlive(pid.value)) process.kill(pid.value, "SIGKILL")
+        for (const { pid } of cells)
+          if (Option.isSome(pid) && isProcessAlive(pid.value)) process.kill(pid.value, "SIGKILL")
       })
     )
     const web = (port: number) => run("server", { ...environment, SERVER_ROLE: "web", PORT: String(port) }, port)
@@ -199,7 +200,12 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
         // Each reply stands right behind its message.
         const pairs = Array.isArray(messages) ? Array.chunksOf(messages, 2) : []
         for (const [message, reply] of pairs) expect(memberAt(reply, "content")).toContain(memberAt(message, "content"))
-        expect(yield* Records.readMessageAccounts(person.userId)).toMatchObject({ answered: 7, used: 7, open: 0, pending: 0 })
+        expect(yield* Records.readMessageAccounts(person.userId)).toMatchObject({
+          answered: 7,
+          used: 7,
+          open: 0,
+          pending: 0
+        })
       })
     )
 

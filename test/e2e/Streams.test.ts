@@ -100,7 +100,8 @@ const service = Layer.unwrapScoped(
     }
     yield* Effect.addFinalizer(() =>
       Effect.map(readAllRuntimeTraces(dataDirectory), (cells) => {
-        for (const { pid } of cells) if (Option.isSome(pid) && isProcessAlive(pid.value)) process.kill(pid.value, "SIGKILL")
+        for (const { pid } of cells)
+          if (Option.isSome(pid) && isProcessAlive(pid.value)) process.kill(pid.value, "SIGKILL")
       })
     )
     yield* program("server", { ...environment, SERVER_ROLE: "backend" }, backendPort)

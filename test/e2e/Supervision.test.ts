@@ -59,10 +59,14 @@ describe("npm start", () => {
 
       const postgres = Option.getOrThrow(before.postgres)
       process.kill(postgres, "SIGKILL")
-      yield* eventually(berth.pids, (pids) => Option.exists(pids.postgres, (pid) => pid !== postgres && isProcessAlive(pid)), {
-        description: `another database than process ${postgres}`,
-        timeout: "60 seconds"
-      })
+      yield* eventually(
+        berth.pids,
+        (pids) => Option.exists(pids.postgres, (pid) => pid !== postgres && isProcessAlive(pid)),
+        {
+          description: `another database than process ${postgres}`,
+          timeout: "60 seconds"
+        }
+      )
       yield* berth.ready
 
       const elsewhere = { port: yield* freePort, backendPort: yield* freePort }

@@ -104,7 +104,10 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
     Effect.fn(function* () {
       const { upstream } = yield* Service
       const person = yield* ownerWithRunningAgent
-      upstream.respondWith({ type: "answer", pieces: ["Grüß ", "Gott"] }, { type: "answer", pieces: ["日", "本", " 🚢"] })
+      upstream.respondWith(
+        { type: "answer", pieces: ["Grüß ", "Gott"] },
+        { type: "answer", pieces: ["日", "本", " 🚢"] }
+      )
       const { sessionId } = yield* person.chat("Good morning")
       const told = yield* Stream.runCollect(person.events("/api/agent", { message: "And in Japan?" }))
       const events = Chunk.toReadonlyArray(told).map(({ data, event }) => [
@@ -180,14 +183,22 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         expect(shown).not.toContain("<h1>")
         const line = (yield* berth.logs)
           .split("\n")
-          .find((one) => one.includes("A message was not answered") && one.includes(textOrEmpty(memberAt(said.body, "traceId"))))
+          .find(
+            (one) =>
+              one.includes("A message was not answered") && one.includes(textOrEmpty(memberAt(said.body, "traceId")))
+          )
         expect([name, line]).toEqual([name, expect.stringMatching(words)])
       }
       const inOrder = { replies: answered, used: answered, booked: answered, ledger: answered, pending: 0, open: 0 }
       expect(yield* Records.readMessageAccounts(person.userId)).toEqual({ answered, failed, ...inOrder })
 
       expect(yield* Fiber.join(hanging)).toMatchObject({ status: 500, body: { code: "not_answered" } })
-      expect(yield* Records.readMessageAccounts(silent.userId)).toMatchObject({ answered: 0, failed: 1, used: 0, open: 0 })
+      expect(yield* Records.readMessageAccounts(silent.userId)).toMatchObject({
+        answered: 0,
+        failed: 1,
+        used: 0,
+        open: 0
+      })
       expect((yield* silent.chat("Hello again")).reply).toBe("You said: Hello again")
     })
   )
@@ -226,7 +237,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
       expect((yield* person.chat("What are you?")).reply).toBe("I am a mock, and proud of it.")
       const told = yield* Stream.runCollect(person.events("/api/agent", { message: "What are you?" }))
       const deltas = Chunk.toReadonlyArray(told).filter(({ event }) => event === "delta")
-      expect(deltas.map(({ data }) => textOrEmpty(memberAt(data, "text"))).join("")).toBe("I am a mock, and proud of it.")
+      expect(deltas.map(({ data }) => textOrEmpty(memberAt(data, "text"))).join("")).toBe(
+        "I am a mock, and proud of it."
+      )
       expect(Chunk.toReadonlyArray(told).at(-1)).toMatchObject({ event: "done" })
     }, Effect.scoped)
   )

@@ -20,7 +20,9 @@ export class FakeAgentManager extends Context.Tag("@berth/test/FakeAgentManager"
     /** Everything that was asked so far, in order. */
     readonly calls: Effect.Effect<ReadonlyArray<AgentManagerCall>>
     /** Runs an effect while these methods do what is given; without a script all goes well, and an agent echoes. */
-    readonly withBehavior: (script: Partial<Manager>) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly withBehavior: (
+      script: Partial<Manager>
+    ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 >() {}
 
@@ -80,7 +82,9 @@ export const layer: Layer.Layer<AgentManager | FakeAgentManager> = Layer.effectC
     const manager = AgentManager.of({
       deploy: (id) => Effect.flatMap(asked({ method: "deploy", target: id }), ({ deploy }) => deploy(id)),
       failDeployment: (id, reason) =>
-        Effect.flatMap(asked({ method: "giveUp", target: id }), ({ failDeployment }) => failDeployment(id, reason)),
+        Effect.flatMap(asked({ method: "failDeployment", target: id }), ({ failDeployment }) =>
+          failDeployment(id, reason)
+        ),
       start: (id) => Effect.flatMap(asked({ method: "start", target: id }), ({ start }) => start(id)),
       stop: (id) => Effect.flatMap(asked({ method: "stop", target: id }), ({ stop }) => stop(id)),
       restart: (id) => Effect.flatMap(asked({ method: "restart", target: id }), ({ restart }) => restart(id)),

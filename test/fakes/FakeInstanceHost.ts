@@ -38,7 +38,8 @@ export class FakeInstanceHost {
   /** Those whose cell died a moment ago: its driver has not noticed yet, and takes it for alive. */
   readonly undetectedCrashes = new Set<UserId>()
   /** The messages that cells got, in order. */
-  readonly receivedMessages: Array<{ readonly owner: UserId; readonly startedAt: number; readonly message: string }> = []
+  readonly receivedMessages: Array<{ readonly owner: UserId; readonly startedAt: number; readonly message: string }> =
+    []
   /** Whether a connection to a cell breaks once a turn was sent over it. */
   breaksConnections = false
 
@@ -98,7 +99,8 @@ export class FakeInstanceHost {
           Effect.zipRight(step("a cell was removed"))
         ),
       listOwners: Effect.sync(() => [...new Set([...this.instances.keys(), ...this.storedVersions.keys()])]),
-      inspect: (owner) => Effect.sync(() => Option.map(Option.fromNullable(this.instances.get(owner)), ({ cell }) => cell)),
+      inspect: (owner) =>
+        Effect.sync(() => Option.map(Option.fromNullable(this.instances.get(owner)), ({ cell }) => cell)),
       logs: () => Effect.succeed({ entries: [], total: 0 }),
       stats: () => Effect.succeedNone,
       exits: Stream.fromPubSub(this.exits)
@@ -119,7 +121,8 @@ export class FakeInstanceHost {
         }),
       chat: ({ instance: { owner, startedAt } }, { message }) =>
         Stream.suspend(() => {
-          if (this.undetectedCrashes.has(owner)) return Stream.fail(new RuntimeUnreachable({ reason: "refused", unsent: true }))
+          if (this.undetectedCrashes.has(owner))
+            return Stream.fail(new RuntimeUnreachable({ reason: "refused", unsent: true }))
           this.receivedMessages.push({ owner, startedAt: startedAt.epochMillis, message })
           return this.breaksConnections
             ? Stream.fail(new RuntimeUnreachable({ reason: "it broke off" }))

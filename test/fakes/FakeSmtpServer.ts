@@ -32,7 +32,11 @@ class Refusal extends Error {
 }
 
 /** A real SMTP server on a port of this machine that keeps what it gets. */
-export const makeFakeSmtpServer = ({ login }: FakeSmtpServerOptions = {}): Effect.Effect<FakeSmtpServer, never, Scope.Scope> =>
+export const makeFakeSmtpServer = ({ login }: FakeSmtpServerOptions = {}): Effect.Effect<
+  FakeSmtpServer,
+  never,
+  Scope.Scope
+> =>
   Effect.gen(function* () {
     const mails: Array<ReceivedMail> = []
     const logins: Array<string> = []

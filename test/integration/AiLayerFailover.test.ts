@@ -27,7 +27,11 @@ const twoVendors = (changes: Partial<AiSettings> = {}) =>
   Effect.gen(function* () {
     const [openai, anthropic] = [yield* makeFakeOpenAi(), yield* anthropicWire.makeFake]
     const accessTo = ({ apiKey, baseUrl }: FakeModelVendor) => ({ baseUrl, apiKey: Redacted.make(apiKey) })
-    const live = ConfiguredModelProviders.layer({ openai: accessTo(openai), anthropic: accessTo(anthropic), sandbox: null })
+    const live = ConfiguredModelProviders.layer({
+      openai: accessTo(openai),
+      anthropic: accessTo(anthropic),
+      sandbox: null
+    })
     const context = yield* Layer.build(
       AiLayer.Default.pipe(
         Layer.provide([
@@ -55,18 +59,19 @@ const refused = (status: number, headers: Readonly<Record<string, string>> = {})
 const streamed = (body: string): ModelBehavior => ({ type: "raw", contentType: sse, body })
 
 /** What can go wrong before the first text, how it is understood, and how often it is tried. */
-const vendorFailures: ReadonlyArray<readonly [what: string, behaviour: ModelBehavior, outcome: string, tries: number]> = [
-  ["a vendor that hangs", { type: "hang" }, "timeout", 1],
-  ["a stream that hangs at its beginning", { type: "break-off", pieces: [], by: "hanging" }, "timeout", 1],
-  ["a connection that is cut", { type: "break-off", pieces: [], by: "cutting" }, "unreachable", 3],
-  ["a stream that ends too soon", { type: "break-off", pieces: [], by: "ending" }, "nonsense", 1],
-  ["an event that cannot be read", streamed("data: {oops\n\n"), "nonsense", 1],
-  ["a rate limit that passes soon", refused(429, { "retry-after-ms": "10" }), "rate-limited", 3],
-  ["a rate limit that lasts", refused(429, { "retry-after": "3600" }), "rate-limited", 1],
-  ["an overload", refused(503), "overloaded", 3],
-  ["a key that is refused", refused(401), "unauthorized", 1],
-  ["a request that is refused", refused(400), "refused", 1]
-]
+const vendorFailures: ReadonlyArray<readonly [what: string, behaviour: ModelBehavior, outcome: string, tries: number]> =
+  [
+    ["a vendor that hangs", { type: "hang" }, "timeout", 1],
+    ["a stream that hangs at its beginning", { type: "break-off", pieces: [], by: "hanging" }, "timeout", 1],
+    ["a connection that is cut", { type: "break-off", pieces: [], by: "cutting" }, "unreachable", 3],
+    ["a stream that ends too soon", { type: "break-off", pieces: [], by: "ending" }, "nonsense", 1],
+    ["an event that cannot be read", streamed("data: {oops\n\n"), "nonsense", 1],
+    ["a rate limit that passes soon", refused(429, { "retry-after-ms": "10" }), "rate-limited", 3],
+    ["a rate limit that lasts", refused(429, { "retry-after": "3600" }), "rate-limited", 1],
+    ["an overload", refused(503), "overloaded", 3],
+    ["a key that is refused", refused(401), "unauthorized", 1],
+    ["a request that is refused", refused(400), "refused", 1]
+  ]
 
 describe("trouble before the first text", () => {
   for (const [what, behaviour, outcome, tries] of vendorFailures)

@@ -31,9 +31,9 @@ const catalogueOf = (
   options: OpenRouterModelCatalog.OpenRouterModelCatalogOptions,
   providers: ConfiguredModelProviders.ModelProvidersOptions = { sandbox: {} }
 ) =>
-  Layer.build(OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))).pipe(
-    Effect.flatMap((context) => Effect.provide(ModelCatalog, context))
-  )
+  Layer.build(
+    OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))
+  ).pipe(Effect.flatMap((context) => Effect.provide(ModelCatalog, context)))
 
 describe("the catalogue", () => {
   it.scopedLive("is OpenRouter's list where that can be had, and available with a key", () =>

@@ -37,7 +37,7 @@ describe("A worker that is killed", () => {
         Effect.gen(function* () {
           const url = yield* migratedDatabase
           const worker = yield* makeCardEventWorker(url)
-          const program = yield* compileProgram("DyingCardWorker.ts")
+          const program = yield* compileProgram("CardEventApplier.ts")
           yield* Effect.provide(
             Effect.gen(function* () {
               const { id } = yield* insertUser()

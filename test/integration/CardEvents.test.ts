@@ -23,7 +23,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, DateTime, Duration, Effect, FastCheck, Layer, Option, Redacted, type Scope } from "effect"
 import { makeInMemoryCardRecords, cardRecordUsers } from "../support/billing/InMemoryCardRecords.ts"
 import { cardEventArrival } from "../support/billing/CardEventHistories.ts"
-import { type CardEventWorker, makeCardEventWorker, storeCardEvents, processCardJobs } from "../support/billing/CardEventWorkers.ts"
+import {
+  type CardEventWorker,
+  makeCardEventWorker,
+  storeCardEvents,
+  processCardJobs
+} from "../support/billing/CardEventWorkers.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
 import { insertAgent, insertUser, uniqueName } from "../support/Samples.ts"

@@ -7,7 +7,12 @@ import * as ViemSmartWalletSignatures from "@berth/infra/chain/ViemSmartWalletSi
 import * as ViemTokenBalances from "@berth/infra/chain/ViemTokenBalances"
 import { assert, describe, it } from "@effect/vitest"
 import { type Duration, Effect, Layer, Logger, Redacted } from "effect"
-import { respondRpcError, type ChainNodeBehavior, respondRpcResult, makeFakeChainNode } from "../fakes/chain/FakeChainNode.ts"
+import {
+  respondRpcError,
+  type ChainNodeBehavior,
+  respondRpcResult,
+  makeFakeChainNode
+} from "../fakes/chain/FakeChainNode.ts"
 
 const address = WalletAddress.make(`0x${"ab".repeat(20)}`)
 

@@ -5,7 +5,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Ref } from "effect"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
-import { paidRequest, draftCredential, redemptionLabel, makeMachinePayments, makePayingTransfer, interfaceCredential } from "../support/payments/PaymentFixtures.ts"
+import {
+  paidRequest,
+  draftCredential,
+  redemptionLabel,
+  makeMachinePayments,
+  makePayingTransfer,
+  interfaceCredential
+} from "../support/payments/PaymentFixtures.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
 
 /** Three processes, each with connections of its own, on one database and one chain. */
@@ -14,7 +21,9 @@ const processes = Effect.gen(function* () {
   const network = yield* InMemoryNetwork.make
   const process = Effect.gen(function* () {
     const storage = PostgresPaymentRedemptions.layer.pipe(
-      Layer.provide(Layer.merge(PostgresPool.layer({ url, maxConnections: 5, applicationName: "test" }), TestSecrets.layer))
+      Layer.provide(
+        Layer.merge(PostgresPool.layer({ url, maxConnections: 5, applicationName: "test" }), TestSecrets.layer)
+      )
     )
     const redemptions = Context.get(yield* Layer.build(storage), PaymentRedemptions)
     return yield* makeMachinePayments({ network, redemptions })
@@ -53,7 +62,10 @@ describe("Of many requests at once, in several processes,", () => {
 
         const words = yield* atOnce(all, (payments, n) =>
           Effect.gen(function* () {
-            const redeemed = yield* payments.redeem((n % 2 === 0 ? interfaceCredential : draftCredential)(target, proof), paidRequest)
+            const redeemed = yield* payments.redeem(
+              (n % 2 === 0 ? interfaceCredential : draftCredential)(target, proof),
+              paidRequest
+            )
             if (redeemed._tag !== "Paid") return redemptionLabel(redeemed)
             yield* Ref.update(answers, (so) => so + 1)
             // The plugin is at work while the others ask.
@@ -65,7 +77,10 @@ describe("Of many requests at once, in several processes,", () => {
         assert.strictEqual(words.filter((word) => word === "answered").length, 1)
         for (const word of words) assert.include(["answered", "InProgress", "challenge is used"], word)
         for (const payments of all)
-          assert.strictEqual(redemptionLabel(yield* payments.redeem(interfaceCredential(target, proof), paidRequest)), "challenge is used")
+          assert.strictEqual(
+            redemptionLabel(yield* payments.redeem(interfaceCredential(target, proof), paidRequest)),
+            "challenge is used"
+          )
       })
     )
 

@@ -9,7 +9,12 @@ import { assert, describe, it } from "@effect/vitest"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Deferred, Effect, Either, Fiber, Option, type Redacted, type Scope, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
-import { makeConnectionTerminator, makeReconcilerProcess, type ReconcilerProcess, testStorage } from "../support/ReconcilerProcess.ts"
+import {
+  makeConnectionTerminator,
+  makeReconcilerProcess,
+  type ReconcilerProcess,
+  testStorage
+} from "../support/ReconcilerProcess.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"

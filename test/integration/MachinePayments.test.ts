@@ -208,7 +208,10 @@ describe("A credential is refused", () => {
     Effect.gen(function* () {
       const { challenge, outcome } = yield* makeFixtures
       const target = yield* challenge
-      assert.strictEqual(yield* outcome(interfaceCredential(target, `0x76${"00".repeat(99)}`)), "unreadable transaction")
+      assert.strictEqual(
+        yield* outcome(interfaceCredential(target, `0x76${"00".repeat(99)}`)),
+        "unreadable transaction"
+      )
     })
   )
 

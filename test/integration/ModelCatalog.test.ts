@@ -23,9 +23,9 @@ const catalogueOf = (
   options: OpenRouterModelCatalog.OpenRouterModelCatalogOptions,
   providers: ConfiguredModelProviders.ModelProvidersOptions = { sandbox: null }
 ) =>
-  Layer.build(OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))).pipe(
-    Effect.flatMap((context) => Effect.provide(ModelCatalog, context))
-  )
+  Layer.build(
+    OpenRouterModelCatalog.layer(options).pipe(Layer.provide(ConfiguredModelProviders.layer(providers)))
+  ).pipe(Effect.flatMap((context) => Effect.provide(ModelCatalog, context)))
 
 /** What is logged within an effect, with what goes with it. */
 const logging = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effect<A, E, R>) => {

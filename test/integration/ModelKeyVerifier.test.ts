@@ -38,8 +38,12 @@ it.scopedLive("asks each provider by its cheapest call whether a key is good", (
     // OpenRouter's list of models is public.
     assert.sameMembers([...new Set(asked)], ["GET /v1/models", "GET /v1/key"])
     const nobody = "http://127.0.0.1:1/v1"
-    const unreachable = Effect.flatMap(ModelKeyVerifier, (service) => service.verify("openai", Redacted.make("k"))).pipe(
-      Effect.provide(HttpModelKeyVerifier.layer({ anthropic: nobody, openai: nobody, openrouter: nobody, google: nobody }))
+    const unreachable = Effect.flatMap(ModelKeyVerifier, (service) =>
+      service.verify("openai", Redacted.make("k"))
+    ).pipe(
+      Effect.provide(
+        HttpModelKeyVerifier.layer({ anthropic: nobody, openai: nobody, openrouter: nobody, google: nobody })
+      )
     )
     assert.strictEqual((yield* Effect.flip(unreachable))._tag, "ModelKeyUnverifiable")
   })

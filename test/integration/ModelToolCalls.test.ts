@@ -1,11 +1,25 @@
-import type { ChatChunk, ChatMessage, ChatOptions, ModelProvider, ToolCall, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import type {
+  ChatChunk,
+  ChatMessage,
+  ChatOptions,
+  ModelProvider,
+  ToolCall,
+  ToolSpec
+} from "@berth/domain/ai/chat/ModelChat"
 import { describe, expect, it } from "@effect/vitest"
 import { Chunk, Effect, Either, Schema, Stream } from "effect"
 import OpenAI from "openai"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import type { FakeToolCall } from "../fakes/models/FakeModelVendor.ts"
 import { aimockServer } from "../fakes/models/AimockServer.ts"
-import { anthropicWire, connectProvider, googleWire, openAiWire, type ModelWire, modelWires } from "../fakes/models/ModelWires.ts"
+import {
+  anthropicWire,
+  connectProvider,
+  googleWire,
+  openAiWire,
+  type ModelWire,
+  modelWires
+} from "../fakes/models/ModelWires.ts"
 
 const tools: ReadonlyArray<ToolSpec> = [
   {

@@ -2,7 +2,14 @@ import type { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import type { ModelBehavior } from "../fakes/models/FakeModelVendor.ts"
-import { anthropicWire, runChat, connectProvider, googleWire, openAiWire, type ModelWire } from "../fakes/models/ModelWires.ts"
+import {
+  anthropicWire,
+  runChat,
+  connectProvider,
+  googleWire,
+  openAiWire,
+  type ModelWire
+} from "../fakes/models/ModelWires.ts"
 
 type Case = readonly [what: string, behaviour: ModelBehavior, kind: ProviderFailed["kind"]]
 

@@ -179,7 +179,10 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
           addLinks: () => {}
         })
       })
-      yield* runChat(yield* connectProvider(name, standIn), model).pipe(Effect.withSpan("caller"), Effect.withTracer(tracer))
+      yield* runChat(yield* connectProvider(name, standIn), model).pipe(
+        Effect.withSpan("caller"),
+        Effect.withTracer(tracer)
+      )
       const [request] = standIn.received
       for (const header of ["traceparent", "b3", "tracestate"]) expect(request?.headers).not.toHaveProperty(header)
       expect(JSON.stringify(request?.headers)).toContain(standIn.apiKey)
@@ -241,7 +244,9 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
     Effect.gen(function* () {
       const standIn = yield* someStandIn
       standIn.respondWith({ type: "raw", contentType: "text/html", body: "<h1>Please wait</h1>", staysOpen: true })
-      expect(yield* Effect.flip(runChat(yield* connectProvider(name, standIn), model))).toMatchObject({ kind: "nonsense" })
+      expect(yield* Effect.flip(runChat(yield* connectProvider(name, standIn), model))).toMatchObject({
+        kind: "nonsense"
+      })
       yield* waitForCondition(() => standIn.abandonedRequests() === 1)
     })
   )

@@ -9,7 +9,12 @@ import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, type Redacted, type Scope, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
-import { makeConnectionTerminator, makeReconcilerProcess, type ReconcilerProcess, testStorage } from "../support/ReconcilerProcess.ts"
+import {
+  makeConnectionTerminator,
+  makeReconcilerProcess,
+  type ReconcilerProcess,
+  testStorage
+} from "../support/ReconcilerProcess.ts"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
@@ -54,7 +59,8 @@ const runJob = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) =>
   )
 
 /** Whether the host has anything of the owner's. */
-const isThere = (cells: FakeInstanceHost, userId: UserId) => cells.instances.has(userId) || cells.storedVersions.has(userId)
+const isThere = (cells: FakeInstanceHost, userId: UserId) =>
+  cells.instances.has(userId) || cells.storedVersions.has(userId)
 const cleared = (cells: FakeInstanceHost, userId: UserId) =>
   eventually(
     Effect.sync(() => isThere(cells, userId)),
@@ -62,7 +68,8 @@ const cleared = (cells: FakeInstanceHost, userId: UserId) =>
   )
 
 /** How often an owner's turn was asked for. */
-const turnsAsked = ({ steps }: ReconcilerProcess) => steps.filter((step) => step === "the owner's turn is asked for").length
+const turnsAsked = ({ steps }: ReconcilerProcess) =>
+  steps.filter((step) => step === "the owner's turn is asked for").length
 
 const test = <E>(
   name: string,

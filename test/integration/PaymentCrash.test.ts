@@ -5,7 +5,13 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
-import { paidRequest, redemptionLabel, makeMachinePayments, makePayingTransfer, interfaceCredential } from "../support/payments/PaymentFixtures.ts"
+import {
+  paidRequest,
+  redemptionLabel,
+  makeMachinePayments,
+  makePayingTransfer,
+  interfaceCredential
+} from "../support/payments/PaymentFixtures.ts"
 import { startTempoNetwork } from "../fakes/payments/TempoNetwork.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
 import { compileProgram, readFirstLine, killProcess, startProgram } from "../support/processes/ChildProcess.ts"
@@ -27,9 +33,12 @@ describe("A process that is killed", () => {
             )
           )
           const context = yield* Layer.build(storage)
-          const payments = yield* makeMachinePayments({ network, redemptions: Context.get(context, PaymentRedemptions) })
+          const payments = yield* makeMachinePayments({
+            network,
+            redemptions: Context.get(context, PaymentRedemptions)
+          })
 
-          const program = yield* compileProgram("DyingPayee.ts")
+          const program = yield* compileProgram("PaymentRedeemer.ts")
           const target = yield* payments.challenge(paidRequest)
           const { hash, raw } = yield* network.chain.decode(yield* network.sign([makePayingTransfer(target)]))
           const credential = interfaceCredential(target, raw)

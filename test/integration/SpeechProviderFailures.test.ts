@@ -3,7 +3,13 @@ import { Speech } from "@berth/domain/gateway/speech/Speech"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Logger, Metric, Redacted } from "effect"
 import OpenAI, { toFile } from "openai"
-import { userWithOwnKey, localSpeechLayer, makeRecording, type LocalSpeechOptions, makeSpokenText } from "../support/SpeechFixtures.ts"
+import {
+  userWithOwnKey,
+  localSpeechLayer,
+  makeRecording,
+  type LocalSpeechOptions,
+  makeSpokenText
+} from "../support/SpeechFixtures.ts"
 import { type AudioBehavior, makeFakeOpenAiAudio } from "../fakes/models/FakeOpenAiAudio.ts"
 
 const sound = new TextEncoder().encode("OggS\0\x02SAID:Good day")
@@ -13,7 +19,9 @@ const behaving = (behaviours: ReadonlyArray<AudioBehavior>, options: LocalSpeech
   Effect.gen(function* () {
     const standIn = yield* makeFakeOpenAiAudio
     standIn.next(...behaviours)
-    const { synthesize, transcribe } = yield* Speech.pipe(Effect.provide(localSpeechLayer({ platformVendor: standIn, ...options })))
+    const { synthesize, transcribe } = yield* Speech.pipe(
+      Effect.provide(localSpeechLayer({ platformVendor: standIn, ...options }))
+    )
     return { standIn, speak: synthesize(makeSpokenText("Hi")), transcribe: transcribe(makeRecording(sound)) }
   })
 
@@ -142,7 +150,9 @@ describe("a call of speech", () => {
       const usage: Array<ModelCallRecord> = []
       const standIn = yield* makeFakeOpenAiAudio
       const keys = { openai: Redacted.make(`${standIn.apiKey}-own`) }
-      const speech = yield* Speech.pipe(Effect.provide(localSpeechLayer({ platformVendor: standIn, ownKeyVendor: standIn, keys, usage })))
+      const speech = yield* Speech.pipe(
+        Effect.provide(localSpeechLayer({ platformVendor: standIn, ownKeyVendor: standIn, keys, usage }))
+      )
       yield* speech.synthesize(makeSpokenText("x".repeat(1_000), { userId: userWithOwnKey }))
       yield* speech.transcribe(makeRecording(sound))
       yield* speech.transcribe(makeRecording(sound, { model: "gpt-4o-transcribe" }))
@@ -180,7 +190,9 @@ describe("a call of speech", () => {
     Effect.gen(function* () {
       const usage: Array<ModelCallRecord> = []
       const tried = yield* Speech.pipe(Effect.provide(localSpeechLayer({ sandbox: true, usage })))
-      const { audio, contentType } = yield* tried.synthesize(makeSpokenText("Hi", { format: "mp3", model: "groq/playful" }))
+      const { audio, contentType } = yield* tried.synthesize(
+        makeSpokenText("Hi", { format: "mp3", model: "groq/playful" })
+      )
       assert.strictEqual(contentType, "audio/wav")
       assert.deepStrictEqual(yield* tried.transcribe(makeRecording(audio)), { text: "Hi", ownKey: false })
       assert.deepStrictEqual(

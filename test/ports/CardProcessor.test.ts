@@ -44,7 +44,10 @@ const stripe: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* 
     cards: yield* overHttp(standIn),
     saveCard: (customerId, behaviour) => Effect.sync(() => standIn.saveCard(customerId, behaviour)),
     pay: (url) =>
-      Effect.try({ try: () => standIn.completeCheckout(url), catch: (error) => new Error("It is over", { cause: error }) }),
+      Effect.try({
+        try: () => standIn.completeCheckout(url),
+        catch: (error) => new Error("It is over", { cause: error })
+      }),
     bought: (customerId) =>
       Effect.sync(() => ({
         charges: [

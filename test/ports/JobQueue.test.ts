@@ -319,7 +319,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
     "runs a job again whose worker was killed, in the same attempt; one that outlives no worker becomes a dead letter",
     () =>
       Effect.gen(function* () {
-        const program = yield* compileProgram("DyingWorker.ts")
+        const program = yield* compileProgram("JobHolder.ts")
         const here = yield* place
         const environment = {
           QUEUE_STORE: here.store,

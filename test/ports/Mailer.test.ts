@@ -140,7 +140,11 @@ describe("Mailer by files", portSpec(byFile))
 describe("Mailer by SMTP, of its server,", () => {
   const through = (inbox: { readonly port: number }, login = "") =>
     built(
-      SmtpMailer.layer({ url: smtpUrl(`smtp://${login}127.0.0.1:${inbox.port}`), from, idleTimeout: Duration.seconds(5) })
+      SmtpMailer.layer({
+        url: smtpUrl(`smtp://${login}127.0.0.1:${inbox.port}`),
+        from,
+        idleTimeout: Duration.seconds(5)
+      })
     )
 
   it.scopedLive("tells one recipient in the envelope, whatever the text says", () =>

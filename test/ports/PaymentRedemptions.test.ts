@@ -79,7 +79,7 @@ for (const [name, subject] of [
         assert.deepStrictEqual(yield* redemptions.settle(first.claim), settledAt)
         assert.isTrue(yield* redemptions.complete(first.claim))
         assert.isFalse(yield* redemptions.complete(first.claim))
-        assert.strictEqual((yield* redemptions.claim(payment))._tag, "ChallengeIsUsed")
+        assert.strictEqual((yield* redemptions.claim(payment))._tag, "ChallengeUsed")
         assert.deepStrictEqual(
           yield* redemptions.findTransaction(payment.challengeId),
           Option.some(payment.transactionHash)
@@ -94,8 +94,8 @@ for (const [name, subject] of [
         const look = Effect.gen(function* () {
           const sameChallenge = yield* redemptions.claim({ ...other, challengeId: payment.challengeId })
           const sameTransaction = yield* redemptions.claim({ ...other, transactionHash: payment.transactionHash })
-          assert.strictEqual(sameChallenge._tag, "ChallengeIsUsed")
-          assert.strictEqual(sameTransaction._tag, "TransactionIsUsed")
+          assert.strictEqual(sameChallenge._tag, "ChallengeUsed")
+          assert.strictEqual(sameTransaction._tag, "TransactionUsed")
         })
         const { claim } = claimed(yield* redemptions.claim(payment))
         yield* look
@@ -119,11 +119,11 @@ for (const [name, subject] of [
         const oneAnd = (rest: string) => ["Claimed", ...Array.from({ length: 19 }, () => rest)].toSorted()
         assert.deepStrictEqual(
           yield* race(others.map((payment) => ({ ...payment, transactionHash }))),
-          oneAnd("TransactionIsUsed")
+          oneAnd("TransactionUsed")
         )
         assert.deepStrictEqual(
           yield* race(others.map((payment) => ({ ...payment, challengeId }))),
-          oneAnd("ChallengeIsUsed")
+          oneAnd("ChallengeUsed")
         )
       })
     )

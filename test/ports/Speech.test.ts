@@ -15,10 +15,16 @@ class FakeSpeechVendor extends Context.Tag("@berth/test/ModelVendor")<FakeSpeech
 const sandbox = Layer.merge(localSpeechLayer({ sandbox: true }), Layer.succeed(FakeSpeechVendor, null))
 
 const withVendor = <A, E, R>(make: (standIn: FakeOpenAiAudio) => Layer.Layer<A, E, R>) =>
-  Layer.unwrapScoped(Effect.map(makeFakeOpenAiAudio, (standIn) => Layer.merge(make(standIn), Layer.succeed(FakeSpeechVendor, standIn))))
+  Layer.unwrapScoped(
+    Effect.map(makeFakeOpenAiAudio, (standIn) => Layer.merge(make(standIn), Layer.succeed(FakeSpeechVendor, standIn)))
+  )
 
 const local = (standIn: FakeOpenAiAudio) =>
-  localSpeechLayer({ platformVendor: standIn, ownKeyVendor: standIn, keys: { openai: Redacted.make(`${standIn.apiKey}-own`) } })
+  localSpeechLayer({
+    platformVendor: standIn,
+    ownKeyVendor: standIn,
+    keys: { openai: Redacted.make(`${standIn.apiKey}-own`) }
+  })
 
 /** A client of a backend that serves what is given. */
 const remote = (speech: Layer.Layer<Speech>) =>
@@ -62,7 +68,11 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
         const { synthesize } = yield* Speech
         const refused = {
           text: [makeSpokenText(""), makeSpokenText(" \n"), makeSpokenText("x".repeat(maximumSpeechTextLength + 1))],
-          speed: [makeSpokenText("a", { speed: 0.2 }), makeSpokenText("a", { speed: 4.1 }), makeSpokenText("a", { speed: Number.NaN })],
+          speed: [
+            makeSpokenText("a", { speed: 0.2 }),
+            makeSpokenText("a", { speed: 4.1 }),
+            makeSpokenText("a", { speed: Number.NaN })
+          ],
           model: [makeSpokenText("a", { model: "nobody/tts-1" }), makeSpokenText("a", { model: "openai/" })]
         }
         for (const [field, cases] of Object.entries(refused)) {
@@ -90,7 +100,10 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
     it.effect("takes a recording of the greatest size", () =>
       Effect.gen(function* () {
         const { transcribe } = yield* Speech
-        assert.deepStrictEqual(yield* transcribe(makeRecording(sound(maximumAudioBytes))), { text: "(silence)", ownKey: false })
+        assert.deepStrictEqual(yield* transcribe(makeRecording(sound(maximumAudioBytes))), {
+          text: "(silence)",
+          ownKey: false
+        })
       })
     )
 
@@ -128,7 +141,10 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
         const vendor = yield* FakeSpeechVendor
         const { audio, ownKey } = yield* synthesize(makeSpokenText("Mine", { userId: userWithOwnKey }))
         assert.isTrue(ownKey)
-        assert.deepStrictEqual(yield* transcribe(makeRecording(audio, { userId: userWithOwnKey })), { text: "Mine", ownKey: true })
+        assert.deepStrictEqual(yield* transcribe(makeRecording(audio, { userId: userWithOwnKey })), {
+          text: "Mine",
+          ownKey: true
+        })
         const shown = `Bearer ${vendor?.apiKey}-own`
         assert.deepStrictEqual(
           vendor?.received.slice(-2).map(({ authorization }) => authorization),

@@ -85,7 +85,10 @@ for (const [name, subject] of [
         const { balances, noTokens } = yield* TestSubject
         const holder = WalletAddress.make(makePrivateKey().address)
         for (const token of noTokens)
-          assert.instanceOf(yield* Effect.flip(balances.balanceOf({ chain: "base", token, holder })), TokenContractNotFound)
+          assert.instanceOf(
+            yield* Effect.flip(balances.balanceOf({ chain: "base", token, holder })),
+            TokenContractNotFound
+          )
       })
     )
 

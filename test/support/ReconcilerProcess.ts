@@ -92,7 +92,10 @@ export const makeReconcilerProcess = (
         })
       )
     })
-    const { orphanCleanup, reconciler } = yield* Effect.all({ reconciler: InstanceReconciler, orphanCleanup: OrphanCleanup }).pipe(
+    const { orphanCleanup, reconciler } = yield* Effect.all({
+      reconciler: InstanceReconciler,
+      orphanCleanup: OrphanCleanup
+    }).pipe(
       Effect.provide(
         yield* Layer.build(
           Layer.merge(InstanceReconciler.Default, OrphanCleanup.Default).pipe(

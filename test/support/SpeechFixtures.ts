@@ -45,7 +45,9 @@ export const localSpeechLayer = ({
         ...(ownKeyVendor === undefined ? {} : { baseUrls: { openai: ownKeyVendor.baseUrl } })
       })
     ),
-    Layer.provide(Layer.succeed(OwnerKeys, { find: (userId) => Effect.succeed(userId === userWithOwnKey ? keys : {}) })),
+    Layer.provide(
+      Layer.succeed(OwnerKeys, { find: (userId) => Effect.succeed(userId === userWithOwnKey ? keys : {}) })
+    ),
     Layer.provide(
       Layer.succeed(ModelUsage, {
         record: (call) =>
@@ -72,7 +74,11 @@ export const localSpeechLayer = ({
 /** Who has keys of his own, where somebody has. */
 export const userWithOwnKey = UserId.make("usr_keyed")
 
-export const makeSpokenText = (text: string, more: Partial<SpeechInput> = {}): SpeechInput => ({ text, userId: null, ...more })
+export const makeSpokenText = (text: string, more: Partial<SpeechInput> = {}): SpeechInput => ({
+  text,
+  userId: null,
+  ...more
+})
 
 export const makeRecording = (audio: Uint8Array, more: Partial<Recording> = {}): Recording => ({
   audio,

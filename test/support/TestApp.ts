@@ -29,11 +29,7 @@ import * as DisabledBotDetection from "@berth/infra/bots/DisabledBotDetection"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
-import type {
-  OAuthASettings,
-  OAuthBSettings,
-  SocialIdentitySettings
-} from "@berth/infra/configuration/SignInSettings"
+import type { OAuthASettings, OAuthBSettings, SocialIdentitySettings } from "@berth/infra/configuration/SignInSettings"
 import * as JoseAccessTokens from "@berth/infra/crypto/JoseAccessTokens"
 import * as ZxcvbnCommonPasswords from "@berth/infra/crypto/ZxcvbnCommonPasswords"
 import { generateJwtKey, parseJwtKey } from "@berth/infra/crypto/JwtKey"
@@ -189,14 +185,17 @@ const hasher = (
   { maxWaitingHashes }: TestAppOptions
 ) =>
   Layer.map(
-    Argon2PasswordHasher.layer({ maxConcurrent: 2, ...(maxWaitingHashes === undefined ? {} : { maxWaiting: maxWaitingHashes }) }),
+    Argon2PasswordHasher.layer({
+      maxConcurrent: 2,
+      ...(maxWaitingHashes === undefined ? {} : { maxWaiting: maxWaitingHashes })
+    }),
     (context) => {
       const real = Context.get(context, PasswordHasher)
       const note = (method: keyof typeof real) => Ref.update(asked, (before) => [...before, method])
       return Context.make(PasswordHasher, {
         hash: (password) => Effect.zipRight(note("hash"), real.hash(password)),
         verify: (password, hash) => Effect.zipRight(note("verify"), real.verify(password, hash)),
-        verifyDummy: (password) => Effect.zipRight(note("verifyNothing"), real.verifyDummy(password))
+        verifyDummy: (password) => Effect.zipRight(note("verifyDummy"), real.verifyDummy(password))
       })
     }
   )

@@ -23,7 +23,10 @@ export interface TimedResponse {
 }
 
 /** A request got no answer, or not the one that it should get. Its figures would mean nothing. */
-export class CallFailed extends Data.TaggedError("CallFailed")<{ readonly call: HttpRequest; readonly reason: string }> {
+export class CallFailed extends Data.TaggedError("CallFailed")<{
+  readonly call: HttpRequest
+  readonly reason: string
+}> {
   override get message() {
     return `${this.call.method} ${this.call.path}: ${this.reason}`
   }

@@ -25,7 +25,11 @@ const row = ({ connections, cpu, name, p50, p95, p99, rate }: ContestantResult, 
   ratio
 ]
 
-export const comparisonTable = (title: string, pairs: ReadonlyArray<ComparisonPair>, baseline = "bare"): MarkdownTable => ({
+export const comparisonTable = (
+  title: string,
+  pairs: ReadonlyArray<ComparisonPair>,
+  baseline = "bare"
+): MarkdownTable => ({
   title,
   columns: ["request", "connections", "per second", "p50 ms", "p95 ms", "p99 ms", "cpu ms", `rate to ${baseline}`],
   rows: pairs.flatMap((pair) => [row(pair.berth, formatFigure(pair.ratio)), row(pair.baseline, "")]),

@@ -23,7 +23,8 @@ const speak = (response: ServerResponse) => {
 serveUntilParentExits((request, response) => {
   request.resume().once("end", () => {
     if (request.method === "POST" && request.url === "/v1/chat/completions") speak(response)
-    else if (request.url === "/v1/models") response.writeHead(200, { "content-type": "application/json" }).end(modelList)
+    else if (request.url === "/v1/models")
+      response.writeHead(200, { "content-type": "application/json" }).end(modelList)
     else response.writeHead(404).end()
   })
 })

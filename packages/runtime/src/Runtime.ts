@@ -66,5 +66,8 @@ const watchMemory = ({ memoryMb }: RuntimeSettings) =>
 /** Runs the cell until it is interrupted, or until it must not go on. */
 export const runRuntime = (settings: RuntimeSettings) =>
   Effect.flatMap(Deferred.make<never, AddressFile.AddressFileLost>(), (lost) =>
-    Layer.launch(layer(settings, lost)).pipe(Effect.raceFirst(watchMemory(settings)), Effect.raceFirst(Deferred.await(lost)))
+    Layer.launch(layer(settings, lost)).pipe(
+      Effect.raceFirst(watchMemory(settings)),
+      Effect.raceFirst(Deferred.await(lost))
+    )
   )

@@ -27,5 +27,5 @@ export const runtimeSettings: Config.Config<RuntimeSettings> = Config.all({
     Config.withDefault(64)
   ),
   otlpEndpoint: Config.option(Config.url(RuntimeEnvironment.otlpEndpoint)),
-  serviceName: Config.withDefault(Config.string(RuntimeEnvironment.serviceName), "berth-cell")
+  serviceName: Config.withDefault(Config.string(RuntimeEnvironment.serviceName), "berth-runtime")
 })

@@ -232,8 +232,8 @@ describe("the cell's program", () => {
       expect(yield* Deferred.await(end)).toBe(0)
       const all = received.join("\n")
       expect(received.every((line) => line.startsWith("/base/v1/traces "))).toBe(true)
-      expect(all).toContain("berth-cell")
-      expect(all).toContain(`"name":"Turns.answer"`)
+      expect(all).toContain("berth-runtime")
+      expect(all).toContain(`"name":"TurnExecution.answer"`)
       expect(all).toContain(`"name":"ModelClient.answer"`)
       // One trace, from the asker to the model.
       const traces = new Set([...all.matchAll(/"traceId":"([0-9a-f]+)"/g)].map(([, id]) => id))

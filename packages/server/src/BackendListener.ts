@@ -88,7 +88,10 @@ const routes = Layer.mergeAll(
 )
 
 /** Nobody shows an access token here. */
-const noAccessTokens = Layer.succeed(BearerSessions, BearerSessions.make({ authenticate: () => new AuthenticationRequired() }))
+const noAccessTokens = Layer.succeed(
+  BearerSessions,
+  BearerSessions.make({ authenticate: () => new AuthenticationRequired() })
+)
 
 /** The private listener: the AI layer, the agent manager, and what cells ask for. */
 export const layer = (options: HttpListener.HttpListenerOptions) =>

@@ -262,7 +262,9 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(UseCases.shared),
         Layer.provide(webSettings(settings)),
         Layer.provide(limits(settings, databaseUrl)),
-        Layer.provide(PersistenceWiring.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-server" })),
+        Layer.provide(
+          PersistenceWiring.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-server" })
+        ),
         Layer.mapError((error) => (error._tag === "ServeError" ? toProgramMisconfigured(error.cause) : error))
       )
     })

@@ -24,5 +24,5 @@ export const waitUntilReady = (url: string): Effect.Effect<void> =>
   answersOk(url).pipe(
     Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("100 millis") }),
     Effect.asVoid,
-    Effect.withSpan("Readiness.ready")
+    Effect.withSpan("Readiness.wait")
   )

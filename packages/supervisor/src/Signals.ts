@@ -20,7 +20,8 @@ export const endOnSecondSignal = Effect.gen(function* () {
     processes.endAll()
     const waitedSince = process.hrtime.bigint()
     const leave = () => {
-      if (!processes.hasRunning() || process.hrtime.bigint() - waitedSince > killTimeout) process.exit(interruptedExitCode)
+      if (!processes.hasRunning() || process.hrtime.bigint() - waitedSince > killTimeout)
+        process.exit(interruptedExitCode)
     }
     leave()
     setInterval(leave, 5)

@@ -1,5 +1,9 @@
 /** What a person who has just started Berth reads: where it is, and three commands to try. */
-export const formatStartupMessage = (places: { readonly web: string; readonly backend: string; readonly dataDirectory: string }) => `
+export const formatStartupMessage = (places: {
+  readonly web: string
+  readonly backend: string
+  readonly dataDirectory: string
+}) => `
 Berth is ready.
 
   web          ${places.web}   (pages for people; reference of the API at /docs)

@@ -5,7 +5,8 @@ import { isAbsolute } from "node:path"
 import { supervisorSettings } from "../src/SupervisorSettings.ts"
 import { toLocalAddress } from "../src/Readiness.ts"
 
-const from = (variables: Record<string, string>) => Effect.withConfigProvider(supervisorSettings, makeEnvironmentProvider(variables))
+const from = (variables: Record<string, string>) =>
+  Effect.withConfigProvider(supervisorSettings, makeEnvironmentProvider(variables))
 
 describe("settings", () => {
   it.effect("has a default for everything", () =>

@@ -61,7 +61,9 @@ export const workerProgram = (settings: Settings) =>
         Layer.provide(BackendAgentManager.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),
         Layer.provide(FetchHttpClient.layer),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl)),
-        Layer.provide(PersistenceWiring.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-worker" }))
+        Layer.provide(
+          PersistenceWiring.fromSettings(settings, { maxConnections: poolSize, applicationName: "berth-worker" })
+        )
       )
     })
   )

@@ -37,4 +37,8 @@ export const layer = (options: JobConsumers.JobConsumerOptions & AnswerEventRete
     LedgerAuditSchedule.layer,
     PurchaseAttemptMaintenance.layer.pipe(Layer.provide(Purchases.Default), Layer.provide(CardCustomers.Default)),
     IdempotencyKeyRetention.layer
-  ).pipe(Layer.provide(CardEventUseCases.layer), Layer.provide(PasswordResetMails.Default), Layer.provide(MailOutbox.Default))
+  ).pipe(
+    Layer.provide(CardEventUseCases.layer),
+    Layer.provide(PasswordResetMails.Default),
+    Layer.provide(MailOutbox.Default)
+  )

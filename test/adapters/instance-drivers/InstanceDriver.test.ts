@@ -9,7 +9,16 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundleProgram, bundleRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
-import { ada, bob, waitUntil, awaitFirstExit, checkHealth, instanceDriverHosts, makeInstanceSpec, testDriver } from "./InstanceDriverHosts.ts"
+import {
+  ada,
+  bob,
+  waitUntil,
+  awaitFirstExit,
+  checkHealth,
+  instanceDriverHosts,
+  makeInstanceSpec,
+  testDriver
+} from "./InstanceDriverHosts.ts"
 
 let program = ""
 let probe = ""
@@ -37,7 +46,8 @@ for (const host of instanceDriverHosts)
         expect(yield* checkHealth(cell.endpoint, "token of usr_ada")).toBe(200)
         expect(yield* checkHealth(cell.endpoint, "token of usr_bob")).toBe(401)
         expect(yield* driver.inspect(ada)).toStrictEqual(Option.some(cell))
-      }))
+      })
+    )
 
     testDriver("does not double a cell that is up", () =>
       Effect.gen(function* () {
@@ -48,18 +58,23 @@ for (const host of instanceDriverHosts)
           concurrency: "unbounded"
         })
         expect(both).toStrictEqual([first, first])
-      }))
+      })
+    )
 
     testDriver("runs the cells of different owners side by side", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
-        const [one, other] = yield* Effect.all([driver.start(makeInstanceSpec(ada)), driver.start(makeInstanceSpec(bob))], {
-          concurrency: "unbounded"
-        })
+        const [one, other] = yield* Effect.all(
+          [driver.start(makeInstanceSpec(ada)), driver.start(makeInstanceSpec(bob))],
+          {
+            concurrency: "unbounded"
+          }
+        )
         expect(one.endpoint).not.toBe(other.endpoint)
         expect(yield* host.processIdOf(directory, ada)).not.toBe(yield* host.processIdOf(directory, bob))
-      }))
+      })
+    )
 
     testDriver("replaces a cell whose memory changed, or whose token is another", () =>
       Effect.gen(function* () {
@@ -73,7 +88,8 @@ for (const host of instanceDriverHosts)
         expect(new Set([first, second, yield* host.processIdOf(directory, ada)]).size).toBe(3)
         expect([host.isRunning(first), host.isRunning(second)]).toStrictEqual([false, false])
         expect(yield* checkHealth(cell.endpoint, "new")).toBe(200)
-      }))
+      })
+    )
 
     testDriver("leaves a cell to the next driver, which adopts it and hears of its death", () =>
       Effect.gen(function* () {
@@ -93,7 +109,8 @@ for (const host of instanceDriverHosts)
         host.kill(identity)
         expect((yield* exit).owner).toBe(ada)
         expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
-      }))
+      })
+    )
 
     testDriver("stops a cell that an earlier driver left", () =>
       Effect.gen(function* () {
@@ -103,7 +120,8 @@ for (const host of instanceDriverHosts)
         const driver = yield* open(directory)
         yield* driver.stop(ada)
         expect(host.isRunning(identity)).toBe(false)
-      }))
+      })
+    )
 
     testDriver("names everybody who has anything on the host, up or down or only as files, and nobody else", () =>
       Effect.gen(function* () {
@@ -119,7 +137,8 @@ for (const host of instanceDriverHosts)
         expect(yield* next.listOwners).toStrictEqual([ada])
         yield* driver.remove(ada)
         expect(yield* next.listOwners).toStrictEqual([])
-      }))
+      })
+    )
 
     testDriver("stops all cells when it is closed, if it is told to", () =>
       Effect.gen(function* () {
@@ -132,7 +151,8 @@ for (const host of instanceDriverHosts)
           })
         )
         expect(identities.map(host.isRunning)).toStrictEqual([false, false])
-      }))
+      })
+    )
 
     testDriver("stops twice as once, and what is not there", () =>
       Effect.gen(function* () {
@@ -147,7 +167,8 @@ for (const host of instanceDriverHosts)
         yield* driver.stop(bob)
         yield* driver.remove(bob)
         expect((yield* driver.start(makeInstanceSpec(ada))).owner).toBe(ada)
-      }))
+      })
+    )
 
     testDriver("tells of deaths that nobody asked for, and of no others", () =>
       Effect.gen(function* () {
@@ -165,7 +186,8 @@ for (const host of instanceDriverHosts)
         expect(told[0]?.reason).toContain("SIGKILL")
         expect(yield* driver.inspect(bob)).toStrictEqual(Option.none())
         expect((yield* driver.start(makeInstanceSpec(bob))).owner).toBe(bob)
-      }))
+      })
+    )
 
     testDriver("keeps the directory when it stops a cell, and deletes it when it removes one", () =>
       Effect.gen(function* () {
@@ -181,7 +203,8 @@ for (const host of instanceDriverHosts)
         yield* driver.remove(ada)
         expect(existsSync(all)).toBe(false)
         expect(host.isRunning(identity)).toBe(false)
-      }))
+      })
+    )
 
     testDriver("gives a cell its own environment and nothing of the parent's", () =>
       Effect.gen(function* () {
@@ -201,7 +224,8 @@ for (const host of instanceDriverHosts)
           ])
         )
         expect(environment.value.join("\n")).not.toContain("not for cells")
-      }))
+      })
+    )
 
     testDriver("says why a program does not come up", () =>
       Effect.gen(function* () {
@@ -213,7 +237,8 @@ for (const host of instanceDriverHosts)
         expect(failure.owner).toBe(ada)
         expect(failure.reason).toContain("this one is broken")
         expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
-      }))
+      })
+    )
 
     testDriver("refuses an owner whose id would lead out of the cells' directory", () =>
       Effect.gen(function* () {
@@ -226,7 +251,8 @@ for (const host of instanceDriverHosts)
           yield* driver.remove(owner)
         }
         expect(existsSync(join(directory, "cells"))).toBe(true)
-      }))
+      })
+    )
 
     testDriver("holds a cell to its own directory, without children or workers", () =>
       Effect.gen(function* () {
@@ -262,7 +288,8 @@ for (const host of instanceDriverHosts)
         const uids = new Set(findings.map(({ uid }) => uid))
         expect(uids.size).toBe(host.separatesAccounts ? 2 : 1)
         if (host.separatesAccounts) expect(uids.has(0)).toBe(false)
-      }))
+      })
+    )
   })
 
 const Findings = Schema.Struct({

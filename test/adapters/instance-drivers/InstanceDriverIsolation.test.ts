@@ -4,7 +4,16 @@ import { readdir, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { bundleHostileRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
-import { ada, bob, waitUntil, awaitFirstExit, instanceDriverHosts, waitUntilEffect, makeInstanceSpec, testDriver } from "./InstanceDriverHosts.ts"
+import {
+  ada,
+  bob,
+  waitUntil,
+  awaitFirstExit,
+  instanceDriverHosts,
+  waitUntilEffect,
+  makeInstanceSpec,
+  testDriver
+} from "./InstanceDriverHosts.ts"
 
 const intervals = { life: "100 millis", logs: "100 millis", disk: "200 millis", health: "200 millis" } as const
 
@@ -49,7 +58,8 @@ for (const host of instanceDriverHosts)
           const { entries } = yield* driver.logs(ada, { limit: 1, level: "error" })
           expect(entries[0]?.source).toBe("host")
           expect(entries[0]?.message).toMatch(reason)
-        }))
+        })
+      )
 
     testDriver("one that floods its log while nobody looks fills a file of a bounded length, and no more", () =>
       Effect.gen(function* () {
@@ -65,7 +75,8 @@ for (const host of instanceDriverHosts)
         const held = Effect.map(sizesIn(host.directories(directory, ada).all), (sizes) => Math.max(...sizes))
         yield* waitUntilEffect(Effect.map(held, (size) => size >= host.maxFileBytes))
         expect(yield* held).toBe(host.maxFileBytes)
-      }))
+      })
+    )
 
     testDriver("one that began with a full disk runs on, but may not grow", () =>
       Effect.gen(function* () {
@@ -84,7 +95,8 @@ for (const host of instanceDriverHosts)
         const grown = yield* Effect.option(Effect.timeout(Effect.flatten(awaitFirstExit(quiet)), Duration.seconds(2)))
         expect(Option.isNone(grown)).toBe(true)
         expect(host.isRunning(identity)).toBe(true)
-      }))
+      })
+    )
 
     testDriver("one that ignores its end is gone all the same, and a neighbour is not kept waiting", () =>
       Effect.gen(function* () {
@@ -97,5 +109,6 @@ for (const host of instanceDriverHosts)
         const [took] = yield* Fiber.join(stopping)
         yield* waitUntil(() => !host.isRunning(identity))
         expect(Duration.toSeconds(took)).toBeGreaterThan(5)
-      }))
+      })
+    )
   })

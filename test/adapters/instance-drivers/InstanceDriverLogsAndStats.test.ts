@@ -46,19 +46,23 @@ for (const host of instanceDriverHosts)
           [1, "info", "instance", null, "I am up"]
         ])
         expect(JSON.stringify(entries)).not.toContain("s3cret")
-      }))
+      })
+    )
 
-    testDriver("an agent's entries are its own and the instance's; a level is that level alone; the total counts all", () =>
-      Effect.gen(function* () {
-        const { driver } = yield* talking
-        const ofSecond = yield* driver.logs(ada, { ...all, agentId: second })
-        expect(new Set(ofSecond.entries.map(({ agentId }) => agentId))).toStrictEqual(new Set([second, null]))
-        const warnings = yield* driver.logs(ada, { ...all, level: "warning" })
-        expect(warnings.entries.map(({ level }) => level)).toStrictEqual(["warning"])
-        const one = yield* driver.logs(ada, { limit: 1, level: "error" })
-        expect([one.entries.length, one.total]).toStrictEqual([1, 2])
-        expect(yield* driver.logs(bob, all)).toStrictEqual({ entries: [], total: 0 })
-      }))
+    testDriver(
+      "an agent's entries are its own and the instance's; a level is that level alone; the total counts all",
+      () =>
+        Effect.gen(function* () {
+          const { driver } = yield* talking
+          const ofSecond = yield* driver.logs(ada, { ...all, agentId: second })
+          expect(new Set(ofSecond.entries.map(({ agentId }) => agentId))).toStrictEqual(new Set([second, null]))
+          const warnings = yield* driver.logs(ada, { ...all, level: "warning" })
+          expect(warnings.entries.map(({ level }) => level)).toStrictEqual(["warning"])
+          const one = yield* driver.logs(ada, { limit: 1, level: "error" })
+          expect([one.entries.length, one.total]).toStrictEqual([1, 2])
+          expect(yield* driver.logs(bob, all)).toStrictEqual({ entries: [], total: 0 })
+        })
+    )
 
     testDriver("ids stay when the cell ends and another one is started, and for another driver", () =>
       Effect.gen(function* () {
@@ -70,7 +74,8 @@ for (const host of instanceDriverHosts)
         const other = yield* host.driver({ directory, program: talker, onClose: "leave" })
         const after = (yield* other.logs(ada, all)).entries.map(({ id }) => id)
         expect(after).toStrictEqual(expect.arrayContaining(before.entries.map(({ id }) => id)))
-      }))
+      })
+    )
 
     testDriver("figures are those of a cell that is up", () =>
       Effect.gen(function* () {
@@ -90,5 +95,6 @@ for (const host of instanceDriverHosts)
         }
         yield* driver.stop(ada)
         expect(yield* driver.stats(ada)).toStrictEqual(Option.none())
-      }))
+      })
+    )
   })

@@ -50,7 +50,8 @@ for (const host of instanceDriverHosts)
         )
         const driver = yield* opened(directory, one)
         expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("2.0.0")
-      }))
+      })
+    )
 
     testDriver("a version that does not come up leaves no cell, and the version before comes next", () =>
       Effect.gen(function* () {
@@ -61,7 +62,8 @@ for (const host of instanceDriverHosts)
         expect(failure.reason).toContain("this one does not come up")
         expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
         expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("1.0.0")
-      }))
+      })
+    )
 
     testDriver("a version that is not accepted leaves no cell, and the version before comes next", () =>
       Effect.gen(function* () {
@@ -73,16 +75,22 @@ for (const host of instanceDriverHosts)
         expect(failure).toBe("2.0.0")
         expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
         expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("1.0.0")
-      }))
+      })
+    )
 
-    testDriver("an update that was cut off before it was accepted is followed by the version that runs, or the one before", () =>
-      Effect.gen(function* () {
-        const directory = yield* begun
-        const driver = yield* opened(directory, two)
-        const exit = yield* Effect.exit(driver.update(makeInstanceSpec(ada), { fresh: false }, () => Effect.interrupt))
-        expect(Exit.isInterrupted(exit)).toBe(true)
-        expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("1.0.0")
-      }))
+    testDriver(
+      "an update that was cut off before it was accepted is followed by the version that runs, or the one before",
+      () =>
+        Effect.gen(function* () {
+          const directory = yield* begun
+          const driver = yield* opened(directory, two)
+          const exit = yield* Effect.exit(
+            driver.update(makeInstanceSpec(ada), { fresh: false }, () => Effect.interrupt)
+          )
+          expect(Exit.isInterrupted(exit)).toBe(true)
+          expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("1.0.0")
+        })
+    )
 
     testDriver("a fresh one begins with nothing but the files of its agents", () =>
       Effect.gen(function* () {
@@ -101,5 +109,6 @@ for (const host of instanceDriverHosts)
         yield* driver.update(makeInstanceSpec(ada), { fresh: true }, accepted)
         expect(existsSync(note)).toBe(false)
         expect(readFileSync(file, "utf8")).toBe("buy rope")
-      }))
+      })
+    )
   })

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { freshDatabase, freshDatabaseEncoded } from "../../support/Databases.ts"
 import { migratedDatabase } from "../../support/MigratedDatabase.ts"
 
-const folder = join(import.meta.dirname, "../../packages/infra/src/postgres/migrations")
+const folder = join(import.meta.dirname, "../../../packages/infra/src/postgres/migrations")
 
 /** Hash of every released migration. Entries are only ever added: databases refuse to start on a changed one. */
 const pinned: Readonly<Record<number, string>> = {

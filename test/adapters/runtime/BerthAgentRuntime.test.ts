@@ -69,7 +69,7 @@ const berth: RuntimeUnderTest = {
         Effect.map(Context.get(InstanceDriver))
       )
       const cell = yield* driver.start({ owner, memoryMb: 256, diskMb: 256, token, backendUrl: url })
-      return { cell, token, stop: driver.stop(owner) }
+      return { instance: cell, token, stop: driver.stop(owner) }
     })
 }
 
@@ -474,7 +474,7 @@ for (const runtimeUnderTest of [berth])
         const { access, ask, backend, runtime } = yield* ready
         yield* runtime.configure(access, [agent("agt_1", { contextWindow: 4_000 })])
         backend.respondWith((call) => {
-          const summing = call.request.messages[0]?.content.startsWith("Summarise the conversation") === true
+          const summing = call.request.messages[0]?.content.startsWith("Summarize the conversation") === true
           Effect.runSync(finish(call, summing ? "They counted." : "fine"))
         })
         const history = Array.from({ length: 20 }, (_, at) => ({

@@ -64,7 +64,10 @@ const typed = { "content-type": "application/json" }
 
 export const gatewayRows: ReadonlyArray<ErrorRow> = [
   row("nobody is signed in", helloRequest, 401, "unauthorized", { ...nobody, members: { error: "Unauthorized" } }),
-  row("a session is of nobody", helloRequest, 401, "unauthorized", { ...nobody, headers: { cookie: "berth_session=x" } }),
+  row("a session is of nobody", helloRequest, 401, "unauthorized", {
+    ...nobody,
+    headers: { cookie: "berth_session=x" }
+  }),
   row("nobody is signed in and the body is no JSON", null, 401, "unauthorized", {
     ...nobody,
     headers: typed,
@@ -76,7 +79,10 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
     ...noPlugin,
     headers: { "x-plugin-id": "function Object() { [native code] }" }
   }),
-  row("a machine asks for an unknown plugin", { ...helloRequest, plugin: "" }, 502, "no_plugin", { ...machine, ...noPlugin }),
+  row("a machine asks for an unknown plugin", { ...helloRequest, plugin: "" }, 502, "no_plugin", {
+    ...machine,
+    ...noPlugin
+  }),
   row("nobody asks for an unknown plugin", { plugin: "[object Object]" }, 502, "no_plugin", { ...nobody, ...noPlugin }),
   row("the plugin is no text", { ...helloRequest, plugin: 5 }, 400, "invalid_request", { fields: ["plugin"] }),
   row("the payment method is unknown", helloRequest, 400, "invalid_request", {
@@ -138,14 +144,20 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
     headers: { authorization: "Payment abc, Payment def" },
     ...required
   }),
-  row("neither units nor credits are left", helloRequest, 402, "payment_required", { as: ({ spent }) => spent, ...required }),
+  row("neither units nor credits are left", helloRequest, 402, "payment_required", {
+    as: ({ spent }) => spent,
+    ...required
+  }),
   row("they are not for a card", helloRequest, 402, "payment_required", {
     as: ({ spent }) => spent,
     headers: { "x-payment-method": "card" },
     ...required
   }),
   row("no model is available", helloRequest, 500, "plugin_failed", { during: nothing, ...internal }),
-  row("the provider is at its limit", helloRequest, 500, "plugin_failed", { during: failing("rate-limited"), ...internal }),
+  row("the provider is at its limit", helloRequest, 500, "plugin_failed", {
+    during: failing("rate-limited"),
+    ...internal
+  }),
   row("the provider takes too long", helloRequest, 500, "plugin_failed", { during: failing("timeout"), ...internal }),
   row("the answer is cut", helloRequest, 500, "plugin_failed", { during: cut, ...internal }),
   row("the models break", helloRequest, 500, "plugin_failed", { during: broken, ...internal }),

@@ -226,7 +226,11 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     const headers = { accept: "text/event-stream", "last-event-id": id }
     const row = { when, listener: "web", status, code } as const
     return [
-      { ...row, route: "POST /api/agent", call: ({ owner }: ErrorRowFixturesService) => ({ as: owner, json: {}, headers }) },
+      {
+        ...row,
+        route: "POST /api/agent",
+        call: ({ owner }: ErrorRowFixturesService) => ({ as: owner, json: {}, headers })
+      },
       {
         ...row,
         route: "POST /api/chat",

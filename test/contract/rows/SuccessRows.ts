@@ -72,7 +72,12 @@ const accountRows: ReadonlyArray<SuccessRow> = [
     }),
     shape: {
       ...settings,
-      notifications: { email: s.equalTo(true), product: s.equalTo(true), security: s.equalTo(true), agentStatus: s.equalTo(true) }
+      notifications: {
+        email: s.equalTo(true),
+        product: s.equalTo(true),
+        security: s.equalTo(true),
+        agentStatus: s.equalTo(true)
+      }
     }
   }
 ]
@@ -135,7 +140,11 @@ const agentRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agents by nobody",
     call: () => ({ method: "GET", path: "/api/agents" }),
-    shape: { agents: (value) => Array.isArray(value) && value.length === 0, count: s.equalTo(0), status: s.equalTo("ok") }
+    shape: {
+      agents: (value) => Array.isArray(value) && value.length === 0,
+      count: s.equalTo(0),
+      status: s.equalTo("ok")
+    }
   },
   {
     what: "GET /api/agents/:id",
@@ -256,7 +265,11 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agent",
     call: get("/api/agent"),
-    shape: { apiVersion: s.equalTo("1.0.0"), serviceVersion: s.equalTo("1.2.3-test"), endpoints: s.recordOf(s.nonEmptyText) }
+    shape: {
+      apiVersion: s.equalTo("1.0.0"),
+      serviceVersion: s.equalTo("1.2.3-test"),
+      endpoints: s.recordOf(s.nonEmptyText)
+    }
   },
   { what: "POST /api/agent without action", call: post("/api/agent", { message: "hello" }), shape: reply },
   { what: "POST /api/agent chat", call: post("/api/agent", { action: "chat", message: "hello" }), shape: reply },
@@ -319,7 +332,9 @@ const interactionRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/agent?action=skills",
     call: get("/api/agent?action=skills"),
-    shape: { skills: [{ id: s.nonEmptyText, name: s.nonEmptyText, description: s.nonEmptyText, enabled: s.booleanValue }] }
+    shape: {
+      skills: [{ id: s.nonEmptyText, name: s.nonEmptyText, description: s.nonEmptyText, enabled: s.booleanValue }]
+    }
   },
   {
     what: "POST /api/agent update-skill",
@@ -452,7 +467,10 @@ const recordRows: ReadonlyArray<SuccessRow> = [
       as: owner,
       json: { temperature: 0.5, systemPrompt: "Be brief." }
     }),
-    shape: { config: { ...config, temperature: s.equalTo(0.5), systemPrompt: s.equalTo("Be brief.") }, status: s.equalTo("updated") }
+    shape: {
+      config: { ...config, temperature: s.equalTo(0.5), systemPrompt: s.equalTo("Be brief.") },
+      status: s.equalTo("updated")
+    }
   },
   page("", 50, 0),
   page("?limit=5000&offset=1", 100, 1),
@@ -525,7 +543,10 @@ const sessionRows: ReadonlyArray<SuccessRow> = [
   {
     what: "GET /api/auth/session",
     call: get("/api/auth/session"),
-    shape: { user: { id: s.prefixedId("usr"), email: s.nonEmptyText, name: s.nonEmptyText }, expiresAt: s.matchingPattern(/^\d{4}-.*Z$/) }
+    shape: {
+      user: { id: s.prefixedId("usr"), email: s.nonEmptyText, name: s.nonEmptyText },
+      expiresAt: s.matchingPattern(/^\d{4}-.*Z$/)
+    }
   },
   {
     what: "GET /api/auth/session by nobody",
@@ -572,7 +593,11 @@ const ai = (what: `${"GET" | "POST"} ${string}`, shape: s.ResponseShape, json?: 
 const messages = [{ role: "user", content: "hello" }]
 
 const aiRows: ReadonlyArray<SuccessRow> = [
-  ai("GET /api/ai/health", { status: s.equalTo("healthy"), providers: s.recordOf(s.equalTo(true)), timestamp: s.recentTimestamp }),
+  ai("GET /api/ai/health", {
+    status: s.equalTo("healthy"),
+    providers: s.recordOf(s.equalTo(true)),
+    timestamp: s.recentTimestamp
+  }),
   ai("GET /api/ai/models", {
     models: [model],
     count: s.equalTo(2),
@@ -587,7 +612,11 @@ const aiRows: ReadonlyArray<SuccessRow> = [
   }),
   ai(
     "POST /api/ai/models/select",
-    { model: { id: s.nonEmptyText, provider: s.nonEmptyText }, taskType: s.equalTo("coding"), timestamp: s.recentTimestamp },
+    {
+      model: { id: s.nonEmptyText, provider: s.nonEmptyText },
+      taskType: s.equalTo("coding"),
+      timestamp: s.recentTimestamp
+    },
     { taskType: "coding" }
   ),
   ai("POST /api/ai/models/select", {

@@ -18,7 +18,10 @@ const malformed = (when: string, body: string): ErrorRow => ({
   when,
   listener: "web",
   route,
-  call: () => ({ body, headers: { "content-type": "application/json", "cardprocessor-signature": signCardEvent(body) } }),
+  call: () => ({
+    body,
+    headers: { "content-type": "application/json", "cardprocessor-signature": signCardEvent(body) }
+  }),
   status: 400,
   code: "malformed_event"
 })
@@ -26,7 +29,9 @@ const malformed = (when: string, body: string): ErrorRow => ({
 export const webhookRows: ReadonlyArray<ErrorRow> = [
   unsigned("nobody has signed it", () => ({})),
   unsigned("the signature is none", () => ({ "cardprocessor-signature": "signed" })),
-  unsigned("somebody else has signed it", () => ({ "cardprocessor-signature": signCardEvent(event, now(), "whsec_other") })),
+  unsigned("somebody else has signed it", () => ({
+    "cardprocessor-signature": signCardEvent(event, now(), "whsec_other")
+  })),
   unsigned("it was signed for other bytes", () => ({ "cardprocessor-signature": signCardEvent(`${event} `) })),
   unsigned("it was signed too long ago", () => ({ "cardprocessor-signature": signCardEvent(event, now() - 400) })),
   unsigned("it was signed in the future", () => ({ "stripe-signature": signCardEvent(event, now() + 400) })),

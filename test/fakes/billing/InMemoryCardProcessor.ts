@@ -8,7 +8,13 @@ import {
   CustomerId,
   PurchaseDeclined
 } from "@berth/domain/billing/checkout/CardProcessor"
-import { findPurchaseCurrency, type MoneyAmount, findPlanPrice, type Purchase, type SoldPlanId } from "@berth/domain/billing/checkout/Purchase"
+import {
+  findPurchaseCurrency,
+  type MoneyAmount,
+  findPlanPrice,
+  type Purchase,
+  type SoldPlanId
+} from "@berth/domain/billing/checkout/Purchase"
 import { Effect, Layer, Option } from "effect"
 import { randomBytes } from "node:crypto"
 import type { CardBehavior } from "../stripe/StripeObjects.ts"
@@ -74,7 +80,11 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
   const pageOnce = keys<URL>()
   const chargeOnce = keys<Effect.Effect<ChargeOutcome, PurchaseDeclined>>()
 
-  const charge = (customerId: CustomerId, price: MoneyAmount, key: string): Effect.Effect<ChargeOutcome, PurchaseDeclined> => {
+  const charge = (
+    customerId: CustomerId,
+    price: MoneyAmount,
+    key: string
+  ): Effect.Effect<ChargeOutcome, PurchaseDeclined> => {
     const customer = customers.get(customerId)
     const card = customer?.card ?? null
     if (customer === undefined || card === null || card.wantsAuthentication === true)
@@ -193,7 +203,9 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
             hasEnded: false
           })
           customer.charges.push(
-            purchase.kind === "plan" ? findPlanPrice(purchase.plan) : { amount: 3_900, currency: findPurchaseCurrency(purchase) }
+            purchase.kind === "plan"
+              ? findPlanPrice(purchase.plan)
+              : { amount: 3_900, currency: findPurchaseCurrency(purchase) }
           )
         }
         return Effect.void

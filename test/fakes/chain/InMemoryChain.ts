@@ -42,7 +42,8 @@ export const make = Effect.gen(function* () {
       Effect.gen(function* () {
         if (!isHex(signature, { strict: true }) || signature === "0x" || signature.length % 2 === 1) return "invalid"
         if (size(signature) > maximumSignatureBytes) return "invalid"
-        if (size(signature) === 65 && (yield* signerOf(message, signature)) === normalizeWalletAddress(address)) return "valid"
+        if (size(signature) === 65 && (yield* signerOf(message, signature)) === normalizeWalletAddress(address))
+          return "valid"
         yield* ask
         const isWrapped = signature.endsWith(deploymentMark.slice(2))
         const inner: Hex = isWrapped ? `0x${signature.slice(2, 2 + 130)}` : signature
@@ -51,7 +52,9 @@ export const make = Effect.gen(function* () {
         if (signer === undefined) return "invalid"
         const owner = (yield* Ref.get(owners)).get(normalizeWalletAddress(address))
         if (owner !== undefined) return owner === signer ? "valid" : "invalid"
-        return isWrapped && normalizeWalletAddress(addressOf(signer)) === normalizeWalletAddress(address) ? "valid" : "invalid"
+        return isWrapped && normalizeWalletAddress(addressOf(signer)) === normalizeWalletAddress(address)
+          ? "valid"
+          : "invalid"
       })
   })
 
@@ -81,7 +84,10 @@ export const make = Effect.gen(function* () {
       })
     },
     deployed: ({ address, owner }: SmartWallet) =>
-      Ref.update(owners, (known) => new Map([...known, [normalizeWalletAddress(address), owner.address.toLowerCase()]])),
+      Ref.update(
+        owners,
+        (known) => new Map([...known, [normalizeWalletAddress(address), owner.address.toLowerCase()]])
+      ),
     mint: (to: string, amount: bigint) =>
       Ref.update(balances, (known) => {
         const key = to.toLowerCase()

@@ -116,7 +116,9 @@ export const splitInHalf = (text: string): readonly [string, string] => {
 }
 
 /** A server that speaks like a vendor over real HTTP, and misbehaves when told to. */
-export const makeFakeModelVendor = <Chat>(vendor: ModelVendor<Chat>): Effect.Effect<FakeModelVendor, never, Scope.Scope> =>
+export const makeFakeModelVendor = <Chat>(
+  vendor: ModelVendor<Chat>
+): Effect.Effect<FakeModelVendor, never, Scope.Scope> =>
   Effect.gen(function* () {
     const received: Array<ReceivedModelRequest> = []
     const behaviours: Array<ModelBehavior> = []

@@ -1,5 +1,11 @@
 import { type Effect, Predicate, type Scope } from "effect"
-import { splitInHalf, type ReceivedModelRequest, type ModelVendor, makeFakeModelVendor, type FakeModelVendor } from "./FakeModelVendor.ts"
+import {
+  splitInHalf,
+  type ReceivedModelRequest,
+  type ModelVendor,
+  makeFakeModelVendor,
+  type FakeModelVendor
+} from "./FakeModelVendor.ts"
 
 export type { ModelBehavior, ReceivedModelRequest } from "./FakeModelVendor.ts"
 

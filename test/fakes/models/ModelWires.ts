@@ -48,7 +48,10 @@ export const modelWires: ReadonlyArray<ModelWire> = [openRouterWire, anthropicWi
 export const modelProtocols: ReadonlyArray<ModelWire> = [openAiWire, anthropicWire, googleWire]
 
 /** The provider of that name at an address, with any key unless one is given. */
-export const connectProvider = (name: KeyedProviderName, access: { readonly baseUrl: string; readonly apiKey?: string }) =>
+export const connectProvider = (
+  name: KeyedProviderName,
+  access: { readonly baseUrl: string; readonly apiKey?: string }
+) =>
   makeModelProvider(name, { baseUrl: access.baseUrl, apiKey: Redacted.make(access.apiKey ?? "any") }).pipe(
     Effect.provide(FetchHttpClient.layer)
   )

@@ -52,7 +52,7 @@ export const make = Effect.gen(function* () {
           const ours = all.find(({ challengeId }) => challengeId === payment.challengeId)
           if (ours === undefined) {
             if (all.some(({ transactionHash }) => transactionHash === payment.transactionHash))
-              return [RedemptionOutcome.TransactionIsUsed(), all]
+              return [RedemptionOutcome.TransactionUsed(), all]
             const row = {
               ...payment,
               claimId: id,
@@ -64,7 +64,7 @@ export const make = Effect.gen(function* () {
             return [RedemptionOutcome.Claimed({ claim, settledAt: Option.none() }), [...all, row]]
           }
           if (ours.isAnswered || ours.transactionHash !== payment.transactionHash)
-            return [RedemptionOutcome.ChallengeIsUsed(), all]
+            return [RedemptionOutcome.ChallengeUsed(), all]
           if (ours.leaseUntil > now) return [RedemptionOutcome.InProgress(), all]
           const taken = { ...ours, claimId: id, leaseUntil: lease(now) }
           return [

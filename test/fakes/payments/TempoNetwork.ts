@@ -38,7 +38,9 @@ const hex = (text: string): Hex => (isHex(text) ? text : "0x")
 const make = Effect.gen(function* () {
   const url = yield* startAnvil(chainId, "--network", "tempo")
   // The first block's clock is far in the past, and nothing is valid there.
-  yield* Effect.orDie(sendHttpCall(url, { method: "POST", path: "/", json: { jsonrpc: "2.0", id: 1, method: "evm_mine" } }))
+  yield* Effect.orDie(
+    sendHttpCall(url, { method: "POST", path: "/", json: { jsonrpc: "2.0", id: 1, method: "evm_mine" } })
+  )
   const chain = { ...tempoLocalnet, rpcUrls: { default: { http: [url] } } }
   const client = createClient({ account: rich, chain, transport: http(url), pollingInterval: 20 })
   const oneByOne = yield* Effect.makeSemaphore(1)
@@ -56,7 +58,11 @@ const make = Effect.gen(function* () {
       return account
     })
 
-  const signed = (account: PrivateKeyAccount, transfers: ReadonlyArray<TransferRequest>, oddities: TransactionOverrides) =>
+  const signed = (
+    account: PrivateKeyAccount,
+    transfers: ReadonlyArray<TransferRequest>,
+    oddities: TransactionOverrides
+  ) =>
     Effect.gen(function* () {
       const calls = transfers.map(({ amount, memo, to, token: of }) =>
         Actions.token.transfer.call(client, {

@@ -1,7 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http"
 import type { StripeState } from "./StripeState.ts"
 import { type StripeForm, parseStripeForm, findText } from "./StripeForm.ts"
-import { invalidParameter, makeList, missingParameter, makeStripeId, StripeApiError, unknownId } from "./StripeObjects.ts"
+import {
+  invalidParameter,
+  makeList,
+  missingParameter,
+  makeStripeId,
+  StripeApiError,
+  unknownId
+} from "./StripeObjects.ts"
 
 /** A call as it arrives. */
 export interface StripeRequest {

@@ -130,7 +130,8 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     [...methods.values()].flatMap(({ object }) => (object.customer === customerId ? [object] : [])).toReversed()
 
   const addPrice = (
-    price: Pick<StripePrice, "currency" | "unit_amount"> & Partial<Pick<StripePrice, "id" | "recurring" | "product" | "metadata">>
+    price: Pick<StripePrice, "currency" | "unit_amount"> &
+      Partial<Pick<StripePrice, "id" | "recurring" | "product" | "metadata">>
   ) => {
     const made: StripePrice = {
       object: "price",
@@ -271,7 +272,10 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
   }
 
   const newIntent = (
-    fields: Pick<StripePaymentIntent, "amount" | "currency" | "customer" | "description" | "metadata" | "payment_method">
+    fields: Pick<
+      StripePaymentIntent,
+      "amount" | "currency" | "customer" | "description" | "metadata" | "payment_method"
+    >
   ) => {
     const id = makeStripeId("pi")
     const made: StripePaymentIntent = {
@@ -344,7 +348,12 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return confirms ? confirm(made) : made
   }
 
-  const newInvoice = (of: StripeSubscription, reason: StripeInvoice["billing_reason"], paid: boolean, attempt = 1): StripeInvoice => {
+  const newInvoice = (
+    of: StripeSubscription,
+    reason: StripeInvoice["billing_reason"],
+    paid: boolean,
+    attempt = 1
+  ): StripeInvoice => {
     const [item] = of.items.data
     if (item === undefined) throw new Error("A subscription without an item")
     const amount = item.price.unit_amount
@@ -389,7 +398,12 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return made
   }
 
-  const startSubscription = (customerId: string, price: StripePrice, metadata: StripeMetadata, method: string): StripeSubscription => {
+  const startSubscription = (
+    customerId: string,
+    price: StripePrice,
+    metadata: StripeMetadata,
+    method: string
+  ): StripeSubscription => {
     refuseSecondCurrency(customerId, price.currency)
     const id = makeStripeId("sub")
     const item: StripeSubscriptionItem = {

@@ -44,7 +44,10 @@ interface CardEventWorkerOptions {
 /** What works on card events, over a pool of its own: as much of a worker's process as this takes. */
 export const makeCardEventWorker = (
   databaseUrl: Redacted.Redacted,
-  { events = Layer.effect(CardEventRepository, CardEventRepository), verifiedEmailsOnly = false }: CardEventWorkerOptions = {}
+  {
+    events = Layer.effect(CardEventRepository, CardEventRepository),
+    verifiedEmailsOnly = false
+  }: CardEventWorkerOptions = {}
 ) =>
   Layer.build(
     Layer.fresh(
@@ -82,7 +85,9 @@ const isAboutCards = ({ name }: OutboxEntry) => name === ApplyCardEventJob.name 
 const carryOut = ({ name, payload }: OutboxEntry) =>
   Effect.flatMap(CardEventEffects, (effects) =>
     name === ApplyCardEventJob.name
-      ? Effect.flatMap(Schema.decodeUnknown(ApplyCardEventJob.payload)(payload), ({ eventId }) => effects.apply(eventId))
+      ? Effect.flatMap(Schema.decodeUnknown(ApplyCardEventJob.payload)(payload), ({ eventId }) =>
+          effects.apply(eventId)
+        )
       : Effect.flatMap(Schema.decodeUnknown(MatchCardEventsJob.payload)(payload), ({ userId }) =>
           effects.matchUser(userId)
         )

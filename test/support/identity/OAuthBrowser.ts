@@ -16,7 +16,8 @@ export const parseSetCookies = ({ headers }: HttpCallResponse): ReadonlyMap<stri
 const headerOf = (cookies: ReadonlyMap<string, string>) =>
   [...cookies].flatMap(([name, value]) => (value === "" ? [] : [`${name}=${value}`])).join("; ")
 
-const merged = (before: ReadonlyMap<string, string>, answer: HttpCallResponse) => new Map([...before, ...parseSetCookies(answer)])
+const merged = (before: ReadonlyMap<string, string>, answer: HttpCallResponse) =>
+  new Map([...before, ...parseSetCookies(answer)])
 
 /** What a browser is left with at the provider: where it is sent back to. */
 export const authorizeAtProvider = (location: string, account: string): Effect.Effect<URL> =>

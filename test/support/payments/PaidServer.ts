@@ -19,7 +19,10 @@ export const startPaidServer = (payments: MachinePayments): Effect.Effect<string
     Effect.gen(function* () {
       const body = yield* Effect.promise(() => buffer(request))
       const { authorization } = request.headers
-      const redeemed = yield* payments.redeem(authorization === undefined ? [] : [authorization], { ...paidRequest, body })
+      const redeemed = yield* payments.redeem(authorization === undefined ? [] : [authorization], {
+        ...paidRequest,
+        body
+      })
       switch (redeemed._tag) {
         case "Unpaid": {
           const said = makeChallengeBody(redeemed.challenge, redeemed.failure)

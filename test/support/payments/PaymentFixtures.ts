@@ -67,7 +67,11 @@ export type UnverifiedChallenge = Omit<Challenge, "id"> & { readonly id: string 
 type Echo = Record<string, string | undefined>
 
 /** The draft's, with what is changed of the challenge that it repeats. */
-export const draftCredential = (challenge: UnverifiedChallenge, proof: string, changes: Echo = {}): ReadonlyArray<string> => {
+export const draftCredential = (
+  challenge: UnverifiedChallenge,
+  proof: string,
+  changes: Echo = {}
+): ReadonlyArray<string> => {
   const { digest, expires, id, intent, method, opaque, realm, request } = challenge
   const echo: Echo = { id, realm, method, intent, request, expires, digest, opaque, ...changes }
   const payload = proof.length === 66 ? { type: "hash", hash: proof } : { type: "transaction", signature: proof }
@@ -85,4 +89,5 @@ export const makePayingTransfer = (challenge: Challenge, memo: "bound" | "none" 
 export const foreignMemo = makeAttributionMemo(testPaymentDigests, { id: "another", realm: "berth.example" })
 
 /** In a word how a redemption went: paid, in progress, or why not. */
-export const redemptionLabel = (redeemed: RedemptionResult): string => (redeemed._tag === "Unpaid" ? redeemed.failure : redeemed._tag)
+export const redemptionLabel = (redeemed: RedemptionResult): string =>
+  redeemed._tag === "Unpaid" ? redeemed.failure : redeemed._tag

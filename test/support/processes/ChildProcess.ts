@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 
 /** Where the bundle resolves its packages from. */
-const home = join(import.meta.dirname, "../../packages/infra/node_modules/.cache/test-programs")
+const home = join(import.meta.dirname, "../../../packages/infra/node_modules/.cache/test-programs")
 
 /** A program of this folder as one JavaScript file: workspace code inside, packages outside. */
 export const compileProgram = (program: string) =>

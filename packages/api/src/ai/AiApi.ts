@@ -31,7 +31,9 @@ export const AiHealthAnswer = Schema.Struct({
 }).annotations({ identifier: "AiHealth" })
 
 /** GET /api/ai/health */
-const health = HttpApiEndpoint.get("health", "/api/ai/health").addSuccess(AiHealthAnswer).addError(AiServiceUnavailableBody)
+const health = HttpApiEndpoint.get("health", "/api/ai/health")
+  .addSuccess(AiHealthAnswer)
+  .addError(AiServiceUnavailableBody)
 
 /** A model as the interface shows it. */
 const ListedModel = Schema.Struct(Struct.omit(Model.fields, "takesTools")).annotations({ identifier: "Model" })

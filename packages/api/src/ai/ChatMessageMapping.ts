@@ -15,7 +15,9 @@ export const makeUserMessage = (content: typeof UserContent.Type): ChatMessage =
 }
 
 export const makeChatMessage = (message: typeof AiChatMessage.Type): ChatMessage =>
-  message.role === "user" ? makeUserMessage(message.content) : { role: message.role, content: extractText(message.content) }
+  message.role === "user"
+    ? makeUserMessage(message.content)
+    : { role: message.role, content: extractText(message.content) }
 
 /** What is asked of a model, and how. */
 export const makeChatRequest = (payload: typeof ChatPayload.Type) => ({

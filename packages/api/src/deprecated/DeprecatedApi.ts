@@ -12,8 +12,12 @@ const gone = { status: 410 } as const
 const anyId = Schema.Struct({ id: Schema.String })
 
 const createAgent = HttpApiEndpoint.post("createAgent", "/api/agents").addSuccess(DeprecatedOperation, gone)
-const updateAgent = HttpApiEndpoint.put("updateAgent", "/api/agents/:id").setPath(anyId).addSuccess(DeprecatedOperation, gone)
-const deleteAgent = HttpApiEndpoint.del("deleteAgent", "/api/agents/:id").setPath(anyId).addSuccess(DeprecatedOperation, gone)
+const updateAgent = HttpApiEndpoint.put("updateAgent", "/api/agents/:id")
+  .setPath(anyId)
+  .addSuccess(DeprecatedOperation, gone)
+const deleteAgent = HttpApiEndpoint.del("deleteAgent", "/api/agents/:id")
+  .setPath(anyId)
+  .addSuccess(DeprecatedOperation, gone)
 const checkout = HttpApiEndpoint.post("checkout", "/api/checkout").addSuccess(DeprecatedOperation, gone)
 
 /** Operations that the service once had. */

@@ -4,7 +4,8 @@ export const notAvailable = "N/A"
 export const formatPercent = (value: number | null): string => (value === null ? notAvailable : `${value.toFixed(2)}%`)
 
 /** As a share of a whole that may be empty. */
-export const formatShare = (part: number, whole: number): string => formatPercent(whole === 0 ? null : (100 * part) / whole)
+export const formatShare = (part: number, whole: number): string =>
+  formatPercent(whole === 0 ? null : (100 * part) / whole)
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB"] as const
 

@@ -5,11 +5,7 @@ import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interactio
 import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import {
-  AgentNotFoundBody,
-  ConfigurationNotAppliedBody,
-  PlanFeatureRequiredBody
-} from "../agents/AgentErrorBodies.ts"
+import { AgentNotFoundBody, ConfigurationNotAppliedBody, PlanFeatureRequiredBody } from "../agents/AgentErrorBodies.ts"
 import { pageNumber } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"

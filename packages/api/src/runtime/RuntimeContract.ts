@@ -73,7 +73,10 @@ export const RuntimeNote = Schema.Struct({
   agentId: AgentId,
   text: Schema.NonEmptyTrimmedString.pipe(Schema.maxLength(2_000))
 })
-export const RuntimeRecallQuery = Schema.Struct({ agentId: AgentId, query: Schema.String.pipe(Schema.maxLength(2_000)) })
+export const RuntimeRecallQuery = Schema.Struct({
+  agentId: AgentId,
+  query: Schema.String.pipe(Schema.maxLength(2_000))
+})
 export const RuntimeRecollection = Schema.Struct({
   kind: Schema.Literal("note", "message"),
   text: Schema.String,

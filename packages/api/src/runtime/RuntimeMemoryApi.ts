@@ -1,5 +1,11 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
-import { RuntimeNote, runtimeNotesPath, RuntimeRecallQuery, runtimeRecallPath, RuntimeRecollections } from "./RuntimeContract.ts"
+import {
+  RuntimeNote,
+  runtimeNotesPath,
+  RuntimeRecallQuery,
+  runtimeRecallPath,
+  RuntimeRecollections
+} from "./RuntimeContract.ts"
 import { AgentNotInInstanceBody, RuntimeAuth } from "./RuntimeModelApi.ts"
 
 /** Keeps a note of the agent. */

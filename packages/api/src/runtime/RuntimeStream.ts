@@ -37,7 +37,7 @@ export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, 
       const parser = makeParser(({ data }) => {
         if (done || problem !== undefined || data === undefined) return
         const decoded = decode(data)
-        if (Either.isLeft(decoded)) problem = RuntimeStreamProblem.Nonsense()
+        if (Either.isLeft(decoded)) problem = RuntimeStreamProblem.Malformed()
         else if (isGood(decoded.right)) {
           good.push(decoded.right)
           done = decoded.right.type === "done"
@@ -45,7 +45,7 @@ export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, 
       })
       const take = (texts: Chunk.Chunk<string>): Chunk.Chunk<Good> => {
         good = []
-        for (const piece of texts) if (parser.feed(piece) !== undefined) problem ??= RuntimeStreamProblem.Nonsense()
+        for (const piece of texts) if (parser.feed(piece) !== undefined) problem ??= RuntimeStreamProblem.Malformed()
         return Chunk.unsafeFromArray(good)
       }
       const read: Channel.Channel<
@@ -61,7 +61,7 @@ export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, 
             problem !== undefined ? Channel.fail(problem) : done ? Channel.void : read
           ),
         onFailure: (error: E) => Channel.fail(error),
-        onDone: () => Channel.fail(RuntimeStreamProblem.Cut())
+        onDone: () => Channel.fail(RuntimeStreamProblem.Truncated())
       })
       return Stream.pipeThroughChannel(text, read)
     })

@@ -39,7 +39,9 @@ describe("summarise", () => {
       ]
     ))
   it("keeps a single message as it is", () =>
-    assert.deepStrictEqual(summarizeIssues([{ path: "a", message: "is missing" }]), [{ path: "a", message: "is missing" }]))
+    assert.deepStrictEqual(summarizeIssues([{ path: "a", message: "is missing" }]), [
+      { path: "a", message: "is missing" }
+    ]))
   it.prop(
     "names every field exactly once",
     [FastCheck.array(FastCheck.record({ path: FastCheck.string(), message: FastCheck.string({ minLength: 1 }) }))],

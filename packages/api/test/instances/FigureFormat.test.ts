@@ -20,7 +20,12 @@ it.each([
 ])("%d milliseconds are %s", (value, expected) => expect(formatDuration(value)).toBe(expected))
 
 it("what is not known is not made up", () => {
-  expect([formatPercent(null), formatShare(0, 0), formatPair(null, 5), formatPair(null, null)]).toStrictEqual(["N/A", "N/A", "N/A", "N/A"])
+  expect([formatPercent(null), formatShare(0, 0), formatPair(null, 5), formatPair(null, null)]).toStrictEqual([
+    "N/A",
+    "N/A",
+    "N/A",
+    "N/A"
+  ])
   expect([formatPercent(0), formatShare(1, 3), formatPair(1024, null), formatPair(0, 0)]).toStrictEqual([
     "0.00%",
     "33.33%",

@@ -45,7 +45,9 @@ it.effect.prop(
 
 it.effect("ends with the first `done` and reads nothing after it", () =>
   Effect.gen(function* () {
-    expect(yield* read(formatEventFrame(done) + formatEventFrame(delta("late")) + "data: nonsense\n\n")).toStrictEqual([done])
+    expect(yield* read(formatEventFrame(done) + formatEventFrame(delta("late")) + "data: nonsense\n\n")).toStrictEqual([
+      done
+    ])
     const endless = Stream.concat(Stream.make(formatEventFrame(done)), Stream.never)
     const events = yield* Stream.runCollect(parseRuntimeEvents(RuntimeModelEvent, parser)(endless))
     expect(Chunk.toReadonlyArray(events)).toStrictEqual([done])

@@ -79,7 +79,10 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
         { onNone: () => Effect.fail(new EmailInvalid()), onSome: Effect.succeed }
       )
     const readName = (text: string) =>
-      Option.match(parseDisplayName(text), { onNone: () => Effect.fail(new DisplayNameInvalid()), onSome: Effect.succeed })
+      Option.match(parseDisplayName(text), {
+        onNone: () => Effect.fail(new DisplayNameInvalid()),
+        onSome: Effect.succeed
+      })
 
     /** Somebody may have paid by card under this address before. An address that must be confirmed first is looked at then. */
     const matchCardEvents = ({ id }: User) =>
@@ -128,7 +131,8 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
       yield* credentials.revokeResetLinks(after.id)
       yield* verifications.send(after)
       yield* matchCardEvents(after)
-      if (!isSyntheticEmail(before.email, rules)) yield* post.append(composeEmailChangedMail(before.email, rules.appUrl), after.id)
+      if (!isSyntheticEmail(before.email, rules))
+        yield* post.append(composeEmailChangedMail(before.email, rules.appUrl), after.id)
     })
 
     /** A new e-mail address counts as unconfirmed until the link that is mailed there is opened; the old one is told. */
@@ -141,7 +145,8 @@ export class Accounts extends Effect.Service<Accounts>()("@berth/Accounts", {
         ...(change.email === undefined ? {} : { email: yield* readEmail(change.email) }),
         ...(change.notifications === undefined ? {} : { notifications: change.notifications })
       }
-      const isAnother = ({ email }: User) => changes.email !== undefined && normalizeEmail(changes.email) !== normalizeEmail(email)
+      const isAnother = ({ email }: User) =>
+        changes.email !== undefined && normalizeEmail(changes.email) !== normalizeEmail(email)
       if (changes.email !== undefined && Option.exists(yield* users.find(id), isAnother))
         yield* limiter.take("email-verification", id)
       return yield* transaction.run(

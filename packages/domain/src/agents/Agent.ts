@@ -10,7 +10,7 @@ export type AgentId = typeof AgentId.Type
 /** What the owner sets of an agent. */
 export const AgentConfig = Schema.Struct({
   channels: Schema.Array(Channel),
-  listSkills: Schema.Array(Schema.String),
+  skills: Schema.Array(Schema.String),
   systemPrompt: Schema.NullOr(Schema.String),
   temperature: Schema.NullOr(Schema.Number),
   maxTokens: Schema.NullOr(Schema.Int),
@@ -22,7 +22,7 @@ export type AgentConfig = typeof AgentConfig.Type
 
 export const defaultAgentConfig: AgentConfig = {
   channels: ["web"],
-  listSkills: [],
+  skills: [],
   systemPrompt: null,
   temperature: null,
   maxTokens: null,

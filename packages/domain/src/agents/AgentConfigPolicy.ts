@@ -31,7 +31,7 @@ export const validateSkillSelection = (
   asked: Partial<Choice>
 ): Either.Either<void, SkillSelectionInvalid> => {
   const known = catalogue.map(({ id }) => id)
-  const skills = added(asked.listSkills, kept.listSkills).filter((id) => !known.includes(id))
+  const skills = added(asked.skills, kept.skills).filter((id) => !known.includes(id))
   return skills.length === 0 ? Either.void : Either.left(new SkillSelectionInvalid({ skills, known }))
 }
 
@@ -51,7 +51,7 @@ export const validatePlanFeatures = (
         plans: findPlansWith(({ channels }) => channels.includes(channel))
       })
     )
-  const wanted = added(asked.listSkills, kept.listSkills)
+  const wanted = added(asked.skills, kept.skills)
   const skill = catalogue.find((one) => wanted.includes(one.id) && !hasSkill(features, one))
   return skill === undefined
     ? Either.void
@@ -68,5 +68,5 @@ export const validatePlanFeatures = (
 export const deduplicateSelections = (asked: Partial<AgentConfig>): Partial<AgentConfig> => ({
   ...asked,
   ...(asked.channels === undefined ? {} : { channels: [...new Set(asked.channels)] }),
-  ...(asked.listSkills === undefined ? {} : { listSkills: [...new Set(asked.listSkills)] })
+  ...(asked.skills === undefined ? {} : { skills: [...new Set(asked.skills)] })
 })

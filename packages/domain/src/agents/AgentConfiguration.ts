@@ -56,7 +56,7 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
               customModel: asked.customModel === undefined ? agent.customModel : asked.customModel
             })
       yield* validateSkillSelection(catalogue, agent.config, asked.config)
-      if (asked.config.channels !== undefined || asked.config.listSkills !== undefined) {
+      if (asked.config.channels !== undefined || asked.config.skills !== undefined) {
         const { features } = yield* allowances.find(owner)
         yield* validatePlanFeatures(catalogue, features, agent.config, asked.config)
       }
@@ -80,7 +80,7 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
       if (enabled) {
         const { features } = yield* allowances.find(owner)
         // Also what the agent has already: a skill that the plan has lost would not come on.
-        yield* validatePlanFeatures(catalogue, features, { channels: [], listSkills: [] }, { listSkills: [skillId] })
+        yield* validatePlanFeatures(catalogue, features, { channels: [], skills: [] }, { skills: [skillId] })
       }
       const changed = yield* store(repository.setSkill(agent.id, skillId, enabled), agent)
       const stored = yield* Effect.mapError(changed, () => new AgentNotFound())
@@ -92,13 +92,13 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
       const { features } = yield* allowances.find(owner)
       return {
         channels: config.channels.filter((channel) => features.channels.includes(channel)),
-        listSkills: selectUsableSkills(catalogue, features, config.listSkills)
+        skills: selectUsableSkills(catalogue, features, config.skills)
       }
     })
 
     /** Every skill there is, and whether it works for this agent. */
     const listSkills = Effect.fn("AgentConfiguration.listSkills")(function* (owner: User, agent: Agent) {
-      const used = (yield* findEffective(owner, agent)).listSkills
+      const used = (yield* findEffective(owner, agent)).skills
       return catalogue.map((skill) => ({ skill, enabled: used.includes(skill) }))
     })
 

@@ -24,7 +24,9 @@ export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/Age
       })
 
     /** Gives agents whose model is retired its successor; answers the agents as they are then, and what was healed. */
-    const replaceRetiredModels = Effect.fn("AgentLifecycle.replaceRetiredModels")(function* (agents: ReadonlyArray<Agent>) {
+    const replaceRetiredModels = Effect.fn("AgentLifecycle.replaceRetiredModels")(function* (
+      agents: ReadonlyArray<Agent>
+    ) {
       const healings: Array<ModelReplacement> = []
       const members = yield* Effect.forEach(agents, (agent) =>
         Effect.gen(function* () {
@@ -59,7 +61,10 @@ export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/Age
       applyEvent: Effect.fn("AgentLifecycle.applyEvent")(function* (agent: Agent, event: AgentLifecycleEvent) {
         return yield* tell(agent, event)
       }),
-      applyEventToAll: Effect.fn("AgentLifecycle.applyEventToAll")(function* (agents: ReadonlyArray<Agent>, event: AgentLifecycleEvent) {
+      applyEventToAll: Effect.fn("AgentLifecycle.applyEventToAll")(function* (
+        agents: ReadonlyArray<Agent>,
+        event: AgentLifecycleEvent
+      ) {
         yield* Effect.forEach(agents, (agent) => tell(agent, event), { discard: true })
       })
     }

@@ -27,7 +27,10 @@ const moves: Record<AgentLifecycleEvent, Partial<Record<AgentStatus, AgentStatus
 }
 
 /** The one state machine of an agent: where `event` leads from `from`, or that it may not happen there. */
-export const transitionAgentStatus = (from: AgentStatus, event: AgentLifecycleEvent): Either.Either<AgentStatus, StatusTransitionRejected> => {
+export const transitionAgentStatus = (
+  from: AgentStatus,
+  event: AgentLifecycleEvent
+): Either.Either<AgentStatus, StatusTransitionRejected> => {
   const to = moves[event][from]
   return to === undefined ? Either.left(new StatusTransitionRejected({ from, event })) : Either.right(to)
 }

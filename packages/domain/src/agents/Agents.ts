@@ -29,7 +29,7 @@ export interface NewAgentRequest {
 const Accepted = Schema.Struct({ ...Agent.fields, createdAt: Schema.DateTimeUtc, updatedAt: Schema.DateTimeUtc })
 
 /** A user's agents: asking for one, and reading them. */
-export class Agents extends Effect.Service<Agents>()("@berth/RuntimeAgents", {
+export class Agents extends Effect.Service<Agents>()("@berth/Agents", {
   effect: Effect.gen(function* () {
     const agents = yield* AgentRepository
     const instances = yield* Instances
@@ -40,7 +40,7 @@ export class Agents extends Effect.Service<Agents>()("@berth/RuntimeAgents", {
     const transaction = yield* Transaction
     const models = yield* AllowedAgentModels
     const catalogue = yield* SkillCatalog
-    const newAgentConfig: AgentConfig = { ...defaultAgentConfig, listSkills: listBasicSkillIds(catalogue) }
+    const newAgentConfig: AgentConfig = { ...defaultAgentConfig, skills: listBasicSkillIds(catalogue) }
 
     /** Accepts a new agent in `provisioning`; its deployment follows through the outbox. The plan's limit is exact under concurrent requests. */
     const provision = Effect.fn("Agents.provision")(function* (owner: User, request: NewAgentRequest) {

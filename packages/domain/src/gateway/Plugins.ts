@@ -64,13 +64,16 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
           return agents.run({ caller, messages: input.messages, agentId: input.agentId })
         case "tts":
           return Stream.fromEffect(
-            Effect.map(speech.synthesize({ ...input.spoken, userId }), ({ audio, contentType, ownKey }): PluginEvent => ({
-              type: "done",
-              message: Encoding.encodeBase64(audio),
-              tokens: null,
-              ownKey,
-              audioType: contentType
-            }))
+            Effect.map(
+              speech.synthesize({ ...input.spoken, userId }),
+              ({ audio, contentType, ownKey }): PluginEvent => ({
+                type: "done",
+                message: Encoding.encodeBase64(audio),
+                tokens: null,
+                ownKey,
+                audioType: contentType
+              })
+            )
           )
         case "stt":
           return Stream.fromEffect(

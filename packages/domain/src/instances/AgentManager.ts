@@ -24,9 +24,7 @@ export class AgentManager extends Context.Tag("@berth/AgentManager")<
     readonly deploy: (agentId: AgentId) => Effect.Effect<void, BackendUnavailable | InstanceUnavailable>
     /** Gives up on an agent whose deployment keeps failing: provisioning to error. */
     readonly failDeployment: (agentId: AgentId, reason: string) => Effect.Effect<void, BackendUnavailable>
-    readonly start: (
-      userId: UserId
-    ) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
+    readonly start: (userId: UserId) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
     readonly stop: (userId: UserId) => Effect.Effect<void, InstanceNotFound | BackendUnavailable>
     readonly restart: (
       userId: UserId

@@ -45,7 +45,7 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
           temperature: agent.config.temperature,
           maxTokens: agent.config.maxTokens,
           timezone: agent.config.timezone,
-          skills: selectUsableSkills(skills, features, agent.config.listSkills)
+          skills: selectUsableSkills(skills, features, agent.config.skills)
         }))
       }
 
@@ -62,7 +62,9 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
       function* (access: RuntimeAccess, members: ReadonlyArray<Agent>) {
         const features = yield* featuresOf(access.instance.owner)
         yield* runtime.configure(access, yield* Effect.forEach(members, toRuntimeAgent(features)))
-        yield* Ref.update(toldCells, (all) => new Map(all).set(access.instance.owner, access.instance.startedAt.epochMillis))
+        yield* Ref.update(toldCells, (all) =>
+          new Map(all).set(access.instance.owner, access.instance.startedAt.epochMillis)
+        )
       },
       Effect.mapError(({ reason }) => new InstanceUnavailable({ reason }))
     )

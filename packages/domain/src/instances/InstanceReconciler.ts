@@ -90,7 +90,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
               userId,
               "deployed",
               members.filter(({ id }) => id === agentId),
-              upChanges(access.cell, isUp(instance.status) ? instance.status : "running")
+              upChanges(access.instance, isUp(instance.status) ? instance.status : "running")
             )
             yield* Effect.logInfo("An agent is running").pipe(Effect.annotateLogs({ agentId, userId }))
           })
@@ -126,12 +126,14 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
           if (event === "restarted") yield* driver.stop(owner.id)
           const access = yield* bringUp(owner)
           yield* contents.configure(access, members)
-          return access.cell
+          return access.instance
         }
         const spec = yield* contents.makeSpec(owner)
         // A version that comes up and then does not understand its configuration is no better than one that does not.
         return yield* driver
-          .update(spec, { fresh: event === "repaired" }, (cell) => contents.configure({ instance: cell, token: spec.token }, members))
+          .update(spec, { fresh: event === "repaired" }, (cell) =>
+            contents.configure({ instance: cell, token: spec.token }, members)
+          )
           .pipe(Effect.catchTag("InstanceStartFailed", ({ reason }) => new InstanceUnavailable({ reason })))
       })
 
@@ -169,8 +171,12 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
 
     const start = Effect.fn("InstanceReconciler.start")((userId: UserId) => Effect.asVoid(relaunch(userId, "started")))
     const restart = Effect.fn("InstanceReconciler.restart")((userId: UserId) => relaunch(userId, "restarted"))
-    const update = Effect.fn("InstanceReconciler.update")((userId: UserId) => Effect.asVoid(relaunch(userId, "updated")))
-    const repair = Effect.fn("InstanceReconciler.repair")((userId: UserId) => Effect.asVoid(relaunch(userId, "repaired")))
+    const update = Effect.fn("InstanceReconciler.update")((userId: UserId) =>
+      Effect.asVoid(relaunch(userId, "updated"))
+    )
+    const repair = Effect.fn("InstanceReconciler.repair")((userId: UserId) =>
+      Effect.asVoid(relaunch(userId, "repaired"))
+    )
 
     /** No cell any more, and the rows say so. The caller holds the owner's turn. */
     const putDown = Effect.fnUntraced(function* (userId: UserId) {
@@ -239,8 +245,10 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
           userId,
           Effect.gen(function* () {
             const instance = yield* instanceOf(userId)
-            if (instance.desired === "down") return yield* new InstanceUnavailable({ reason: "the instance is stopped" })
-            if (instance.status === "error") return yield* new InstanceUnavailable({ reason: "the instance has failed" })
+            if (instance.desired === "down")
+              return yield* new InstanceUnavailable({ reason: "the instance is stopped" })
+            if (instance.status === "error")
+              return yield* new InstanceUnavailable({ reason: "the instance has failed" })
             const owned = yield* agents.listOwned(userId)
             const members = owned.filter(({ status }) => isUp(status))
             if (members.length === 0) {
@@ -250,7 +258,10 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
             }
             const access = yield* bringUp(yield* ownerOf(userId))
             yield* contents.configure(access, members)
-            yield* instances.update(userId, upChanges(access.cell, isUp(instance.status) ? instance.status : "active"))
+            yield* instances.update(
+              userId,
+              upChanges(access.instance, isUp(instance.status) ? instance.status : "active")
+            )
             return access
           })
         )
@@ -346,7 +357,7 @@ export class InstanceReconciler extends Effect.Service<InstanceReconciler>()("@b
     const access = Effect.fn("InstanceReconciler.access")(function* (userId: UserId) {
       const cell = yield* driver.inspect(userId)
       return Option.isSome(cell) && (yield* contents.isConfigured(cell.value))
-        ? { cell: cell.value, token: yield* instances.ensureRuntimeToken(userId) }
+        ? { instance: cell.value, token: yield* instances.ensureRuntimeToken(userId) }
         : yield* revive(userId)
     })
 

@@ -32,7 +32,9 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       yield* repository.revokeGatewayToken(userId)
     })
 
-    const listGatewayTokenVersions = Effect.fn("Instances.listGatewayTokenVersions")(function* (userIds: ReadonlyArray<UserId>) {
+    const listGatewayTokenVersions = Effect.fn("Instances.listGatewayTokenVersions")(function* (
+      userIds: ReadonlyArray<UserId>
+    ) {
       return yield* repository.listGatewayTokenVersions(userIds)
     })
 

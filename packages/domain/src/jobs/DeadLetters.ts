@@ -15,7 +15,9 @@ export class DeadLetters extends Effect.Service<DeadLetters>()("@berth/DeadLette
       Effect.catchAll(asked, (cause) =>
         Effect.zipRight(
           Effect.logWarning("A queue does not answer", cause),
-          Effect.die(new DependencyUnavailable({ dependency: "the store of the queues", retryAfter: Duration.seconds(5) }))
+          Effect.die(
+            new DependencyUnavailable({ dependency: "the store of the queues", retryAfter: Duration.seconds(5) })
+          )
         )
       )
 

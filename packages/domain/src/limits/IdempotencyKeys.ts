@@ -45,7 +45,11 @@ export class IdempotencyKeys extends Context.Tag("@berth/IdempotencyKeys")<
     /** Extends the lease of work that takes long; false when the claim is lost. */
     readonly renew: (key: IdempotencyKey, claim: IdempotencyClaimId) => Effect.Effect<boolean>
     /** Keeps the answer; false when the claim is lost, and then the answer of its successor counts. */
-    readonly complete: (key: IdempotencyKey, claim: IdempotencyClaimId, response: StoredResponse) => Effect.Effect<boolean>
+    readonly complete: (
+      key: IdempotencyKey,
+      claim: IdempotencyClaimId,
+      response: StoredResponse
+    ) => Effect.Effect<boolean>
     /** The request was refused, or broke: the next one with this key may try at once. What `IdempotentExecution` has kept stays. */
     readonly release: (key: IdempotencyKey, claim: IdempotencyClaimId) => Effect.Effect<void>
     /** Deletes keys past their lifetime; answers how many. */

@@ -35,7 +35,7 @@ export class MailOutbox extends Effect.Service<MailOutbox>()("@berth/MailOutbox"
 }) {}
 
 /** Opens a mail that was written, and hands it on. What does not open never will; that is a `ParseError` or `SecretUndecryptable`. */
-export const deliverMail = Effect.fn("Post.deliver")(function* (written: typeof SendMailJob.payload.Type) {
+export const deliverMail = Effect.fn("MailOutbox.deliver")(function* (written: typeof SendMailJob.payload.Type) {
   const box = yield* SecretBox
   const mailer = yield* Mailer
   const letter = yield* box.open(written.sealed, contextOf(written.mailId))

@@ -68,9 +68,7 @@ export const maximumCredentialLength = 8192
  * A value as it is kept: without the spaces around it that copying brings along. Only what may stand in a header: anything
  * else would fail later and elsewhere, in the words of whoever was given it.
  */
-export const parseCredentialValue = (
-  text: Redacted.Redacted
-): Either.Either<Redacted.Redacted, CredentialInvalid> => {
+export const parseCredentialValue = (text: Redacted.Redacted): Either.Either<Redacted.Redacted, CredentialInvalid> => {
   const value = Redacted.value(text).trim()
   if (value.length === 0 || value.length > maximumCredentialLength)
     return Either.left(new CredentialInvalid({ reason: `must have 1 to ${maximumCredentialLength} characters` }))

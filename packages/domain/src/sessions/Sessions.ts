@@ -26,7 +26,9 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
         createdAt: now,
         lastSeenAt: now,
         expiresAt: DateTime.addDuration(now, lifetime),
-        userAgent: Option.getOrNull(Option.map(userAgent, (text) => [...text].slice(0, maximumUserAgentLength).join(""))),
+        userAgent: Option.getOrNull(
+          Option.map(userAgent, (text) => [...text].slice(0, maximumUserAgentLength).join(""))
+        ),
         address: Option.getOrNull(Option.flatMap(address, parseClientNetwork))
       }
       yield* repository.insert(session, tokens.hash(token))
@@ -99,7 +101,20 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* Effect.logInfo("A session was revoked").pipe(Effect.annotateLogs({ userId, sessionId: id }))
     })
 
-    return { open, authenticate, find, findActiveIds, revokeByToken, revokeOthers, revokeAll, listByUser, revokeOwned, revokeById, extend, lock }
+    return {
+      open,
+      authenticate,
+      find,
+      findActiveIds,
+      revokeByToken,
+      revokeOthers,
+      revokeAll,
+      listByUser,
+      revokeOwned,
+      revokeById,
+      extend,
+      lock
+    }
   })
 }) {}
 

@@ -15,7 +15,12 @@ export const NotificationPreferences = Schema.Struct({
 }).annotations({ identifier: "Notifications" })
 export type NotificationPreferences = typeof NotificationPreferences.Type
 
-export const defaultNotificationPreferences: NotificationPreferences = { email: true, product: false, security: true, agentStatus: true }
+export const defaultNotificationPreferences: NotificationPreferences = {
+  email: true,
+  product: false,
+  security: true,
+  agentStatus: true
+}
 
 export class User extends Schema.Class<User>("User")({
   id: UserId,

@@ -1,4 +1,8 @@
-import { composeEmailChangedMail, composeEmailVerificationMail, composePasswordResetMail } from "@berth/domain/accounts/AccountMails"
+import {
+  composeEmailChangedMail,
+  composeEmailVerificationMail,
+  composePasswordResetMail
+} from "@berth/domain/accounts/AccountMails"
 import { Email } from "@berth/domain/shared/Email"
 import { validateMail } from "@berth/domain/mail/MailValidation"
 import { MailId } from "@berth/domain/mail/Mail"

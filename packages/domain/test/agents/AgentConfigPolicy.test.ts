@@ -1,4 +1,8 @@
-import { validatePlanFeatures, validateSkillSelection, deduplicateSelections } from "@berth/domain/agents/AgentConfigPolicy"
+import {
+  validatePlanFeatures,
+  validateSkillSelection,
+  deduplicateSelections
+} from "@berth/domain/agents/AgentConfigPolicy"
 import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { allFeatures, findPlanFeatures, findPlansWith } from "@berth/domain/billing/subscriptions/PlanFeatures"
 import { Channel } from "@berth/domain/channels/Channel"
@@ -51,7 +55,7 @@ describe("The features of a plan", () => {
 describe("A configuration", () => {
   it.prop("may name every skill that is known, and none else", [anyText], ([skills]) => {
     const unknown = skills.filter((id) => !ids.includes(id))
-    const outcome = validateSkillSelection(catalogue, { listSkills: [], channels: [] }, { listSkills: skills })
+    const outcome = validateSkillSelection(catalogue, { skills: [], channels: [] }, { skills })
     assert.deepStrictEqual(
       Either.match(outcome, { onLeft: ({ skills: named, known }) => ({ named, known }), onRight: () => null }),
       unknown.length === 0 ? null : { named: unknown, known: ids }
@@ -94,9 +98,9 @@ describe("A configuration", () => {
             validatePlanFeatures(
               catalogue,
               findPlanFeatures(other),
-              { listSkills: [], channels: [] },
+              { skills: [], channels: [] },
               feature === "skill"
-                ? { listSkills: [id] }
+                ? { skills: [id] }
                 : { channels: Channel.literals.filter((channel) => channel === id) }
             )
           )
@@ -105,9 +109,9 @@ describe("A configuration", () => {
   )
 
   it.prop("has everything once, in the order in which it was first named", [choice], ([asked]) => {
-    const { channels = [], listSkills = [] } = deduplicateSelections(asked)
+    const { channels = [], skills = [] } = deduplicateSelections(asked)
     assert.deepStrictEqual(
-      listSkills,
+      skills,
       asked.skills.filter((id, at) => asked.skills.indexOf(id) === at)
     )
     assert.deepStrictEqual(

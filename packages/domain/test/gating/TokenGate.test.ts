@@ -15,7 +15,10 @@ const token: GatingToken = {
 }
 const one = WalletAddress.make(`0x${"Ab".repeat(20)}`)
 
-const gateOver = (balance: Effect.Effect<bigint, ChainUnreachable | TokenContractNotFound>, gated = Option.some(token)) =>
+const gateOver = (
+  balance: Effect.Effect<bigint, ChainUnreachable | TokenContractNotFound>,
+  gated = Option.some(token)
+) =>
   Effect.gen(function* () {
     const asked = yield* Ref.make(0)
     const ports = Layer.merge(

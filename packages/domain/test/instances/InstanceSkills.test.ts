@@ -43,7 +43,7 @@ const agent = new Agent({
   model: "gpt-4",
   customModel: null,
   status: "running",
-  config: { ...defaultAgentConfig, listSkills: ["files", "retired", "time"] },
+  config: { ...defaultAgentConfig, skills: ["files", "retired", "time"] },
   createdAt: start,
   updatedAt: start
 })

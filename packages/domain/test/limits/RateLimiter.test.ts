@@ -45,8 +45,14 @@ describe("addressKey", () => {
       const address = [...network, ...host]
       const neighbour = [...network, ...otherHost]
       FastCheck.pre(!isMapped(address) && !isMapped(neighbour))
-      assert.strictEqual(normalizeClientAddress(written(address, how)), normalizeClientAddress(written(neighbour, otherHow)))
-      assert.strictEqual(normalizeClientAddress(`${written(address, how)}%eth0`), normalizeClientAddress(written(address, how)))
+      assert.strictEqual(
+        normalizeClientAddress(written(address, how)),
+        normalizeClientAddress(written(neighbour, otherHow))
+      )
+      assert.strictEqual(
+        normalizeClientAddress(`${written(address, how)}%eth0`),
+        normalizeClientAddress(written(address, how))
+      )
     }
   )
 

@@ -24,7 +24,10 @@ describe("The network of an address", () => {
     const group = FastCheck.integer({ min: 0, max: 0xffff }).map((number) => number.toString(16))
     FastCheck.assert(
       FastCheck.property(byte, byte, byte, byte, byte, (a, b, c, one, other) => {
-        assert.deepStrictEqual(parseClientNetwork(`${a}.${b}.${c}.${one}`), parseClientNetwork(`${a}.${b}.${c}.${other}`))
+        assert.deepStrictEqual(
+          parseClientNetwork(`${a}.${b}.${c}.${one}`),
+          parseClientNetwork(`${a}.${b}.${c}.${other}`)
+        )
       })
     )
     FastCheck.assert(

@@ -1,4 +1,9 @@
-import { ModelKeyUnverifiable, ModelKeyVerifier, ModelKeyRejected, type ModelCredentialKey } from "@berth/domain/secrets/ModelKeyVerifier"
+import {
+  ModelKeyUnverifiable,
+  ModelKeyVerifier,
+  ModelKeyRejected,
+  type ModelCredentialKey
+} from "@berth/domain/secrets/ModelKeyVerifier"
 import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer, type Redacted } from "effect"
 import { makeAnthropicClient } from "./anthropic/AnthropicClient.ts"
@@ -15,7 +20,7 @@ export type ProviderUrls = { readonly [provider in ModelCredentialKey]: string }
 
 interface KeyVerification {
   readonly send: Effect.Effect<void, VendorFailure>
-  readonly kindOf: (refusal: VendorRequestRejected) => FailureKind
+  readonly classify: (refusal: VendorRequestRejected) => FailureKind
 }
 
 /** Nobody waits longer for a provider to look at a key. */
@@ -28,15 +33,18 @@ const makeKeyVerification = (
 ): Effect.Effect<KeyVerification, never, HttpClient.HttpClient> => {
   switch (provider) {
     case "anthropic":
-      return Effect.map(makeAnthropicClient({ baseUrl, apiKey }), ({ probe }) => ({ ask, kindOf: anthropicKind }))
+      return Effect.map(makeAnthropicClient({ baseUrl, apiKey }), ({ probe }) => ({
+        send: probe,
+        classify: anthropicKind
+      }))
     case "google":
-      return Effect.map(makeGoogleClient({ baseUrl, apiKey }), ({ probe }) => ({ ask, kindOf: googleKind }))
+      return Effect.map(makeGoogleClient({ baseUrl, apiKey }), ({ probe }) => ({ send: probe, classify: googleKind }))
     case "openai":
     case "openrouter":
       return Effect.map(makeOpenAiClient({ baseUrl, apiKey }), ({ probe }) => ({
         // OpenRouter's list of models is public, so it says nothing of the key.
-        ask: probe(provider === "openrouter" ? "/key" : "/models"),
-        kindOf: openAiKind
+        send: probe(provider === "openrouter" ? "/key" : "/models"),
+        classify: openAiKind
       }))
   }
 }
@@ -47,16 +55,19 @@ export const layer = (urls: ProviderUrls): Layer.Layer<ModelKeyVerifier> =>
     Effect.map(HttpClient.HttpClient, (http) =>
       ModelKeyVerifier.of({
         verify: Effect.fn("ModelKeyVerifier.verify")(function* (provider, key) {
-          const { send, kindOf } = yield* makeKeyVerification(provider, key, urls[provider]).pipe(
+          const { send, classify } = yield* makeKeyVerification(provider, key, urls[provider]).pipe(
             Effect.provideService(HttpClient.HttpClient, http)
           )
           yield* send.pipe(
-            Effect.catchTag("VendorRequestRejected", (refusal): Effect.Effect<void, ModelKeyRejected | ModelKeyUnverifiable> => {
-              const kind = kindOf(refusal)
-              if (kind === "unauthorized" || refusal.status === 403) return new ModelKeyRejected({ provider })
-              // Too busy with this very key, so it knows it.
-              return kind === "rate-limited" ? Effect.void : new ModelKeyUnverifiable({ provider })
-            }),
+            Effect.catchTag(
+              "VendorRequestRejected",
+              (refusal): Effect.Effect<void, ModelKeyRejected | ModelKeyUnverifiable> => {
+                const kind = classify(refusal)
+                if (kind === "unauthorized" || refusal.status === 403) return new ModelKeyRejected({ provider })
+                // Too busy with this very key, so it knows it.
+                return kind === "rate-limited" ? Effect.void : new ModelKeyUnverifiable({ provider })
+              }
+            ),
             Effect.catchTags({
               VendorConnectionFailed: () => new ModelKeyUnverifiable({ provider }),
               VendorAnswerMalformed: () => new ModelKeyUnverifiable({ provider })

@@ -33,7 +33,11 @@ export const makeOwnerKeyProviders = <Name extends OwnableProvider, Provider>(
   Effect.gen(function* () {
     // Of this process alone, so that a digest that got out could not be tried against keys.
     const secret = yield* Effect.sync(() => randomBytes(32))
-    const cache = yield* Cache.make({ capacity, timeToLive, lookup: ({ key, name }: ProviderKey<Name>) => make(name, key) })
+    const cache = yield* Cache.make({
+      capacity,
+      timeToLive,
+      lookup: ({ key, name }: ProviderKey<Name>) => make(name, key)
+    })
     return (name, key) => {
       const keyId = createHmac("sha256", secret).update(name).update("\0").update(Redacted.value(key)).digest("hex")
       return Effect.map(cache.get(new ProviderKey(keyId, name, key)), (provider) => ({ keyId, provider }))

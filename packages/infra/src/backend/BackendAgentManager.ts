@@ -130,8 +130,7 @@ export const layer = (options: BackendClientOptions) =>
         reconfigure: (userId) => asked(manager.reconfigure({ path: { userId } })),
         remove: (userId) => asked(manager.remove({ path: { userId } })),
         logs: (userId, query) => asked(manager.logs({ path: { userId }, urlParams: query }), queryTimeout),
-        stats: (userId) =>
-          Effect.map(asked(manager.stats({ path: { userId } }), queryTimeout), ({ stats }) => stats),
+        stats: (userId) => Effect.map(asked(manager.stats({ path: { userId } }), queryTimeout), ({ stats }) => stats),
         chat: (userId, turn) => Stream.mapEffect(events(userId, turn), turnEvent)
       })
     })

@@ -64,7 +64,7 @@ export const layer = (options: BackendClientOptions): Layer.Layer<Speech, never,
       ).pipe(HttpClient.mapRequestEffect(addCallerHeaders))
       const { speech } = yield* HttpApiClient.makeWith(BackendApi, { httpClient })
       return Speech.of({
-        synthesize: Effect.fn("SpeechClient.speak")(function* (spoken: SpeechInput) {
+        synthesize: Effect.fn("Speech.synthesize")(function* (spoken: SpeechInput) {
           yield* validateSpeechInput(spoken)
           const [audio, { headers }] = yield* callBackend(speech.speak({ payload: spoken, withResponse: true }))
           return {
@@ -73,7 +73,7 @@ export const layer = (options: BackendClientOptions): Layer.Layer<Speech, never,
             ownKey: headers[ownKeyHeader] === "true"
           }
         }),
-        transcribe: Effect.fn("SpeechClient.transcribe")(function* (recording: Recording) {
+        transcribe: Effect.fn("Speech.transcribe")(function* (recording: Recording) {
           // What the backend would refuse is not sent to it.
           const kind = yield* validateRecording(recording)
           const named = { ...recording, filename: makeAudioFilename(recording.filename, kind) }

@@ -100,9 +100,7 @@ export const makeRpcNode = ({
           const known = error instanceof BaseError ? error : undefined
           const verdict = known === undefined ? undefined : read(known)
           return verdict === undefined
-            ? Effect.fail(
-                new ChainUnreachable({ reason: known === undefined ? "no usable answer" : reasonOf(known) })
-              )
+            ? Effect.fail(new ChainUnreachable({ reason: known === undefined ? "no usable answer" : reasonOf(known) }))
             : Effect.succeed(verdict)
         })
       )

@@ -16,7 +16,10 @@ const publicNodes = new Map([
 ])
 
 /** The chain that machines pay on: the real one in production, else the one for trying. None when nobody says where its node is. */
-export const resolveTempoNetwork = ({ environment, mpp }: Pick<Settings, "environment" | "mpp">): Option.Option<TempoNetwork> => {
+export const resolveTempoNetwork = ({
+  environment,
+  mpp
+}: Pick<Settings, "environment" | "mpp">): Option.Option<TempoNetwork> => {
   const chainId = Option.getOrElse(mpp.chainId, () => (environment === "production" ? mainnet : testnet))
   const known = Option.map(Option.fromNullable(publicNodes.get(chainId)), (url) => Redacted.make(new URL(url)))
   return Option.map(

@@ -12,7 +12,9 @@ export interface KeyEncryptionKey {
 /** The first one seals, all of them open. */
 export type KeyEncryptionKeys = Array.NonEmptyReadonlyArray<KeyEncryptionKey>
 
-export class KeyEncryptionKeysMalformed extends Data.TaggedError("KeyEncryptionKeysMalformed")<{ readonly reason: string }> {}
+export class KeyEncryptionKeysMalformed extends Data.TaggedError("KeyEncryptionKeysMalformed")<{
+  readonly reason: string
+}> {}
 
 const keyLength = 32
 const ivLength = 12
@@ -22,16 +24,22 @@ const parseKey = (entry: string): Either.Either<KeyEncryptionKey, KeyEncryptionK
   const [, id, encoded] = /^([A-Za-z0-9-]{1,32}):([A-Za-z0-9+/]+={0,2})$/.exec(entry.trim()) ?? []
   if (id === undefined || encoded === undefined)
     return Either.left(
-      new KeyEncryptionKeysMalformed({ reason: "each key must be id:base64, with letters, digits and hyphens in the id" })
+      new KeyEncryptionKeysMalformed({
+        reason: "each key must be id:base64, with letters, digits and hyphens in the id"
+      })
     )
   const key = Buffer.from(encoded, "base64")
   return key.length === keyLength
     ? Either.right({ id, key: Redacted.make(key) })
-    : Either.left(new KeyEncryptionKeysMalformed({ reason: `the key ${id} must have ${keyLength} bytes, not ${key.length}` }))
+    : Either.left(
+        new KeyEncryptionKeysMalformed({ reason: `the key ${id} must have ${keyLength} bytes, not ${key.length}` })
+      )
 }
 
 /** Reads `SECRETS_KEYS`: `id:base64`, comma-separated, the first one current. */
-export const parseKeyEncryptionKeys = (text: Redacted.Redacted): Either.Either<KeyEncryptionKeys, KeyEncryptionKeysMalformed> =>
+export const parseKeyEncryptionKeys = (
+  text: Redacted.Redacted
+): Either.Either<KeyEncryptionKeys, KeyEncryptionKeysMalformed> =>
   Either.gen(function* () {
     const [first = "", ...rest] = Redacted.value(text).split(",")
     const keys = [yield* parseKey(first), ...(yield* Either.all(rest.map(parseKey)))] as const

@@ -17,7 +17,10 @@ export const layer = (options: {
   Layer.effect(
     PasswordHasher,
     Effect.gen(function* () {
-      const inTurn = yield* makeConcurrencyLimit({ maxConcurrent: options.maxConcurrent, maxWaiting: options.maxWaiting ?? defaultMaxWaiting })
+      const inTurn = yield* makeConcurrencyLimit({
+        maxConcurrent: options.maxConcurrent,
+        maxWaiting: options.maxWaiting ?? defaultMaxWaiting
+      })
       // What nobody's password can be compared with; it only has to take as long.
       const nobody = yield* inTurn(() => hash("nobody's password", parameters))
 

@@ -51,7 +51,11 @@ export interface CommandResult {
 }
 
 /** Runs a program to its end. A program that cannot be started answers like one that failed. */
-export const runCommand = (account: PostgresAccount, program: string, args: ReadonlyArray<string>): Effect.Effect<CommandResult> =>
+export const runCommand = (
+  account: PostgresAccount,
+  program: string,
+  args: ReadonlyArray<string>
+): Effect.Effect<CommandResult> =>
   Effect.async((resume) => {
     const call = makeInvocation(account, program, args)
     // The root directory is the one working directory that every account can enter.

@@ -34,7 +34,10 @@ const packageRoot = Effect.try({
 const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (root: string) {
   const list = join(root, "native", "pg-symlinks.json")
   if (!existsSync(list)) return
-  const links = yield* Effect.tryPromise({ try: () => readFile(list, "utf8"), catch: toStartFailed(`reading ${list}`) }).pipe(
+  const links = yield* Effect.tryPromise({
+    try: () => readFile(list, "utf8"),
+    catch: toStartFailed(`reading ${list}`)
+  }).pipe(
     Effect.flatMap(Schema.decode(Links)),
     Effect.catchTag("ParseError", (error) => toStartFailed(`reading ${list}`)(error))
   )

@@ -18,7 +18,7 @@ export const parsePostmaster = (text: string): Option.Option<Postmaster> => {
   const pid = Number(lines[0])
   const port = Number(lines[3])
   return Number.isInteger(pid) && pid > 0
-    ? Option.some({ pid, port: Number.isInteger(port) ? port : 0, ready: lines[7]?.trim() === "ready" })
+    ? Option.some({ pid, port: Number.isInteger(port) ? port : 0, isReady: lines[7]?.trim() === "ready" })
     : Option.none()
 }
 

@@ -17,5 +17,9 @@ const port = /could not bind|Address already in use|could not create any TCP\/IP
 export const classifyStartFailure = (log: string): StartFailure => {
   const lines = log.split("\n").filter((line) => line.trim() !== "")
   const said = lines.findLast((line) => line.includes("FATAL")) ?? lines.at(-1) ?? "it ended without a word"
-  return lock.test(log) ? Locked({ message: said }) : port.test(log) ? PortTaken({ message: said }) : Other({ message: said })
+  return lock.test(log)
+    ? Locked({ message: said })
+    : port.test(log)
+      ? PortTaken({ message: said })
+      : Other({ message: said })
 }

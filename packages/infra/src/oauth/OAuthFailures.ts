@@ -13,4 +13,6 @@ export const toProviderUnavailable = (error: unknown): OAuthProviderUnavailable 
 
 /** Of what a provider made of a browser that came back: no answer is not a bad answer. */
 export const toOAuthFailure = (error: unknown): OAuthProviderUnavailable | OAuthResponseRejected =>
-  findRequestFailure(error) === undefined ? new OAuthResponseRejected({ reason: codeOf(error) }) : toProviderUnavailable(error)
+  findRequestFailure(error) === undefined
+    ? new OAuthResponseRejected({ reason: codeOf(error) })
+    : toProviderUnavailable(error)

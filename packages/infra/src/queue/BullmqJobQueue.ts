@@ -16,7 +16,9 @@ const Counts = Schema.Struct({
   failed: Schema.Int
 })
 
-const isNotReplayable = Schema.is(Schema.Struct({ code: Schema.Literal(ErrorCode.JobNotExist, ErrorCode.JobNotInState) }))
+const isNotReplayable = Schema.is(
+  Schema.Struct({ code: Schema.Literal(ErrorCode.JobNotExist, ErrorCode.JobNotInState) })
+)
 
 const keep = (retention: { readonly age: Duration.DurationInput; readonly count: number }) => ({
   age: Math.ceil(Duration.toSeconds(retention.age)),
@@ -57,7 +59,9 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
     const add = Effect.fn("JobQueue.add")(function* (job: NewJob) {
       yield* Effect.annotateCurrentSpan({ queue: job.queue, job: job.name, id: job.id })
       const data = toQueueJson({ payload: job.payload, trace: job.trace })
-      yield* callStore("add", () => queues[job.queue].add(job.name, data, { ...jobOptions, jobId: encodeJobKey(job.id) }))
+      yield* callStore("add", () =>
+        queues[job.queue].add(job.name, data, { ...jobOptions, jobId: encodeJobKey(job.id) })
+      )
     })
 
     const counts = Effect.fn("JobQueue.counts")(function* (name: QueueName) {

@@ -16,7 +16,7 @@ const handlerStopTimeout = Duration.seconds(5)
 export const makeBullmqWorker = <B extends IQueueBackend, C>(
   store: BullmqStore<B, C>,
   settings: BullmqSettings
-): (typeof JobQueue.Service)["work"] =>
+): (typeof JobQueue.Service)["consume"] =>
   Effect.fn("JobQueue.consume")(function* <E, R>(
     name: QueueName,
     options: { readonly concurrency: number; readonly drain: Duration.DurationInput },
@@ -38,7 +38,9 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
           Effect.uninterruptibleMask((restore) =>
             restore(runJob(name, job, handle)).pipe(
               Effect.exit,
-              Effect.flatMap((exit) => (handingBack ? returnToQueue(name, job, token, exit) : settleJob(name, job, exit))),
+              Effect.flatMap((exit) =>
+                handingBack ? returnToQueue(name, job, token, exit) : settleJob(name, job, exit)
+              ),
               Effect.match({ onSuccess: () => resolve(), onFailure: reject }),
               Effect.annotateLogs({ queue: name, job: job.name, jobId: decodeJobKey(job.id ?? "") })
             )

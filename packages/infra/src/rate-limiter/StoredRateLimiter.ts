@@ -5,7 +5,9 @@ import { createHash } from "node:crypto"
 import { RateLimiterRes, type RateLimiterStoreAbstract } from "rate-limiter-flexible"
 import { makeStoreErrorLog } from "../queue/StoreErrorLog.ts"
 
-export class RateLimitStoreUnavailable extends Data.TaggedError("RateLimitStoreUnavailable")<{ readonly cause: unknown }> {
+export class RateLimitStoreUnavailable extends Data.TaggedError("RateLimitStoreUnavailable")<{
+  readonly cause: unknown
+}> {
   override get message() {
     return `The store of the rate limits does not answer: ${String(this.cause)}`
   }
@@ -76,7 +78,12 @@ export const makeRateLimiter = (
           // The client did nothing wrong, so it is not told that it did.
           const consequence =
             outagePolicy[limit] === "refuse"
-              ? Effect.die(new DependencyUnavailable({ dependency: "the store of the rate limits", retryAfter: outageRetryAfter }))
+              ? Effect.die(
+                  new DependencyUnavailable({
+                    dependency: "the store of the rate limits",
+                    retryAfter: outageRetryAfter
+                  })
+                )
               : Effect.void
           return Effect.zipRight(report(limit, rejected), consequence)
         })

@@ -24,7 +24,10 @@ export const layer: Layer.Layer<AgentRuntime, never, HttpClient.HttpClient> = La
   })
 )
 
-const toRuntimeEndpoint = ({ instance, token }: RuntimeAccess): RuntimeClient.RuntimeEndpoint => ({ endpoint: instance.endpoint, token })
+const toRuntimeEndpoint = ({ instance, token }: RuntimeAccess): RuntimeClient.RuntimeEndpoint => ({
+  endpoint: instance.endpoint,
+  token
+})
 
 const toRuntimeUnreachable = (error: RuntimeClient.RuntimeUnresponsive | RuntimeClient.RuntimeRequestRejected) =>
   error._tag === "RuntimeRequestRejected"
@@ -41,7 +44,7 @@ const toChatError = Match.typeTags<
     error.status === 400 || error.status === 404 || error.status === 413
       ? new TurnFailed({ reason: error.message })
       : toRuntimeUnreachable(error),
-  Cut: () => new RuntimeUnreachable({ reason: "the answer was cut off" }),
-  Nonsense: () => new RuntimeUnreachable({ reason: "the answer is not understood" }),
+  Truncated: () => new RuntimeUnreachable({ reason: "the answer was cut off" }),
+  Malformed: () => new RuntimeUnreachable({ reason: "the answer is not understood" }),
   Failed: ({ message }) => new TurnFailed({ reason: message })
 })

@@ -1,4 +1,10 @@
-import { RuntimeConfiguration, RuntimeHealth, RuntimePaths, RuntimeErrorBody, RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
+import {
+  RuntimeConfiguration,
+  RuntimeHealth,
+  RuntimePaths,
+  RuntimeErrorBody,
+  RuntimeTurnEvent
+} from "@berth/api/runtime/RuntimeContract"
 import { keepAliveSeconds } from "@berth/api/runtime/RuntimeFrames"
 import { parseRuntimeEvents, type RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
@@ -62,14 +68,17 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
       HttpClientRequest.bearerToken(cell.token),
       client.execute,
       Effect.mapError(
-        (error) => new RuntimeUnresponsive({ reason: `no connection (${error.reason})`, unsent: isConnectionRefused(error) })
+        (error) =>
+          new RuntimeUnresponsive({ reason: `no connection (${error.reason})`, unsent: isConnectionRefused(error) })
       ),
       Effect.timeoutFail({
         duration: within,
         onTimeout: () => new RuntimeUnresponsive({ reason: `no answer within ${Duration.format(within)}` })
       }),
       Effect.flatMap((response) =>
-        response.status === expected ? Effect.succeed(response) : Effect.flatMap(toRequestRejected(response), Effect.fail)
+        response.status === expected
+          ? Effect.succeed(response)
+          : Effect.flatMap(toRequestRejected(response), Effect.fail)
       )
     )
 

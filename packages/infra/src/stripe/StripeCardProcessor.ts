@@ -71,7 +71,8 @@ const orWhereMissing =
       () => Effect.succeed(nothing)
     )
 
-const ignoreMissing = (failed: StripeCallFailed) => (isStripeObjectMissing(failed.error) ? Effect.void : toCardProcessorUnavailable(failed))
+const ignoreMissing = (failed: StripeCallFailed) =>
+  isStripeObjectMissing(failed.error) ? Effect.void : toCardProcessorUnavailable(failed)
 
 /** Metadata of a charge or checkout: the id of its purchase attempt. */
 const attemptKey = "attempt"

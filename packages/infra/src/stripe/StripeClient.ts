@@ -47,7 +47,8 @@ export class StripeCallFailed {
   }
 }
 
-export const toCardProcessorUnavailable = ({ error }: StripeCallFailed) => new CardProcessorUnavailable({ reason: describeStripeError(error) })
+export const toCardProcessorUnavailable = ({ error }: StripeCallFailed) =>
+  new CardProcessorUnavailable({ reason: describeStripeError(error) })
 
 /** The buyer's card is at fault, or else the processor. */
 export const toPurchaseFailure = (failed: StripeCallFailed) =>

@@ -1,4 +1,10 @@
-import { findPlanPrice, type Purchase, findSoldPlan, type SoldPlanId, storageUpgrade } from "@berth/domain/billing/checkout/Purchase"
+import {
+  findPlanPrice,
+  type Purchase,
+  findSoldPlan,
+  type SoldPlanId,
+  storageUpgrade
+} from "@berth/domain/billing/checkout/Purchase"
 import type Stripe from "stripe"
 
 /** Prices that are kept at the processor, by their ids there. What has none is priced as it is sold. */
@@ -26,7 +32,10 @@ const makePriceData = (
 })
 
 /** What a checkout lists. */
-export const makeLineItem = (prices: StripePriceIds, purchase: Purchase): Stripe.Checkout.SessionCreateParams.LineItem => {
+export const makeLineItem = (
+  prices: StripePriceIds,
+  purchase: Purchase
+): Stripe.Checkout.SessionCreateParams.LineItem => {
   const one = (id: string | undefined, data: () => PriceData) =>
     id === undefined ? { quantity: 1, price_data: data() } : { quantity: 1, price: id }
   switch (purchase.kind) {

@@ -22,7 +22,8 @@ export const fromSettings = (settings: Settings) => {
         Effect.map(
           Effect.mapError(
             settings.bots.turnstileSecret,
-            () => new ProgramMisconfigured({ reason: "TURNSTILE_SECRET is missing, which BOT_DETECTION=turnstile needs." })
+            () =>
+              new ProgramMisconfigured({ reason: "TURNSTILE_SECRET is missing, which BOT_DETECTION=turnstile needs." })
           ),
           (secret) => TurnstileBotDetection.layer({ url: settings.bots.turnstileUrl, secret })
         )

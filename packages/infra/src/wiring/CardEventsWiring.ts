@@ -11,7 +11,10 @@ export const readPurchasedItems = ({ cards }: Pick<Settings, "cards">): Readonly
       const id = plan === "free" || plan === "enterprise" ? Option.none() : cards.planPrices[plan]
       return Option.match(id, { onNone: () => [], onSome: (price) => [[price, PurchasedItem.Plan({ plan })] as const] })
     }),
-    ...Option.match(cards.storagePrice, { onNone: () => [], onSome: (price) => [[price, PurchasedItem.Storage()] as const] }),
+    ...Option.match(cards.storagePrice, {
+      onNone: () => [],
+      onSome: (price) => [[price, PurchasedItem.Storage()] as const]
+    }),
     ...[...cards.creditPrices].map(([price, credits]) => [price, PurchasedItem.Credits({ credits })] as const)
   ])
 

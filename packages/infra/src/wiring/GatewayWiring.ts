@@ -25,7 +25,10 @@ export const layer = ({ appUrl, chainId, currency, recipient, rpcUrl, secret }: 
 export const fromSettings = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
-      const tempo = yield* Effect.mapError(resolveTempoNetwork(settings), () => new ProgramMisconfigured({ reason: "MPP_RPC_URL is missing" }))
+      const tempo = yield* Effect.mapError(
+        resolveTempoNetwork(settings),
+        () => new ProgramMisconfigured({ reason: "MPP_RPC_URL is missing" })
+      )
       const [recipient, secret] = yield* Effect.all([resolvePaymentRecipient(settings), resolvePaymentSecret(settings)])
       const { currency } = settings.mpp
       return layer({ ...tempo, appUrl: settings.addresses.appUrl, currency, recipient, secret })

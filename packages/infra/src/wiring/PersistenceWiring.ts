@@ -97,13 +97,18 @@ export const layer = (options: PersistenceOptions) =>
         UuidIdGenerator.layer,
         NodeTokens.layer,
         AesGcmSecretBox.layer({ keys: options.keys }),
-        Layer.succeed(Administrators, makeAdministrators({ emails: options.adminEmails, verifiedOnly: options.verifiedAdminsOnly })),
+        Layer.succeed(
+          Administrators,
+          makeAdministrators({ emails: options.adminEmails, verifiedOnly: options.verifiedAdminsOnly })
+        ),
         Migrations.layerMigrated({
           url: options.databaseUrl,
           maxConnections: options.maxConnections,
           applicationName: options.applicationName
         }).pipe(
-          Layer.mapError((error) => (isDatabaseRefused(error) ? new ProgramMisconfigured({ reason: error.message }) : error))
+          Layer.mapError((error) =>
+            isDatabaseRefused(error) ? new ProgramMisconfigured({ reason: error.message }) : error
+          )
         )
       )
     )

@@ -51,7 +51,10 @@ export const resolveKeyEncryptionKeys = (settings: Settings) =>
 export const resolveJwtKey = (settings: Settings) =>
   resolveSecret(settings, settings.jwtPrivateKey, "jwt-private-key", generateJwtKey).pipe(
     Effect.flatMap((text) =>
-      Effect.mapError(parseJwtKey(text), ({ reason }) => new ProgramMisconfigured({ reason: `JWT_PRIVATE_KEY ${reason}` }))
+      Effect.mapError(
+        parseJwtKey(text),
+        ({ reason }) => new ProgramMisconfigured({ reason: `JWT_PRIVATE_KEY ${reason}` })
+      )
     )
   )
 

@@ -2,7 +2,11 @@ import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { classifyAnthropicFailure } from "@berth/infra/ai/anthropic/AnthropicFailureKind"
 import { makeMessagesRequest } from "@berth/infra/ai/anthropic/AnthropicMessagesRequest"
 import { fromAnthropicModelName, toAnthropicModelName } from "@berth/infra/ai/anthropic/AnthropicModelName"
-import { addAnthropicEvent, finishAnthropicAnswer, emptyAnthropicAnswer } from "@berth/infra/ai/anthropic/AnthropicAnswer"
+import {
+  addAnthropicEvent,
+  finishAnthropicAnswer,
+  emptyAnthropicAnswer
+} from "@berth/infra/ai/anthropic/AnthropicAnswer"
 import type { AnthropicAnswerEvent } from "@berth/infra/ai/anthropic/AnthropicBodies"
 import { readAnthropicErrorBody } from "@berth/infra/ai/anthropic/AnthropicErrors"
 import { shippedModels } from "@berth/infra/ai/catalog/ModelSnapshot"
@@ -85,7 +89,10 @@ describe("an answer", () => {
       usage: { input_tokens: 10, cache_creation_input_tokens: 5, cache_read_input_tokens: 100, output_tokens: 1 }
     }
   }
-  const said = (text: string): AnthropicAnswerEvent => ({ type: "content_block_delta", delta: { type: "text_delta", text } })
+  const said = (text: string): AnthropicAnswerEvent => ({
+    type: "content_block_delta",
+    delta: { type: "text_delta", text }
+  })
   const stop = (stop_reason: string): AnthropicAnswerEvent => ({
     type: "message_delta",
     delta: { stop_reason },
@@ -118,7 +125,8 @@ describe("an answer", () => {
   })
 
   it("is none when it never began, was cut short, or was withheld", () => {
-    const failure = (...events: ReadonlyArray<AnthropicAnswerEvent>) => Either.flip(finishAnthropicAnswer(read(...events)[0]))
+    const failure = (...events: ReadonlyArray<AnthropicAnswerEvent>) =>
+      Either.flip(finishAnthropicAnswer(read(...events)[0]))
     expect(failure(said("Hi"), stop("end_turn"))).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
     expect(failure(start, said("Hi"))).toMatchObject({ right: { _tag: "VendorAnswerMalformed" } })
     expect(failure(start, said("Hi"), stop("refusal"))).toMatchObject({
@@ -134,9 +142,11 @@ describe("an answer", () => {
 
 describe("a refusal", () => {
   const read = (status: number, error: unknown, headers: Record<string, string> = {}) =>
-    toProviderFailure({ provider: "anthropic", apiKey: Redacted.make("sk-ant-secret"), classify: classifyAnthropicFailure })(
-      readAnthropicErrorBody(JSON.stringify({ type: "error", error }), status, Headers.fromInput(headers), 0)
-    )
+    toProviderFailure({
+      provider: "anthropic",
+      apiKey: Redacted.make("sk-ant-secret"),
+      classify: classifyAnthropicFailure
+    })(readAnthropicErrorBody(JSON.stringify({ type: "error", error }), status, Headers.fromInput(headers), 0))
 
   it("quotes the vendor and hands on when to come back", () => {
     const refused = read(429, { type: "rate_limit_error", message: "Slow\ndown" }, { "retry-after": "12" })

@@ -2,7 +2,12 @@ import { makeChunkSource, streamFromSource } from "@berth/domain/ai/streams/Chun
 import { makeGenerateRequest } from "@berth/infra/ai/google/GoogleGenerateRequest"
 import { classifyGoogleFailure } from "@berth/infra/ai/google/GoogleFailureKind"
 import { fromGoogleModelName, toGoogleModelName } from "@berth/infra/ai/google/GoogleModelName"
-import { addGoogleChunk, finishGoogleAnswer, isLastGoogleChunk, emptyGoogleAnswer } from "@berth/infra/ai/google/GoogleAnswer"
+import {
+  addGoogleChunk,
+  finishGoogleAnswer,
+  isLastGoogleChunk,
+  emptyGoogleAnswer
+} from "@berth/infra/ai/google/GoogleAnswer"
 import { failOnStreamError, findStreamError } from "@berth/infra/ai/google/GoogleStreamError"
 import type { GoogleAnswerChunk } from "@berth/infra/ai/google/GoogleBodies"
 import { readGoogleError, readGoogleErrorBody } from "@berth/infra/ai/google/GoogleErrors"
@@ -136,7 +141,9 @@ describe("a refusal", () => {
   it("is told from its status when it has no words, and from its word when it has no status", () => {
     expect(read(403, {}).kind).toBe("refused")
     expect(read(429, {}).kind).toBe("rate-limited")
-    expect(classifyGoogleFailure(readGoogleError({ status: "RESOURCE_EXHAUSTED" }, null, undefined))).toBe("rate-limited")
+    expect(classifyGoogleFailure(readGoogleError({ status: "RESOURCE_EXHAUSTED" }, null, undefined))).toBe(
+      "rate-limited"
+    )
     expect(classifyGoogleFailure(readGoogleError({}, null, undefined))).toBe("overloaded")
   })
 
@@ -158,7 +165,9 @@ describe("an error in mid-stream", () => {
       Effect.flip(
         Stream.runDrain(
           Stream.unwrapScoped(
-            Effect.map(makeChunkSource(Stream.fromIterable(pieces)), (pull) => streamFromSource(failOnStreamError(pull)))
+            Effect.map(makeChunkSource(Stream.fromIterable(pieces)), (pull) =>
+              streamFromSource(failOnStreamError(pull))
+            )
           )
         )
       )

@@ -120,7 +120,8 @@ describe("the shipped models", () => {
   })
 
   it("hold the agents' models with their vendors' prices", () => {
-    const prices = (id: string) => Option.map(findShippedModel(id), ({ inputCost, outputCost }) => [inputCost, outputCost])
+    const prices = (id: string) =>
+      Option.map(findShippedModel(id), ({ inputCost, outputCost }) => [inputCost, outputCost])
     expect(prices("anthropic/claude-opus-4-6")).toEqual(Option.some([5, 25]))
     expect(prices("openai/gpt-4")).toEqual(Option.some([30, 60]))
     expect(prices("openai/gpt-4o-mini")).toEqual(Option.some([0.15, 0.6]))

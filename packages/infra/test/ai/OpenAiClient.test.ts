@@ -1,5 +1,10 @@
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
-import { fromOpenRouterModelId, makeCompletionRequest, toOpenRouterModelId, toOpenAiModelName } from "@berth/infra/ai/openai/OpenAiCompletionRequest"
+import {
+  fromOpenRouterModelId,
+  makeCompletionRequest,
+  toOpenRouterModelId,
+  toOpenAiModelName
+} from "@berth/infra/ai/openai/OpenAiCompletionRequest"
 import { classifyOpenAiFailure } from "@berth/infra/ai/openai/OpenAiFailureKind"
 import { addOpenAiChunk, finishOpenAiAnswer, emptyOpenAiAnswer } from "@berth/infra/ai/openai/OpenAiAnswer"
 import { readOpenAiError, readOpenAiErrorBody } from "@berth/infra/ai/openai/OpenAiErrorReader"
@@ -65,7 +70,10 @@ describe("an answer", () => {
   it("is its chunks", () => {
     const [begun, first] = addOpenAiChunk(emptyOpenAiAnswer, { choices: [{ delta: { content: "Hel" } }] })
     const [finished, second] = addOpenAiChunk(begun, { choices: [{ delta: { content: "lo" }, finish_reason: "stop" }] })
-    const [counted, third] = addOpenAiChunk(finished, { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } })
+    const [counted, third] = addOpenAiChunk(finished, {
+      choices: [],
+      usage: { prompt_tokens: 3, completion_tokens: 2 }
+    })
     expect([first, second, third]).toEqual(["Hel", "lo", ""])
     expect(finishOpenAiAnswer(counted)).toEqual(
       Either.right({
@@ -82,7 +90,9 @@ describe("an answer", () => {
 describe("a refusal", () => {
   const key = Redacted.make("sk-very-secret")
   const read = (status: number | null, error: Parameters<typeof readOpenAiError>[0] = {}) =>
-    toProviderFailure({ provider: "openai", apiKey: key, classify: classifyOpenAiFailure })(readOpenAiError(error, status, undefined))
+    toProviderFailure({ provider: "openai", apiKey: key, classify: classifyOpenAiFailure })(
+      readOpenAiError(error, status, undefined)
+    )
 
   it("is of a kind by its status, and by its words where it has none", () => {
     const kinds = {
@@ -110,6 +120,8 @@ describe("a refusal", () => {
     expect(read(401, { message: "Incorrect API key provided: sk-ve*****ret" }).reason).not.toContain("sk-")
     expect(read(500, { message: "debug: sk-very-secret" }).reason).toBe("answered 500: debug: <key>")
     const page = readOpenAiErrorBody("<html>Bad gateway</html>", 502, Headers.empty, 0)
-    expect(toProviderFailure({ provider: "openai", apiKey: key, classify: classifyOpenAiFailure })(page).reason).toBe("answered 502")
+    expect(toProviderFailure({ provider: "openai", apiKey: key, classify: classifyOpenAiFailure })(page).reason).toBe(
+      "answered 502"
+    )
   })
 })

@@ -38,7 +38,9 @@ describe("the sandbox model", () => {
 
   it("keeps to a limit of tokens", () => {
     const chunks = Chunk.toReadonlyArray(
-      Effect.runSync(Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, [user("hello")], { maxTokens: 2 })))
+      Effect.runSync(
+        Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, [user("hello")], { maxTokens: 2 }))
+      )
     )
     expect(chunks.at(-1)).toMatchObject({ finishReason: "length", usage: { completionTokens: 2 } })
   })
@@ -61,9 +63,9 @@ describe("what the sandbox model knows from its instructions", () => {
       "Your name is Jo."
     )
     // What something of the user's is called is not what he is called.
-    expect(makeSandboxReply([system("What you know from earlier:\n- my dog is called Rex"), user("Who am I?")])).toContain(
-      "not told me"
-    )
+    expect(
+      makeSandboxReply([system("What you know from earlier:\n- my dog is called Rex"), user("Who am I?")])
+    ).toContain("not told me")
     // What an agent is called is not what its user is called.
     expect(makeSandboxReply([system("My name is Berth."), user("Who am I?")])).toContain("not told me")
   })
@@ -76,7 +78,7 @@ describe("what the sandbox model knows from its instructions", () => {
 })
 
 describe("a summary by the sandbox model", () => {
-  const asked: ChatMessage = { role: "system", content: "Summarise the conversation below in few words." }
+  const asked: ChatMessage = { role: "system", content: "Summarize the conversation below in few words." }
   const summaryOf = (...messages: ReadonlyArray<ChatMessage>) =>
     Chunk.toReadonlyArray(
       Effect.runSync(Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, [asked, ...messages], {})))

@@ -1,4 +1,8 @@
-import { transcribeInSandbox, sandboxSpeechProvider, speakInSandbox } from "@berth/infra/ai/sandbox/SandboxSpeechProvider"
+import {
+  transcribeInSandbox,
+  sandboxSpeechProvider,
+  speakInSandbox
+} from "@berth/infra/ai/sandbox/SandboxSpeechProvider"
 import { readWav, writeWav } from "@berth/infra/ai/sandbox/WavFile"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, FastCheck } from "effect"

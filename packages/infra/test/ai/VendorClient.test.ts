@@ -6,7 +6,12 @@ import { parseSseEvents } from "@berth/infra/ai/vendor/SseParser"
 import type { ChunkSource } from "@berth/infra/ai/vendor/ChunkStage"
 import { redactMessage } from "@berth/infra/ai/vendor/ProviderFailure"
 import { readRetryAfter } from "@berth/infra/ai/vendor/RetryAfter"
-import { parseToolArguments, type ToolCallFragment, addToolCallFragment, type PartialToolCall } from "@berth/infra/ai/vendor/PartialToolCall"
+import {
+  parseToolArguments,
+  type ToolCallFragment,
+  addToolCallFragment,
+  type PartialToolCall
+} from "@berth/infra/ai/vendor/PartialToolCall"
 import { isBlankText, toAlternatingTurns } from "@berth/infra/ai/vendor/AlternatingTurns"
 import { Headers } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
@@ -40,7 +45,7 @@ describe("events", () => {
   it("are signs of life at least", () => {
     const comment = Stream.make(new TextEncoder().encode(": OPENROUTER PROCESSING\n\n"))
     expect(Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(readEvents(comment))))).toEqual([
-      { type: "sign-of-life" }
+      { type: "keep-alive" }
     ])
   })
 
@@ -212,7 +217,8 @@ describe("calls of tools", () => {
         const before = turns[index - 1]
         const calls = before?.role === "assistant" ? before.calls : undefined
         expect(turn.role === "user" ? turn.results : undefined).toEqual(turn.role === "user" ? calls : undefined)
-        if (isBlankText(turn.text)) expect((turn.role === "user" ? turn.results : turn.calls)?.length).toBeGreaterThan(0)
+        if (isBlankText(turn.text))
+          expect((turn.role === "user" ? turn.results : turn.calls)?.length).toBeGreaterThan(0)
       })
       expect(turns.length === 0 || turns.length % 2 === 1).toBe(true)
     }
@@ -275,7 +281,9 @@ describe("calls of tools", () => {
 
   it("are told apart where a server numbers them badly", () => {
     const gather = (...given: ReadonlyArray<ToolCallFragment>) =>
-      given.reduce<ReadonlyArray<PartialToolCall>>(addToolCallFragment, []).map(({ arguments: json, name }) => [name, json])
+      given
+        .reduce<ReadonlyArray<PartialToolCall>>(addToolCallFragment, [])
+        .map(({ arguments: json, name }) => [name, json])
     const two = [
       ["a", "{}"],
       ["b", "{}"]
@@ -296,6 +304,7 @@ describe("calls of tools", () => {
   it("have an object for arguments, whatever the model wrote", () => {
     expect(parseToolArguments("")).toEqual({})
     expect(parseToolArguments('{"a":[1]}')).toEqual({ a: [1] })
-    for (const wrong of ["{", "[1]", "null", "7", '"x"']) expect(parseToolArguments(wrong)).toEqual({ arguments: wrong })
+    for (const wrong of ["{", "[1]", "null", "7", '"x"'])
+      expect(parseToolArguments(wrong)).toEqual({ arguments: wrong })
   })
 })

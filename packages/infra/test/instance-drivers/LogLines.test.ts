@@ -42,9 +42,9 @@ describe("entries of a log", () => {
 
   it("leave out what is still being written, and what has lost its beginning", () => {
     expect(parseLogEntries("   at somewhere\n\n")).toStrictEqual([])
-    expect(parseLogEntries(`rest of a line\n${line(1, "one")}{"level":"in`).map(({ message }) => message)).toStrictEqual([
-      "one"
-    ])
+    expect(
+      parseLogEntries(`rest of a line\n${line(1, "one")}{"level":"in`).map(({ message }) => message)
+    ).toStrictEqual(["one"])
   })
 
   it("two equal lines are two entries", () => {

@@ -11,7 +11,9 @@ const expires = "2025-01-06T12:00:00Z"
 const digest = "sha-256=X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE"
 
 // Published with mppx 0.11.0, of the same name and secret.
-const vectors: ReadonlyArray<readonly [id: string, request: Parameters<typeof encodeCanonicalJson>[0], others?: object]> = [
+const vectors: ReadonlyArray<
+  readonly [id: string, request: Parameters<typeof encodeCanonicalJson>[0], others?: object]
+> = [
   ["X6v1eo7fJ76gAxqY0xN9Jd__4lUyDDYmriryOM-5FO4", amount],
   ["ChPX33RkKSZoSUyZcu8ai4hhkvjZJFkZVnvWs5s0iXI", amount, { expires }],
   ["JHB7EFsPVb-xsYCo8LHcOzeX1gfXWVoUSzQsZhKAfKM", amount, { digest }],

@@ -52,7 +52,8 @@ describe("The settings about card events", () => {
       const hmacOf = (environment: Record<string, string>) =>
         Effect.gen(function* () {
           const settings = yield* loadSettings(environment)
-          return Context.get(yield* Layer.build(CardEventsWiring.signaturesFromSettings(settings)), CardEventSignatures).hmac
+          return Context.get(yield* Layer.build(CardEventsWiring.signaturesFromSettings(settings)), CardEventSignatures)
+            .hmac
         })
       assert.isTrue(Option.isNone(yield* hmacOf({})))
       const hmac = Option.getOrThrow(yield* hmacOf({ STRIPE_WEBHOOK_SECRET: "whsec_1" }))

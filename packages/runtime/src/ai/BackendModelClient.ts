@@ -1,4 +1,9 @@
-import { RuntimeModelEvent, runtimeModelPath, RuntimeModelRequest, RuntimeErrorBody } from "@berth/api/runtime/RuntimeContract"
+import {
+  RuntimeModelEvent,
+  runtimeModelPath,
+  RuntimeModelRequest,
+  RuntimeErrorBody
+} from "@berth/api/runtime/RuntimeContract"
 import { parseRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import * as Sse from "@effect/experimental/Sse"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -37,11 +42,15 @@ export const layer = (options: BackendModelClientOptions) =>
             duration: options.headTimeout ?? "1 minute",
             onTimeout: () => new ModelCallFailed({ reason: "The model did not begin to answer in time." })
           }),
-          Effect.flatMap((response) => (response.status === 200 ? Effect.succeed(response) : toModelCallFailed(response)))
+          Effect.flatMap((response) =>
+            response.status === 200 ? Effect.succeed(response) : toModelCallFailed(response)
+          )
         )
       return ModelClient.of({
         answer: (request) =>
-          Stream.unwrap(Effect.map(open(request), (response) => events(response, options.idleTimeout ?? "1 minute"))).pipe(
+          Stream.unwrap(
+            Effect.map(open(request), (response) => events(response, options.idleTimeout ?? "1 minute"))
+          ).pipe(
             Stream.withSpan("ModelClient.answer", {
               attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": request.model }
             })
@@ -74,8 +83,8 @@ const toModelCallFailed = (response: HttpClientResponse) =>
   )
 
 const reasonOf = RuntimeStreamProblem.$match({
-  Cut: () => "The model's answer was cut short.",
-  Nonsense: () => "The AI layer answered in a way that is not understood.",
+  Truncated: () => "The model's answer was cut short.",
+  Malformed: () => "The AI layer answered in a way that is not understood.",
   Failed: ({ message }) => message
 })
 
@@ -84,7 +93,7 @@ const events = (
   idle: Duration.DurationInput
 ): Stream.Stream<ModelAnswer, ModelCallFailed> =>
   response.stream.pipe(
-    Stream.mapError(() => RuntimeStreamProblem.Cut()),
+    Stream.mapError(() => RuntimeStreamProblem.Truncated()),
     // On the bytes, so that a backend can keep a slow model's stream alive with comments.
     Stream.timeoutFail(idleTooLong, idle),
     Stream.decodeText(),

@@ -21,7 +21,7 @@ export interface CompactedSummary {
 
 const makeInstruction = (agent: RuntimeAgent, tokens: number) =>
   [
-    `Summarise the conversation between a user and the agent ${agent.name}. The agent will see your summary in place of these messages.`,
+    `Summarize the conversation between a user and the agent ${agent.name}. The agent will see your summary in place of these messages.`,
     "Keep names, facts, numbers, dates, decisions, promises, the user's wishes and what is still open. Leave out pleasantries.",
     "Where there is a summary of what went before, yours replaces it: keep what is still of use in it.",
     `Write plain text in the language of the conversation, ${Math.floor(tokens / 2)} words at most, and nothing else.`,
@@ -60,7 +60,7 @@ const collect = (calls: ModelClient["Type"], agent: RuntimeAgent, turn: Turn, me
  * Puts the oldest messages of a conversation, with what a summary says already, into a new summary. None when the model
  * fails at once; what it has done before it fails counts.
  */
-export const summarizeConversation = Effect.fn("Turns.summarise")(function* (
+export const summarizeConversation = Effect.fn("TurnExecution.summarize")(function* (
   agent: RuntimeAgent,
   turn: Turn,
   messages: ReadonlyArray<TurnMessage>

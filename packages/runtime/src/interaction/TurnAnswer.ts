@@ -1,5 +1,10 @@
 import { estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
-import { estimateMessageTokens, estimateMessagesTokens, estimateSerializedToolTokens, computeUsableWindow } from "@berth/domain/ai/prompt/PromptBudget"
+import {
+  estimateMessageTokens,
+  estimateMessagesTokens,
+  estimateSerializedToolTokens,
+  computeUsableWindow
+} from "@berth/domain/ai/prompt/PromptBudget"
 import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { DateTime, Effect, Option, Stream } from "effect"
 import type { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"

@@ -29,7 +29,7 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
     const permits = yield* Effect.makeSemaphore(maximumConcurrentTurns)
 
     /** Takes the turn's place in its session's line. It is given up with the scope, which is that of the answer. */
-    const begin = Effect.fn("Turns.begin")(function* (turn: Turn) {
+    const begin = Effect.fn("TurnExecution.begin")(function* (turn: Turn) {
       const ids = { "gen_ai.agent.id": turn.agentId, "berth.session.id": turn.sessionId }
       yield* Effect.annotateCurrentSpan(ids)
       yield* drain.admitTurn
@@ -47,7 +47,7 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
           Effect.zipRight(Effect.logInfo("A turn was answered")),
           Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]))),
           Effect.annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }),
-          Effect.withSpan("Turns.answer", { attributes: { "gen_ai.operation.name": "invoke_agent", ...ids } })
+          Effect.withSpan("TurnExecution.answer", { attributes: { "gen_ai.operation.name": "invoke_agent", ...ids } })
         )
       return run
     })

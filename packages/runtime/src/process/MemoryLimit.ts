@@ -21,7 +21,11 @@ export interface MemoryLimitOptions {
  * Fails when the process has grown over its limit. The engine's own limit counts the heap alone, and no limit of the
  * system's can be relied on to be there.
  */
-export const enforceMemoryLimit = ({ checkInterval, limitMb, resident }: MemoryLimitOptions): Effect.Effect<never, MemoryLimitExceeded> =>
+export const enforceMemoryLimit = ({
+  checkInterval,
+  limitMb,
+  resident
+}: MemoryLimitOptions): Effect.Effect<never, MemoryLimitExceeded> =>
   resident.pipe(
     Effect.map((bytes) => Math.round(bytes / 1024 / 1024)),
     Effect.filterOrFail(

@@ -239,7 +239,7 @@ const history = (count: number, length: number): Turn["history"] =>
   }))
 
 const isSummary = ({ messages }: RuntimeModelRequest) =>
-  messages[0]?.role === "system" && messages[0].content.startsWith("Summarise the conversation")
+  messages[0]?.role === "system" && messages[0].content.startsWith("Summarize the conversation")
 
 /** A model of 8,000 tokens. */
 const small: RuntimeAgent = { ...sampleAgent, contextWindow: 8_000 }
@@ -368,7 +368,9 @@ it.effect.prop(
       )
       expect(typeof reply).toBe("string")
       for (const { maxTokens, messages: asked, tools: offered } of requests) {
-        expect(estimateMessagesTokens(asked) + Math.ceil(JSON.stringify(offered).length / 4)).toBeLessThanOrEqual(contextWindow)
+        expect(estimateMessagesTokens(asked) + Math.ceil(JSON.stringify(offered).length / 4)).toBeLessThanOrEqual(
+          contextWindow
+        )
         if (maxTokens !== null) expect(estimateMessagesTokens(asked)).toBeLessThan(contextWindow)
       }
     }),

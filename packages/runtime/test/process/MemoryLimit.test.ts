@@ -7,7 +7,9 @@ const mib = 1024 * 1024
 it.effect("ends a cell that has grown over its limit, and leaves one alone that has not", () =>
   Effect.gen(function* () {
     let resident = 100 * mib
-    const watch = yield* Effect.fork(Effect.flip(enforceMemoryLimit({ limitMb: 256, resident: Effect.sync(() => resident) })))
+    const watch = yield* Effect.fork(
+      Effect.flip(enforceMemoryLimit({ limitMb: 256, resident: Effect.sync(() => resident) }))
+    )
     yield* TestClock.adjust("1 minute")
     resident = 256 * mib
     yield* TestClock.adjust("1 minute")

@@ -10,8 +10,7 @@ import type { MessagesMissing, ModelNotFound, ModelsUnavailable } from "@berth/d
 import type { HttpServerResponse } from "@effect/platform"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 
-export type AiFailure =
-  MessagesMissing | ModelNotFound | ModelsUnavailable | ParameterUnsupported | ProviderFailed
+export type AiFailure = MessagesMissing | ModelNotFound | ModelsUnavailable | ParameterUnsupported | ProviderFailed
 
 /** What is answered where a model does not answer, as the contract has it. */
 export const toAiErrorResponse = (failure: AiFailure): HttpServerResponse.HttpServerResponse => {

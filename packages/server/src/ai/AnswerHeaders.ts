@@ -28,4 +28,6 @@ export const addResponseHeaders = (headers: Record<string, string>) =>
 
 /** When to come back, where the provider has said so. */
 export const addProviderRetryAfter = ({ retryAfter }: ProviderFailed) =>
-  retryAfter === undefined ? Effect.void : addResponseHeaders({ "retry-after": String(toRetryAfterSeconds(retryAfter)) })
+  retryAfter === undefined
+    ? Effect.void
+    : addResponseHeaders({ "retry-after": String(toRetryAfterSeconds(retryAfter)) })

@@ -53,7 +53,8 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
       Effect.flatMap(
         session.find,
         Option.match({
-          onNone: () => Effect.succeed(redirectPrivately(`/login?${makeCallbackQuery(resolveCallbackPath(request.url, appUrl))}`)),
+          onNone: () =>
+            Effect.succeed(redirectPrivately(`/login?${makeCallbackQuery(resolveCallbackPath(request.url, appUrl))}`)),
           onSome: ({ user }) => answer(user)
         })
       )

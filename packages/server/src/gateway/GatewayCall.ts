@@ -84,8 +84,11 @@ export const readCall = Effect.fnUntraced(function* (request: Request, plugin: P
   const input = yield* inputOf(plugin, content)
   // A recording is large, and most calls have no key to be told apart by.
   const said = () =>
-    content._tag === "Form" && input.plugin === "stt" ? fingerprintRecording(input) : Buffer.from(content.bytes).toString("latin1")
-  const wantsPieces = acceptsEventStream(request.headers["accept"]) || memberOf(Either.right(content), "stream") === true
+    content._tag === "Form" && input.plugin === "stt"
+      ? fingerprintRecording(input)
+      : Buffer.from(content.bytes).toString("latin1")
+  const wantsPieces =
+    acceptsEventStream(request.headers["accept"]) || memberOf(Either.right(content), "stream") === true
   return {
     plugin,
     input,

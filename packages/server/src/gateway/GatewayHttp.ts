@@ -70,7 +70,8 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
       streamed ? respondStreamed(toStream) : respondWhole(toStream)
 
     /** The answer of a repetition is the first one, in whatever form is wanted now. */
-    const asWanted = ({ streamed }: GatewayCall, response: Response) => (streamed ? toStreamedResponse(response) : response)
+    const asWanted = ({ streamed }: GatewayCall, response: Response) =>
+      streamed ? toStreamedResponse(response) : response
 
     /** Under the request's `Idempotency-Key`, where it has one. */
     const answered = <E, R>(request: Request, call: GatewayCall, principal: string, app: AnswerWithStore<E, R>) => {
@@ -108,7 +109,9 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
         Effect.catchTag("UnitsExhausted", () =>
           // Whoever says that he pays by card would be refused with a payment of a machine in his hand.
           request.headers["x-payment-method"] === undefined
-            ? Effect.map(machines.challenge(paidRequestOf(call)), (challenge) => respondUnitsExhausted(checkoutOf(call), challenge))
+            ? Effect.map(machines.challenge(paidRequestOf(call)), (challenge) =>
+                respondUnitsExhausted(checkoutOf(call), challenge)
+              )
             : Effect.succeed(respondUnitsExhausted(checkoutOf(call), undefined))
         )
       )

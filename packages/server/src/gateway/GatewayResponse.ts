@@ -3,7 +3,13 @@ import { audioTypeHeader, GatewayAnswer, type GatewayPayment } from "@berth/api/
 import { gatewayFrames } from "@berth/api/gateway/GatewayEvents"
 import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import type { PluginId } from "@berth/domain/gateway/plugins/Plugin"
-import { collectPluginAnswer, openPluginRun, type PluginAnswer, type PluginEvent, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
+import {
+  collectPluginAnswer,
+  openPluginRun,
+  type PluginAnswer,
+  type PluginEvent,
+  PluginFailed
+} from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpServerResponse } from "@effect/platform"
 import { Cause, DateTime, Effect, Option, Ref, Schema, Stream } from "effect"
 import { makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
@@ -50,7 +56,9 @@ const makeWholeAnswer = <E>(toTell: GatewayResponseInput<E>, answer: PluginAnswe
 
 /** The answer in one piece, once all of it is there. */
 export const respondWhole = <E>(toTell: GatewayResponseInput<E>): Effect.Effect<Response, E | PluginFailed> =>
-  Effect.flatMap(collectPluginAnswer(toTell.run), (answer) => Effect.map(makeWholeAnswer(toTell, answer), ({ response }) => response))
+  Effect.flatMap(collectPluginAnswer(toTell.run), (answer) =>
+    Effect.map(makeWholeAnswer(toTell, answer), ({ response }) => response)
+  )
 
 /** What the client of a stream is told that breaks off. */
 const toErrorFrame = <E>(cause: Cause.Cause<E>) => {
@@ -89,6 +97,7 @@ export const toStreamedResponse = (response: Response): Response => {
   const { "content-type": _type, "content-length": _length, ...kept } = headers
   return Option.match(decodeAnswer(new TextDecoder().decode(response.body.body)), {
     onNone: () => response,
-    onSome: (answer) => respondFrames(Stream.make(gatewayFrames.delta(answer.message), gatewayFrames.done(answer)), kept)
+    onSome: (answer) =>
+      respondFrames(Stream.make(gatewayFrames.delta(answer.message), gatewayFrames.done(answer)), kept)
   })
 }

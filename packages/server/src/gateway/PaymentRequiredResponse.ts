@@ -11,7 +11,11 @@ const pricingPath = "/pricing"
 const required = { code: "payment_required" } as const
 
 /** How a call is paid by card. */
-export const makeCardCheckout = (appUrl: URL, input: PluginInput, price: number): PaymentRequiredFields["cardProcessor"] => ({
+export const makeCardCheckout = (
+  appUrl: URL,
+  input: PluginInput,
+  price: number
+): PaymentRequiredFields["cardProcessor"] => ({
   checkoutUrl: new URL(pricingPath, appUrl).href,
   amount: Number((price * countInputShares(input)).toFixed(6)),
   currency: "usd"
@@ -37,7 +41,10 @@ const message =
   "Today's units are used up and there are no credits. Units come back at midnight UTC; credits can be bought."
 
 /** Neither units nor credits are left: they can be bought, or, unless the caller wants to pay by card, a machine may pay. */
-export const respondUnitsExhausted = (cardProcessor: PaymentRequiredFields["cardProcessor"], challenge: Challenge | undefined) =>
+export const respondUnitsExhausted = (
+  cardProcessor: PaymentRequiredFields["cardProcessor"],
+  challenge: Challenge | undefined
+) =>
   challenge === undefined
     ? respond({ error: "payment_required", message, ...required, cardProcessor }, 402, {})
     : respond({ ...makeChallengeBody(challenge, "no credential"), message, ...required, cardProcessor }, 402, {

@@ -36,7 +36,13 @@ const readSpoken = (value: unknown) =>
   Effect.gen(function* () {
     const fields = yield* readTts(value)
     const { format, model, response_format, speed, voice } = fields
-    return { text: readSpeechText(fields), voice, format: format ?? response_format, speed, model } satisfies RequestedText
+    return {
+      text: readSpeechText(fields),
+      voice,
+      format: format ?? response_format,
+      speed,
+      model
+    } satisfies RequestedText
   })
 
 /** The file and its name in `field`, as what they are. */

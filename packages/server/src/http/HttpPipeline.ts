@@ -59,7 +59,10 @@ export interface AnsweredRequest {
 }
 
 /** Puts an answer into the words of whoever asks; the trace's id leads from what people see to the logs. */
-export type PresentAnswer = (answered: AnsweredRequest, traceId: Option.Option<string>) => HttpServerResponse.HttpServerResponse
+export type PresentAnswer = (
+  answered: AnsweredRequest,
+  traceId: Option.Option<string>
+) => HttpServerResponse.HttpServerResponse
 const presentUnchanged: PresentAnswer = ({ response }) => response
 
 /**

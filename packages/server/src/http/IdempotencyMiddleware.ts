@@ -77,7 +77,9 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       Effect.suspend(() => app((response) => keep(key, claim, response))).pipe(
         Effect.provideService(RequestClaim, Option.some({ key, id: claim })),
         Effect.catchSomeDefect((defect) =>
-          defect instanceof IdempotencyClaimLost ? Option.some(Effect.succeed(firstRequestUnansweredResponse)) : Option.none()
+          defect instanceof IdempotencyClaimLost
+            ? Option.some(Effect.succeed(firstRequestUnansweredResponse))
+            : Option.none()
         ),
         Effect.onError(() => letGo(key, claim)),
         Effect.tap(afterwards),
@@ -85,13 +87,14 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       )
 
     /** Of an answer in one piece, at once; of a stream, whoever makes it keeps its end, and until then nobody else may begin. */
-    const keepOrHold = (key: IdempotencyKey, claim: IdempotencyClaimId) => (response: HttpServerResponse.HttpServerResponse) =>
-      response.body._tag === "Stream"
-        ? Effect.zipRight(
-            Effect.addFinalizer(() => letGo(key, claim)),
-            Effect.asVoid(Effect.forkScoped(Effect.interruptible(keepClaim(key, claim))))
-          )
-        : keep(key, claim, response)
+    const keepOrHold =
+      (key: IdempotencyKey, claim: IdempotencyClaimId) => (response: HttpServerResponse.HttpServerResponse) =>
+        response.body._tag === "Stream"
+          ? Effect.zipRight(
+              Effect.addFinalizer(() => letGo(key, claim)),
+              Effect.asVoid(Effect.forkScoped(Effect.interruptible(keepClaim(key, claim))))
+            )
+          : keep(key, claim, response)
 
     // A request runs uninterruptibly around its handler, and what only keeps it company must end with it.
     const keepClaim = (key: IdempotencyKey, claim: IdempotencyClaimId) =>
@@ -109,7 +112,9 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
           (claim) => claim._tag !== "InProgress",
           (claim) => claim
         ),
-        Effect.retry(Schedule.intersect(Schedule.spaced(claimPollInterval), Schedule.upTo(Schedule.forever, claimWaitLimit))),
+        Effect.retry(
+          Schedule.intersect(Schedule.spaced(claimPollInterval), Schedule.upTo(Schedule.forever, claimWaitLimit))
+        ),
         Effect.merge
       )
 
@@ -204,7 +209,9 @@ export type AnswerWithStore<E, R> = (
 const isUsable = (key: string) => key !== "" && key.length <= maximumIdempotencyKeyLength
 const invalidKeyResponse = makeErrorResponse(IdempotencyKeyInvalidBody, new IdempotencyKeyInvalid())
 const emptyResponse = HttpServerResponse.empty()
-const firstRequestUnansweredResponse = makeErrorResponse(FirstRequestUnansweredBody, new FirstRequestUnanswered(), { "retry-after": "1" })
+const firstRequestUnansweredResponse = makeErrorResponse(FirstRequestUnansweredBody, new FirstRequestUnanswered(), {
+  "retry-after": "1"
+})
 
 /** Headers that belong to an answer rather than to the moment or the connection. */
 const isStoredHeader = (name: string) =>

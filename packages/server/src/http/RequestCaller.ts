@@ -29,24 +29,25 @@ export const makeClientCallerResolver: Effect.Effect<ResolveCaller, never, WebSe
 const idPattern = /^[\w-]{1,128}$/
 
 /** On the private listener: whoever a process with the internal key works for; without that key its word counts for nothing. */
-export const makeInternalCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings | InternalKey | Tokens> = Effect.gen(function* () {
-  const { trustedProxies } = yield* WebSettings
-  const key = yield* InternalKey
-  const tokens = yield* Tokens
-  return (request) => {
-    const direct = Option.some(readClientAddress(request, trustedProxies))
-    if (!Option.exists(readBearerToken(request), (shown) => tokens.equal(shown, key))) return makeCaller(direct)
-    const told = (name: string, isValid: (text: string) => boolean) =>
-      Option.filter(Option.fromNullable(request.headers[name]), isValid)
-    return makeCaller(
-      Option.orElse(
-        told(clientAddressHeader, (text) => isIP(text) !== 0),
-        () => direct
-      ),
-      Option.map(
-        told(actingUserHeader, (text) => idPattern.test(text)),
-        (id) => UserId.make(id)
+export const makeInternalCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings | InternalKey | Tokens> =
+  Effect.gen(function* () {
+    const { trustedProxies } = yield* WebSettings
+    const key = yield* InternalKey
+    const tokens = yield* Tokens
+    return (request) => {
+      const direct = Option.some(readClientAddress(request, trustedProxies))
+      if (!Option.exists(readBearerToken(request), (shown) => tokens.equal(shown, key))) return makeCaller(direct)
+      const told = (name: string, isValid: (text: string) => boolean) =>
+        Option.filter(Option.fromNullable(request.headers[name]), isValid)
+      return makeCaller(
+        Option.orElse(
+          told(clientAddressHeader, (text) => isIP(text) !== 0),
+          () => direct
+        ),
+        Option.map(
+          told(actingUserHeader, (text) => idPattern.test(text)),
+          (id) => UserId.make(id)
+        )
       )
-    )
-  }
-})
+    }
+  })

@@ -51,4 +51,5 @@ export const respondEvents = (events: Stream.Stream<ServerSentEvent>): HttpServe
   respondFrames(Stream.map(events, encodeSseEvent))
 
 /** Whether the client wants the answer as it comes. */
-export const acceptsEventStream = (accept: string | undefined): boolean => accept?.includes("text/event-stream") === true
+export const acceptsEventStream = (accept: string | undefined): boolean =>
+  accept?.includes("text/event-stream") === true

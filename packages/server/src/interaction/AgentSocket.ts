@@ -12,7 +12,11 @@ import { LastEventIdInvalid } from "@berth/api/interaction/InteractionErrorBodie
 import type { User } from "@berth/domain/shared/User"
 import type { Agent } from "@berth/domain/agents/Agent"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { type AnswerEvent, formatAnswerEventId, parseAnswerEventId } from "@berth/domain/interaction/answers/AnswerEvent"
+import {
+  type AnswerEvent,
+  formatAnswerEventId,
+  parseAnswerEventId
+} from "@berth/domain/interaction/answers/AnswerEvent"
 import type { Message } from "@berth/domain/interaction/Conversation"
 import { MessageNotFound, MessageUnanswered } from "@berth/domain/interaction/ConversationErrors"
 import type { Conversations } from "@berth/domain/interaction/conversations/Conversations"
@@ -151,7 +155,11 @@ export const make = (
             if ((yield* FiberSet.size(answers)) >= limits.answers)
               return yield* new AnswerLimitReached({ limit: limits.answers })
             const { id, message, sessionId } = frame
-            const sent = yield* conversations.send(user, { message, sessionId, agentId: agent.id }, { isResumable: true })
+            const sent = yield* conversations.send(
+              user,
+              { message, sessionId, agentId: agent.id },
+              { isResumable: true }
+            )
             yield* send({
               type: "accepted",
               ...(id === undefined ? {} : { id }),
@@ -162,7 +170,10 @@ export const make = (
           })
         case "resume":
           return Effect.gen(function* () {
-            const position = yield* Effect.mapError(parseAnswerEventId(frame.lastEventId), () => new LastEventIdInvalid())
+            const position = yield* Effect.mapError(
+              parseAnswerEventId(frame.lastEventId),
+              () => new LastEventIdInvalid()
+            )
             if ((yield* FiberSet.size(answers)) >= limits.answers)
               return yield* new AnswerLimitReached({ limit: limits.answers })
             const { events, message } = yield* conversations.resume(user.id, position)

@@ -64,7 +64,8 @@ export const layer = HttpLayerRouter.use((router) =>
       return HttpServerResponse.empty({ status: 101 })
     }).pipe(
       Effect.catchTags({
-        AuthenticationRequired: (error) => Effect.succeed(makeErrorResponse(AuthenticationRequiredBody, error, refused)),
+        AuthenticationRequired: (error) =>
+          Effect.succeed(makeErrorResponse(AuthenticationRequiredBody, error, refused)),
         AgentNotFound: (error) => Effect.succeed(makeErrorResponse(AgentNotFoundBody, error, refused)),
         SocketLimitReached: (error) =>
           Effect.succeed(makeErrorResponse(SocketLimitReachedBody, error, { "retry-after": "5", ...refused }))

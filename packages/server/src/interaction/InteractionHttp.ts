@@ -137,7 +137,8 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
         { enabled, skillId }: { readonly skillId: string | undefined; readonly enabled: boolean | undefined }
       ) {
         const agent = yield* health.resolveAgent(owner.id, agentId)
-        if (skillId === undefined || enabled === undefined) return yield* makeMissingFieldsError(findMissingFields({ skillId, enabled }))
+        if (skillId === undefined || enabled === undefined)
+          return yield* makeMissingFieldsError(findMissingFields({ skillId, enabled }))
         yield* configuration.setSkill(owner, agent, skillId, enabled)
         return { success: true, skillId, enabled }
       },
@@ -150,7 +151,8 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       { key, value }: { readonly key: string | undefined; readonly value: Redacted.Redacted | undefined }
     ) {
       if (agentId !== undefined) yield* health.resolveAgent(owner.id, agentId)
-      if (key === undefined || value === undefined) return yield* makeMissingFieldsError(findMissingFields({ key, value }))
+      if (key === undefined || value === undefined)
+        return yield* makeMissingFieldsError(findMissingFields({ key, value }))
       return { success: true, key: yield* vault.set(owner.id, key, value), configured: true }
     })
 
@@ -192,10 +194,15 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           if (action === "set-credential") return yield* setCredential(user, agentId, { key, value })
           const isStream = acceptsEventStream(request.headers["accept"])
           const position = isStream ? yield* readLastEventId(request) : Option.none()
-          if (Option.isSome(position)) return respondStreamedAnswer(yield* conversations.resume(user.id, position.value), agentAnswerFormat)
+          if (Option.isSome(position))
+            return respondStreamedAnswer(yield* conversations.resume(user.id, position.value), agentAnswerFormat)
           if (message === undefined) return yield* new MessageInvalid({ reason: "is missing" })
           const toSend = { message, sessionId, agentId }
-          if (isStream) return respondStreamedAnswer(yield* conversations.send(user, toSend, { isResumable: true }), agentAnswerFormat)
+          if (isStream)
+            return respondStreamedAnswer(
+              yield* conversations.send(user, toSend, { isResumable: true }),
+              agentAnswerFormat
+            )
           const { reply } = yield* conversations.sendAndAwait(user, toSend)
           return { sessionId: reply.sessionId, reply: reply.content, timestamp: reply.createdAt }
         }).pipe(Effect.tapErrorTag("PendingMessageLimitReached", () => addPendingRetryAfter))
@@ -207,7 +214,10 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
             const position = yield* readLastEventId(request)
             return Option.isSome(position)
               ? respondStreamedAnswer(yield* conversations.resume(user.id, position.value), chatAnswerFormat)
-              : respondStreamedAnswer(yield* conversations.send(user, { message, topic }, { isResumable: true }), chatAnswerFormat)
+              : respondStreamedAnswer(
+                  yield* conversations.send(user, { message, topic }, { isResumable: true }),
+                  chatAnswerFormat
+                )
           }
           const { message: sent, reply } = yield* conversations.sendAndAwait(user, { message, topic })
           return {
@@ -251,7 +261,9 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
           })
           const answer = yield* conversations.resume(user.id, { messageId, after })
           yield* shown
-          return answer.isOver ? HttpServerResponse.empty({ status: 204 }) : respondStreamedAnswer(answer, agentAnswerFormat)
+          return answer.isOver
+            ? HttpServerResponse.empty({ status: 204 })
+            : respondStreamedAnswer(answer, agentAnswerFormat)
         })
       )
   })

@@ -5,7 +5,12 @@ import {
   toRetryAfterSeconds,
   SignInLimit
 } from "@berth/api/limits/RateLimits"
-import { normalizeClientAddress, type LimitName, RateLimiter, type RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
+import {
+  normalizeClientAddress,
+  type LimitName,
+  RateLimiter,
+  type RateLimitExceeded
+} from "@berth/domain/limits/RateLimiter"
 import { HttpApp, HttpServerResponse } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import { currentClientAddress } from "../http/ClientAddress.ts"

@@ -21,7 +21,12 @@ const providerLabels: Readonly<Record<OAuthProviderName, string>> = {
 }
 
 const credentials = (callbackUrl: string): Html => html`
-  <form class="stack" id="sign-in" method="post" action="/api/auth/callback/credentials?${makeCallbackQuery(callbackUrl)}">
+  <form
+    class="stack"
+    id="sign-in"
+    method="post"
+    action="/api/auth/callback/credentials?${makeCallbackQuery(callbackUrl)}"
+  >
     <input type="hidden" name="callbackUrl" value="${callbackUrl}" />
     <label>E-mail <input name="email" type="email" autocomplete="username" required /></label>
     <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
@@ -99,6 +104,7 @@ const passwordResetForm = html`
 export const renderLoginPage = (page: LoginPage): Html => html`
   <div class="narrow">
     <h1>Sign in</h1>
-    ${renderOutcome(page)} ${credentials(page.callbackUrl)} ${passwordResetForm} ${registration} ${otherSignInMethods(page)}
+    ${renderOutcome(page)} ${credentials(page.callbackUrl)} ${passwordResetForm} ${registration}
+    ${otherSignInMethods(page)}
   </div>
 `

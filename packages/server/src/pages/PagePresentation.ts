@@ -68,7 +68,9 @@ const redirectAfterForm = (appUrl: URL, { request, response, route }: AnsweredRe
   if (!signInForms.has(path) || response.status < 400) return Option.none()
   const asked = new URLSearchParams(request.url.split("?", 2)[1] ?? "").get("callbackUrl") ?? undefined
   const error = Option.match(errorIn(response), { onNone: () => "failed", onSome: ({ code }) => code ?? "failed" })
-  return lead(`/login?${new URLSearchParams({ error }).toString()}&${makeCallbackQuery(resolveCallbackPath(asked, appUrl))}`)
+  return lead(
+    `/login?${new URLSearchParams({ error }).toString()}&${makeCallbackQuery(resolveCallbackPath(asked, appUrl))}`
+  )
 }
 
 /** How answers look to people: errors as pages where a person reads them, and forms lead on. Programs see none of it. */

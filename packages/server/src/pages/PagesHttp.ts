@@ -71,7 +71,10 @@ const pages = HttpLayerRouter.use((router) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         return yield* Option.match(yield* signedIn, {
-          onNone: () => Effect.succeed(redirectPrivately(`${paths.login}?${makeCallbackQuery(resolveCallbackPath(request.url, appUrl))}`)),
+          onNone: () =>
+            Effect.succeed(
+              redirectPrivately(`${paths.login}?${makeCallbackQuery(resolveCallbackPath(request.url, appUrl))}`)
+            ),
           onSome: (user) => answer(user, queryOf(request))
         })
       })

@@ -10,7 +10,7 @@ const providerErrors: Readonly<Record<OAuthErrorCode, string>> = {
   oauth_failed: "The provider did not confirm who you are. Try again.",
   oauth_email_unverified:
     "The provider does not vouch for an e-mail address of yours, and an account needs one. Confirm it there first.",
-  too_many_requests: "Too many attempts. Wait a while, then try again."
+  rate_limit_exceeded: "Too many attempts. Wait a while, then try again."
 }
 
 /** What went wrong on the way to a page, by the code in its `error` parameter. */

@@ -7,7 +7,9 @@ import { Effect, Option, Redacted } from "effect"
 import { addRetryAfter } from "../limits/RateLimitsHttp.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 
-const resetRequested = { message: "If there is an account with this e-mail address, a link for a new password is on its way." }
+const resetRequested = {
+  message: "If there is an account with this e-mail address, a link for a new password is on its way."
+}
 const passwordChanged = { message: "Your password is changed. Sign in with the new one." }
 const verificationSent = { message: "A link is on its way to your e-mail address, unless it is confirmed already." }
 
@@ -51,11 +53,15 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
       )
       .handle("verifyEmail", ({ request: { method, url }, urlParams: { token = Redacted.make("") } }) =>
         // Who only asks for the head of an answer wants nothing done.
-        method === "HEAD" ? Effect.succeed(redirectPrivately("/login")) : Effect.map(confirmed(token, url), redirectPrivately)
+        method === "HEAD"
+          ? Effect.succeed(redirectPrivately("/login"))
+          : Effect.map(confirmed(token, url), redirectPrivately)
       )
       .handle("sendVerification", () =>
         Effect.flatMap(CurrentUser, ({ user }) =>
-          verifications.resend(user).pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter), Effect.as(verificationSent))
+          verifications
+            .resend(user)
+            .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter), Effect.as(verificationSent))
         )
       )
   })

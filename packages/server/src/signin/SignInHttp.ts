@@ -29,7 +29,9 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
     return handlers
       .handle("credentials", ({ payload, request }) =>
         Effect.gen(function* () {
-          const address = normalizeClientAddress(yield* Effect.provideService(currentClientAddress, WebSettings, settings))
+          const address = normalizeClientAddress(
+            yield* Effect.provideService(currentClientAddress, WebSettings, settings)
+          )
           const { token, user } = yield* signIn
             .signIn({ email: payload.email, password: payload.password, address, current: cookie.read(request) })
             .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))

@@ -26,7 +26,10 @@ export const layer = HttpApiBuilder.group(WebApi, "wallets", (handlers) =>
     const settings = yield* WebSettings
     const cookie = makeWalletNonceCookie(settings.appUrl)
 
-    const limitKey = Effect.map(Effect.provideService(currentClientAddress, WebSettings, settings), normalizeClientAddress)
+    const limitKey = Effect.map(
+      Effect.provideService(currentClientAddress, WebSettings, settings),
+      normalizeClientAddress
+    )
     /** A proof as a request carries it. Only pages send an `Origin`. */
     const proofIn = (
       request: HttpServerRequest.HttpServerRequest,

@@ -169,7 +169,9 @@ describe("readForm", () => {
       const { body, type } = yield* formOf([["model", "m"]], { name: "a.ogg", bytes: ogg() })
       // The last bytes are the line break behind the end.
       for (let length = 0; length < body.length - 4; length += 1) {
-        expect(yield* Effect.flip(readMultipartForm(type, body.subarray(0, length))), `${length}`).toMatchObject(malformed)
+        expect(yield* Effect.flip(readMultipartForm(type, body.subarray(0, length))), `${length}`).toMatchObject(
+          malformed
+        )
       }
     })
   )

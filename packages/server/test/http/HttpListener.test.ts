@@ -8,7 +8,9 @@ import { parseRawResponse, sendBytes } from "../../../../test/support/RawHttp.ts
 const portOf = Effect.map(HttpServer.HttpServer, ({ address }) => (address._tag === "TcpAddress" ? address.port : 0))
 
 const listener = (arrival: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }) =>
-  HttpListener.layer({ host: "127.0.0.1", port: 0, drain: Duration.seconds(1), arrival }).pipe(Layer.provide(UuidIdGenerator.layer))
+  HttpListener.layer({ host: "127.0.0.1", port: 0, drain: Duration.seconds(1), arrival }).pipe(
+    Layer.provide(UuidIdGenerator.layer)
+  )
 
 describe("A listener", () => {
   it.scopedLive("answers who takes too long to say what he wants, in JSON, and lets go of him", () =>

@@ -40,7 +40,8 @@ describe("callbackPath", () => {
     ["javascript:alert(1)", "/dashboard"]
   ]
   for (const [asked, expected] of table)
-    it(`${asked ?? "nothing"} leads to ${expected}`, () => assert.strictEqual(resolveCallbackPath(asked, live), expected))
+    it(`${asked ?? "nothing"} leads to ${expected}`, () =>
+      assert.strictEqual(resolveCallbackPath(asked, live), expected))
 
   it.prop(
     "never leads away",

@@ -35,7 +35,7 @@ const runOnce = (
   )
 
 /** The embedded PostgreSQL, brought up again on the same port whenever it crashes, stopped when the scope closes. */
-export const superviseDatabase = Effect.fn("KeepDatabase.keepDatabase")(function* (directory: string) {
+export const superviseDatabase = Effect.fn("SupervisedDatabase.supervise")(function* (directory: string) {
   const first = yield* Deferred.make<EmbeddedPostgres.RunningPostgres, EmbeddedPostgresStartFailed>()
   const tell = (running: EmbeddedPostgres.RunningPostgres) =>
     Effect.zipRight(

@@ -71,7 +71,10 @@ const attempt = (file: string, directory: string): Effect.Effect<void, DataDirec
   })
 
 /** Holds the data directory for this process until the scope closes. */
-export const acquireLockFile = (file: string, directory: string): Effect.Effect<void, DataDirectoryLocked, Scope.Scope> =>
+export const acquireLockFile = (
+  file: string,
+  directory: string
+): Effect.Effect<void, DataDirectoryLocked, Scope.Scope> =>
   Effect.acquireRelease(attempt(file, directory), () => Effect.promise(() => rm(file, { force: true }))).pipe(
     Effect.withSpan("LockFile.acquire")
   )

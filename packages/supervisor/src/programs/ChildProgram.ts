@@ -12,7 +12,7 @@ interface RunningProgram {
   readonly ended: Deferred.Deferred<Ending>
 }
 
-const launch = Effect.fn("RunProgram.launch")(function* (program: Program) {
+const launch = Effect.fn("ChildProgram.launch")(function* (program: Program) {
   const ended = yield* Deferred.make<Ending>()
   const child = spawn(process.execPath, [program.script], {
     env: program.environment,
@@ -20,11 +20,11 @@ const launch = Effect.fn("RunProgram.launch")(function* (program: Program) {
     detached: true,
     stdio: ["ignore", "pipe", "pipe", "ipc"]
   })
-  child.once("error", (cause) => Deferred.unsafeDone(ended, Effect.succeed({ code: -1, words: cause.message })))
+  child.once("error", (cause) => Deferred.unsafeDone(ended, Effect.succeed({ code: -1, description: cause.message })))
   child.once("exit", (code, signal) =>
     Deferred.unsafeDone(
       ended,
-      Effect.succeed({ code: code ?? -1, words: code === null ? `signal ${signal}` : `exit code ${code}` })
+      Effect.succeed({ code: code ?? -1, description: code === null ? `signal ${signal}` : `exit code ${code}` })
     )
   )
   if (child.stdout !== null) forwardLines(child.stdout, process.stdout)
@@ -36,7 +36,7 @@ const launch = Effect.fn("RunProgram.launch")(function* (program: Program) {
 /** On top of the drain, for what a program does after it: ending its own processes, closing its connections. */
 const stopGrace = Duration.seconds(15)
 
-const stop = Effect.fn("RunProgram.stop")(function* (program: Program, { child, ended }: RunningProgram) {
+const stop = Effect.fn("ChildProgram.stop")(function* (program: Program, { child, ended }: RunningProgram) {
   if (!(yield* Deferred.isDone(ended))) {
     child.kill("SIGTERM")
     const limit = Duration.sum(program.drain, stopGrace)
@@ -64,4 +64,4 @@ export const runChildProgram = (
       (running) => stop(program, running)
     )
     return { ...ending, ranFor: Duration.millis((yield* Clock.currentTimeMillis) - began) }
-  }).pipe(Effect.withSpan("RunProgram.runProgram", { attributes: { program: program.name } }))
+  }).pipe(Effect.withSpan("ChildProgram.run", { attributes: { program: program.name } }))

@@ -40,7 +40,7 @@ export const endOrphanedPrograms = (file: string): Effect.Effect<void> =>
     Effect.flatMap(Schema.decode(ProgramRecord)),
     Effect.orElseSucceed((): ReadonlyArray<StartedProgram> => []),
     Effect.flatMap(Effect.forEach(end, { concurrency: "unbounded", discard: true })),
-    Effect.withSpan("Leftovers.endLeftovers")
+    Effect.withSpan("OrphanedPrograms.end")
   )
 
 /** Keeps the record: call the result whenever a program has started. */

@@ -26,7 +26,11 @@ export const superviseProgram = (
       const exit = yield* runChildProgram(program, onStarted)
       const decision = decideProgramRestart({ failures, hasBeenUp: yield* Ref.get(wasUp) }, exit)
       if (decision._tag === "GiveUp") {
-        return yield* new ProgramFailed({ program: program.name, reason: decision.reason, exitDescription: exit.description })
+        return yield* new ProgramFailed({
+          program: program.name,
+          reason: decision.reason,
+          exitDescription: exit.description
+        })
       }
       yield* Effect.logWarning(
         `The ${program.name} ended (${exit.description}) and is started again in ${Duration.format(decision.after)}`

@@ -11,7 +11,7 @@ const code = fc
 
 const exit = (code: number, seconds: number) => ({
   code,
-  words: `exit code ${code}`,
+  description: `exit code ${code}`,
   ranFor: Duration.seconds(seconds)
 })
 
@@ -20,7 +20,9 @@ describe("RestartDecision", () => {
     "never starts a misconfigured program again",
     [failures, fc.boolean(), seconds],
     ([failures, wasUp, ranFor]) => {
-      expect(decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(misconfiguredExitCode, ranFor))._tag).toBe("GiveUp")
+      expect(decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(misconfiguredExitCode, ranFor))._tag).toBe(
+        "GiveUp"
+      )
     }
   )
 
@@ -29,7 +31,9 @@ describe("RestartDecision", () => {
   })
 
   it.prop("waits longer the more often it failed, and never longer than half a minute", [failures], ([failures]) => {
-    expect(Duration.toMillis(computeRestartDelay(failures + 1))).toBeGreaterThanOrEqual(Duration.toMillis(computeRestartDelay(failures)))
+    expect(Duration.toMillis(computeRestartDelay(failures + 1))).toBeGreaterThanOrEqual(
+      Duration.toMillis(computeRestartDelay(failures))
+    )
     expect(Duration.toMillis(computeRestartDelay(failures))).toBeGreaterThanOrEqual(250)
     expect(Duration.toMillis(computeRestartDelay(failures))).toBeLessThanOrEqual(30_000)
   })

@@ -5,7 +5,7 @@ import { runHourlyTask } from "../jobs/HourlyTask.ts"
 /** An expired link opens nothing any more; its token is only in the way. */
 export const layer = runHourlyTask(
   {
-    span: "ExpiredMailedTokens.sweep",
+    span: "MailedTokenRetention.run",
     task: "forget expired links",
     done: "Expired links were forgotten",
     kind: "links"

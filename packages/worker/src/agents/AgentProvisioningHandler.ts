@@ -5,11 +5,12 @@ import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQue
 import { Cause, Effect, Predicate, Schema } from "effect"
 
 /** Brings a new agent up. The attempt that fails last gives the agent up, so that nobody waits for it any longer. */
-export const handleAgentProvisioning = Effect.fn("NewAgentJob")(function* (job: RunningJob) {
+export const handleAgentProvisioning = Effect.fn("AgentProvisioningHandler.handle")(function* (job: RunningJob) {
   const manager = yield* AgentManager
   const { agentId } = yield* Effect.mapError(
     Schema.decodeUnknown(ProvisionAgentJob.payload)(job.payload),
-    ({ message }) => new JobPermanentlyFailed({ reason: `the payload is not that of ${ProvisionAgentJob.name}: ${message}` })
+    ({ message }) =>
+      new JobPermanentlyFailed({ reason: `the payload is not that of ${ProvisionAgentJob.name}: ${message}` })
   )
   yield* Effect.annotateCurrentSpan({ "agent.id": agentId })
   const deployed = manager.deploy(agentId)

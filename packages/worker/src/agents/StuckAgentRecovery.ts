@@ -18,7 +18,10 @@ type StuckAgentMeasure = "wait" | "ask again" | "give up"
  * What becomes of an agent that is being provisioned. Provisioning begins with the agent's creation; since then it was last
  * touched when its job was asked for again.
  */
-export const decideStuckAgentMeasure = (agent: Pick<Agent, "createdAt" | "updatedAt">, now: DateTime.Utc): StuckAgentMeasure => {
+export const decideStuckAgentMeasure = (
+  agent: Pick<Agent, "createdAt" | "updatedAt">,
+  now: DateTime.Utc
+): StuckAgentMeasure => {
   const since = (moment: DateTime.Utc) => DateTime.distanceDuration(moment, now)
   if (Duration.greaterThan(since(agent.createdAt), provisioningTimeout)) return "give up"
   return Duration.greaterThan(since(agent.createdAt), firstRetryAfter) &&
@@ -35,7 +38,10 @@ export const recoverStuckAgents = Effect.gen(function* () {
   const transaction = yield* Transaction
 
   const giveUp = (agentId: AgentId) =>
-    manager.failDeployment(agentId, `it was not running ${Duration.toMinutes(provisioningTimeout)} minutes after it was asked for`)
+    manager.failDeployment(
+      agentId,
+      `it was not running ${Duration.toMinutes(provisioningTimeout)} minutes after it was asked for`
+    )
 
   /** The lock and the second look make it once a minute, however many workers find the same agent. */
   const askAgain = (agent: Agent, now: DateTime.Utc) =>
@@ -64,6 +70,6 @@ export const recoverStuckAgents = Effect.gen(function* () {
     },
     { concurrency: 4, discard: true }
   )
-}).pipe(Effect.withSpan("StuckAgents.sweep"))
+}).pipe(Effect.withSpan("StuckAgentRecovery.run"))
 
 export const layer = Layer.scopedDiscard(runRecurringTask("look after stuck agents", every, recoverStuckAgents))

@@ -4,10 +4,11 @@ import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQue
 import { Effect, Schema } from "effect"
 
 /** Ends the subscriptions of customers whose account is gone, and their cards with them. Doing it again changes nothing. */
-export const handleCardCustomerRemoval = Effect.fn("ForgetCardCustomersJob")(function* (job: RunningJob) {
+export const handleCardCustomerRemoval = Effect.fn("CardCustomerRemovalHandler.handle")(function* (job: RunningJob) {
   const { customerIds } = yield* Effect.mapError(
     Schema.decodeUnknown(RemoveCardCustomersJob.payload)(job.payload),
-    ({ message }) => new JobPermanentlyFailed({ reason: `the payload is not that of ${RemoveCardCustomersJob.name}: ${message}` })
+    ({ message }) =>
+      new JobPermanentlyFailed({ reason: `the payload is not that of ${RemoveCardCustomersJob.name}: ${message}` })
   )
   const processor = yield* CardProcessor
   // Events without a customer name the subscription in its place.

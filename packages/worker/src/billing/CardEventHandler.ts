@@ -4,10 +4,11 @@ import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQue
 import { Effect, Schema } from "effect"
 
 /** Lets an event of the card processor have its effects. Doing it again changes nothing. */
-export const handleCardEvent = Effect.fn("ApplyCardEventJob")(function* (job: RunningJob) {
+export const handleCardEvent = Effect.fn("CardEventHandler.handle")(function* (job: RunningJob) {
   const { eventId } = yield* Effect.mapError(
     Schema.decodeUnknown(ApplyCardEventJob.payload)(job.payload),
-    ({ message }) => new JobPermanentlyFailed({ reason: `the payload is not that of ${ApplyCardEventJob.name}: ${message}` })
+    ({ message }) =>
+      new JobPermanentlyFailed({ reason: `the payload is not that of ${ApplyCardEventJob.name}: ${message}` })
   )
   const effects = yield* CardEventEffects
   yield* Effect.mapError(

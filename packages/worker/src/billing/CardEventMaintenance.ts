@@ -23,7 +23,7 @@ const overdueEvents = Layer.scopedDiscard(
 
 const eventRetention = runHourlyTask(
   {
-    span: "OldCardEvents.sweep",
+    span: "CardEventRetention.run",
     task: "forget old card events",
     done: "Old card events were forgotten",
     kind: "events"

@@ -12,7 +12,7 @@ const maximumLogged = 20
 /** Checks that the books add up. What does not is told and left as it is. */
 export const layer = runHourlyTask(
   {
-    span: "LedgerChecks.sweep",
+    span: "LedgerAudit.run",
     task: "check the ledger",
     done: "Balances that the ledger does not bear out were reported",
     kind: "discrepancies"

@@ -20,7 +20,7 @@ const openCharges = Layer.scopedDiscard(
 
 const attemptRetention = runHourlyTask(
   {
-    span: "OldPurchaseAttempts.sweep",
+    span: "PurchaseAttemptRetention.run",
     task: "forget old attempts to buy",
     done: "Old attempts to buy were forgotten",
     kind: "attempts"

@@ -5,7 +5,7 @@ import { runHourlyTask } from "../jobs/HourlyTask.ts"
 /** A payment whose time is over is in the books of the chain, and its challenge has long expired. */
 export const layer = runHourlyTask(
   {
-    span: "OldPayments.sweep",
+    span: "PaymentRedemptionRetention.run",
     task: "forget old payments",
     done: "Old payments were forgotten",
     kind: "payments"

@@ -4,10 +4,13 @@ import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQue
 import { Effect, Schema } from "effect"
 
 /** Tells an owner's cell what his agents are by now; one that is down hears it when it comes up. Doing it again changes nothing. */
-export const handleInstanceConfiguration = Effect.fn("ReconfigureInstanceJob")(function* (job: RunningJob) {
+export const handleInstanceConfiguration = Effect.fn("InstanceConfigurationHandler.handle")(function* (
+  job: RunningJob
+) {
   const { userId } = yield* Effect.mapError(
     Schema.decodeUnknown(ReconfigureInstanceJob.payload)(job.payload),
-    ({ message }) => new JobPermanentlyFailed({ reason: `the payload is not that of ${ReconfigureInstanceJob.name}: ${message}` })
+    ({ message }) =>
+      new JobPermanentlyFailed({ reason: `the payload is not that of ${ReconfigureInstanceJob.name}: ${message}` })
   )
   yield* Effect.annotateCurrentSpan({ "user.id": userId })
   yield* Effect.flatMap(AgentManager, (manager) => manager.reconfigure(userId))

@@ -17,4 +17,6 @@ export const removeExpiredAnswerEvents = ({ streamRetention }: AnswerEventRetent
   }).pipe(Effect.withTracerEnabled(false))
 
 export const layer = (options: AnswerEventRetentionOptions) =>
-  Layer.scopedDiscard(runRecurringTask("delete the pieces of answers that have ended", every, removeExpiredAnswerEvents(options)))
+  Layer.scopedDiscard(
+    runRecurringTask("delete the pieces of answers that have ended", every, removeExpiredAnswerEvents(options))
+  )

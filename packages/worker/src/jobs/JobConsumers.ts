@@ -35,7 +35,9 @@ export const layer = ({ concurrency, drain }: JobConsumerOptions) => {
         const { consume } = yield* JobQueue
         const outbox = yield* Outbox
         const handle = findHandler(queue)
-        yield* consume(queue, { concurrency: concurrency[queue], drain }, (job) => settleWhenOver(outbox, job, handle(job)))
+        yield* consume(queue, { concurrency: concurrency[queue], drain }, (job) =>
+          settleWhenOver(outbox, job, handle(job))
+        )
         yield* Effect.logInfo("Working on a queue").pipe(
           Effect.annotateLogs({ queue, concurrency: concurrency[queue] })
         )

@@ -30,7 +30,12 @@ import { handleMailDelivery } from "../mail/MailDeliveryHandler.ts"
 import { handleAgentProvisioning } from "../agents/AgentProvisioningHandler.ts"
 
 type JobFailure =
-  JobPermanentlyFailed | BackendUnavailable | CardProcessorError | InstanceUnavailable | MailServiceUnavailable | AccountInUse
+  | JobPermanentlyFailed
+  | BackendUnavailable
+  | CardProcessorError
+  | InstanceUnavailable
+  | MailServiceUnavailable
+  | AccountInUse
 
 type JobHandler = (
   job: RunningJob

@@ -5,7 +5,7 @@ import { runHourlyTask } from "../jobs/HourlyTask.ts"
 /** An answer that is not given again any more is only in the way. */
 export const layer = runHourlyTask(
   {
-    span: "ExpiredIdempotencyKeys.sweep",
+    span: "IdempotencyKeyRetention.run",
     task: "delete expired idempotency keys",
     done: "Expired idempotency keys were deleted",
     kind: "keys"

@@ -7,7 +7,7 @@ import { Effect, Schema } from "effect"
  * Hands a mail on. A worker that dies before the job is settled hands it on again, as the same mail. One that nobody takes goes to the
  * dead letters at once, and while nobody answers it is tried again.
  */
-export const handleMailDelivery = Effect.fn("SendMailJob")(function* (job: RunningJob) {
+export const handleMailDelivery = Effect.fn("MailDeliveryHandler.handle")(function* (job: RunningJob) {
   const written = yield* Effect.mapError(
     Schema.decodeUnknown(SendMailJob.payload)(job.payload),
     () => new JobPermanentlyFailed({ reason: `the payload is not that of ${SendMailJob.name}` })

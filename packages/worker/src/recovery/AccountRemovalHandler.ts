@@ -5,10 +5,11 @@ import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQue
 import { Effect, Schema } from "effect"
 
 /** Deletes the rows of an account, and then its cell and files: once the rows are gone nothing brings a cell up again. Doing it again changes nothing. */
-export const handleAccountRemoval = Effect.fn("RemoveAccountJob")(function* (job: RunningJob) {
+export const handleAccountRemoval = Effect.fn("AccountRemovalHandler.handle")(function* (job: RunningJob) {
   const { userId } = yield* Effect.mapError(
     Schema.decodeUnknown(RemoveAccountJob.payload)(job.payload),
-    ({ message }) => new JobPermanentlyFailed({ reason: `the payload is not that of ${RemoveAccountJob.name}: ${message}` })
+    ({ message }) =>
+      new JobPermanentlyFailed({ reason: `the payload is not that of ${RemoveAccountJob.name}: ${message}` })
   )
   yield* Effect.annotateCurrentSpan({ "user.id": userId })
   yield* Effect.flatMap(AccountRemoval, (removal) => removal.remove(userId))

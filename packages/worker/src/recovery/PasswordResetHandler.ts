@@ -5,11 +5,15 @@ import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQue
 import { Effect, Schema } from "effect"
 
 /** Mails a link to whoever has forgotten his password, if the address is anybody's. Doing it again changes nothing. */
-export const handlePasswordReset = Effect.fn("ForgottenPasswordJob")(function* (job: RunningJob) {
+export const handlePasswordReset = Effect.fn("PasswordResetHandler.handle")(function* (job: RunningJob) {
   const mails = yield* PasswordResetMails
   const email = yield* Effect.flatMap(Schema.decodeUnknown(SendPasswordResetJob.payload)(job.payload), (payload) =>
     parseEmail(payload.email)
-  ).pipe(Effect.mapError(() => new JobPermanentlyFailed({ reason: `the payload is not that of ${SendPasswordResetJob.name}` })))
+  ).pipe(
+    Effect.mapError(
+      () => new JobPermanentlyFailed({ reason: `the payload is not that of ${SendPasswordResetJob.name}` })
+    )
+  )
   // The id of a job is that of the request, and stays the same however often it runs.
   yield* mails.send(job.id, email)
 })

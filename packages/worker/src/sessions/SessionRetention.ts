@@ -5,7 +5,7 @@ import { runHourlyTask } from "../jobs/HourlyTask.ts"
 /** An expired session opens nothing any more; it is only in the way. */
 export const layer = runHourlyTask(
   {
-    span: "ExpiredSessions.sweep",
+    span: "SessionRetention.run",
     task: "delete expired sessions",
     done: "Expired sessions were deleted",
     kind: "sessions"

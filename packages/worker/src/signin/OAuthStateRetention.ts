@@ -5,7 +5,7 @@ import { runHourlyTask } from "../jobs/HourlyTask.ts"
 /** A state whose ticket is too old to be taken again need not be remembered. */
 export const layer = runHourlyTask(
   {
-    span: "UsedOAuthStates.sweep",
+    span: "OAuthStateRetention.run",
     task: "forget used OAuth states",
     done: "Used OAuth states were forgotten",
     kind: "states"

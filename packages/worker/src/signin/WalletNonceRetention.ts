@@ -5,7 +5,7 @@ import { runHourlyTask } from "../jobs/HourlyTask.ts"
 /** A nonce whose message is too old to be taken again need not be remembered. */
 export const layer = runHourlyTask(
   {
-    span: "UsedWalletNonces.sweep",
+    span: "WalletNonceRetention.run",
     task: "forget used wallet nonces",
     done: "Used wallet nonces were forgotten",
     kind: "nonces"

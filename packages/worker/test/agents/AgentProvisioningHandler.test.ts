@@ -129,7 +129,9 @@ describe("handlerOf", () => {
         ["provision", "function toString() { [native code] }"],
         ["provision", ""]
       ] as const) {
-        const failure = yield* Effect.flip(Effect.provide(findHandler(queue)(job({ name })), [layer, unusedMailPorts, unusedAccountRemoval]))
+        const failure = yield* Effect.flip(
+          Effect.provide(findHandler(queue)(job({ name })), [layer, unusedMailPorts, unusedAccountRemoval])
+        )
         assert.deepInclude(failure, {
           _tag: "JobPermanentlyFailed",
           reason: `this worker knows no job "${name}" in the queue "${queue}"`

@@ -89,7 +89,10 @@ describe("measureFor", () => {
       FastCheck.pre(untouched <= age)
       const now = at("1 hour")
       const before = (seconds: number) => DateTime.subtractDuration(now, Duration.seconds(seconds))
-      const measure = StuckAgentRecovery.decideStuckAgentMeasure({ createdAt: before(age), updatedAt: before(untouched) }, now)
+      const measure = StuckAgentRecovery.decideStuckAgentMeasure(
+        { createdAt: before(age), updatedAt: before(untouched) },
+        now
+      )
       assert.strictEqual(measure, age > 600 ? "give up" : age > 120 && untouched >= 60 ? "ask again" : "wait")
     }
   )
@@ -120,7 +123,9 @@ describe("StuckAgents", () => {
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("5 minutes")))
       const { asked, ports } = yield* scene(agent("agt_1", start))
-      yield* Effect.replicateEffect(StuckAgentRecovery.recoverStuckAgents, 3, { concurrency: "unbounded" }).pipe(Effect.provide(ports))
+      yield* Effect.replicateEffect(StuckAgentRecovery.recoverStuckAgents, 3, { concurrency: "unbounded" }).pipe(
+        Effect.provide(ports)
+      )
       assert.deepStrictEqual(yield* asked, [reminder])
     })
   )

@@ -6,7 +6,10 @@ import * as HealthListener from "../../src/health/HealthListener.ts"
 
 const scene = Effect.gen(function* () {
   const database = yield* Ref.make<Effect.Effect<void, string>>(Effect.void)
-  const checks = Layer.succeed(HealthListener.WorkerHealthChecks, { database: Effect.flatten(database), queue: Effect.succeed(7) })
+  const checks = Layer.succeed(HealthListener.WorkerHealthChecks, {
+    database: Effect.flatten(database),
+    queue: Effect.succeed(7)
+  })
   const server = HttpLayerRouter.serve(HealthListener.routes, { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(checks),
     Layer.provideMerge(NodeHttpServer.layerTest)

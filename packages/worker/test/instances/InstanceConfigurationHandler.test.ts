@@ -40,7 +40,11 @@ describe("the job that tells a cell of its agents", () => {
     Effect.gen(function* () {
       const reconfigure = () => new InstanceUnavailable({ reason: "it hangs" })
       const failure = yield* Effect.flip(
-        Effect.provide(findHandler("tasks")(job()), [Layer.mock(AgentManager, { chat, reconfigure }), unusedMailPorts, unusedAccountRemoval])
+        Effect.provide(findHandler("tasks")(job()), [
+          Layer.mock(AgentManager, { chat, reconfigure }),
+          unusedMailPorts,
+          unusedAccountRemoval
+        ])
       )
       assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "it hangs" })
     })

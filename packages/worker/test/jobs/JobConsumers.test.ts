@@ -51,7 +51,10 @@ describe("Consumers", () => {
       const scope = yield* Scope.make()
       const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
       const outbox = Layer.mock(Outbox, { settle: () => Effect.void })
-      yield* Layer.buildWithScope(Layer.provide(consumers, [queue, manager, outbox, unusedMailPorts, unusedAccountRemoval]), scope)
+      yield* Layer.buildWithScope(
+        Layer.provide(consumers, [queue, manager, outbox, unusedMailPorts, unusedAccountRemoval]),
+        scope
+      )
       assert.deepStrictEqual(yield* working, {
         tasks: { concurrency: 5, drain: "5 minutes", done: false },
         provision: { concurrency: 2, drain: "5 minutes", done: true }

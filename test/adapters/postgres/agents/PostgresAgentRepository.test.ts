@@ -31,7 +31,7 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
         customModel: "anthropic/claude",
         config: {
           channels: ["web", "platformA"],
-          listSkills: ["web_search"],
+          skills: ["web_search"],
           systemPrompt: "a 'quoted' \\ line\n",
           temperature: 0.7,
           maxTokens: 1000,
@@ -66,19 +66,19 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
       const stored = Effect.map(agents.find(agent.id), Option.getOrThrow)
       yield* every(true)
       const full = yield* stored
-      assert.deepStrictEqual(full.config.listSkills.toSorted(), skills.toSorted())
-      assert.deepStrictEqual({ ...full.config, listSkills: [] }, agent.config)
+      assert.deepStrictEqual(full.config.skills.toSorted(), skills.toSorted())
+      assert.deepStrictEqual({ ...full.config, skills: [] }, agent.config)
       assert.isTrue(DateTime.greaterThan(full.updatedAt, agent.updatedAt))
       const one = yield* agents.setSkill(agent.id, "skill-3", false)
       assert.deepStrictEqual(one, Option.some(yield* stored))
       assert.sameMembers(
-        [...(yield* stored).config.listSkills],
+        [...(yield* stored).config.skills],
         skills.filter((id) => id !== "skill-3")
       )
       yield* every(false)
       assert.deepStrictEqual((yield* stored).config, agent.config)
       yield* agents.setSkill(agent.id, "a 'quoted' \\ \u0000 skill", true)
-      assert.deepStrictEqual((yield* stored).config.listSkills, ["a 'quoted' \\ \uFFFD skill"])
+      assert.deepStrictEqual((yield* stored).config.skills, ["a 'quoted' \\ \uFFFD skill"])
       assert.deepStrictEqual(yield* agents.setSkill(AgentId.make("agt_none"), "time", true), Option.none())
     })
   )
@@ -194,7 +194,10 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
         channels: [],
         timezone: "Europe/Paris"
       })
-      yield* updateConfiguration(agent.id, { config: { temperature: null }, model: { model: "gpt-4", customModel: null } })
+      yield* updateConfiguration(agent.id, {
+        config: { temperature: null },
+        model: { model: "gpt-4", customModel: null }
+      })
       const again = Option.getOrThrow(yield* find(agent.id))
       assert.deepInclude(again, { model: "gpt-4", customModel: null })
       assert.deepStrictEqual(again.config, { ...stored.config, temperature: null })

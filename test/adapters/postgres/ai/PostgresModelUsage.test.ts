@@ -91,7 +91,9 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
         Logger.make(({ message }) => void said.push(...Array.ensure(message).map(String)))
       )
       const Away = PostgresModelUsage.layer.pipe(
-        Layer.provideMerge(Layer.orDie(PostgresPool.layer({ url: door.url, maxConnections: 1, applicationName: "test" })))
+        Layer.provideMerge(
+          Layer.orDie(PostgresPool.layer({ url: door.url, maxConnections: 1, applicationName: "test" }))
+        )
       )
       yield* Effect.gen(function* () {
         const { record } = yield* ModelUsage

@@ -7,7 +7,12 @@ import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Either, FastCheck, Option, TestClock, TestContext } from "effect"
 import { readBalance, BillingServices, readLedger } from "../../../support/billing/BillingServices.ts"
-import { type LedgerOperation, ledgerOperations, LedgerModel, reversalOf } from "../../../support/billing/LedgerModel.ts"
+import {
+  type LedgerOperation,
+  ledgerOperations,
+  LedgerModel,
+  reversalOf
+} from "../../../support/billing/LedgerModel.ts"
 import { insertUser } from "../../../support/Samples.ts"
 
 describe("The model of an account", () => {

@@ -235,7 +235,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const user = yield* insertUser()
-      const program = yield* compileProgram("DyingHolder.ts")
+      const program = yield* compileProgram("InstanceLockHolder.ts")
       const holder = yield* startProgram(program, {
         DATABASE_URL: Redacted.value(yield* databaseUrl),
         OWNER: user.id

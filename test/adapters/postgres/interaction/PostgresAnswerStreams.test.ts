@@ -132,7 +132,11 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       yield* markFailed(failed.id, { reason: "the model said no", deltaCount: 2 })
       yield* failAbandoned(DateTime.add(leaseUntil, { minutes: 1 }))
       assert.deepStrictEqual((yield* read(answered.id, 0)).end, { state: "answered", deltaCount: 3 })
-      assert.deepStrictEqual((yield* read(failed.id, 0)).end, { state: "failed", deltaCount: 2, reason: "the model said no" })
+      assert.deepStrictEqual((yield* read(failed.id, 0)).end, {
+        state: "failed",
+        deltaCount: 2,
+        reason: "the model said no"
+      })
       assert.deepStrictEqual((yield* read(abandoned.id, 0)).end, {
         state: "failed",
         deltaCount: null,

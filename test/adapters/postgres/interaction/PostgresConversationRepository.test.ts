@@ -208,7 +208,11 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
         { id: abandoned.id, reservation },
         { id: free.id, reservation: Option.none() }
       ])
-      assert.deepStrictEqual(contents(yield* readTranscript(session.id, { limit: 10 })), ["renewed", "answered", "done"])
+      assert.deepStrictEqual(contents(yield* readTranscript(session.id, { limit: 10 })), [
+        "renewed",
+        "answered",
+        "done"
+      ])
     })
   )
 
@@ -263,7 +267,11 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
         )
       const first = yield* add(session)
       yield* add(session)
-      assert.deepInclude(yield* Effect.flip(add(session)), { _tag: "PendingMessageLimitReached", of: "session", limit: 2 })
+      assert.deepInclude(yield* Effect.flip(add(session)), {
+        _tag: "PendingMessageLimitReached",
+        of: "session",
+        limit: 2
+      })
       yield* add(other)
       assert.deepInclude(yield* Effect.flip(add(other)), { _tag: "PendingMessageLimitReached", of: "user", limit: 3 })
       yield* markFailed(first.id)

@@ -17,9 +17,11 @@ import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { uniqueName } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
-const Live = Layer.mergeAll(PostgresIdempotencyKeys.layer, PostgresIdempotentExecution.layer, PostgresTransaction.layer).pipe(
-  Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
-)
+const Live = Layer.mergeAll(
+  PostgresIdempotencyKeys.layer,
+  PostgresIdempotentExecution.layer,
+  PostgresTransaction.layer
+).pipe(Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer)))
 
 /** Lets time pass: leases run by the database's clock, which no test can set. */
 const pass = (time: Duration.DurationInput) =>
@@ -154,9 +156,9 @@ layer(Live, { excludeTestServices: true })("IdempotentExecution", (it) => {
   /** Carries a request out as whoever has the claim. */
   const carryOut = (key: IdempotencyKey, claim: IdempotencyClaim, meanwhile?: Effect.Effect<void>) =>
     Effect.gen(function* () {
-      const { run } = yield* Transaction
-      const { run } = yield* IdempotentExecution
-      return yield* run(run(Outcome, effect(key, meanwhile)))
+      const transaction = yield* Transaction
+      const execution = yield* IdempotentExecution
+      return yield* transaction.run(execution.run(Outcome, effect(key, meanwhile)))
     }).pipe(Effect.provideService(RequestClaim, Option.some({ key, id: claimed(claim) })))
 
   const made = (key: IdempotencyKey) =>

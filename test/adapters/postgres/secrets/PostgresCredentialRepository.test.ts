@@ -41,7 +41,9 @@ layer(Live, { excludeTestServices: true })("CredentialRepository", (it) => {
         openai: "a openai",
         discord: "a discord"
       })
-      assert.deepStrictEqual(shown(yield* credentials.decrypt(other.id, ["openai", "discord"])), { openai: "another's" })
+      assert.deepStrictEqual(shown(yield* credentials.decrypt(other.id, ["openai", "discord"])), {
+        openai: "another's"
+      })
       assert.deepStrictEqual(yield* credentials.decrypt(owner.id, []), {})
       assert.deepStrictEqual(yield* credentials.decrypt(UserId.make("usr_none"), every), {})
     })

@@ -15,6 +15,8 @@ export const ReferralSummary = Schema.Struct({
 }).annotations({ identifier: "Referral" })
 
 /** GET /api/settings/referral */
-const referral = HttpApiEndpoint.get("referral", "/api/settings/referral").addSuccess(ReferralSummary).middleware(SessionAuth)
+const referral = HttpApiEndpoint.get("referral", "/api/settings/referral")
+  .addSuccess(ReferralSummary)
+  .middleware(SessionAuth)
 
 export class ReferralsApi extends HttpApiGroup.make("referrals").add(referral).addError(InternalFailureBody) {}

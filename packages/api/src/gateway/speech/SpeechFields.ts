@@ -1,5 +1,11 @@
 import { decodeAudioText } from "@berth/domain/gateway/speech/AudioText"
-import { maximumSpeechSpeed, isLanguageCode, maximumTranscriptionPromptLength, maximumSpeechTextLength, minimumSpeechSpeed } from "@berth/domain/gateway/speech/SpeechLimits"
+import {
+  maximumSpeechSpeed,
+  isLanguageCode,
+  maximumTranscriptionPromptLength,
+  maximumSpeechTextLength,
+  minimumSpeechSpeed
+} from "@berth/domain/gateway/speech/SpeechLimits"
 import { Either, Option, ParseResult, Schema } from "effect"
 import { ModelName, optionalText, payload } from "../../http/Payload.ts"
 

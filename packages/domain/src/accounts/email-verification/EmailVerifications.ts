@@ -77,7 +77,10 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
         return yield* new ConfirmationSignInRequired()
       return yield* transaction.run(
         Effect.gen(function* () {
-          const user = yield* Effect.mapError(yield* users.findForUpdate(found.userId), () => new VerificationLinkInvalid())
+          const user = yield* Effect.mapError(
+            yield* users.findForUpdate(found.userId),
+            () => new VerificationLinkInvalid()
+          )
           if (normalizeEmail(user.email) !== normalizeEmail(found.email)) return yield* new VerificationLinkInvalid()
           if (user.emailVerifiedAt !== null) return user.id
           yield* users.markEmailVerified(user.id)

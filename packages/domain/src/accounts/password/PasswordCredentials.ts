@@ -30,7 +30,7 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
      * Whose credentials these are. `hold` joins a transaction, fails when the password was changed since it was looked at, and
      * keeps it until that transaction ends: what is made in it was made by a password that held.
      */
-    const verify = Effect.fn("Credentials.verify")(function* (emailText: string, password: Redacted.Redacted) {
+    const verify = Effect.fn("PasswordCredentials.verify")(function* (emailText: string, password: Redacted.Redacted) {
       const account = yield* Option.match(parseEmail(emailText), {
         onNone: () => Effect.succeedNone,
         onSome: users.findByEmail
@@ -51,7 +51,10 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
     })
 
     /** That who is signed in knows the password. `hold` is as for `verify`. */
-    const verifyCurrent = Effect.fn("CredentialValues.verifyCurrent")(function* (userId: UserId, password: Redacted.Redacted) {
+    const verifyCurrent = Effect.fn("CredentialValues.verifyCurrent")(function* (
+      userId: UserId,
+      password: Redacted.Redacted
+    ) {
       // Whoever holds a session must not try passwords with it, nor keep everybody's hashing busy. A right one is given back.
       const limitKey = `password of ${userId}`
       yield* limiter.take("sign-in-account", limitKey)
@@ -76,7 +79,7 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
     })
 
     /** Sets a new password for whoever knows the present one, ends the user's other sessions and takes back a mailed link for another. */
-    const change = Effect.fn("Credentials.change")(function* (
+    const change = Effect.fn("PasswordCredentials.change")(function* (
       current: { readonly user: User; readonly sessionId: SessionId },
       passwords: { readonly current: Redacted.Redacted; readonly next: Redacted.Redacted }
     ) {

@@ -9,6 +9,7 @@ const turning = /[\u202a-\u202e\u2066-\u2069]/u
 export const parseDisplayName = (text: string): Option.Option<string> => {
   const name = text.trim()
   const isVisible = /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u.test(name)
-  const acceptable = isVisible && [...name].length <= maximumDisplayNameLength && !/\p{Cc}/u.test(name) && !turning.test(name)
+  const acceptable =
+    isVisible && [...name].length <= maximumDisplayNameLength && !/\p{Cc}/u.test(name) && !turning.test(name)
   return acceptable ? Option.some(name) : Option.none()
 }

@@ -90,7 +90,7 @@ export const meterAnswer = (
     Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, record)),
     {
       usage,
-      see: (chunk) => {
+      add: (chunk) => {
         bytes += bytesOf(chunk)
         if (chunk.type === "tool-call") toolCalls += 1
         if (chunk.type === "end") end = chunk

@@ -22,7 +22,11 @@ export type CallVerdict = "up" | "down" | "nothing"
 export const closedBreaker: CircuitBreakerState = CircuitBreakerState.Closed({ failures: 0 })
 
 /** Whether a call may go out now, and the state after that. A probe that was never heard of again makes room for another. */
-export const admitCall = (state: CircuitBreakerState, now: number, policy: CircuitBreakerPolicy): readonly [boolean, CircuitBreakerState] =>
+export const admitCall = (
+  state: CircuitBreakerState,
+  now: number,
+  policy: CircuitBreakerPolicy
+): readonly [boolean, CircuitBreakerState] =>
   CircuitBreakerState.$match(state, {
     Closed: () => [true, state] as const,
     Open: ({ until }) =>
@@ -34,14 +38,20 @@ export const admitCall = (state: CircuitBreakerState, now: number, policy: Circu
   })
 
 /** The state after a call was heard of. */
-export const recordCallVerdict = (state: CircuitBreakerState, verdict: CallVerdict, now: number, policy: CircuitBreakerPolicy): CircuitBreakerState => {
+export const recordCallVerdict = (
+  state: CircuitBreakerState,
+  verdict: CallVerdict,
+  now: number,
+  policy: CircuitBreakerPolicy
+): CircuitBreakerState => {
   const open = CircuitBreakerState.Open({ until: now + Duration.toMillis(policy.cooldown) })
   switch (verdict) {
     case "up":
       return closedBreaker
     case "down":
       return CircuitBreakerState.$match(state, {
-        Closed: ({ failures }) => (failures + 1 >= policy.failures ? open : CircuitBreakerState.Closed({ failures: failures + 1 })),
+        Closed: ({ failures }) =>
+          failures + 1 >= policy.failures ? open : CircuitBreakerState.Closed({ failures: failures + 1 }),
         Open: (): CircuitBreakerState => state,
         Probing: (): CircuitBreakerState => open
       })
@@ -54,7 +64,9 @@ export const recordCallVerdict = (state: CircuitBreakerState, verdict: CallVerdi
  * What a failure tells about the provider as a whole and about this model of it. One model that is down must not shut
  * out the provider's others, and a refusal or a rate limit is about the request or the caller: each shows it is there.
  */
-export const classifyFailure = (failure: ProviderFailed): { readonly provider: CallVerdict; readonly model: CallVerdict } => {
+export const classifyFailure = (
+  failure: ProviderFailed
+): { readonly provider: CallVerdict; readonly model: CallVerdict } => {
   switch (failure.kind) {
     case "unreachable":
     case "unauthorized":

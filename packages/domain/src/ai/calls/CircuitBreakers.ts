@@ -59,7 +59,8 @@ export const makeCircuitBreakers = (policy: CircuitBreakerPolicy) =>
           return true
         }),
       recordSuccess: (call: CalledModel): Effect.Effect<void> => tell(call, { provider: "up", model: "up" }),
-      recordFailure: (call: CalledModel, failure: ProviderFailed): Effect.Effect<void> => tell(call, classifyFailure(failure)),
+      recordFailure: (call: CalledModel, failure: ProviderFailed): Effect.Effect<void> =>
+        tell(call, classifyFailure(failure)),
       recordAbandoned: (call: CalledModel): Effect.Effect<void> => tell(call, { provider: "nothing", model: "nothing" })
     }
   })

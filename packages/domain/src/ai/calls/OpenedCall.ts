@@ -1,6 +1,12 @@
 import { Context, Effect, type Scope, Tracer } from "effect"
 import type { AiSettings } from "./AiSettings.ts"
-import { type ChatChunk, type ChatMessage, type ChatOptions, type ModelProvider, ProviderFailed } from "../chat/ModelChat.ts"
+import {
+  type ChatChunk,
+  type ChatMessage,
+  type ChatOptions,
+  type ModelProvider,
+  ProviderFailed
+} from "../chat/ModelChat.ts"
 import { describeCallSpan } from "./ModelTelemetry.ts"
 import type { TimeoutWatcher } from "../streams/IdleTimeout.ts"
 import type { PlannedCall } from "./CallPlan.ts"
@@ -54,7 +60,9 @@ export const openCall = (
     const given = yield* Effect.context<Scope.Scope>()
     const context = span === null ? given : Context.add(given, Tracer.ParentSpan, span)
     const within = Effect.mapInputContext((_: Context.Context<never>) => context)
-    const pull = yield* within(openAnswerSource(input.provider.chat(input.call.model.id, input.messages, input.options)))
+    const pull = yield* within(
+      openAnswerSource(input.provider.chat(input.call.model.id, input.messages, input.options))
+    )
     const come = patience.apply(within(pull.awaitMore))
     const next: Effect.Effect<ReadonlyArray<ChatChunk>, ProviderFailed> = Effect.suspend(() => {
       for (let taken = pull.poll(); taken !== null; taken = pull.poll()) {

@@ -24,7 +24,10 @@ export const applyOwnKeys = (models: ReadonlyArray<Model>, own: ReadonlySet<Prov
 }
 
 /** Those of a catalogue that own keys run; all of it where they run none. */
-export const preferOwnKeyModels = (models: ReadonlyArray<Model>, own: ReadonlySet<ProviderName>): ReadonlyArray<Model> => {
+export const preferOwnKeyModels = (
+  models: ReadonlyArray<Model>,
+  own: ReadonlySet<ProviderName>
+): ReadonlyArray<Model> => {
   const run = own.size === 0 ? models : models.filter(({ available, provider }) => available && own.has(provider))
   return run.length === 0 ? models : run
 }

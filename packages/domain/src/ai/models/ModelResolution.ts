@@ -70,6 +70,6 @@ export const resolveModel = (
 ): Either.Either<ModelResolution, ModelsUnavailable> => {
   const named = Option.filter(findModel(models, asked), (model) => model.available)
   return Option.isSome(named)
-    ? Either.right({ asked, model: named.value, fellBack: false })
-    : Either.map(selectModel(substitutes, "general"), (model) => ({ asked, model, fellBack: true }))
+    ? Either.right({ asked, model: named.value, isFallback: false })
+    : Either.map(selectModel(substitutes, "general"), (model) => ({ asked, model, isFallback: true }))
 }

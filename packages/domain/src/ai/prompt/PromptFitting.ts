@@ -1,6 +1,12 @@
 import { estimateTokens } from "./TokenEstimate.ts"
 import type { ChatMessage } from "../chat/ModelChat.ts"
-import { truncateToTokens, estimateMessageTokens, findNewestFitting, estimateMessagesTokens, minimumTruncatedTokens } from "./PromptBudget.ts"
+import {
+  truncateToTokens,
+  estimateMessageTokens,
+  findNewestFitting,
+  estimateMessagesTokens,
+  minimumTruncatedTokens
+} from "./PromptBudget.ts"
 
 /** One call of a model that wanted tools, and what they gave. */
 export type ToolRound = ReadonlyArray<ChatMessage>

@@ -61,12 +61,14 @@ export const streamFromSource = <A, E>(pull: ChunkSource<A, E>): Stream.Stream<A
 }
 
 /** A stream as a pull. The scope ends it. */
-export const makeChunkSource = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<ChunkSource<A, E>, never, Scope.Scope> =>
+export const makeChunkSource = <A, E>(
+  stream: Stream.Stream<A, E>
+): Effect.Effect<ChunkSource<A, E>, never, Scope.Scope> =>
   Effect.map(Stream.toPull(stream), (next) =>
     kept(
       Effect.match(next, {
         onSuccess: (chunk): ChunkBatch<A, E> => ({ values: Chunk.toReadonlyArray(chunk), isDone: false }),
-        onFailure: (failure) => ({ values: [], isOver: true, failure: Option.getOrUndefined(failure) })
+        onFailure: (failure) => ({ values: [], isDone: true, failure: Option.getOrUndefined(failure) })
       })
     )
   )
@@ -87,7 +89,7 @@ export const makeAnswerStream = (
         next = readNext(pull)
         return next
       }),
-      Effect.catchAll((failure) => Effect.succeed({ values: [], isOver: true, failure }))
+      Effect.catchAll((failure) => Effect.succeed({ values: [], isDone: true, failure }))
     )
     return kept(Effect.suspend(() => next ?? first))
   })

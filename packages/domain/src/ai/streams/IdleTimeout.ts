@@ -56,7 +56,7 @@ export const makeTimeoutWatcher: Effect.Effect<TimeoutWatcher, never, Scope.Scop
     if (wait.until < looksAt) someWait.unsafeOpen()
   }
 
-  const patience = <E>({ deadline, onTimeout, first, next }: IdleTimeoutOptions<E>): IdleTimeout<E> => {
+  const start = <E>({ deadline, onTimeout, first, next }: IdleTimeoutOptions<E>): IdleTimeout<E> => {
     let isFirst = true
 
     const reasonOf = (isLast: boolean) => {
@@ -100,5 +100,5 @@ export const makeTimeoutWatcher: Effect.Effect<TimeoutWatcher, never, Scope.Scop
         })
     }
   }
-  return { patience }
+  return { start }
 })

@@ -99,7 +99,11 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
     readonly hasSavedCard: (customerId: CustomerId) => Effect.Effect<boolean, CardProcessorError>
     /** Charges the customer's default card, else the one that was saved last. */
     readonly chargeSavedCard: (
-      charge: { readonly purchase: PricedCredits; readonly userId: UserId; readonly customerId: CustomerId } & IdempotentWrite
+      charge: {
+        readonly purchase: PricedCredits
+        readonly userId: UserId
+        readonly customerId: CustomerId
+      } & IdempotentWrite
     ) => Effect.Effect<ChargeOutcome, CardProcessorError | PurchaseDeclined>
     /** The charge that `chargeSaved` made under this key; none when it has charged nothing. */
     readonly findCharge: (

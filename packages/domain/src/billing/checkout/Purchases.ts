@@ -180,7 +180,11 @@ export class Purchases extends Effect.Service<Purchases>()("@berth/Purchases", {
       })
 
     /** Fails with a checkout where no saved card can be charged. Done once the credits are the user's. */
-    const buyCredits = Effect.fn("Purchases.buyCredits")(function* (user: User, pack: CreditPack, way: CheckoutReturnUrls) {
+    const buyCredits = Effect.fn("Purchases.buyCredits")(function* (
+      user: User,
+      pack: CreditPack,
+      way: CheckoutReturnUrls
+    ) {
       const purchase = makePackPurchase(pack)
       const needsCard = (refusal: Option.Option<PurchaseDeclined>) =>
         Effect.gen(function* () {

@@ -204,7 +204,10 @@ const ofSession = (event: PurchaseEvent, session: Objects.CheckoutSessionObject,
 }
 
 const ofSubscription = (event: PurchaseEvent, object: Objects.SubscriptionObject, known: Prices): CardFact => {
-  const purchase = identifyPurchasedItem({ metadata: object.metadata, prices: pricesOf(object.items), recurs: true }, known)
+  const purchase = identifyPurchasedItem(
+    { metadata: object.metadata, prices: pricesOf(object.items), recurs: true },
+    known
+  )
   const state = stateOf(object.status)
   const ends = Option.match(object.items, {
     onNone: () => [],

@@ -66,7 +66,11 @@ const signOf = (fact: CardFact, { byEmail, byId }: CardUserMatch): TimedValue<Us
  * What a fact makes of the books; none while nobody is known whose it could be. Facts that are applied twice or in another
  * order leave the same books: whatever is kept is the newest of its kind, in an order that the facts bring along.
  */
-export const applyCardFact = (books: CardRecords, fact: CardFact, signs: CardUserMatch): Option.Option<AppliedCardFact> => {
+export const applyCardFact = (
+  books: CardRecords,
+  fact: CardFact,
+  signs: CardUserMatch
+): Option.Option<AppliedCardFact> => {
   const payer = pickNewest(Option.getOrNull(Option.map(books.payer, ({ user }) => user)), signOf(fact, signs))
   const told = Option.map(fact.subscription, ({ facts, id }): Omit<RecordedSubscription, "userId"> & Owned => {
     const owner = Option.getOrNull(

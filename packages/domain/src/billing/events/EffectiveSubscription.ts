@@ -48,7 +48,9 @@ const byWorth: Order.Order<Candidate> = Order.combineAll([
  * Of a user's subscriptions the one that counts: one that is paid before one that is not, and of several the newest. What was
  * never paid does not count at all.
  */
-export const findEffectiveSubscription = (subscriptions: ReadonlyArray<RecordedSubscription>): Option.Option<EffectiveSubscription> => {
+export const findEffectiveSubscription = (
+  subscriptions: ReadonlyArray<RecordedSubscription>
+): Option.Option<EffectiveSubscription> => {
   const counted = subscriptions.flatMap((one): ReadonlyArray<Candidate> => {
     const plan = one.facts.sold?.value
     const status = statusOf(one)

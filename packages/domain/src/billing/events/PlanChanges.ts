@@ -46,7 +46,10 @@ export class PlanChanges extends Effect.Service<PlanChanges>()("@berth/PlanChang
           Effect.annotateLogs({ userId: user.id, agentIds: stopped.map(({ id }) => id), limit })
         )
         if (!isSyntheticEmail(user.email, rules))
-          yield* post.append(composeAgentsStoppedMail(user.email, rules.appUrl, { limit, stopped: stopped.length }), user.id)
+          yield* post.append(
+            composeAgentsStoppedMail(user.email, rules.appUrl, { limit, stopped: stopped.length }),
+            user.id
+          )
       })
 
     /** What was his by one subscription that turned out to be somebody else's is over. */

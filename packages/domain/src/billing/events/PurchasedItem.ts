@@ -33,7 +33,9 @@ export interface PurchaseEvidence {
 const isPlan = Schema.is(PlanId)
 
 const planNamed = (name: string | undefined): Option.Option<PurchasedItem> =>
-  name !== undefined && isPlan(name) && name !== "free" ? Option.some(PurchasedItem.Plan({ plan: name })) : Option.none()
+  name !== undefined && isPlan(name) && name !== "free"
+    ? Option.some(PurchasedItem.Plan({ plan: name }))
+    : Option.none()
 
 const creditsNamed = (text: string | undefined): Option.Option<PurchasedItem> => {
   const credits = Number(text)
@@ -73,7 +75,10 @@ const byAmount =
  * What was bought: by the id of its price, which is what is charged; else by what our checkout wrote on it; else by the amount,
  * where one thing alone costs that. None when nothing says.
  */
-export const identifyPurchasedItem = (signs: PurchaseEvidence, known: ReadonlyMap<string, PurchasedItem>): Option.Option<PurchasedItem> => {
+export const identifyPurchasedItem = (
+  signs: PurchaseEvidence,
+  known: ReadonlyMap<string, PurchasedItem>
+): Option.Option<PurchasedItem> => {
   const byId = ({ id }: EventPrice) => Option.flatMapNullable(id, (named) => known.get(named))
   return Option.firstSomeOf([
     Array.findFirst(signs.prices, byId),

@@ -3,7 +3,13 @@ import type { User } from "../../shared/User.ts"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
 import { UnitLedger, type ReservationId, type UnitsExhausted } from "../../billing/units/UnitLedger.ts"
 import type { PluginInput } from "../PluginInput.ts"
-import { PluginPrices, countPriceShares, countInputShares, estimateTokensSoFar, convertPriceToUnits } from "./PluginPrices.ts"
+import {
+  PluginPrices,
+  countPriceShares,
+  countInputShares,
+  estimateTokensSoFar,
+  convertPriceToUnits
+} from "./PluginPrices.ts"
 import type { PluginAnswer, PluginError, PluginEvent } from "../plugins/PluginRun.ts"
 import { Plugins } from "../Plugins.ts"
 
@@ -35,7 +41,10 @@ export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
     /** At most what was reserved is booked, whatever this says. */
     const unitsUsed = (input: PluginInput, answer: Pick<PluginAnswer, "tokens" | "ownKey">) => {
       if (answer.ownKey) return 0
-      return unitsOf(input, input.plugin === "generate-text" && answer.tokens !== null ? countPriceShares(answer.tokens) : 1)
+      return unitsOf(
+        input,
+        input.plugin === "generate-text" && answer.tokens !== null ? countPriceShares(answer.tokens) : 1
+      )
     }
 
     /** The run of a call for which units are held: it settles before its `done`. */

@@ -22,8 +22,9 @@ export interface ClaimedPayment {
 /** Within this file: another request with the same credential is being answered. */
 class PaymentAnswerPending extends Data.TaggedError("PaymentAnswerPending")<object> {}
 
-const isDecided = (redeemed: RedemptionResult): redeemed is Exclude<RedemptionResult, { readonly _tag: "InProgress" }> =>
-  redeemed._tag !== "InProgress"
+const isDecided = (
+  redeemed: RedemptionResult
+): redeemed is Exclude<RedemptionResult, { readonly _tag: "InProgress" }> => redeemed._tag !== "InProgress"
 
 /** Calls that machines pay for, each by itself. */
 export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/MachineCalls", {

@@ -48,4 +48,5 @@ export const limitToPrice = (request: TextRequest): TextRequest => {
 }
 
 /** About how many tokens were taken of an answer that nobody read to its end. */
-export const estimateTokensSoFar = (request: TextRequest, text: string): number => promptTokens(request) + estimateTokens(text)
+export const estimateTokensSoFar = (request: TextRequest, text: string): number =>
+  promptTokens(request) + estimateTokens(text)

@@ -64,7 +64,8 @@ export const parseChallengeId = (id: string): Option.Option<ChallengeSeed> => {
 }
 
 const timestamp = (moment: DateTime.Utc) => DateTime.formatIso(moment).replace(".000Z", "Z")
-const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) => Encoding.encodeBase64Url(encodeCanonicalJson(value))
+const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) =>
+  Encoding.encodeBase64Url(encodeCanonicalJson(value))
 
 /**
  * The challenge for a request, the same for the same seed: who holds the request and the id can make it again, so that

@@ -125,9 +125,10 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         .pipe(
           Effect.flatMap(
             RedemptionOutcome.$match({
-              InProgress: (): Effect.Effect<RedemptionResult, E | PaymentRejected | PaymentClaimTaken> => new PaymentClaimTaken(),
-              ChallengeIsUsed: () => refuse("challenge is used"),
-              TransactionIsUsed: () => refuse("transaction is used"),
+              InProgress: (): Effect.Effect<RedemptionResult, E | PaymentRejected | PaymentClaimTaken> =>
+                new PaymentClaimTaken(),
+              ChallengeUsed: () => refuse("challenge is used"),
+              TransactionUsed: () => refuse("transaction is used"),
               Claimed: ({ claim, settledAt }) =>
                 Option.match(settledAt, {
                   onSome: (since) => Effect.succeed(paid(claim, transactionHash, since)),

@@ -112,7 +112,9 @@ const credentialsIn = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
   })
 
 /** The one credential in the values of `Authorization`. Any value has an answer. */
-export const parsePaymentCredential = (values: ReadonlyArray<string>): Either.Either<PaymentCredential, PaymentFailure> => {
+export const parsePaymentCredential = (
+  values: ReadonlyArray<string>
+): Either.Either<PaymentCredential, PaymentFailure> => {
   if (values.reduce((length, value) => length + value.length, 0) > maximumPaymentCredentialLength)
     return Either.left("unreadable credential")
   const [text, ...more] = credentialsIn(values)

@@ -24,4 +24,5 @@ export const makePaymentReceipt = (payment: {
 })
 
 /** The value of `Payment-Receipt`. Only answers of success have one, and they are private to their cache. */
-export const formatReceiptHeader = (receipt: PaymentReceipt): string => Encoding.encodeBase64Url(encodeCanonicalJson(receipt))
+export const formatReceiptHeader = (receipt: PaymentReceipt): string =>
+  Encoding.encodeBase64Url(encodeCanonicalJson(receipt))

@@ -50,7 +50,9 @@ export type PluginRun = Stream.Stream<PluginEvent, PluginError>
 const withoutEnd = new PluginFailed({ reason: "the answer broke off" })
 
 /** A whole answer. */
-export const collectPluginAnswer = <E>(run: Stream.Stream<PluginEvent, E>): Effect.Effect<PluginAnswer, E | PluginFailed> =>
+export const collectPluginAnswer = <E>(
+  run: Stream.Stream<PluginEvent, E>
+): Effect.Effect<PluginAnswer, E | PluginFailed> =>
   Effect.flatMap(
     Stream.runFold(run, Option.none<PluginAnswer>(), (found, event) =>
       event.type === "done" ? Option.some(event) : found

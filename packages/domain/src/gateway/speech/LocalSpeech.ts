@@ -47,7 +47,9 @@ const asPluginFailed = (failure: ProviderFailed) =>
   new PluginFailed({ reason: failure.message, retryAfter: failure.retryAfter })
 
 /** Speech by the providers that are configured here, or by the caller's own keys. */
-export const layer = (usual: DefaultSpeechModels): Layer.Layer<Speech, never, SpeechProviders | OwnerKeys | ModelUsage> =>
+export const layer = (
+  usual: DefaultSpeechModels
+): Layer.Layer<Speech, never, SpeechProviders | OwnerKeys | ModelUsage> =>
   Layer.effect(
     Speech,
     Effect.gen(function* () {
@@ -63,7 +65,10 @@ export const layer = (usual: DefaultSpeechModels): Layer.Layer<Speech, never, Sp
       const usualIds = new Set([formatSpeechModelId(usual.tts), formatSpeechModelId(usual.stt)])
       /** For breakers and metrics, which keep what they were told of each model: callers may name any. */
       const told = (model: SpeechModel) => ({
-        id: usualIds.has(formatSpeechModelId(model)) || hasKnownPrice(model) ? formatSpeechModelId(model) : `${model.provider}/other`
+        id:
+          usualIds.has(formatSpeechModelId(model)) || hasKnownPrice(model)
+            ? formatSpeechModelId(model)
+            : `${model.provider}/other`
       })
 
       const calledWith = (model: SpeechModel, keys: ModelKeys): Effect.Effect<Called | null> => {
@@ -92,7 +97,11 @@ export const layer = (usual: DefaultSpeechModels): Layer.Layer<Speech, never, Sp
           const model = yield* resolveSpeechModel(asked, usualModel)
           const keys: ModelKeys = userId === null ? {} : yield* ownerKeys.find(userId)
           const own = new Set<ProviderName>(ownableVendors.filter((name) => keys[name] !== undefined))
-          const route = yield* selectSpeechRoute(model, { own, configured: configuredNames, isAsked: asked !== undefined })
+          const route = yield* selectSpeechRoute(model, {
+            own,
+            configured: configuredNames,
+            isAsked: asked !== undefined
+          })
           const called = yield* calledWith(route.model, route.own ? keys : {})
           return called ?? (yield* new PluginFailed({ reason: `${formatSpeechModelId(model)} cannot be used here` }))
         })
@@ -176,7 +185,10 @@ export const layer = (usual: DefaultSpeechModels): Layer.Layer<Speech, never, Sp
           yield* validateSpeechInput(spoken)
           const called = yield* choose(spoken.model, usual.tts, spoken.userId)
           const { model: _, userId, ...utterance } = spoken
-          const { audio, contentType } = yield* answered(called, called.provider.synthesize(called.model.name, utterance))
+          const { audio, contentType } = yield* answered(
+            called,
+            called.provider.synthesize(called.model.name, utterance)
+          )
           yield* record(called, userId, computeSpeechCost(called.model, spoken.text))
           return { audio, contentType, ownKey: isOwn(called) }
         }),

@@ -18,7 +18,8 @@ const invalid = (field: string, reason: string) => Either.left(new PluginInputIn
 /** What every provider would refuse of a text, or charge for in vain. */
 export const validateSpeechInput = ({ speed, text }: SpeechInput): Either.Either<void, PluginInputInvalid> => {
   if (text.trim() === "") return invalid("text", "must not be empty")
-  if (text.length > maximumSpeechTextLength) return invalid("text", `must have at most ${maximumSpeechTextLength} characters`)
+  if (text.length > maximumSpeechTextLength)
+    return invalid("text", `must have at most ${maximumSpeechTextLength} characters`)
   if (speed !== undefined && !(speed >= minimumSpeechSpeed && speed <= maximumSpeechSpeed)) {
     return invalid("speed", `must be between ${minimumSpeechSpeed} and ${maximumSpeechSpeed}`)
   }

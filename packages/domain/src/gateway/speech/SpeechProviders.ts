@@ -28,7 +28,10 @@ export interface SpeechProvider {
     model: string,
     utterance: Utterance
   ) => Effect.Effect<SpokenAudio, ProviderFailed | PluginInputInvalid>
-  readonly transcribe: (model: string, sound: RecordedAudio) => Effect.Effect<Transcript, ProviderFailed | PluginInputInvalid>
+  readonly transcribe: (
+    model: string,
+    sound: RecordedAudio
+  ) => Effect.Effect<Transcript, ProviderFailed | PluginInputInvalid>
 }
 
 /** The vendors whose keys owners can bring. */

@@ -73,7 +73,10 @@ const make = Effect.gen(function* () {
             messageId: turn.turnId,
             summary: null,
             memories: known.memories,
-            history: fitHistory(text.history.slice(-maximumHistoryMessages)).map((said, at) => ({ seq: at + 1, ...said })),
+            history: fitHistory(text.history.slice(-maximumHistoryMessages)).map((said, at) => ({
+              seq: at + 1,
+              ...said
+            })),
             message
           })
           .pipe(

@@ -39,7 +39,9 @@ export const parseTaskText = (messages: ReadonlyArray<ChatMessage>): Either.Eith
     return invalid("must be text: agents read no images")
   if (last.content.trim() === "") return invalid("must end with a message that is not empty")
   if (context.length + last.content.length > maximumTaskLength)
-    return invalid(`must end with a message of at most ${maximumTaskLength} characters, those of system messages included`)
+    return invalid(
+      `must end with a message of at most ${maximumTaskLength} characters, those of system messages included`
+    )
   return Either.right({ context, history: said.slice(0, -1).flatMap(saidIn), task: last.content })
 }
 

@@ -13,21 +13,23 @@ export interface AnswerPublication {
 }
 
 /** `keep` takes each piece for those who come back later. */
-export const publishAnswer = (keep: Option.Option<(piece: AnswerDelta) => Effect.Effect<void>>): Effect.Effect<AnswerPublication> =>
+export const publishAnswer = (
+  keep: Option.Option<(piece: AnswerDelta) => Effect.Effect<void>>
+): Effect.Effect<AnswerPublication> =>
   Effect.map(Mailbox.make<AnswerEvent>(), (mailbox) => {
     let told = 0
     const last = (event: AnswerEvent) => Effect.zipRight(mailbox.offer(event), mailbox.end)
     return {
-      piece: (text) =>
+      publishDelta: (text) =>
         Effect.suspend(() => {
           told += 1
           const piece: AnswerDelta = { type: "delta", n: told, text }
           mailbox.unsafeOffer(piece)
           return Option.match(keep, { onNone: () => Effect.void, onSome: (take) => take(piece) })
         }),
-      told: Effect.sync(() => told),
-      done: (reply) => Effect.suspend(() => last({ type: "done", n: told + 1, reply })),
-      failed: (reason) => Effect.suspend(() => last({ type: "failed", n: told + 1, reason })),
+      deltaCount: Effect.sync(() => told),
+      complete: (reply) => Effect.suspend(() => last({ type: "done", n: told + 1, reply })),
+      fail: (reason) => Effect.suspend(() => last({ type: "failed", n: told + 1, reason })),
       events: Mailbox.toStream(mailbox)
     }
   })

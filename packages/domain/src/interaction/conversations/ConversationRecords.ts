@@ -41,7 +41,10 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     })
 
     /** The last messages of the session that was used last; none when there is no session. */
-    const readRecent = Effect.fn("ConversationRecords.readRecent")(function* (userId: UserId, agentId: AgentId | undefined) {
+    const readRecent = Effect.fn("ConversationRecords.readRecent")(function* (
+      userId: UserId,
+      agentId: AgentId | undefined
+    ) {
       if (agentId !== undefined) yield* agents.find(userId, agentId)
       const [active] = (yield* repository.listSessions(userId, 100)).filter(
         (candidate) => agentId === undefined || candidate.agentId === agentId
@@ -50,7 +53,10 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
     })
 
     /** When the user's conversations with an agent were last used. */
-    const findLastActivity = Effect.fn("ConversationRecords.findLastActivity")(function* (userId: UserId, agentId: AgentId) {
+    const findLastActivity = Effect.fn("ConversationRecords.findLastActivity")(function* (
+      userId: UserId,
+      agentId: AgentId
+    ) {
       return Option.map(yield* repository.findActiveSession(userId, agentId), (active) => active.lastActivity)
     })
 
@@ -80,6 +86,15 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       })
     })
 
-    return { listSessions, findSession, readRecent, findLastActivity, listAgentMessages, findAgentFigures, listHistory, removeAll }
+    return {
+      listSessions,
+      findSession,
+      readRecent,
+      findLastActivity,
+      listAgentMessages,
+      findAgentFigures,
+      listHistory,
+      removeAll
+    }
   })
 }) {}

@@ -61,7 +61,10 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       reply: { readonly id: MessageId; readonly content: string; readonly deltaCount?: number }
     ) => Effect.Effect<Option.Option<StoredAnswer>>
     /** pending to failed, with why and how many pieces there were before; false when it was not pending any more. */
-    readonly markFailed: (id: MessageId, why?: { readonly reason: string; readonly deltaCount: number }) => Effect.Effect<boolean>
+    readonly markFailed: (
+      id: MessageId,
+      why?: { readonly reason: string; readonly deltaCount: number }
+    ) => Effect.Effect<boolean>
     /** Pending messages whose lease has ended: their process is gone. Marks them failed and answers them with what they had reserved. */
     readonly failAbandoned: (
       now: DateTime.Utc

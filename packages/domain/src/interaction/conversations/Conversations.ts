@@ -201,7 +201,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
     const giveUp = (
       message: Message,
       reservation: Option.Option<ReservationId>,
-      why: { readonly reason: string; readonly told: number }
+      why: { readonly reason: string; readonly deltaCount: number }
     ) =>
       transaction
         .run(Effect.zipRight(repository.markFailed(message.id, why), releaseAny(reservation)))
@@ -225,7 +225,7 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
                     Effect.annotateLogs({ messageId, agentId, userId, reason })
                   )
                   yield* streams.flush(messageId)
-                  yield* giveUp(message, reservation, { reason, told })
+                  yield* giveUp(message, reservation, { reason, deltaCount: told })
                   yield* telling.fail(reason)
                 })
             }),
@@ -313,7 +313,8 @@ export class Conversations extends Effect.Service<Conversations>()("@berth/Conve
   })
 }) {}
 
-export const toChatRole = (sender: Message["sender"]): "user" | "assistant" => (sender === "user" ? "user" : "assistant")
+export const toChatRole = (sender: Message["sender"]): "user" | "assistant" =>
+  sender === "user" ? "user" : "assistant"
 
 const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly reason: string }>): string =>
   Option.match(Cause.failureOption(cause), {

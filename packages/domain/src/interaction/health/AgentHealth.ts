@@ -44,7 +44,10 @@ export class AgentHealth extends Effect.Service<AgentHealth>()("@berth/AgentHeal
     const records = yield* ConversationRecords
 
     /** The named agent; else the owner's oldest that is up, or when none is, his oldest. */
-    const resolveAgent = Effect.fn("AgentHealth.resolveAgent")(function* (userId: UserId, agentId: AgentId | undefined) {
+    const resolveAgent = Effect.fn("AgentHealth.resolveAgent")(function* (
+      userId: UserId,
+      agentId: AgentId | undefined
+    ) {
       if (agentId !== undefined) return yield* agents.find(userId, agentId)
       return yield* Effect.mapError(yield* agents.findDefault(userId), () => new RunningAgentNotFound())
     })
@@ -54,14 +57,14 @@ export class AgentHealth extends Effect.Service<AgentHealth>()("@berth/AgentHeal
       const instance = yield* Effect.option(instances.find(owner.id))
       const startedAt = Option.flatMapNullable(instance, (found) => found.startedAt)
       const now = yield* DateTime.now
-      const { channels, listSkills } = yield* configuration.findEffective(owner, agent)
+      const { channels, skills } = yield* configuration.findEffective(owner, agent)
       return {
         status: agent.status,
         runtimeVersion: Option.flatMapNullable(instance, (found) => found.runtimeVersion),
         uptime: computeUptime(agent.status, startedAt, now),
         model: agent.customModel ?? agent.model,
         channels,
-        skills: listSkills.map(({ id }) => id),
+        skills: skills.map(({ id }) => id),
         lastSeen: computeLastSeen(agent.createdAt, startedAt, yield* records.findLastActivity(owner.id, agent.id))
       }
     })

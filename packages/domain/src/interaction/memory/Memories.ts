@@ -39,7 +39,10 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
 
     /** What the agent's notes and its conversations with its owner say to a question, best match first. */
     const search = Effect.fn("Memories.search")(function* (of: MemoryOwner, query: string) {
-      const found = deduplicateRecollections(yield* repository.search(of, query, searchLimit * spare)).slice(0, searchLimit)
+      const found = deduplicateRecollections(yield* repository.search(of, query, searchLimit * spare)).slice(
+        0,
+        searchLimit
+      )
       return found.map((recollection) => ({
         kind: recollection.kind,
         text: formatRecollection(recollection, query),

@@ -30,16 +30,16 @@ export const layer = Layer.effect(
     const vault = yield* CredentialVault
     return [
       // First: a way that a session is just adding is there, to be shut too, once that session's end has been waited for.
-      { name: "sessions", shut: (userId) => Effect.asVoid(sessions.revokeAll(userId)) },
-      { name: "password", shut: credentials.removePassword },
-      { name: "mailed links", shut: credentials.revokeResetLinks },
-      { name: "wallets", shut: wallets.unlinkAll },
-      { name: "identities", shut: linked.unlinkAll },
-      { name: "gateway token", shut: instances.revokeGatewayToken },
+      { name: "sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) },
+      { name: "password", revoke: credentials.removePassword },
+      { name: "mailed links", revoke: credentials.revokeResetLinks },
+      { name: "wallets", revoke: wallets.unlinkAll },
+      { name: "identities", revoke: linked.unlinkAll },
+      { name: "gateway token", revoke: instances.revokeGatewayToken },
       // By a bot of his he would talk with the agent, and whose key a model call goes by reads it at the provider.
-      { name: "stored keys", shut: (userId) => vault.remove(userId, credentialKeys) },
+      { name: "stored keys", revoke: (userId) => vault.remove(userId, credentialKeys) },
       // Last again: those that were just being opened by a way that had to be waited for.
-      { name: "new sessions", shut: (userId) => Effect.asVoid(sessions.revokeAll(userId)) }
+      { name: "new sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) }
     ]
   })
 )

@@ -52,7 +52,10 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
         yield* transaction.run(
           Effect.gen(function* () {
             // In the transaction: a session that was ended, or a password that was changed, proves nothing any more.
-            const { session } = yield* Effect.mapError(yield* sessions.find(sessionId), () => new AuthenticationRequired())
+            const { session } = yield* Effect.mapError(
+              yield* sessions.find(sessionId),
+              () => new AuthenticationRequired()
+            )
             if (Option.isSome(byPassword)) yield* byPassword.value.hold
             else yield* requireRecentSignIn(session.createdAt, yield* DateTime.now)
             // Nobody goes on writing to an account that nobody is signed in to.

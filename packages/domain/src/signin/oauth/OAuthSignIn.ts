@@ -72,7 +72,8 @@ export class OAuthSignIn extends Effect.Service<OAuthSignIn>()("@berth/OAuthSign
       })
       const redeemed = yield* Effect.mapError(opened, () => new OAuthStateInvalid())
       // Before the code is used and not with what comes of it: a provider that sees a code twice takes back what it gave.
-      if (!(yield* states.consume(tokens.hash(redeemed.state), redeemed.expiresAt))) return yield* new OAuthStateInvalid()
+      if (!(yield* states.consume(tokens.hash(redeemed.state), redeemed.expiresAt)))
+        return yield* new OAuthStateInvalid()
       return redeemed
     })
 

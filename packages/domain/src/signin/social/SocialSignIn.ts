@@ -64,7 +64,8 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
       Effect.gen(function* () {
         if (Option.isNone(asked) || !(yield* isProven(asked.value, identity, userId))) return "basic" as const
         const { hasAccess, token } = yield* gate.check(asked.value)
-        if (!hasAccess) return yield* new TokenBalanceInsufficient({ required: token.symbol, minBalance: token.minBalance })
+        if (!hasAccess)
+          return yield* new TokenBalanceInsufficient({ required: token.symbol, minBalance: token.minBalance })
         return "premium" as const
       }).pipe(Effect.catchTag("GatingNotConfigured", () => Effect.succeed("basic" as const)))
 

@@ -61,7 +61,10 @@ export class WalletProofs extends Effect.Service<WalletProofs>()("@berth/WalletP
         if (verdict === "invalid") return yield* refuse("not signed by it")
         const isOurs = Option.exists(given, (own) => own === nonce)
         // A nonce of ours works once for whichever wallet; of others we know only that this wallet has not used it.
-        const nonceHashes = [hash(`${normalizeWalletAddress(address)} ${nonce}`), ...(isOurs ? [hash(`any ${nonce}`)] : [])]
+        const nonceHashes = [
+          hash(`${normalizeWalletAddress(address)} ${nonce}`),
+          ...(isOurs ? [hash(`any ${nonce}`)] : [])
+        ]
         return { address, nonceHashes } satisfies WalletProof
       },
       Effect.tapErrorTag("WalletProofRejected", ({ reason }) =>

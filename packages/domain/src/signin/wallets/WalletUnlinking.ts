@@ -26,6 +26,7 @@ export const validateWalletUnlinking = ({
   if (!wallets.some((wallet) => normalizeWalletAddress(wallet.address) === normalizeWalletAddress(address)))
     return Either.left(new WalletNotFound())
   if (wallets.length === 1 && !hasOtherAccessMethod) return Either.left(new LastAccessMethodRequired())
-  if (normalizeEmail(email) === normalizeEmail(makeWalletEmail(address, walletEmailDomain))) return Either.left(new WalletEmailInUse())
+  if (normalizeEmail(email) === normalizeEmail(makeWalletEmail(address, walletEmailDomain)))
+    return Either.left(new WalletEmailInUse())
   return Either.void
 }

@@ -79,10 +79,13 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
         Effect.gen(function* () {
           yield* repository.lockAddress(address)
           const linked = yield* repository.find(address)
-          if (Option.isSome(linked)) return linked.value.userId === userId ? linked.value : yield* new WalletAlreadyLinked()
-          if (Option.exists(yield* findByEmail(address), ({ id }) => id !== userId)) return yield* new WalletAlreadyLinked()
+          if (Option.isSome(linked))
+            return linked.value.userId === userId ? linked.value : yield* new WalletAlreadyLinked()
+          if (Option.exists(yield* findByEmail(address), ({ id }) => id !== userId))
+            return yield* new WalletAlreadyLinked()
           yield* repository.lockOwner(userId)
-          if ((yield* repository.listByUser(userId)).length >= maximumWalletsPerUser) return yield* new WalletLimitReached()
+          if ((yield* repository.listByUser(userId)).length >= maximumWalletsPerUser)
+            return yield* new WalletLimitReached()
           yield* Effect.logInfo("A wallet was linked").pipe(Effect.annotateLogs("userId", userId))
           return yield* insert(userId, address)
         })
@@ -100,7 +103,8 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
             address,
             email,
             wallets: yield* repository.listByUser(userId),
-            hasOtherAccessMethod: Option.isSome(yield* users.findPasswordHash(userId)) || (yield* identities.hasAny(userId)),
+            hasOtherAccessMethod:
+              Option.isSome(yield* users.findPasswordHash(userId)) || (yield* identities.hasAny(userId)),
             walletEmailDomain: rules.walletEmailDomain
           })
           yield* repository.remove(address)

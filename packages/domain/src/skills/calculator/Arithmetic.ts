@@ -30,7 +30,8 @@ export const remainder = (one: Numeral, other: Numeral): Numeral => {
 }
 
 export const power = (base: Numeral, exponent: Numeral): Numeral => {
-  if (base.isZero() && exponent.isNegative()) throw new ExpressionInvalid({ message: "Nothing can be divided by zero." })
+  if (base.isZero() && exponent.isNegative())
+    throw new ExpressionInvalid({ message: "Nothing can be divided by zero." })
   return base.pow(exponent)
 }
 
@@ -99,7 +100,9 @@ export const applyFunction = (name: string, args: ReadonlyArray<Numeral>): Numer
  */
 export const formatNumeral = (value: Numeral): string => {
   if (value.isNaN())
-    throw new ExpressionInvalid({ message: "That has no value: a root, logarithm or power is taken where it is not defined." })
+    throw new ExpressionInvalid({
+      message: "That has no value: a root, logarithm or power is taken where it is not defined."
+    })
   if (!value.isFinite()) throw new ExpressionInvalid({ message: "The result is too large." })
   return (value.precision() <= 80 ? value : value.toSignificantDigits(20)).toString()
 }

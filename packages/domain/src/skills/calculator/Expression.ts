@@ -46,7 +46,8 @@ const tokens = (text: string): ReadonlyArray<Token> => {
   while (text.slice(at).trim() !== "") {
     token.lastIndex = at
     const match = token.exec(text)
-    if (match === null) throw new ExpressionInvalid({ message: `"${firstCharacter(text.slice(at).trim())}" is not understood.` })
+    if (match === null)
+      throw new ExpressionInvalid({ message: `"${firstCharacter(text.slice(at).trim())}" is not understood.` })
     const [, number, name, sign = ""] = match
     if (number !== undefined) found.push({ kind: "number", text: number })
     else if (name !== undefined) found.push({ kind: "name", text: name.toLowerCase() })
@@ -154,7 +155,8 @@ class Reader {
   }
 
   private call(name: string): Numeral {
-    if (!functionNames.includes(name)) throw new ExpressionInvalid({ message: `There is no function "${name.slice(0, 40)}".` })
+    if (!functionNames.includes(name))
+      throw new ExpressionInvalid({ message: `There is no function "${name.slice(0, 40)}".` })
     const args = [this.sum()]
     while (this.take(",")) args.push(this.sum())
     if (!this.take(")")) throw this.unexpected()
@@ -165,16 +167,22 @@ class Reader {
 
 const constant = (name: string): Numeral => {
   const value = constants.get(name)?.()
-  if (value === undefined) throw new ExpressionInvalid({ message: `"${name.slice(0, 40)}" is neither a number nor a constant.` })
+  if (value === undefined)
+    throw new ExpressionInvalid({ message: `"${name.slice(0, 40)}" is neither a number nor a constant.` })
   return value
 }
 
 /** The value of an expression as text, or a sentence that says why it has none. Total: whatever the text, it ends soon. */
-export const evaluateExpression = (text: string, limits: ExpressionLimits = usualLimits): Either.Either<string, ExpressionInvalid> =>
+export const evaluateExpression = (
+  text: string,
+  limits: ExpressionLimits = usualLimits
+): Either.Either<string, ExpressionInvalid> =>
   text.length > limits.characters
     ? Either.left(new ExpressionInvalid({ message: `The expression is longer than ${limits.characters} characters.` }))
     : Either.try({
         try: () => formatNumeral(new Reader(text, limits).whole()),
         catch: (cause) =>
-          cause instanceof ExpressionInvalid ? cause : new ExpressionInvalid({ message: "That cannot be worked out exactly enough." })
+          cause instanceof ExpressionInvalid
+            ? cause
+            : new ExpressionInvalid({ message: "That cannot be worked out exactly enough." })
       })

@@ -9,7 +9,8 @@ const cutMark = "\n[The rest was cut off: the result was too long.]"
 
 /** What a model may be given: not too long, and nothing in it that cannot be sent or stored. */
 export const sanitizeToolResult = (text: string): string => {
-  const cut = text.length > maximumToolResultLength ? text.slice(0, maximumToolResultLength - cutMark.length) + cutMark : text
+  const cut =
+    text.length > maximumToolResultLength ? text.slice(0, maximumToolResultLength - cutMark.length) + cutMark : text
   return cut.toWellFormed().replaceAll("\u0000", "\uFFFD")
 }
 

@@ -107,7 +107,8 @@ export const answerInRounds = <Who, E, R>({
 }: ToolRounds<Who, E, R>): Stream.Stream<ToolRoundsEvent, E, R> => {
   const whole = computePromptBudget(contextWindow, maxTokens)
   // A model that has hardly room for a conversation does without.
-  const specs = estimateSerializedToolTokens(tools.map(({ spec }) => spec)) * 2 > whole ? [] : tools.map(({ spec }) => spec)
+  const specs =
+    estimateSerializedToolTokens(tools.map(({ spec }) => spec)) * 2 > whole ? [] : tools.map(({ spec }) => spec)
   const budget = whole - estimateSerializedToolTokens(specs)
 
   const call = (rounds: ReadonlyArray<ToolRound>, last: boolean) =>

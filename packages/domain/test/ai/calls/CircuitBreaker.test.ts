@@ -1,4 +1,10 @@
-import { admitCall, type CircuitBreakerState, closedBreaker, recordCallVerdict, classifyFailure } from "@berth/domain/ai/calls/CircuitBreaker"
+import {
+  admitCall,
+  type CircuitBreakerState,
+  closedBreaker,
+  recordCallVerdict,
+  classifyFailure
+} from "@berth/domain/ai/calls/CircuitBreaker"
 import { makeCircuitBreakers } from "@berth/domain/ai/calls/CircuitBreakers"
 import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { computeRetryDelay } from "@berth/domain/ai/calls/RetryPolicy"
@@ -6,10 +12,13 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, FastCheck, Option, TestClock } from "effect"
 import { makeModel } from "../ModelSamples.ts"
 
-const policy = { failures: 3, rest: Duration.seconds(30) }
+const policy = { failures: 3, cooldown: Duration.seconds(30) }
 
 const failedTimes = (times: number, now: number): CircuitBreakerState =>
-  Array.from({ length: times }).reduce<CircuitBreakerState>((state) => recordCallVerdict(state, "down", now, policy), closedBreaker)
+  Array.from({ length: times }).reduce<CircuitBreakerState>(
+    (state) => recordCallVerdict(state, "down", now, policy),
+    closedBreaker
+  )
 
 const failure = (kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =>
   new ProviderFailed({ provider: "openai", kind, reason: "test", retryAfter })
@@ -37,7 +46,8 @@ describe("a circuit breaker", () => {
     [FastCheck.array(FastCheck.constantFrom(...(["up", "down", "nothing", "ask"] as const)))],
     ([events]) => {
       const state = events.reduce<CircuitBreakerState>(
-        (before, event) => (event === "ask" ? admitCall(before, 0, policy)[1] : recordCallVerdict(before, event, 0, policy)),
+        (before, event) =>
+          event === "ask" ? admitCall(before, 0, policy)[1] : recordCallVerdict(before, event, 0, policy),
         closedBreaker
       )
       expect(admitCall(state, 30_000, policy)[0]).toBe(true)
@@ -48,7 +58,10 @@ describe("a circuit breaker", () => {
     "opens only after failures in a row",
     [FastCheck.array(FastCheck.constantFrom(...(["up", "down"] as const)))],
     ([events]) => {
-      const state = events.reduce<CircuitBreakerState>((before, event) => recordCallVerdict(before, event, 0, policy), closedBreaker)
+      const state = events.reduce<CircuitBreakerState>(
+        (before, event) => recordCallVerdict(before, event, 0, policy),
+        closedBreaker
+      )
       const hasRun = events.join(" ").includes("down down down")
       if (!hasRun) expect(admitCall(state, 0, policy)[0]).toBe(true)
       if (events.at(-1) === "up") expect(state).toEqual(closedBreaker)
@@ -94,7 +107,7 @@ describe("the breakers of a process", () => {
 const kinds = ["unreachable", "timeout", "rate-limited", "unauthorized", "refused", "overloaded", "nonsense"] as const
 
 describe("retryDelay", () => {
-  const retry = { retries: 2, base: Duration.millis(250), patience: Duration.seconds(5) }
+  const retry = { retries: 2, base: Duration.millis(250), maximumRetryAfter: Duration.seconds(5) }
 
   it("waits longer each time, and as long as it is asked to", () => {
     expect(computeRetryDelay(failure("overloaded"), 1, 0.5, retry)).toEqual(Option.some(Duration.millis(250)))

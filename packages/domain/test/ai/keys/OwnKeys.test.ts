@@ -20,7 +20,12 @@ import { makeModel, modelsArbitrary, providerNames } from "../ModelSamples.ts"
 
 const opus = makeModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
 const gpt = makeModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })
-const gemini = makeModel({ id: "google/gemini-2.5-pro", provider: "google", available: false, contextWindow: 1_000_000 })
+const gemini = makeModel({
+  id: "google/gemini-2.5-pro",
+  provider: "google",
+  available: false,
+  contextWindow: 1_000_000
+})
 
 const ada = UserId.make("usr_ada")
 const bob = UserId.make("usr_bob")

@@ -15,13 +15,17 @@ describe("taskTypeOf", () => {
 })
 
 describe("selectModel", () => {
-  it.prop("selects an available model, or says that there is none", [modelsArbitrary, taskTypes], ([models, taskType]) => {
-    const selection = selectModel(models, taskType)
-    const available = models.filter((model) => model.available)
-    expect(Either.isRight(selection)).toBe(available.length > 0)
-    if (Either.isRight(selection)) expect(available).toContain(selection.right)
-    else expect(selection.left.taskType).toBe(taskType)
-  })
+  it.prop(
+    "selects an available model, or says that there is none",
+    [modelsArbitrary, taskTypes],
+    ([models, taskType]) => {
+      const selection = selectModel(models, taskType)
+      const available = models.filter((model) => model.available)
+      expect(Either.isRight(selection)).toBe(available.length > 0)
+      if (Either.isRight(selection)) expect(available).toContain(selection.right)
+      else expect(selection.left.taskType).toBe(taskType)
+    }
+  )
 
   it.prop(
     "selects a model tagged for the task where a real one is available",
@@ -45,10 +49,14 @@ describe("selectModel", () => {
     }
   )
 
-  it.prop("takes the sandbox only where nothing else is available", [modelsArbitrary, taskTypes], ([models, taskType]) => {
-    const real = models.filter((model) => model.available && model.provider !== "sandbox")
-    if (real.length > 0) expect(real.map(({ id }) => id)).toContain(selected(models, taskType))
-  })
+  it.prop(
+    "takes the sandbox only where nothing else is available",
+    [modelsArbitrary, taskTypes],
+    ([models, taskType]) => {
+      const real = models.filter((model) => model.available && model.provider !== "sandbox")
+      if (real.length > 0) expect(real.map(({ id }) => id)).toContain(selected(models, taskType))
+    }
+  )
 
   it("prefers the able to the cheap within the budget, and the cheap for quick work", () => {
     const small = makeModel({ id: "openai/mini", tags: ["general", "fast"], inputCost: 0.1, outputCost: 0.4 })

@@ -1,6 +1,11 @@
 import { fitPrompt, flattenPrompt, type Prompt } from "@berth/domain/ai/prompt/PromptFitting"
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
-import { truncateToTokens, computePromptBudget, estimateMessagesTokens, computeUsableWindow } from "@berth/domain/ai/prompt/PromptBudget"
+import {
+  truncateToTokens,
+  computePromptBudget,
+  estimateMessagesTokens,
+  computeUsableWindow
+} from "@berth/domain/ai/prompt/PromptBudget"
 import { expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 

@@ -251,7 +251,10 @@ describe("The subscription that counts", () => {
     }
   }
   const counts = (...all: ReadonlyArray<ReturnType<typeof told>>) =>
-    Option.match(findEffectiveSubscription(all), { onNone: () => "none", onSome: ({ id, status }) => `${id} ${status}` })
+    Option.match(findEffectiveSubscription(all), {
+      onNone: () => "none",
+      onSome: ({ id, status }) => `${id} ${status}`
+    })
 
   it("is the newest that is paid, else the newest that may be, else the newest that was", () => {
     const [old, young] = [told("sub_1", { startedAt: 1 }), told("sub_2", { startedAt: 2 })]

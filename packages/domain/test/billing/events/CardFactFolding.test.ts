@@ -1,4 +1,8 @@
-import { eventMomentOrder, mergeSubscriptionFacts, type SubscriptionFacts } from "@berth/domain/billing/events/SubscriptionFacts"
+import {
+  eventMomentOrder,
+  mergeSubscriptionFacts,
+  type SubscriptionFacts
+} from "@berth/domain/billing/events/SubscriptionFacts"
 import { type CardEvent, isReversalEvent } from "@berth/domain/billing/events/CardEvent"
 import { readCardEvent } from "@berth/domain/billing/events/CardEventReader"
 import { assert, describe, it } from "@effect/vitest"
@@ -62,7 +66,10 @@ describe("What events of the card processor come to", () => {
         if (one === undefined || two === undefined || three === undefined) return
         assert.deepStrictEqual(mergeSubscriptionFacts(one, two), mergeSubscriptionFacts(two, one))
         assert.deepStrictEqual(mergeSubscriptionFacts(one, one), one)
-        assert.deepStrictEqual(mergeSubscriptionFacts(mergeSubscriptionFacts(one, two), three), mergeSubscriptionFacts(one, mergeSubscriptionFacts(two, three)))
+        assert.deepStrictEqual(
+          mergeSubscriptionFacts(mergeSubscriptionFacts(one, two), three),
+          mergeSubscriptionFacts(one, mergeSubscriptionFacts(two, three))
+        )
       }),
       { numRuns: 1_000 }
     )

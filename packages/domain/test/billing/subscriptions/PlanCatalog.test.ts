@@ -1,4 +1,9 @@
-import { billingPlans, checkoutPlans, enterpriseAddOns, enterpriseSuite } from "@berth/domain/billing/subscriptions/PlanCatalog"
+import {
+  billingPlans,
+  checkoutPlans,
+  enterpriseAddOns,
+  enterpriseSuite
+} from "@berth/domain/billing/subscriptions/PlanCatalog"
 import { assert, describe, it } from "@effect/vitest"
 
 describe("The catalogue of plans", () => {

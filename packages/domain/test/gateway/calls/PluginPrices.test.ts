@@ -33,7 +33,10 @@ describe("What a call costs", () => {
 
   it("is once the price of a plugin that does not write", () => {
     assert.strictEqual(countInputShares({ plugin: "tts", spoken: { text: "x".repeat(4_000) } }), 1)
-    assert.strictEqual(countInputShares({ plugin: "agent", messages: [said("x".repeat(100_000))], agentId: undefined }), 1)
+    assert.strictEqual(
+      countInputShares({ plugin: "agent", messages: [said("x".repeat(100_000))], agentId: undefined }),
+      1
+    )
   })
 
   it("counts the form that is asked for with what is said: a model reads it too", () => {

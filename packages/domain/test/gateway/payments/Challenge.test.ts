@@ -1,11 +1,21 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { makeChallenge, parseChallengeId } from "@berth/domain/gateway/payments/Challenge"
-import { makeChallengeBody, ChallengeBody, formatChallengeHeader } from "@berth/domain/gateway/payments/ChallengeMessage"
+import {
+  makeChallengeBody,
+  ChallengeBody,
+  formatChallengeHeader
+} from "@berth/domain/gateway/payments/ChallengeMessage"
 import { convertUsdToTokenUnits } from "@berth/domain/gateway/payments/PaidRequest"
 import { PaymentReceipt, formatReceiptHeader, makePaymentReceipt } from "@berth/domain/gateway/payments/PaymentReceipt"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Encoding, Either, FastCheck, Option, Schema } from "effect"
-import { sampleChallenge, samplePaymentDigests, makePaymentDigests, sampleChallengeSeed, samplePaymentSettings } from "./PaymentSamples.ts"
+import {
+  sampleChallenge,
+  samplePaymentDigests,
+  makePaymentDigests,
+  sampleChallengeSeed,
+  samplePaymentSettings
+} from "./PaymentSamples.ts"
 
 const decoded = (text: string) =>
   Schema.decodeSync(Schema.parseJson())(Either.getOrThrow(Encoding.decodeBase64UrlString(text)))
@@ -66,15 +76,29 @@ describe("A challenge", () => {
       const changed = [
         ...(["route", "plugin", "amount", "body"] as const)
           .filter((part) => String(asked[part]) !== String(other[part]))
-          .map((part) => makeChallenge(samplePaymentDigests, samplePaymentSettings, { ...asked, [part]: other[part] }, its)),
-        ...(its.seed === others.seed ? [] : [makeChallenge(samplePaymentDigests, samplePaymentSettings, asked, { ...its, seed: others.seed })]),
+          .map((part) =>
+            makeChallenge(samplePaymentDigests, samplePaymentSettings, { ...asked, [part]: other[part] }, its)
+          ),
+        ...(its.seed === others.seed
+          ? []
+          : [makeChallenge(samplePaymentDigests, samplePaymentSettings, asked, { ...its, seed: others.seed })]),
         ...(its.expires === others.expires
           ? []
           : [makeChallenge(samplePaymentDigests, samplePaymentSettings, asked, { ...its, expires: others.expires })]),
         makeChallenge(samplePaymentDigests, { ...samplePaymentSettings, realm: "berth.example:8443" }, asked, its),
         makeChallenge(samplePaymentDigests, { ...samplePaymentSettings, chainId: 4217 }, asked, its),
-        makeChallenge(samplePaymentDigests, { ...samplePaymentSettings, currency: WalletAddress.make(`0x20c0${"11".repeat(18)}`) }, asked, its),
-        makeChallenge(samplePaymentDigests, { ...samplePaymentSettings, recipient: WalletAddress.make(`0x${"cd".repeat(20)}`) }, asked, its),
+        makeChallenge(
+          samplePaymentDigests,
+          { ...samplePaymentSettings, currency: WalletAddress.make(`0x20c0${"11".repeat(18)}`) },
+          asked,
+          its
+        ),
+        makeChallenge(
+          samplePaymentDigests,
+          { ...samplePaymentSettings, recipient: WalletAddress.make(`0x${"cd".repeat(20)}`) },
+          asked,
+          its
+        ),
         makeChallenge(makePaymentDigests("another secret"), samplePaymentSettings, asked, its)
       ]
       // What the id shows of itself is not what protects it.

@@ -32,4 +32,9 @@ export const samplePaidRequest: PaidRequest = {
 
 export const sampleChallengeSeed: ChallengeSeed = { expires: 1_772_366_700, seed: "abcdefgh-_ABCDEF" }
 
-export const sampleChallenge = makeChallenge(samplePaymentDigests, samplePaymentSettings, samplePaidRequest, sampleChallengeSeed)
+export const sampleChallenge = makeChallenge(
+  samplePaymentDigests,
+  samplePaymentSettings,
+  samplePaidRequest,
+  sampleChallengeSeed
+)

@@ -1,5 +1,9 @@
 import { classifyMemo, makeAttributionMemo } from "@berth/domain/gateway/payments/AttributionMemo"
-import { determineMemoBinding, verifyMinedTransaction, verifySignedTransaction } from "@berth/domain/gateway/payments/PaymentVerification"
+import {
+  determineMemoBinding,
+  verifyMinedTransaction,
+  verifySignedTransaction
+} from "@berth/domain/gateway/payments/PaymentVerification"
 import { ChainTransaction, type TokenTransfer } from "@berth/domain/gateway/payments/PaymentChain"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
@@ -18,7 +22,8 @@ const good: TokenTransfer = {
 const small = { ...good, amount: 9_999n }
 const otherToken = { ...good, token: `0x20c0${"11".repeat(18)}` }
 const otherRecipient = { ...good, to: `0x${"cd".repeat(20)}` }
-const judge = (...transfers: ReadonlyArray<TokenTransfer>) => determineMemoBinding(samplePaymentDigests, sampleChallenge, transfers)
+const judge = (...transfers: ReadonlyArray<TokenTransfer>) =>
+  determineMemoBinding(samplePaymentDigests, sampleChallenge, transfers)
 
 const inWords = (verdict: ReturnType<typeof judge>) =>
   Either.match(verdict, { onLeft: (failure) => `refused: ${failure}`, onRight: (binding) => `good: ${binding}` })
@@ -90,7 +95,14 @@ describe("A signed transaction", () => {
   ] as const)
     it(name, () =>
       assert.strictEqual(
-        inWords(verifySignedTransaction(samplePaymentDigests, sampleChallenge, { chainId: samplePaymentSettings.chainId, now }, { ...signed, ...changes })),
+        inWords(
+          verifySignedTransaction(
+            samplePaymentDigests,
+            sampleChallenge,
+            { chainId: samplePaymentSettings.chainId, now },
+            { ...signed, ...changes }
+          )
+        ),
         verdict
       )
     )
@@ -107,5 +119,7 @@ describe("A transaction on the chain", () => {
     ["that is not final does not", ChainTransaction.Pending(), "refused: unconfirmed"],
     ["that nobody knows does not", ChainTransaction.Unknown(), "refused: unconfirmed"]
   ] as const)
-    it(name, () => assert.strictEqual(inWords(verifyMinedTransaction(samplePaymentDigests, sampleChallenge, transaction)), verdict))
+    it(name, () =>
+      assert.strictEqual(inWords(verifyMinedTransaction(samplePaymentDigests, sampleChallenge, transaction)), verdict)
+    )
 })

@@ -1,5 +1,10 @@
 import { computeTranscriptionCost, computeSpeechCost } from "@berth/domain/gateway/speech/SpeechCost"
-import { validateRecording, validateSpeechInput, makeAudioFilename, maximumSpeechTextLength } from "@berth/domain/gateway/speech/SpeechLimits"
+import {
+  validateRecording,
+  validateSpeechInput,
+  makeAudioFilename,
+  maximumSpeechTextLength
+} from "@berth/domain/gateway/speech/SpeechLimits"
 import {
   resolveSpeechModel,
   parseSpeechModel,

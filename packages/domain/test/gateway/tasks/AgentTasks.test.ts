@@ -24,7 +24,7 @@ it.effect("a task that takes longer than five minutes fails, and lets go of what
     const live = AgentTasksLive.layer.pipe(
       Layer.provide(Layer.succeed(ModelAnswers, { answer: () => held })),
       Layer.provide([
-        Layer.mock(Agents, { _tag: "@berth/RuntimeAgents" }),
+        Layer.mock(Agents, { _tag: "@berth/Agents" }),
         Layer.mock(Memories, { _tag: "@berth/Memories" }),
         Layer.mock(AgentManager, { chat: () => Stream.empty, deploy: () => Effect.void }),
         Layer.mock(TurnKeys, {}),

@@ -248,9 +248,9 @@ it.effect.prop(
       expect(pieces).not.toContain("")
       expect(end).toMatchObject({ type: "done", message: pieces.join("") })
       for (const { messages, options } of requests) {
-        expect(estimateMessagesTokens(messages) + estimateSerializedToolTokens(options?.tools ?? [])).toBeLessThanOrEqual(
-          orchestratorLimits.window - orchestratorLimits.answerTokens
-        )
+        expect(
+          estimateMessagesTokens(messages) + estimateSerializedToolTokens(options?.tools ?? [])
+        ).toBeLessThanOrEqual(orchestratorLimits.window - orchestratorLimits.answerTokens)
         const ids = messages.flatMap((message) =>
           message.role === "assistant" ? (message.toolCalls ?? []).map(({ id }) => id) : []
         )

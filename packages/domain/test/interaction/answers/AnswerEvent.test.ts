@@ -6,7 +6,10 @@ import { FastCheck, Option } from "effect"
 describe("The id of an answer's event", () => {
   it.prop("is read back as it was written", [FastCheck.uuid(), FastCheck.nat(999_999_999)], ([uuid, n]) => {
     const messageId = MessageId.make(`msg_${uuid.replaceAll("-", "")}`)
-    assert.deepStrictEqual(parseAnswerEventId(` ${formatAnswerEventId(messageId, n)} `), Option.some({ messageId, after: n }))
+    assert.deepStrictEqual(
+      parseAnswerEventId(` ${formatAnswerEventId(messageId, n)} `),
+      Option.some({ messageId, after: n })
+    )
   })
 
   for (const text of ["", "msg_1", "msg_1:", ":1", "msg_1:x", "msg_1:-1", "msg_1:1.5", "msg_1:1:2", "m g:1", "m:1e3"])

@@ -1,6 +1,11 @@
 import type { AnswerDelta } from "@berth/domain/interaction/answers/AnswerEvent"
 import type { AnswerEnd, AnswerSnapshot } from "@berth/domain/interaction/answers/AnswerStreams"
-import { type AnswerPart, followAnswer, computePollDelay, computeAnswerStep } from "@berth/domain/interaction/answers/AnswerReplay"
+import {
+  type AnswerPart,
+  followAnswer,
+  computePollDelay,
+  computeAnswerStep
+} from "@berth/domain/interaction/answers/AnswerReplay"
 import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Duration, Effect, FastCheck, Fiber, Stream, TestClock } from "effect"
 
@@ -63,8 +68,8 @@ describe("An answer that is followed", () => {
 
   it("is over without a word for who has heard its end", () => {
     for (const end of [
-      { state: "answered", told: 7 },
-      { state: "failed", told: 7, reason: "the model said no" }
+      { state: "answered", deltaCount: 7 },
+      { state: "failed", deltaCount: 7, reason: "the model said no" }
     ] as const)
       assert.deepStrictEqual(computeAnswerStep({ deltas: [], end }, 8), { parts: [], after: 8, isDone: true })
   })
@@ -73,14 +78,15 @@ describe("An answer that is followed", () => {
     const reason = "the process that worked on it has ended"
     const [piece] = numbered(["a"])
     const pieces = piece === undefined ? [] : [piece]
-    assert.deepStrictEqual(computeAnswerStep({ deltas: pieces, end: { state: "failed", deltaCount: null, reason } }, 0).parts, [
-      ...pieces,
-      { type: "failed", n: 2, reason }
-    ])
+    assert.deepStrictEqual(
+      computeAnswerStep({ deltas: pieces, end: { state: "failed", deltaCount: null, reason } }, 0).parts,
+      [...pieces, { type: "failed", n: 2, reason }]
+    )
     // The last pieces of a process that was killed were heard and never written.
-    assert.deepStrictEqual(computeAnswerStep({ deltas: [], end: { state: "failed", deltaCount: null, reason } }, 5).parts, [
-      { type: "failed", n: 6, reason }
-    ])
+    assert.deepStrictEqual(
+      computeAnswerStep({ deltas: [], end: { state: "failed", deltaCount: null, reason } }, 5).parts,
+      [{ type: "failed", n: 6, reason }]
+    )
     assert.deepStrictEqual(computeAnswerStep({ deltas: [], end: { state: "gone" } }, 2).parts, [
       { type: "failed", n: 3, reason: "the message was deleted" }
     ])

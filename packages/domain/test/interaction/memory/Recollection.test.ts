@@ -1,10 +1,22 @@
-import { deduplicateRecollections, makeExcerpt, selectMemories, type MemoryNote, type RecalledMessage, formatRecollection } from "@berth/domain/interaction/memory/Recollection"
+import {
+  deduplicateRecollections,
+  makeExcerpt,
+  selectMemories,
+  type MemoryNote,
+  type RecalledMessage,
+  formatRecollection
+} from "@berth/domain/interaction/memory/Recollection"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, FastCheck } from "effect"
 
 const at = DateTime.unsafeMake(Date.UTC(2026, 4, 17, 23, 59))
 const note = (text: string): MemoryNote => ({ kind: "note", text, at })
-const said = (text: string, sender: RecalledMessage["sender"] = "user"): RecalledMessage => ({ kind: "message", sender, text, at })
+const said = (text: string, sender: RecalledMessage["sender"] = "user"): RecalledMessage => ({
+  kind: "message",
+  sender,
+  text,
+  at
+})
 
 const text = FastCheck.string({ unit: "binary", maxLength: 1_200 })
 const words = FastCheck.array(FastCheck.constantFrom("lighthouse", "fog", "是", "😀", "to", "boat", "e\u0301"), {

@@ -23,7 +23,9 @@ const facts: WalletUnlinkingInput = {
   walletEmailDomain: "wallet.localhost"
 }
 
-const rows: ReadonlyArray<readonly [string, Partial<WalletUnlinkingInput>, ReturnType<typeof validateWalletUnlinking>]> = [
+const rows: ReadonlyArray<
+  readonly [string, Partial<WalletUnlinkingInput>, ReturnType<typeof validateWalletUnlinking>]
+> = [
   ["one of two goes", {}, Either.void],
   ["in any case", { address: WalletAddress.make(one.toLowerCase()) }, Either.void],
   ["the only one goes when there is a password", { wallets: [wallet(one)], hasOtherAccessMethod: true }, Either.void],

@@ -1,7 +1,12 @@
 import type { ChatChunk, TokenUsage } from "@berth/domain/ai/chat/ModelChat"
 import { Either } from "effect"
 import { foldAnswer } from "../vendor/AnswerFold.ts"
-import { toolCallsFinishReason, addToolCallFragment, type PartialToolCall, dropTruncatedCall } from "../vendor/PartialToolCall.ts"
+import {
+  toolCallsFinishReason,
+  addToolCallFragment,
+  type PartialToolCall,
+  dropTruncatedCall
+} from "../vendor/PartialToolCall.ts"
 import { VendorAnswerMalformed, VendorAnswerWithheld } from "../vendor/VendorErrors.ts"
 import type { AnthropicAnswerEvent, AnthropicUsage } from "./AnthropicBodies.ts"
 
@@ -14,7 +19,13 @@ interface AnthropicAnswer {
   readonly calls: ReadonlyArray<PartialToolCall>
 }
 
-export const emptyAnthropicAnswer: AnthropicAnswer = { hasBegun: false, stopReason: null, explanation: null, usage: {}, calls: [] }
+export const emptyAnthropicAnswer: AnthropicAnswer = {
+  hasBegun: false,
+  stopReason: null,
+  explanation: null,
+  usage: {},
+  calls: []
+}
 
 /** Counts grow with an answer; one that is not told again stands. */
 const addUsage = (usage: AnthropicUsage, told: AnthropicUsage): AnthropicUsage => ({
@@ -39,7 +50,10 @@ const inputIn = (input: unknown): string =>
   input === undefined || input === null || isEmptyObject(input) ? "" : JSON.stringify(input)
 
 /** An answer after one more event, and the text in that. */
-export const addAnthropicEvent = (answer: AnthropicAnswer, event: AnthropicAnswerEvent): readonly [AnthropicAnswer, string] => {
+export const addAnthropicEvent = (
+  answer: AnthropicAnswer,
+  event: AnthropicAnswerEvent
+): readonly [AnthropicAnswer, string] => {
   switch (event.type) {
     case "message_start":
       return [{ ...answer, hasBegun: true, usage: addUsage(answer.usage, event.message.usage ?? {}) }, ""]
@@ -98,9 +112,12 @@ const finishReasonOf = (stopReason: string): string => {
 }
 
 /** The end of an answer; one that never began, was cut before the model said that it is done, or was withheld has none. */
-export const finishAnthropicAnswer = (answer: AnthropicAnswer): Either.Either<ChatChunk, VendorAnswerMalformed | VendorAnswerWithheld> => {
+export const finishAnthropicAnswer = (
+  answer: AnthropicAnswer
+): Either.Either<ChatChunk, VendorAnswerMalformed | VendorAnswerWithheld> => {
   if (!answer.hasBegun) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a beginning" }))
-  if (answer.stopReason === null) return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
+  if (answer.stopReason === null)
+    return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
   return answer.stopReason === "refusal"
     ? Either.left(new VendorAnswerWithheld({ reason: answer.explanation ?? answer.stopReason }))
     : Either.right({ type: "end", usage: usageOf(answer.usage), finishReason: finishReasonOf(answer.stopReason) })
@@ -111,4 +128,9 @@ export const readAnthropicToolCalls = ({ calls, stopReason }: AnthropicAnswer): 
   stopReason !== null && finishReasonOf(stopReason) === "length" ? dropTruncatedCall(calls) : calls
 
 /** What is heard on the wire in the words of the AI layer. */
-export const readAnthropicAnswer = foldAnswer({ initial: emptyAnthropicAnswer, add: addAnthropicEvent, end: finishAnthropicAnswer, calls: readAnthropicToolCalls })
+export const readAnthropicAnswer = foldAnswer({
+  initial: emptyAnthropicAnswer,
+  add: addAnthropicEvent,
+  end: finishAnthropicAnswer,
+  calls: readAnthropicToolCalls
+})

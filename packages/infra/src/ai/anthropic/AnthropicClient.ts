@@ -14,7 +14,9 @@ type AnthropicEvent = VendorEvent<AnthropicAnswerEvent>
 
 export interface AnthropicClient {
   /** POST /messages. Ends after `done`, or when the bytes end. */
-  readonly chat: (body: MessagesBody) => Effect.Effect<ChunkSource<AnthropicEvent, VendorFailure>, VendorFailure, Scope.Scope>
+  readonly chat: (
+    body: MessagesBody
+  ) => Effect.Effect<ChunkSource<AnthropicEvent, VendorFailure>, VendorFailure, Scope.Scope>
   /** The entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   /** The cheapest call that needs a key. */
@@ -33,13 +35,17 @@ const readEvents = readAnswerStream<AnthropicAnswerEvent>({
   read: makeEventDecoder(AnthropicStreamEvent, (event): Either.Either<AnthropicEvent, VendorFailure> => {
     if ("error" in event) return Either.left(readAnthropicError(event.error, null, undefined))
     if (isOfAnswer(event)) return Either.right({ type: "chunk", chunk: event })
-    return Either.right({ type: event.type === "message_stop" ? "done" : "sign-of-life" })
+    return Either.right({ type: event.type === "message_stop" ? "done" : "keep-alive" })
   }),
   isLast: ({ type }) => type === "done"
 })
 
-const readAnswerEvents = (answer: HttpExchange): Effect.Effect<ChunkSource<AnthropicEvent, VendorFailure>, VendorFailure> =>
-  readMediaType(answer) === "text/event-stream" ? Effect.succeed(readEvents(answer)) : Effect.fail(toUnexpectedMediaType(answer))
+const readAnswerEvents = (
+  answer: HttpExchange
+): Effect.Effect<ChunkSource<AnthropicEvent, VendorFailure>, VendorFailure> =>
+  readMediaType(answer) === "text/event-stream"
+    ? Effect.succeed(readEvents(answer))
+    : Effect.fail(toUnexpectedMediaType(answer))
 
 /** The wire that Anthropic speaks, in its words. */
 export const makeAnthropicClient = (options: {

@@ -108,7 +108,8 @@ export const makeMessagesRequest = (
   const model = toAnthropicModelName(modelId)
   const { system: said, turns } = toAlternatingTurns(messages)
   const { responseFormat: format, stop = [] } = options
-  const system = format?.type === "json-object" ? [said, jsonOnlyInstruction].filter((text) => text !== null).join("\n\n") : said
+  const system =
+    format?.type === "json-object" ? [said, jsonOnlyInstruction].filter((text) => text !== null).join("\n\n") : said
   return {
     model,
     max_tokens: Math.min(options.maxTokens ?? defaultMaxTokens, maximumAnswerTokens(model)),

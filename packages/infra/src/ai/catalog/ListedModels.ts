@@ -45,6 +45,8 @@ export const readListedModelId = (provider: Vendor, entry: unknown): Option.Opti
  */
 export const readListedModel = (provider: Vendor, entry: unknown): Option.Option<Model> => {
   const facts =
-    provider === "openrouter" ? readOpenRouterModel(entry) : Option.flatMap(readListedModelId(provider, entry), findShippedModel)
+    provider === "openrouter"
+      ? readOpenRouterModel(entry)
+      : Option.flatMap(readListedModelId(provider, entry), findShippedModel)
   return Option.map(facts, (known) => ({ ...known, provider, available: true }))
 }

@@ -66,7 +66,10 @@ export const readOpenRouterEntry = (entry: unknown): OpenRouterEntry =>
   Option.match(decodeModel(entry), {
     onNone: (): OpenRouterEntry => ({
       type: "malformed",
-      id: Option.match(decodeId(entry), { onNone: () => "without an id", onSome: ({ id }) => id.slice(0, maximumLoggedIdLength) })
+      id: Option.match(decodeId(entry), {
+        onNone: () => "without an id",
+        onSome: ({ id }) => id.slice(0, maximumLoggedIdLength)
+      })
     }),
     onSome: (model) =>
       Option.match(readModelFacts(model), {

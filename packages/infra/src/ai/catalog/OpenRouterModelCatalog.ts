@@ -5,12 +5,7 @@ import { Array, Clock, Deferred, Duration, Effect, Either, Layer, Match, Ref } f
 import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
 import { makeOpenAiClient } from "../openai/OpenAiClient.ts"
 import type { VendorFailure } from "../vendor/VendorErrors.ts"
-import {
-  assembleCatalog,
-  type KnownModels,
-  providersWithOwnModels,
-  vendorsOfSharedModels
-} from "./CatalogAssembly.ts"
+import { assembleCatalog, type KnownModels, providersWithOwnModels, vendorsOfSharedModels } from "./CatalogAssembly.ts"
 import type { ModelFacts } from "./ModelFacts.ts"
 import { readOpenRouterEntry } from "./OpenRouterModel.ts"
 import { shippedModels } from "./ModelSnapshot.ts"
@@ -60,7 +55,9 @@ export const layer = (options: OpenRouterModelCatalogOptions): Layer.Layer<Model
       const oneAtATime = yield* Effect.makeSemaphore(1)
 
       const openRouter =
-        options.openRouterUrl === null ? null : yield* makeOpenAiClient({ baseUrl: options.openRouterUrl, apiKey: null })
+        options.openRouterUrl === null
+          ? null
+          : yield* makeOpenAiClient({ baseUrl: options.openRouterUrl, apiKey: null })
 
       /** The public list, or why it is not there. */
       const publicList: Effect.Effect<Either.Either<ReadonlyArray<ModelFacts>, string>> =

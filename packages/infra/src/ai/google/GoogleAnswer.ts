@@ -14,7 +14,13 @@ interface GoogleAnswer {
   readonly calls: ReadonlyArray<PartialToolCall>
 }
 
-export const emptyGoogleAnswer: GoogleAnswer = { hasCandidate: false, finishReason: null, blockReason: null, usage: null, calls: [] }
+export const emptyGoogleAnswer: GoogleAnswer = {
+  hasCandidate: false,
+  finishReason: null,
+  blockReason: null,
+  usage: null,
+  calls: []
+}
 
 /** What a model thinks is charged like what it says. */
 const usageOf = (usage: GoogleUsage): TokenUsage => {
@@ -27,7 +33,8 @@ const finishReasonIn = (chunk: GoogleAnswerChunk) => chunk.candidates?.[0]?.fini
 const blockReasonIn = (chunk: GoogleAnswerChunk) => chunk.promptFeedback?.blockReason ?? null
 
 /** Whether nothing of an answer comes after this. */
-export const isLastGoogleChunk = (chunk: GoogleAnswerChunk): boolean => finishReasonIn(chunk) !== null || blockReasonIn(chunk) !== null
+export const isLastGoogleChunk = (chunk: GoogleAnswerChunk): boolean =>
+  finishReasonIn(chunk) !== null || blockReasonIn(chunk) !== null
 
 type Part = NonNullable<NonNullable<NonNullable<GoogleAnswerChunk["candidates"]>[number]["content"]>["parts"]>[number]
 
@@ -62,7 +69,9 @@ export const addGoogleChunk = (answer: GoogleAnswer, chunk: GoogleAnswerChunk): 
 }
 
 /** The end of an answer; one that holds no candidate, was cut before the model said that it is done, or withheld has none. */
-export const finishGoogleAnswer = (answer: GoogleAnswer): Either.Either<ChatChunk, VendorAnswerMalformed | VendorAnswerWithheld> => {
+export const finishGoogleAnswer = (
+  answer: GoogleAnswer
+): Either.Either<ChatChunk, VendorAnswerMalformed | VendorAnswerWithheld> => {
   if (answer.blockReason !== null) return Either.left(new VendorAnswerWithheld({ reason: answer.blockReason }))
   if (!answer.hasCandidate) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a candidate" }))
   switch (answer.finishReason) {
@@ -88,4 +97,9 @@ export const finishGoogleAnswer = (answer: GoogleAnswer): Either.Either<ChatChun
 }
 
 /** What is heard on the wire in the words of the AI layer. */
-export const readGoogleAnswer = foldAnswer({ initial: emptyGoogleAnswer, add: addGoogleChunk, end: finishGoogleAnswer, calls: ({ calls }) => calls })
+export const readGoogleAnswer = foldAnswer({
+  initial: emptyGoogleAnswer,
+  add: addGoogleChunk,
+  end: finishGoogleAnswer,
+  calls: ({ calls }) => calls
+})

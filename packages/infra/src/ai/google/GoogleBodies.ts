@@ -74,7 +74,10 @@ export const GoogleError = Schema.Struct({
 export type GoogleError = typeof GoogleError.Type
 
 /** What details of an error say the most: a word for its cause, and when to come back, in seconds with an s. */
-export const GoogleErrorDetail = Schema.Struct({ reason: optionalNullable(Schema.String), retryDelay: optionalNullable(Schema.String) })
+export const GoogleErrorDetail = Schema.Struct({
+  reason: optionalNullable(Schema.String),
+  retryDelay: optionalNullable(Schema.String)
+})
 
 const OneError = Schema.Struct({ error: GoogleError })
 
@@ -103,7 +106,11 @@ export const GoogleAnswerChunk = Schema.Struct({
                   text: optionalNullable(Schema.String),
                   thought: optionalNullable(Schema.Boolean),
                   functionCall: optionalNullable(
-                    Schema.Struct({ id: optionalNullable(Schema.String), name: Schema.String, args: optionalNullable(Schema.Unknown) })
+                    Schema.Struct({
+                      id: optionalNullable(Schema.String),
+                      name: Schema.String,
+                      args: optionalNullable(Schema.Unknown)
+                    })
                   ),
                   thoughtSignature: optionalNullable(Schema.String)
                 })

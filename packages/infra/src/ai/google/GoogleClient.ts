@@ -39,8 +39,12 @@ const readEvents = readAnswerStream<GoogleAnswerChunk>({
   before: failOnStreamError
 })
 
-const readAnswerEvents = (answer: HttpExchange): Effect.Effect<ChunkSource<GoogleEvent, VendorFailure>, VendorFailure> =>
-  readMediaType(answer) === "text/event-stream" ? Effect.succeed(readEvents(answer)) : Effect.fail(toUnexpectedMediaType(answer))
+const readAnswerEvents = (
+  answer: HttpExchange
+): Effect.Effect<ChunkSource<GoogleEvent, VendorFailure>, VendorFailure> =>
+  readMediaType(answer) === "text/event-stream"
+    ? Effect.succeed(readEvents(answer))
+    : Effect.fail(toUnexpectedMediaType(answer))
 
 /** The wire that Google's Gemini API speaks, in its words. The key is in a header, since addresses are logged. */
 export const makeGoogleClient = (options: {
@@ -51,7 +55,10 @@ export const makeGoogleClient = (options: {
     makeVendorClient({ ...options, keyHeader: "x-goog-api-key", readError: readGoogleErrorBody }),
     ({ probe, post, read }) => ({
       chat: (model, body) =>
-        postForStream(post, readAnswerEvents)(`/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`, body),
+        postForStream(post, readAnswerEvents)(
+          `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
+          body
+        ),
       models: HttpClientRequest.get("/models").pipe(
         HttpClientRequest.acceptJson,
         HttpClientRequest.setUrlParam("pageSize", listLimit),

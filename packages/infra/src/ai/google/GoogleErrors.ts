@@ -17,7 +17,9 @@ export const readGoogleError = (
   status: number | null,
   retryAfter: Duration.Duration | undefined
 ): VendorRequestRejected => {
-  const details = Array.filterMap(error.details ?? [], (detail) => Schema.decodeUnknownOption(GoogleErrorDetail)(detail))
+  const details = Array.filterMap(error.details ?? [], (detail) =>
+    Schema.decodeUnknownOption(GoogleErrorDetail)(detail)
+  )
   const delay = details.find(({ retryDelay }) => typeof retryDelay === "string")?.retryDelay
   const { code } = error
   const isStatus = typeof code === "number" && code >= 400 && code < 600

@@ -27,7 +27,8 @@ export const makeGoogleModelProvider = ({
       provider: "google",
       apiKey,
       classify: classifyGoogleFailure,
-      chat: (modelId, messages, options) => wire.chat(toGoogleModelName(modelId), makeGenerateRequest(modelId, messages, options)),
+      chat: (modelId, messages, options) =>
+        wire.chat(toGoogleModelName(modelId), makeGenerateRequest(modelId, messages, options)),
       readAnswer: readGoogleAnswer,
       models: wire.models,
       probe: wire.probe

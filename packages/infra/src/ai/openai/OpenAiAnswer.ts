@@ -1,7 +1,12 @@
 import type { ChatChunk, TokenUsage } from "@berth/domain/ai/chat/ModelChat"
 import { Either } from "effect"
 import { foldAnswer } from "../vendor/AnswerFold.ts"
-import { toolCallsFinishReason, addToolCallFragment, type PartialToolCall, dropTruncatedCall } from "../vendor/PartialToolCall.ts"
+import {
+  toolCallsFinishReason,
+  addToolCallFragment,
+  type PartialToolCall,
+  dropTruncatedCall
+} from "../vendor/PartialToolCall.ts"
 import { VendorAnswerMalformed } from "../vendor/VendorErrors.ts"
 import { readEncryptedReasoning, encodeReasoningSignature } from "./OpenRouterReasoning.ts"
 import type { CompletionChunk, ReasoningDetail, OpenAiToolCall, OpenAiUsage } from "./OpenAiBodies.ts"
@@ -14,7 +19,13 @@ interface OpenAiAnswer {
   readonly reasoning: ReadonlyArray<ReasoningDetail>
 }
 
-export const emptyOpenAiAnswer: OpenAiAnswer = { hasChoice: false, finishReason: null, usage: null, calls: [], reasoning: [] }
+export const emptyOpenAiAnswer: OpenAiAnswer = {
+  hasChoice: false,
+  finishReason: null,
+  usage: null,
+  calls: [],
+  reasoning: []
+}
 
 const usageOf = (usage: OpenAiUsage): TokenUsage => ({
   promptTokens: usage.prompt_tokens,
@@ -51,7 +62,11 @@ export const addOpenAiChunk = (answer: OpenAiAnswer, chunk: CompletionChunk): re
 }
 
 /** The calls of an answer, the first with what the model thought before them. */
-export const readOpenAiToolCalls = ({ calls, finishReason, reasoning }: OpenAiAnswer): ReadonlyArray<PartialToolCall> => {
+export const readOpenAiToolCalls = ({
+  calls,
+  finishReason,
+  reasoning
+}: OpenAiAnswer): ReadonlyArray<PartialToolCall> => {
   const whole = finishReason === "length" ? dropTruncatedCall(calls) : calls
   return whole.map((call, index) => (index === 0 ? { ...call, signature: encodeReasoningSignature(reasoning) } : call))
 }
@@ -59,9 +74,11 @@ export const readOpenAiToolCalls = ({ calls, finishReason, reasoning }: OpenAiAn
 /** The end of an answer; one that holds no choice, or was cut before the model said that it is done, has none. */
 export const finishOpenAiAnswer = (answer: OpenAiAnswer): Either.Either<ChatChunk, VendorAnswerMalformed> => {
   if (!answer.hasChoice) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a choice" }))
-  if (answer.finishReason === null) return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
+  if (answer.finishReason === null)
+    return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
   // OpenRouter's word where the model made nothing sensible, such as a call that cannot be read.
-  if (answer.finishReason === "error") return Either.left(new VendorAnswerMalformed({ reason: "an answer that went wrong" }))
+  if (answer.finishReason === "error")
+    return Either.left(new VendorAnswerMalformed({ reason: "an answer that went wrong" }))
   // Some servers end an answer with calls like any other.
   const finishReason =
     answer.finishReason === "stop" && answer.calls.length > 0 ? toolCallsFinishReason : answer.finishReason
@@ -69,4 +86,9 @@ export const finishOpenAiAnswer = (answer: OpenAiAnswer): Either.Either<ChatChun
 }
 
 /** What is heard on the wire in the words of the AI layer. */
-export const readOpenAiAnswer = foldAnswer({ initial: emptyOpenAiAnswer, add: addOpenAiChunk, end: finishOpenAiAnswer, calls: readOpenAiToolCalls })
+export const readOpenAiAnswer = foldAnswer({
+  initial: emptyOpenAiAnswer,
+  add: addOpenAiChunk,
+  end: finishOpenAiAnswer,
+  calls: readOpenAiToolCalls
+})

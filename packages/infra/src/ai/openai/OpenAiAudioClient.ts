@@ -2,7 +2,13 @@ import type { RecordedAudio } from "@berth/domain/gateway/speech/SpeechProviders
 import type { HttpClient } from "@effect/platform"
 import { Effect, Option, type Redacted, Schema } from "effect"
 import { optionalNullable } from "../vendor/OptionalField.ts"
-import { makeVendorClient, readAllText, readMediaType, toUnexpectedMediaType, readAllBytes } from "../vendor/VendorClient.ts"
+import {
+  makeVendorClient,
+  readAllText,
+  readMediaType,
+  toUnexpectedMediaType,
+  readAllBytes
+} from "../vendor/VendorClient.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
 import { OpenAiErrorBody } from "./OpenAiBodies.ts"
 import { readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrorReader.ts"
@@ -26,7 +32,9 @@ const Transcription = Schema.parseJson(
   Schema.Struct({
     text: Schema.String,
     // Only where a model is billed by length (OpenAI's whisper), or its price is told (OpenRouter).
-    usage: optionalNullable(Schema.Struct({ seconds: optionalNullable(Schema.Number), cost: optionalNullable(Schema.Number) }))
+    usage: optionalNullable(
+      Schema.Struct({ seconds: optionalNullable(Schema.Number), cost: optionalNullable(Schema.Number) })
+    )
   })
 )
 export type Transcription = typeof Transcription.Type
@@ -86,7 +94,8 @@ export const makeOpenAiAudioClient = (options: {
             body: JSON.stringify(body)
           })
           const type = readMediaType(answer)
-          if (!type.startsWith("audio/") && type !== "application/octet-stream") return yield* toUnexpectedMediaType(answer)
+          if (!type.startsWith("audio/") && type !== "application/octet-stream")
+            return yield* toUnexpectedMediaType(answer)
           const audio = yield* readAllBytes(answer.bytes, largestSpeech)
           if (audio.length === 0) return yield* new VendorAnswerMalformed({ reason: "speech without a sound" })
           return { audio, contentType: type.startsWith("audio/") ? type : null }

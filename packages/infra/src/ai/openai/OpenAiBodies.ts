@@ -118,7 +118,9 @@ export const CompletionChunk = Schema.Struct({
 })
 export type CompletionChunk = typeof CompletionChunk.Type
 
-export const OpenAiStreamEvent = Schema.parseJson(Schema.Union(Schema.Struct({ error: OpenAiErrorObject }), CompletionChunk))
+export const OpenAiStreamEvent = Schema.parseJson(
+  Schema.Union(Schema.Struct({ error: OpenAiErrorObject }), CompletionChunk)
+)
 
 /** A whole answer, from servers that do not stream. */
 export const OpenAiCompletionAnswer = Schema.parseJson(

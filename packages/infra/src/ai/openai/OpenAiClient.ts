@@ -7,14 +7,21 @@ import { makeEventDecoder, postForStream, readAnswerStream } from "../vendor/Ans
 import { makeVendorClient, readAllText, readMediaType, toUnexpectedMediaType } from "../vendor/VendorClient.ts"
 import type { VendorEvent } from "../vendor/VendorEvent.ts"
 import { VendorAnswerMalformed, type VendorFailure } from "../vendor/VendorErrors.ts"
-import { OpenAiCompletionAnswer, type OpenAiCompletionBody, type CompletionChunk, OpenAiStreamEvent } from "./OpenAiBodies.ts"
+import {
+  OpenAiCompletionAnswer,
+  type OpenAiCompletionBody,
+  type CompletionChunk,
+  OpenAiStreamEvent
+} from "./OpenAiBodies.ts"
 import { readOpenAiError, readOpenAiErrorBody } from "./OpenAiErrorReader.ts"
 
 type OpenAiEvent = VendorEvent<CompletionChunk>
 
 export interface OpenAiClient {
   /** POST /chat/completions. Ends after `done`, or when the bytes end. */
-  readonly chat: (body: OpenAiCompletionBody) => Effect.Effect<ChunkSource<OpenAiEvent, VendorFailure>, VendorFailure, Scope.Scope>
+  readonly chat: (
+    body: OpenAiCompletionBody
+  ) => Effect.Effect<ChunkSource<OpenAiEvent, VendorFailure>, VendorFailure, Scope.Scope>
   /** The entries of GET /models. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   /** GET of a path, for its status alone. */
@@ -35,7 +42,8 @@ const readEvents = readAnswerStream<CompletionChunk>({
 /** A whole answer in the words of a streamed one. */
 const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>, VendorFailure> => {
   const completion = Schema.decodeUnknownOption(OpenAiCompletionAnswer)(body)
-  if (Option.isNone(completion)) return Effect.fail(new VendorAnswerMalformed({ reason: "an answer that cannot be read" }))
+  if (Option.isNone(completion))
+    return Effect.fail(new VendorAnswerMalformed({ reason: "an answer that cannot be read" }))
   if ("error" in completion.value) return Effect.fail(readOpenAiError(completion.value.error, null, undefined))
   const { choices, usage } = completion.value
   const chunk = {
@@ -49,7 +57,9 @@ const readCompletion = (body: string): Effect.Effect<ReadonlyArray<OpenAiEvent>,
   return Effect.succeed([{ type: "chunk", chunk }, { type: "done" }])
 }
 
-const readAnswerEvents = (answer: HttpExchange): Effect.Effect<ChunkSource<OpenAiEvent, VendorFailure>, VendorFailure> => {
+const readAnswerEvents = (
+  answer: HttpExchange
+): Effect.Effect<ChunkSource<OpenAiEvent, VendorFailure>, VendorFailure> => {
   switch (readMediaType(answer)) {
     case "text/event-stream":
       return Effect.succeed(readEvents(answer))

@@ -125,7 +125,9 @@ export const makeCompletionRequest = (
   const { maxTokens, seed, stop = [] } = options
   return {
     model,
-    messages: toVendorConversation(messages, maximumCallIdLength(provider, modelId)).flatMap(messagesOf(provider, modelId)),
+    messages: toVendorConversation(messages, maximumCallIdLength(provider, modelId)).flatMap(
+      messagesOf(provider, modelId)
+    ),
     ...toolsOf(options),
     ...formatOf(options),
     stream: true,

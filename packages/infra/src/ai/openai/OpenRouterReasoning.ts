@@ -13,7 +13,10 @@ export const encodeReasoningSignature = (details: ReadonlyArray<ReasoningDetail>
   details.length === 0 ? null : JSON.stringify(details)
 
 /** What a model thought before the calls of one message, as OpenRouter gave it; a stand-in where it wants some and there is none. */
-export const restoreReasoning = (modelId: string, calls: ReadonlyArray<CompletedToolCall>): ReadonlyArray<ReasoningDetail> => {
+export const restoreReasoning = (
+  modelId: string,
+  calls: ReadonlyArray<CompletedToolCall>
+): ReadonlyArray<ReasoningDetail> => {
   const signature = calls.find((call) => call.signature !== null)?.signature
   const known =
     signature?.provider === "openrouter" && signature.model === modelId

@@ -3,7 +3,7 @@ import { statesFact } from "./SandboxReply.ts"
 import { readPromptSummary } from "./SandboxPromptSections.ts"
 
 /** How instructions begin that ask for a summary of a conversation. */
-const summaryRequestPrefix = "Summarise the conversation"
+const summaryRequestPrefix = "Summarize the conversation"
 
 const longestStatement = 200
 const longestSummary = 2_000
@@ -35,7 +35,9 @@ const previousSummaryLines = (messages: ReadonlyArray<ChatMessage>) =>
  */
 const summarize = (messages: ReadonlyArray<ChatMessage>): string => {
   const said = messages.flatMap(({ content, role }) => (role === "user" ? statementsIn(content) : []))
-  const statements = [...new Set([...previousSummaryLines(messages), ...said].map(shorten).filter((line) => line !== ""))]
+  const statements = [
+    ...new Set([...previousSummaryLines(messages), ...said].map(shorten).filter((line) => line !== ""))
+  ]
   const kept = new Set<string>()
   let size = heading.length
   const keep = (candidates: ReadonlyArray<string>) => {

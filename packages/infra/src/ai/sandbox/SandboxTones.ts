@@ -23,7 +23,9 @@ const pitchOf = (syllable: string): number => {
 const toneOf = (pitch: number, length: number): Int16Array =>
   Int16Array.from({ length }, (_, at) =>
     Math.round(
-      loudness * Math.sin((2 * Math.PI * pitch * at) / toneSampleRate) * Math.min(1, at / 80, Math.max(0, length - at) / 80)
+      loudness *
+        Math.sin((2 * Math.PI * pitch * at) / toneSampleRate) *
+        Math.min(1, at / 80, Math.max(0, length - at) / 80)
     )
   )
 

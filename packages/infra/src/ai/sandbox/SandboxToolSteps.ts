@@ -64,7 +64,12 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
     arguments: (found) => (recallQuestionPattern.test(found.input) ? null : { text: found[1]?.trim() ?? "" }),
     resultPrefix: null
   },
-  { tool: "list_files", pattern: /\blist (?:my |the |all )*files\b/i, arguments: () => ({}), resultPrefix: "Your files" },
+  {
+    tool: "list_files",
+    pattern: /\blist (?:my |the |all )*files\b/i,
+    arguments: () => ({}),
+    resultPrefix: "Your files"
+  },
   {
     tool: "write_file",
     pattern: /\bwrite (?:the |a )?file\s+(?<path>[^\s:]+)\s*:\s*(?<content>[\s\S]+)$/i,
@@ -89,7 +94,10 @@ const toolTriggers: ReadonlyArray<ToolTrigger> = [
 const maximumRequestLength = 2_000
 
 /** The tool on offer that what the user said last asks for. */
-const findRequestedTool = (messages: ReadonlyArray<ChatMessage>, tools: ReadonlyArray<ToolSpec>): RequestedTool | null => {
+const findRequestedTool = (
+  messages: ReadonlyArray<ChatMessage>,
+  tools: ReadonlyArray<ToolSpec>
+): RequestedTool | null => {
   const said = findLastUserMessage(messages)
   for (const { arguments: read, pattern, tool } of toolTriggers) {
     if (!tools.some(({ name }) => name === tool)) continue

@@ -69,5 +69,8 @@ export const postForStream =
     post: VendorClient["post"],
     readAnswer: (answer: HttpExchange) => Effect.Effect<ChunkSource<VendorEvent<Chunk>, VendorFailure>, VendorFailure>
   ) =>
-  (path: string, body: object): Effect.Effect<ChunkSource<VendorEvent<Chunk>, VendorFailure>, VendorFailure, Scope.Scope> =>
+  (
+    path: string,
+    body: object
+  ): Effect.Effect<ChunkSource<VendorEvent<Chunk>, VendorFailure>, VendorFailure, Scope.Scope> =>
     Effect.flatMap(post(path, body), readAnswer)

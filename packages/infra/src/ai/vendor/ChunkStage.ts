@@ -18,7 +18,10 @@ export interface ChunkStage<A, B, E> {
 const noOutput: StageOutput<never, never> = { values: [] }
 
 /** Works off at once all that has come together, with what a stage remembers in plain variables. */
-export const applyStage = <A, B, E, E2>(pull: ChunkSource<A, E>, { end, step }: ChunkStage<A, B, E2>): ChunkSource<B, E | E2> => {
+export const applyStage = <A, B, E, E2>(
+  pull: ChunkSource<A, E>,
+  { end, step }: ChunkStage<A, B, E2>
+): ChunkSource<B, E | E2> => {
   let over: ChunkBatch<B, E | E2> | null = null
 
   const make = (given: ChunkBatch<A, E>): ChunkBatch<B, E | E2> => {

@@ -34,8 +34,10 @@ export const findSystemErrorCode = (error: unknown, depth = 0): string | null =>
   return "cause" in error ? findSystemErrorCode(error.cause, depth + 1) : null
 }
 
-const toConnectFailure = (error: unknown) => new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "no connection" })
-const toBodyFailure = (error: unknown) => new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "the connection broke off" })
+const toConnectFailure = (error: unknown) =>
+  new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "no connection" })
+const toBodyFailure = (error: unknown) =>
+  new VendorConnectionFailed({ reason: findSystemErrorCode(error) ?? "the connection broke off" })
 
 /** Bytes that came and were not asked for; from there on no more are taken from the connection. */
 const maximumBufferedBytes = 64 * 1024
@@ -137,7 +139,11 @@ const withClientSpan = (url: URL, head: Effect.Effect<HttpExchange, VendorConnec
   )
 
 /** Sends, and waits for the head of the answer. The scope ends the connection, unless the body was read to its end. */
-export const post = ({ body, headers, url }: HttpPostRequest): Effect.Effect<HttpExchange, VendorConnectionFailed, Scope.Scope> =>
+export const post = ({
+  body,
+  headers,
+  url
+}: HttpPostRequest): Effect.Effect<HttpExchange, VendorConnectionFailed, Scope.Scope> =>
   Effect.suspend(() => {
     const coming = new IncomingResponse()
     const head = Effect.async<HttpExchange, VendorConnectionFailed>((resume) => {

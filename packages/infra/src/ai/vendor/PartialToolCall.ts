@@ -23,7 +23,10 @@ export interface ToolCallFragment {
 const isAbsent = (text: string | null | undefined) => text === undefined || text === null || text === ""
 
 /** Calls with a further piece of the one it belongs to, or with a new one: some number every call 0, or none. */
-export const addToolCallFragment = (calls: ReadonlyArray<PartialToolCall>, piece: ToolCallFragment): ReadonlyArray<PartialToolCall> => {
+export const addToolCallFragment = (
+  calls: ReadonlyArray<PartialToolCall>,
+  piece: ToolCallFragment
+): ReadonlyArray<PartialToolCall> => {
   const index = piece.index ?? null
   const id = piece.id ?? ""
   const at = index === null ? calls.length - 1 : calls.findLastIndex((call) => call.index === index)

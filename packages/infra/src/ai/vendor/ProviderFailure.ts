@@ -57,7 +57,11 @@ export const toProviderFailure =
       VendorAnswerMalformed: ({ reason }) =>
         new ProviderFailed({ provider, kind: "nonsense", reason: `cannot be understood: ${reason}` }),
       VendorAnswerWithheld: ({ reason }) =>
-        new ProviderFailed({ provider, kind: "refused", reason: `withheld the answer: ${redactMessage(reason, apiKey)}` }),
+        new ProviderFailed({
+          provider,
+          kind: "refused",
+          reason: `withheld the answer: ${redactMessage(reason, apiKey)}`
+        }),
       VendorRequestRejected: (refusal) => {
         const kind = classify(refusal)
         return new ProviderFailed({

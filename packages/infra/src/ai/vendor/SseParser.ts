@@ -3,7 +3,7 @@ import { type StageOutput, type ChunkSource, applyStage, makeStage } from "./Chu
 import { VendorAnswerMalformed } from "./VendorErrors.ts"
 
 /** The data of one server-sent event, or bytes that ended none: a comment, or a part of an event. */
-export type SseToken = { readonly type: "event"; readonly data: string } | { readonly type: "sign-of-life" }
+export type SseToken = { readonly type: "event"; readonly data: string } | { readonly type: "keep-alive" }
 
 /** What of the stream has not become an event yet. */
 export interface SseParserState {
@@ -58,7 +58,7 @@ export const parseSseEvents = <E>(texts: ChunkSource<string, E>): ChunkSource<Ss
         if (Either.isLeft(heard)) return { values, failure: heard.left }
         const [after, events] = heard.right
         unfinished = after
-        if (events.length === 0) values.push({ type: "sign-of-life" })
+        if (events.length === 0) values.push({ type: "keep-alive" })
         for (const data of events) values.push({ type: "event", data })
       }
       return { values }

@@ -4,7 +4,12 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Clock, Effect, Redacted, type Scope, Stream } from "effect"
 import { findSystemErrorCode, type HttpExchange, post } from "./HttpExchange.ts"
 import type { ChunkSource } from "./ChunkStage.ts"
-import { VendorAnswerMalformed, type VendorRequestRejected, VendorConnectionFailed, type VendorFailure } from "./VendorErrors.ts"
+import {
+  VendorAnswerMalformed,
+  type VendorRequestRejected,
+  VendorConnectionFailed,
+  type VendorFailure
+} from "./VendorErrors.ts"
 
 /** What is posted, and the media type that its answer should have. */
 export interface VendorPostBody {
@@ -43,7 +48,8 @@ const maximumErrorBytes = 64 * 1024
 
 const toConnectionFailure = (error: HttpClientError.HttpClientError) =>
   new VendorConnectionFailed({
-    reason: findSystemErrorCode(error.cause) ?? (error._tag === "RequestError" ? "no connection" : "the connection broke off")
+    reason:
+      findSystemErrorCode(error.cause) ?? (error._tag === "RequestError" ? "no connection" : "the connection broke off")
   })
 
 /** All of a body; one without an end is none. */
@@ -85,7 +91,9 @@ export const readMediaType = ({ headers }: Pick<HttpExchange, "headers">): strin
 
 /** An answer of a type that this wire does not speak. */
 export const toUnexpectedMediaType = (answer: HttpExchange): VendorAnswerMalformed =>
-  new VendorAnswerMalformed({ reason: `answered ${readMediaType(answer) === "" ? "without a type" : readMediaType(answer)}` })
+  new VendorAnswerMalformed({
+    reason: `answered ${readMediaType(answer) === "" ? "without a type" : readMediaType(answer)}`
+  })
 
 /** Passes an answer that succeeded on; a refusal's body is read for its reason, as far as it goes. */
 const requireSuccess =

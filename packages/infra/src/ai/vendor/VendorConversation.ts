@@ -42,7 +42,10 @@ export const makeToolCallId = (place: number) => `call_${place}`
  * A conversation as every vendor takes it: each call of a tool has an id of its own, and its one result with it. What a
  * tool gave to a call that is not there is said by the user.
  */
-export const toVendorConversation = (messages: ReadonlyArray<ChatMessage>, longestId = 64): ReadonlyArray<VendorMessage> => {
+export const toVendorConversation = (
+  messages: ReadonlyArray<ChatMessage>,
+  longestId = 64
+): ReadonlyArray<VendorMessage> => {
   const ids = new Set<string>()
   const used = new Set<number>()
   const said: Array<VendorMessage> = []

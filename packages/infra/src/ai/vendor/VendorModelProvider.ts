@@ -21,7 +21,9 @@ export interface VendorModelProviderOptions<Chunk> extends FailureContext {
   /** An answer in our words, of one in the vendor's. */
   readonly readAnswer: (
     context: AnswerContext
-  ) => (heard: ChunkSource<VendorEvent<Chunk>, VendorFailure>) => ChunkSource<ChatChunk, VendorFailure | VendorAnswerWithheld>
+  ) => (
+    heard: ChunkSource<VendorEvent<Chunk>, VendorFailure>
+  ) => ChunkSource<ChatChunk, VendorFailure | VendorAnswerWithheld>
   /** The entries of the vendor's own list. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   /** The cheapest call that needs a key. */
@@ -38,7 +40,10 @@ export const makeVendorModelProvider = <Chunk>(options: VendorModelProviderOptio
       makeAnswerStream(
         chat(modelId, messages, given).pipe(
           Effect.map((heard) =>
-            mapChunkFailure(readAnswer({ provider, model: modelId, callsBefore: countToolCalls(messages) })(heard), failure)
+            mapChunkFailure(
+              readAnswer({ provider, model: modelId, callsBefore: countToolCalls(messages) })(heard),
+              failure
+            )
           ),
           Effect.mapError(failure)
         )

@@ -3,7 +3,10 @@ import { constants } from "node:fs"
 import { open } from "node:fs/promises"
 
 /** Something on the file system did not go as it must. */
-export class FileOperationFailed extends Data.TaggedError("FileOperationFailed")<{ readonly operation: string; readonly cause: unknown }> {
+export class FileOperationFailed extends Data.TaggedError("FileOperationFailed")<{
+  readonly operation: string
+  readonly cause: unknown
+}> {
   override get message() {
     return `${this.operation} failed (${codeOf(this.cause)})`
   }
@@ -21,7 +24,11 @@ export const tryFileOperation = <A>(doing: string, work: () => Promise<A>): Effe
  * Up to `limit` bytes from `from` on. The file may be a cell's own, so it must be a plain file: a link could lead elsewhere, a
  * pipe would never end. None when it is missing or something else.
  */
-export const readRegularFile = (path: string, limit: number, from = 0): Effect.Effect<Option.Option<string>, FileOperationFailed> =>
+export const readRegularFile = (
+  path: string,
+  limit: number,
+  from = 0
+): Effect.Effect<Option.Option<string>, FileOperationFailed> =>
   tryFileOperation(`reading ${path}`, async () => {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {

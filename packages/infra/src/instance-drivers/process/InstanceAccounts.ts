@@ -58,7 +58,10 @@ export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect
         yield* directories(place, 0o711)
         const now = yield* tryFileOperation(`looking at ${place.home}`, () => ownerOf(place.home))
         if (now !== undefined && isInUidRange(range, now)) return now
-        const uid = yield* Effect.mapError(allocateUid(range, owner, yield* readTakenUids(root)), () => new InstanceAccountsExhausted())
+        const uid = yield* Effect.mapError(
+          allocateUid(range, owner, yield* readTakenUids(root)),
+          () => new InstanceAccountsExhausted()
+        )
         yield* tryFileOperation(`giving ${place.home} to its cell`, () => changeOwner(place.home, uid))
         return uid
       })

@@ -24,13 +24,13 @@ export const resolveInstanceDirectory = (root: string, owner: string): Option.Op
   const directory = join(root, owner)
   const home = join(directory, "home")
   return Option.some({
-    directory,
+    path: directory,
     home,
     address: join(home, runtimeAddressFile),
     agents: join(home, runtimeAgentsDirectory),
     record: join(directory, "record.json"),
     log: join(directory, "cell.log"),
-    oldLog: join(directory, "cell.log.1"),
-    pin: join(directory, "runtime.json")
+    rotatedLog: join(directory, "cell.log.1"),
+    bundlePin: join(directory, "runtime.json")
   })
 }

@@ -1,4 +1,9 @@
-import { type RuntimeLogPage, type RuntimeLogQuery, type LogLevel, selectLogPage } from "@berth/domain/instances/RuntimeLog"
+import {
+  type RuntimeLogPage,
+  type RuntimeLogQuery,
+  type LogLevel,
+  selectLogPage
+} from "@berth/domain/instances/RuntimeLog"
 import { DateTime, Effect, Option } from "effect"
 import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
@@ -56,7 +61,9 @@ export const rotate = (place: InstanceDirectory): Effect.Effect<void, FileOperat
   )
 
 /** The log opened for a new cell, with its length before that cell's first word. */
-export const openForProcess = (place: InstanceDirectory): Effect.Effect<{ file: FileHandle; from: number }, FileOperationFailed> =>
+export const openForProcess = (
+  place: InstanceDirectory
+): Effect.Effect<{ file: FileHandle; from: number }, FileOperationFailed> =>
   Effect.gen(function* () {
     yield* rotate(place)
     const file = yield* tryFileOperation(`opening ${place.log}`, () => open(place.log, appending, 0o600))
@@ -64,13 +71,19 @@ export const openForProcess = (place: InstanceDirectory): Effect.Effect<{ file: 
   })
 
 /** Writes down what the host has to say about the cell. */
-export const appendHostLine = (place: InstanceDirectory, level: LogLevel, message: string): Effect.Effect<void, FileOperationFailed> =>
+export const appendHostLine = (
+  place: InstanceDirectory,
+  level: LogLevel,
+  message: string
+): Effect.Effect<void, FileOperationFailed> =>
   Effect.gen(function* () {
     // A cell that is gone may have left more than a log should be long, and nobody else looks after it any more.
     yield* rotate(place)
     // One that died in the middle of a line must not swallow this one.
     const line = `\n${formatHostLine(level, yield* DateTime.now, message)}`
-    yield* tryFileOperation(`writing to ${place.log}`, () => appendFile(place.log, line, { flag: appending, mode: 0o600 }))
+    yield* tryFileOperation(`writing to ${place.log}`, () =>
+      appendFile(place.log, line, { flag: appending, mode: 0o600 })
+    )
   })
 
 /** The end of the log, but nothing from before `from`. */
@@ -92,7 +105,10 @@ const readRecent = (path: string): Effect.Effect<string, FileOperationFailed> =>
   )
 
 /** What a query asks for of all that is kept. */
-export const readLogPage = ({ log, rotatedLog }: InstanceDirectory, query: RuntimeLogQuery): Effect.Effect<RuntimeLogPage, FileOperationFailed> =>
+export const readLogPage = (
+  { log, rotatedLog }: InstanceDirectory,
+  query: RuntimeLogQuery
+): Effect.Effect<RuntimeLogPage, FileOperationFailed> =>
   Effect.gen(function* () {
     const before = yield* readRecent(rotatedLog)
     return selectLogPage(parseLogEntries(before + (yield* readRecent(log))), query)

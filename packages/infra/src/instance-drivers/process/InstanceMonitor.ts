@@ -74,7 +74,13 @@ export const make = ({ client, endWithReason, intervals, onGone, processes }: In
         if (before !== undefined) return before
         const size = yield* InstanceLogFile.readFileSize(tenant.directory.log)
         const allowance = makeFullAllowance(yield* Clock.currentTimeMillis)
-        const fresh: Observations = { log: { size, allowance }, missedHealthChecks: 0, nextDiskCheckAt: 0, cpu: [], isEnding: false }
+        const fresh: Observations = {
+          log: { size, allowance },
+          missedHealthChecks: 0,
+          nextDiskCheckAt: 0,
+          cpu: [],
+          isEnding: false
+        }
         known.set(tenant, fresh)
         return fresh
       })

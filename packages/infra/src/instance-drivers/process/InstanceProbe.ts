@@ -24,16 +24,27 @@ export const toRunningInstance = (
   owner: UserId,
   address: Pick<RuntimeAddress, "port">,
   { runtimeVersion, startedAt }: Pick<RuntimeHealth, "runtimeVersion" | "startedAt">
-): RunningInstance => ({ owner, endpoint: toEndpoint(address), startedAt: DateTime.unsafeMake(startedAt), runtimeVersion })
+): RunningInstance => ({
+  owner,
+  endpoint: toEndpoint(address),
+  startedAt: DateTime.unsafeMake(startedAt),
+  runtimeVersion
+})
 
 /** The process that an address names must show our directory, since a cell writes there what it likes. */
 const matchUnrecordedProcess = (place: InstanceDirectory, { pid }: RuntimeAddress): Effect.Effect<ProcessMatch> =>
   HostProcess.isRunning(pid)
-    ? Effect.map(HostProcess.readCommandLine(pid), (line) => (line.includes(makeWriteFlag(place.home)) ? "ours" : "strange"))
+    ? Effect.map(HostProcess.readCommandLine(pid), (line) =>
+        line.includes(makeWriteFlag(place.home)) ? "ours" : "strange"
+      )
     : Effect.succeed("gone")
 
 /** Whether anybody answers there, and to this token. */
-export const probeHealth = (client: RuntimeClient, endpoint: string, token: Redacted.Redacted): Effect.Effect<HealthProbeResult> =>
+export const probeHealth = (
+  client: RuntimeClient,
+  endpoint: string,
+  token: Redacted.Redacted
+): Effect.Effect<HealthProbeResult> =>
   client.health({ endpoint, token }).pipe(
     Effect.match({
       onSuccess: () => "healthy",

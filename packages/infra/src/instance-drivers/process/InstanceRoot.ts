@@ -92,14 +92,17 @@ const canRunAs = (root: string, bundle: string, node: string, uid: number): Effe
           resume(Effect.succeed(false))
         }
       }),
-    (directory) => Effect.orDie(tryFileOperation("ending a trial", () => rm(directory, { recursive: true, force: true })))
+    (directory) =>
+      Effect.orDie(tryFileOperation("ending a trial", () => rm(directory, { recursive: true, force: true })))
   ).pipe(Effect.orElseSucceed(() => false))
 
 const installIn = (root: Effect.Effect<string, FileOperationFailed>, bundle: string, content: Buffer) =>
   Effect.flatMap(root, (at) => Effect.map(installBundle(at, bundle, content), (file) => ({ path: at, bundle: file })))
 
 /** Finds a place in which cells can run under accounts of their own; else, or when we have no right to give them any, under ours. */
-export const prepareInstanceRoot = (options: InstanceRootOptions): Effect.Effect<InstanceRoot, BundleUnreadable | FileOperationFailed> =>
+export const prepareInstanceRoot = (
+  options: InstanceRootOptions
+): Effect.Effect<InstanceRoot, BundleUnreadable | FileOperationFailed> =>
   Effect.gen(function* () {
     const { bundle, directory, node } = options
     const content = yield* Effect.mapError(
@@ -114,10 +117,7 @@ export const prepareInstanceRoot = (options: InstanceRootOptions): Effect.Effect
       if (yield* canRunAs(first.path, first.bundle, node, range.value.first)) return { ...first, uids: range }
       const name = `berth-cells-${createHash("sha256").update(first.path).digest("hex").slice(0, 16)}`
       const second = yield* Effect.option(installIn(prepareTemporaryDirectory(name), bundle, content))
-      if (
-        Option.isSome(second) &&
-        (yield* canRunAs(second.value.path, second.value.bundle, node, range.value.first))
-      ) {
+      if (Option.isSome(second) && (yield* canRunAs(second.value.path, second.value.bundle, node, range.value.first))) {
         yield* Effect.logWarning(
           "Cells live outside of the data directory, which other accounts than the backend's cannot reach"
         ).pipe(Effect.annotateLogs({ directory: first.path, cells: second.value.path }))

@@ -18,7 +18,8 @@ export const detectPermissionFlags = (known: { readonly has: (flag: string) => b
  * The heap's share of a cell's memory, in MiB. The rest is for the program itself (some 60 MiB stand before the first
  * turn) and for what lives outside of the heap.
  */
-export const computeHeapMb = (memoryMb: number): number => Math.max(32, Math.floor(memoryMb - Math.max(96, memoryMb / 8)))
+export const computeHeapMb = (memoryMb: number): number =>
+  Math.max(32, Math.floor(memoryMb - Math.max(96, memoryMb / 8)))
 
 /**
  * What an idle cell holds is paid for every owner, so the engine is told to prefer small to fast: 80 MB resident under

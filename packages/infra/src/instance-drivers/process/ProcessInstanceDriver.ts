@@ -87,7 +87,10 @@ const make = (options: ProcessInstanceDriverOptions) =>
         const { owner } = tenant.instance
         if (tenants.get(owner) !== tenant) return
         tenants.delete(owner)
-        const reason = describeExit(end, findExitMessage(yield* InstanceLogFile.readTail(tenant.directory, tenant.logOffset)))
+        const reason = describeExit(
+          end,
+          findExitMessage(yield* InstanceLogFile.readTail(tenant.directory, tenant.logOffset))
+        )
         yield* Effect.logWarning("A cell died").pipe(Effect.annotateLogs({ userId: owner, pid: tenant.pid, reason }))
         yield* InstanceLogFile.appendHostLine(tenant.directory, "error", `The cell died: ${reason}`)
         yield* tell(owner, reason)
@@ -127,7 +130,15 @@ const make = (options: ProcessInstanceDriverOptions) =>
         const began = yield* HostProcess.readStartMark(pid.value)
         yield* Effect.logInfo("A cell was adopted").pipe(Effect.annotateLogs({ userId: owner, pid: pid.value }))
         return Option.some(
-          yield* enlist({ instance: cell, directory: place, pid: pid.value, startMark: began, child: Option.none(), logOffset: 0, startedWith: record })
+          yield* enlist({
+            instance: cell,
+            directory: place,
+            pid: pid.value,
+            startMark: began,
+            child: Option.none(),
+            logOffset: 0,
+            startedWith: record
+          })
         )
       })
 
@@ -139,14 +150,27 @@ const make = (options: ProcessInstanceDriverOptions) =>
         const { pid } = child
         yield* Effect.logInfo("A cell was started").pipe(Effect.annotateLogs({ userId: owner, pid }))
         const startedWith = Option.some({ memoryMb, diskMb, diskAtStart })
-        return yield* enlist({ instance, directory: place, pid, startMark: began, child: Option.some(child), logOffset, startedWith })
+        return yield* enlist({
+          instance,
+          directory: place,
+          pid,
+          startMark: began,
+          child: Option.some(child),
+          logOffset,
+          startedWith
+        })
       })
 
     const placeFor = (owner: UserId) =>
-      Effect.mapError(placeOf(owner), () => new InstanceStartFailed({ owner, reason: "the owner's id names no directory" }))
+      Effect.mapError(
+        placeOf(owner),
+        () => new InstanceStartFailed({ owner, reason: "the owner's id names no directory" })
+      )
 
     const asNotStarted = (owner: UserId) =>
-      Effect.mapError(({ message }: { readonly message: string }) => new InstanceStartFailed({ owner, reason: message }))
+      Effect.mapError(
+        ({ message }: { readonly message: string }) => new InstanceStartFailed({ owner, reason: message })
+      )
 
     const start = Effect.fn("InstanceDriver.start")(function* (spec: InstanceSpec) {
       const { owner } = spec
@@ -246,7 +270,9 @@ const make = (options: ProcessInstanceDriverOptions) =>
     /** Names of directories that were made from owners' ids. */
     const owners = tryFileOperation("listing the owners", () => readdir(quarters.path)).pipe(
       Effect.map((names) =>
-        names.filter((name) => Option.isSome(resolveInstanceDirectory(quarters.path, name))).map((name) => UserId.make(name))
+        names
+          .filter((name) => Option.isSome(resolveInstanceDirectory(quarters.path, name)))
+          .map((name) => UserId.make(name))
       ),
       Effect.orDie,
       Effect.withSpan("InstanceDriver.listOwners")

@@ -25,10 +25,15 @@ const decodeRecord = Schema.decodeOption(Text)
 const decodeAddress = Schema.decodeOption(Schema.parseJson(RuntimeAddress))
 
 /** None too when what is there cannot be read: such a record says nothing. */
-export const readProcessRecord = ({ record }: InstanceDirectory): Effect.Effect<Option.Option<ProcessRecord>, FileOperationFailed> =>
+export const readProcessRecord = ({
+  record
+}: InstanceDirectory): Effect.Effect<Option.Option<ProcessRecord>, FileOperationFailed> =>
   Effect.map(readRegularFile(record, 64 * 1024), Option.flatMap(decodeRecord))
 
-export const writeProcessRecord = ({ record }: InstanceDirectory, value: ProcessRecord): Effect.Effect<void, FileOperationFailed> =>
+export const writeProcessRecord = (
+  { record }: InstanceDirectory,
+  value: ProcessRecord
+): Effect.Effect<void, FileOperationFailed> =>
   tryFileOperation(`writing ${record}`, async () => {
     const unfinished = `${record}.${randomUUID()}`
     await writeFile(unfinished, Schema.encodeSync(Text)(value), { mode: 0o600, flag: "wx" })
@@ -36,5 +41,7 @@ export const writeProcessRecord = ({ record }: InstanceDirectory, value: Process
   })
 
 /** Where the cell says that it listens. The cell writes it, so it is no proof of anything. */
-export const readRuntimeAddress = ({ address }: InstanceDirectory): Effect.Effect<Option.Option<RuntimeAddress>, FileOperationFailed> =>
+export const readRuntimeAddress = ({
+  address
+}: InstanceDirectory): Effect.Effect<Option.Option<RuntimeAddress>, FileOperationFailed> =>
   Effect.map(readRegularFile(address, 64 * 1024), Option.flatMap(decodeAddress))

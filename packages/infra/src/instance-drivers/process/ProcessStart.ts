@@ -46,7 +46,12 @@ const readyTimeout = Duration.seconds(15)
 const pollSchedule = Schedule.spaced("10 millis")
 
 /** The child's own word for where it listens, proven by an answer to the token. */
-const waitForRuntime = (settings: ProcessStartSettings, spec: InstanceSpec, place: InstanceDirectory, child: SpawnedProcess) =>
+const waitForRuntime = (
+  settings: ProcessStartSettings,
+  spec: InstanceSpec,
+  place: InstanceDirectory,
+  child: SpawnedProcess
+) =>
   Effect.gen(function* () {
     const address = yield* ProcessRecord.readRuntimeAddress(place).pipe(
       Effect.map(Option.filter(({ pid }) => pid === child.pid)),
@@ -58,7 +63,8 @@ const waitForRuntime = (settings: ProcessStartSettings, spec: InstanceSpec, plac
       .health({ endpoint: toEndpoint(address), token: spec.token })
       .pipe(
         Effect.mapError(
-          (error) => new RuntimeNotReady({ reason: error._tag === "RuntimeRequestRejected" ? error.message : error.reason })
+          (error) =>
+            new RuntimeNotReady({ reason: error._tag === "RuntimeRequestRejected" ? error.message : error.reason })
         )
       )
     return toRunningInstance(spec.owner, address, health)
@@ -93,7 +99,10 @@ export const startProcess = (
   spec: InstanceSpec,
   place: InstanceDirectory,
   bundle: RuntimeBundle
-): Effect.Effect<StartedProcess, RuntimeNotReady | ProcessSpawnFailed | FileOperationFailed | InstanceAccountsExhausted> =>
+): Effect.Effect<
+  StartedProcess,
+  RuntimeNotReady | ProcessSpawnFailed | FileOperationFailed | InstanceAccountsExhausted
+> =>
   Effect.gen(function* () {
     const uid = yield* settings.accounts.prepare(spec.owner, place)
     yield* tryFileOperation(`removing ${place.address}`, () => rm(place.address, { force: true }))

@@ -22,7 +22,9 @@ const decodePin = Schema.decodeOption(BundlePinText)
 const unusedBundleGrace = 60 * 60 * 1000
 
 const readPin = ({ bundlePin }: InstanceDirectory): Effect.Effect<Option.Option<string>, FileOperationFailed> =>
-  Effect.map(readRegularFile(bundlePin, 4096), (text) => Option.map(Option.flatMap(text, decodePin), ({ bundle }) => bundle))
+  Effect.map(readRegularFile(bundlePin, 4096), (text) =>
+    Option.map(Option.flatMap(text, decodePin), ({ bundle }) => bundle)
+  )
 
 export interface RuntimeBundles {
   readonly newest: RuntimeBundle

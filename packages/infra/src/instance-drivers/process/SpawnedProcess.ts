@@ -43,7 +43,7 @@ export const makeRuntimeEnvironment = (
   ...allocatorEnvironment,
   ...(otlpEndpoint === undefined
     ? {}
-    : { [RuntimeEnvironment.otlpEndpoint]: otlpEndpoint, [RuntimeEnvironment.serviceName]: "berth-cell" })
+    : { [RuntimeEnvironment.otlpEndpoint]: otlpEndpoint, [RuntimeEnvironment.serviceName]: "berth-runtime" })
 })
 
 /** No file of a cell grows longer than this, its log included, in the units of POSIX `ulimit`: blocks of 512 bytes. */
@@ -57,7 +57,10 @@ const maximumFileBlocks = (64 * 1024 * 1024) / 512
 const limits = `ulimit -c 0; ulimit -f ${maximumFileBlocks}; unset PWD OLDPWD SHLVL; exec "$@"`
 
 /** Starts the process in a session of its own: neither a Ctrl-C nor the backend's end reaches it. */
-export const spawnProcess = (spec: InstanceSpec, options: ProcessSpawnOptions): Effect.Effect<SpawnedProcess, ProcessSpawnFailed> =>
+export const spawnProcess = (
+  spec: InstanceSpec,
+  options: ProcessSpawnOptions
+): Effect.Effect<SpawnedProcess, ProcessSpawnFailed> =>
   Effect.gen(function* () {
     const exit = yield* Deferred.make<ProcessExit>()
     const child = yield* Effect.async<ChildProcess, ProcessSpawnFailed>((resume) => {

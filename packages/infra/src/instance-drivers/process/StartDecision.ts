@@ -49,6 +49,8 @@ export const decideStart = ({ health, process, startedWith }: InstanceFindings, 
   return Option.match(startedWith, {
     onNone: () => StartDecision.Replace({ reason: "it is not known what it was started with" }),
     onSome: (terms) =>
-      isSameTerms(terms, wanted) ? StartDecision.Adopt() : StartDecision.Replace({ reason: "its memory, disk or backend changed" })
+      isSameTerms(terms, wanted)
+        ? StartDecision.Adopt()
+        : StartDecision.Replace({ reason: "its memory, disk or backend changed" })
   })
 }

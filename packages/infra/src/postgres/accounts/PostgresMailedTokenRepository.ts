@@ -58,9 +58,9 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
           where user_id = ${userId} and purpose = ${purpose} and spent_at is null`.pipe(Effect.orDie)
       }),
       removeExpired: Effect.fn("MailedTokenRepository.removeExpired")(function* (now: DateTime.Utc) {
-        return yield* countAffectedRows(sql`delete from mailed_tokens where expires_at <= ${DateTime.toDate(now)}`).pipe(
-          Effect.orDie
-        )
+        return yield* countAffectedRows(
+          sql`delete from mailed_tokens where expires_at <= ${DateTime.toDate(now)}`
+        ).pipe(Effect.orDie)
       })
     })
   })

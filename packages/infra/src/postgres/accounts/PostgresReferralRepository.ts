@@ -47,7 +47,10 @@ export const layer: Layer.Layer<ReferralRepository, never, SqlClient> = Layer.ef
       claimPending: Effect.fn("ReferralRepository.claimPending")(function* (newcomerId: UserId, now: DateTime.Utc) {
         const row = yield* sql`
           update referral_rewards set paid_at = ${DateTime.toDate(now)}
-          where newcomer_id = ${newcomerId} and paid_at is null returning *`.pipe(decodeFirstRow(RewardRow), Effect.orDie)
+          where newcomer_id = ${newcomerId} and paid_at is null returning *`.pipe(
+          decodeFirstRow(RewardRow),
+          Effect.orDie
+        )
         return Option.map(row, ({ newcomerUnits, referrerUnits, ...parties }) => ({
           ...parties,
           newcomerCredits: convertUnitsToCredits(newcomerUnits),

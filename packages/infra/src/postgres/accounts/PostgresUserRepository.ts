@@ -26,7 +26,10 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
     const ledger = makeLedgerWriter(sql, ids)
 
     const find = Effect.fn("UserRepository.find")(function* (id: UserId) {
-      const row = yield* sql`select * from users where id = ${toStorableText(id)}`.pipe(decodeFirstRow(UserRow), Effect.orDie)
+      const row = yield* sql`select * from users where id = ${toStorableText(id)}`.pipe(
+        decodeFirstRow(UserRow),
+        Effect.orDie
+      )
       return Option.map(row, toUser)
     })
 
@@ -70,7 +73,10 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
         }))
       }),
       findPasswordHash: Effect.fn("UserRepository.findPasswordHash")(function* (id: UserId) {
-        const row = yield* sql`select password_hash from users where id = ${id}`.pipe(decodeFirstRow(PasswordRow), Effect.orDie)
+        const row = yield* sql`select password_hash from users where id = ${id}`.pipe(
+          decodeFirstRow(PasswordRow),
+          Effect.orDie
+        )
         return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
       }),
       findPasswordHashForUpdate: Effect.fn("UserRepository.findPasswordHashForUpdate")(function* (id: UserId) {
@@ -98,9 +104,9 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
         yield* sql`update users set password_hash = null where id = ${id}`.pipe(Effect.orDie)
       }),
       setPasswordHash: Effect.fn("UserRepository.setPasswordHash")(function* (id: UserId, passwordHash: string) {
-        const changed = yield* countAffectedRows(sql`update users set password_hash = ${passwordHash} where id = ${id}`).pipe(
-          Effect.orDie
-        )
+        const changed = yield* countAffectedRows(
+          sql`update users set password_hash = ${passwordHash} where id = ${id}`
+        ).pipe(Effect.orDie)
         return changed === 1
       }),
       findByReferralCode: Effect.fn("UserRepository.findByReferralCode")(function* (code: string) {
@@ -134,7 +140,9 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
             )
           )
           .pipe(
-            Effect.mapError((error) => (violatesConstraint("users_email_key")(error) ? new EmailAlreadyTaken() : error)),
+            Effect.mapError((error) =>
+              violatesConstraint("users_email_key")(error) ? new EmailAlreadyTaken() : error
+            ),
             Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error)))
           )
         return Option.map(row, toUser)

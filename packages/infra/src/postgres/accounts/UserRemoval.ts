@@ -40,7 +40,7 @@ export const makeUserRemoval = (sql: SqlClient) => ({
     },
     Effect.catchAll((error: SqlError) => (isLockConflict(error) ? new AccountInUse() : Effect.die(error)))
   ),
-  absentAmong: Effect.fn("UserRepository.findAbsent")(function* (ids: ReadonlyArray<UserId>) {
+  findAbsent: Effect.fn("UserRepository.findAbsent")(function* (ids: ReadonlyArray<UserId>) {
     const rows = yield* sql`
       select asked.id, exists (select from deleted_users where deleted_users.id = asked.id) as was_deleted
       from jsonb_array_elements_text(${JSON.stringify(ids.map(toStorableText))}::jsonb) as asked (id)

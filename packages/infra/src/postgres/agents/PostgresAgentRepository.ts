@@ -50,7 +50,10 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
         })}`.pipe(Effect.orDie)
       }),
       find: Effect.fn("AgentRepository.find")(function* (id: AgentId) {
-        const row = yield* sql`select * from agents where id = ${toStorableText(id)}`.pipe(decodeFirstRow(AgentRow), Effect.orDie)
+        const row = yield* sql`select * from agents where id = ${toStorableText(id)}`.pipe(
+          decodeFirstRow(AgentRow),
+          Effect.orDie
+        )
         return Option.map(row, toAgent)
       }),
       findOwned: Effect.fn("AgentRepository.findOwned")(function* (ownerId: UserId, id: AgentId) {
@@ -76,7 +79,10 @@ export const layer: Layer.Layer<AgentRepository, never, SqlClient> = Layer.effec
         )
         return Array.map(rows, toAgent)
       }),
-      updateConfiguration: Effect.fn("AgentRepository.updateConfiguration")(function* (id: AgentId, { config, model }: AgentChanges) {
+      updateConfiguration: Effect.fn("AgentRepository.updateConfiguration")(function* (
+        id: AgentId,
+        { config, model }: AgentChanges
+      ) {
         const now = yield* DateTime.now
         const columns = [
           sql`updated_at = ${DateTime.toDate(now)}`,

@@ -69,7 +69,9 @@ const make = Effect.map(SqlClient, (sql) => {
   const count = (userId: string) =>
     sql`
       select (select count(*) ${usage(userId)}) + (select count(*) ${bookings(userId)})
-        + (select count(*) ${reversals(userId)}) + (select count(*) ${grants(userId)}) as total`.pipe(decodeSingleRow(Total))
+        + (select count(*) ${reversals(userId)}) + (select count(*) ${grants(userId)}) as total`.pipe(
+      decodeSingleRow(Total)
+    )
 
   return BillingHistory.of({
     list: Effect.fn("BillingHistory.list")(function* (

@@ -1,6 +1,10 @@
 import type { Email } from "@berth/domain/shared/Email"
 import { UserId } from "@berth/domain/shared/User"
-import type { AppliedCardFact, CardRecords, RecordedSubscription } from "@berth/domain/billing/events/CardFactApplication"
+import type {
+  AppliedCardFact,
+  CardRecords,
+  RecordedSubscription
+} from "@berth/domain/billing/events/CardFactApplication"
 import { type CardEvent, CardEventEnvelope, isCardEvent } from "@berth/domain/billing/events/CardEvent"
 import { CardEventRepository } from "@berth/domain/billing/events/CardEventRepository"
 import type { CardFact } from "@berth/domain/billing/events/CardFact"
@@ -82,7 +86,9 @@ const make = Effect.map(SqlClient, (sql) => {
       const told = Option.match(fact.subscription, { onNone: () => "", onSome: ({ id }) => id })
       const subscriptions = yield* sql`
         select ${subscriptionColumns} from card_subscriptions
-        where payer_id = ${toStorableText(fact.payer)} or id = ${toStorableText(told)}`.pipe(decodeRows(SubscriptionRow))
+        where payer_id = ${toStorableText(fact.payer)} or id = ${toStorableText(told)}`.pipe(
+        decodeRows(SubscriptionRow)
+      )
       const names = Option.match(fact.credits, {
         onNone: (): ReadonlyArray<string> => [],
         onSome: (credits) => credits.names
@@ -97,7 +103,11 @@ const make = Effect.map(SqlClient, (sql) => {
         bookedAs: Option.map(booked, ({ bookedAs }) => bookedAs)
       } satisfies CardRecords
     }, Effect.orDie),
-    saveApplied: Effect.fn("CardEventRepository.saveApplied")(function* ({ booking, payer, subscriptions }: AppliedCardFact) {
+    saveApplied: Effect.fn("CardEventRepository.saveApplied")(function* ({
+      booking,
+      payer,
+      subscriptions
+    }: AppliedCardFact) {
       if (Option.isSome(payer))
         yield* sql`
           insert into card_payers (id, user_id, moment)
@@ -143,7 +153,9 @@ const make = Effect.map(SqlClient, (sql) => {
     markUnreadable: Effect.fn("CardEventRepository.markUnreadable")(function* (id: string) {
       yield* sql`update card_events set status = 'unreadable' where id = ${toStorableText(id)}`.pipe(Effect.orDie)
     }),
-    listUnmatchedByPayer: Effect.fn("CardEventRepository.listUnmatchedByPayer")(function* (payers: ReadonlyArray<string>) {
+    listUnmatchedByPayer: Effect.fn("CardEventRepository.listUnmatchedByPayer")(function* (
+      payers: ReadonlyArray<string>
+    ) {
       return yield* sql`
         select id from card_events where status = 'unmatched' and ${sql.in("payer_id", payers.map(toStorableText))} order by created_at`.pipe(
         decodeRows(IdRow),

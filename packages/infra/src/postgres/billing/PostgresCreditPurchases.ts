@@ -139,7 +139,12 @@ const make = Effect.gen(function* () {
       return Option.isSome(booked) ? "booked" : "booked-before"
     })
 
-  const reverse = ({ amount, source, version, ...reversal }: Reversal): Effect.Effect<CreditReversalOutcome, SqlError> =>
+  const reverse = ({
+    amount,
+    source,
+    version,
+    ...reversal
+  }: Reversal): Effect.Effect<CreditReversalOutcome, SqlError> =>
     Effect.gen(function* () {
       const payment = toStorableText(reversal.payment)
       // The lock of card events on this name: none of them joins it to a purchase meanwhile.
@@ -148,7 +153,9 @@ const make = Effect.gen(function* () {
         insert into purchase_reversals as known ${sql.insert({ payment, source: toStorableText(source), amount, version })}
         on conflict (payment, source) do update set amount = excluded.amount, version = excluded.version
           where known.version < excluded.version`
-      const known = yield* sql`select booked_as from card_purchases where name = ${payment}`.pipe(decodeFirstRow(CauseRow))
+      const known = yield* sql`select booked_as from card_purchases where name = ${payment}`.pipe(
+        decodeFirstRow(CauseRow)
+      )
       const cause = Option.match(known, { onNone: () => payment, onSome: ({ bookedAs }) => bookedAs })
       const reversedAt = DateTime.toDate(yield* DateTime.now)
       // Waits for a booking of the same cause that has not committed, and makes a later one wait for this transaction.

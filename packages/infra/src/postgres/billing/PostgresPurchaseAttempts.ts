@@ -27,7 +27,12 @@ const AttemptRow = Schema.Struct({
   state: Schema.Literal("open", "paid", "refused"),
   ...chargeFields
 })
-const OpenRow = Schema.Struct({ id: PurchaseAttemptId, userId: UserId, triedAt: Schema.DateTimeUtcFromDate, ...chargeFields })
+const OpenRow = Schema.Struct({
+  id: PurchaseAttemptId,
+  userId: UserId,
+  triedAt: Schema.DateTimeUtcFromDate,
+  ...chargeFields
+})
 
 const chargeOf = (row: Schema.Struct.Type<typeof chargeFields>): Option.Option<SavedCharge> => {
   const { amount, credits, currency, customerId } = row
@@ -97,7 +102,10 @@ const make = Effect.gen(function* () {
 
   return PurchaseAttempts.of({
     begin: Effect.fn("PurchaseAttempts.begin")((attempt: NewPurchaseAttempt) => begin(attempt), Effect.orDie),
-    settle: Effect.fn("PurchaseAttempts.settle")(function* (id: PurchaseAttemptId, state: Exclude<PurchaseAttemptState, "open">) {
+    settle: Effect.fn("PurchaseAttempts.settle")(function* (
+      id: PurchaseAttemptId,
+      state: Exclude<PurchaseAttemptState, "open">
+    ) {
       yield* Effect.orDie(
         sql`update purchase_attempts set state = ${state} where id = ${id} and (state = 'open' or ${state} = 'paid')`
       )

@@ -1,5 +1,9 @@
 import type { UserId } from "@berth/domain/shared/User"
-import { type CardSubscriptionTerms, Subscription, SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import {
+  type CardSubscriptionTerms,
+  Subscription,
+  SubscriptionRepository
+} from "@berth/domain/billing/subscriptions/Subscription"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeFirstRow } from "../Rows.ts"

@@ -145,7 +145,7 @@ const make = Effect.gen(function* () {
       })
     )
 
-  const reserve = Effect.fn("Charging.reserve")(function* (user: User, units: number, cause: string) {
+  const reserve = Effect.fn("UnitLedger.reserve")(function* (user: User, units: number, cause: string) {
     if (admins.includes(user)) return Option.none<ReservationId>()
     const named = toStorableText(cause)
     const atOnce = Number.isSafeInteger(units) && units > 0 ? reserveOfTheDay(user, units, named) : Effect.succeedNone
@@ -216,11 +216,11 @@ const make = Effect.gen(function* () {
 
   return UnitLedger.of({
     reserve,
-    settle: Effect.fn("Charging.settle")(function* (id: ReservationId, units: number) {
+    settle: Effect.fn("UnitLedger.settle")(function* (id: ReservationId, units: number) {
       const whole = Number.isSafeInteger(units) && units >= 0 ? yield* settleWhole(id, units) : false
       if (!whole) yield* close(id, "settled", units)
     }),
-    release: Effect.fn("Charging.release")(function* (id: ReservationId) {
+    release: Effect.fn("UnitLedger.release")(function* (id: ReservationId) {
       yield* close(id, "released", 0)
     }),
     findUsage: Effect.fn("UnitLedger.findUsage")(function* (userId: UserId, dailyUnits: number) {
@@ -231,7 +231,7 @@ const make = Effect.gen(function* () {
       )
       return computeUnitUsage(dailyUnits, Option.match(row, { onNone: () => 0, onSome: ({ used }) => used }))
     }),
-    releaseStale: Effect.fn("Charging.releaseStale")(function* (age: Duration.Duration, now: DateTime.Utc) {
+    releaseStale: Effect.fn("UnitLedger.releaseStale")(function* (age: Duration.Duration, now: DateTime.Utc) {
       const before = DateTime.toDate(DateTime.subtractDuration(now, age))
       const batch = Effect.gen(function* () {
         const stale = yield* sql`
@@ -255,4 +255,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const layer: Layer.Layer<UnitLedger, never, SqlClient | Administrators | IdGenerator> = Layer.effect(UnitLedger, make)
+export const layer: Layer.Layer<UnitLedger, never, SqlClient | Administrators | IdGenerator> = Layer.effect(
+  UnitLedger,
+  make
+)

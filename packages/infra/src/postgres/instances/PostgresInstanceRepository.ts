@@ -84,7 +84,9 @@ const make = Effect.gen(function* () {
       )
       return Array.map(rows, toInstance)
     }),
-    ensureRuntimeToken: Effect.fn("InstanceRepository.ensureRuntimeToken")((userId: UserId) => token("runtime_token_sealed", userId)),
+    ensureRuntimeToken: Effect.fn("InstanceRepository.ensureRuntimeToken")((userId: UserId) =>
+      token("runtime_token_sealed", userId)
+    ),
     findByRuntimeToken: Effect.fn("InstanceRepository.findByRuntimeToken")(function* (shown: Redacted.Redacted) {
       const owner = yield* sql`select owner_id from instances where runtime_token_hash = ${tokens.hash(shown)}`.pipe(
         decodeFirstRow(Owner),
@@ -100,7 +102,9 @@ const make = Effect.gen(function* () {
         Effect.orDie
       )
     }),
-    listGatewayTokenVersions: Effect.fn("InstanceRepository.listGatewayTokenVersions")(function* (userIds: ReadonlyArray<UserId>) {
+    listGatewayTokenVersions: Effect.fn("InstanceRepository.listGatewayTokenVersions")(function* (
+      userIds: ReadonlyArray<UserId>
+    ) {
       // Each sealing of a token looks different, so the sealed text is mark enough. Its digest is nobody's secret.
       const rows = yield* sql`
         select owner_id, md5(gateway_token_sealed) as mark from instances

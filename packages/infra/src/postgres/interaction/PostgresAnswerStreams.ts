@@ -159,9 +159,9 @@ const endOf = ({ deltaCount, failure, state }: typeof AnswerRow.Type): AnswerEnd
     case "pending":
       return { state }
     case "answered":
-      return { state, deltaCount: deltaCount ?? 0 }
+      return { state, deltaCount ?? 0 }
     case "failed":
-      return { state, deltaCount: deltaCount, reason: failure ?? "the process that worked on it has ended" }
+      return { state, deltaCount, reason: failure ?? "the process that worked on it has ended" }
   }
 }
 

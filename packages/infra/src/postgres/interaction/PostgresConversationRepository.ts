@@ -141,12 +141,12 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       storeReply: Effect.fn("ConversationRepository.storeReply")(function* (
         message: Message,
-        reply: { readonly id: MessageId; readonly content: string; readonly told?: number }
+        reply: { readonly id: MessageId; readonly content: string; readonly deltaCount?: number }
       ) {
         const now = DateTime.toDate(yield* DateTime.now)
         return yield* sql`
           with answered as (
-            update messages set state = 'answered', lease_until = null, delta_count = ${reply.told ?? 0}
+            update messages set state = 'answered', lease_until = null, delta_count = ${reply.deltaCount ?? 0}
             where id = ${message.id} and state = 'pending'
             returning session_id, user_id, agent_id, seq, topic, platform, called_by
           ), session as (
@@ -168,11 +168,11 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       markFailed: Effect.fn("ConversationRepository.markFailed")(function* (
         id: MessageId,
-        why?: { readonly reason: string; readonly told: number }
+        why?: { readonly reason: string; readonly deltaCount: number }
       ) {
         const failed = yield* countAffectedRows(sql`
           update messages
-          set state = 'failed', lease_until = null, delta_count = ${why?.told ?? null},
+          set state = 'failed', lease_until = null, delta_count = ${why?.deltaCount ?? null},
             failure = ${why === undefined ? null : toStorableText(why.reason)}
           where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
         return failed === 1

@@ -157,7 +157,10 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           said: rows.filter((row): row is RecalledMessage => row.kind === "message")
         }
       }),
-      saveSummary: Effect.fn("MemoryRepository.saveSummary")(function* (sessionId: ChatSessionId, summary: ConversationSummary) {
+      saveSummary: Effect.fn("MemoryRepository.saveSummary")(function* (
+        sessionId: ChatSessionId,
+        summary: ConversationSummary
+      ) {
         const now = DateTime.toDate(yield* DateTime.now)
         yield* sql`
           insert into session_summaries (session_id, summary, up_to_seq, updated_at)

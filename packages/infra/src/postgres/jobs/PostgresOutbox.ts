@@ -145,10 +145,9 @@ const make = (patience: Duration.DurationInput) =>
         listening,
         appended.await.pipe(Effect.zipRight(appended.close), Effect.timeoutOption(patience), Effect.asVoid)
       ).pipe(Effect.withSpan("Outbox.awaitAppended")),
-      prune: countAffectedRows(sql`delete from outbox where published_at < now() - ${interval(publishedRetention)}`).pipe(
-        Effect.orDie,
-        Effect.withSpan("Outbox.prune")
-      )
+      prune: countAffectedRows(
+        sql`delete from outbox where published_at < now() - ${interval(publishedRetention)}`
+      ).pipe(Effect.orDie, Effect.withSpan("Outbox.prune"))
     })
   })
 

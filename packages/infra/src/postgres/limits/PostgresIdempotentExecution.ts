@@ -60,4 +60,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const layer: Layer.Layer<IdempotentExecution, never, SqlClient | SecretBox | IdGenerator> = Layer.effect(IdempotentExecution, make)
+export const layer: Layer.Layer<IdempotentExecution, never, SqlClient | SecretBox | IdGenerator> = Layer.effect(
+  IdempotentExecution,
+  make
+)

@@ -48,7 +48,10 @@ export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretB
           countAffectedRows(sql`delete from credentials where user_id = ${userId} and ${sql.in("key", keys)}`)
         )
       }),
-      decrypt: Effect.fn("CredentialRepository.decrypt")(function* (userId: UserId, keys: ReadonlyArray<CredentialKey>) {
+      decrypt: Effect.fn("CredentialRepository.decrypt")(function* (
+        userId: UserId,
+        keys: ReadonlyArray<CredentialKey>
+      ) {
         const rows = yield* sql`
           select key, sealed from credentials where user_id = ${userId} and ${sql.in("key", keys)}`.pipe(
           decodeRows(SealedRow),

@@ -86,7 +86,10 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
         )
         return Option.map(row, withUser)
       }),
-      findActiveIds: Effect.fn("SessionRepository.findActiveIds")(function* (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) {
+      findActiveIds: Effect.fn("SessionRepository.findActiveIds")(function* (
+        ids: ReadonlyArray<SessionId>,
+        now: DateTime.Utc
+      ) {
         const rows = yield* sql`
           select id from sessions where ${sql.in("id", ids)} and expires_at > ${DateTime.toDate(now)}`.pipe(
           decodeRows(Open),
@@ -141,7 +144,9 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           where user_id = ${userId} and id is distinct from ${except ?? null}`).pipe(Effect.orDie)
       }),
       removeExpired: Effect.fn("SessionRepository.removeExpired")(function* (now: DateTime.Utc) {
-        return yield* countAffectedRows(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`).pipe(Effect.orDie)
+        return yield* countAffectedRows(sql`delete from sessions where expires_at <= ${DateTime.toDate(now)}`).pipe(
+          Effect.orDie
+        )
       })
     })
   )

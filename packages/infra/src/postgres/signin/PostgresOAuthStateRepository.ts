@@ -14,9 +14,9 @@ export const layer: Layer.Layer<OAuthStateRepository, never, SqlClient> = Layer.
         return inserted === 1
       }),
       removeExpired: Effect.fn("OAuthStateRepository.removeExpired")(function* (now: DateTime.Utc) {
-        return yield* countAffectedRows(sql`delete from used_oauth_states where expires_at <= ${DateTime.toDate(now)}`).pipe(
-          Effect.orDie
-        )
+        return yield* countAffectedRows(
+          sql`delete from used_oauth_states where expires_at <= ${DateTime.toDate(now)}`
+        ).pipe(Effect.orDie)
       })
     })
   )

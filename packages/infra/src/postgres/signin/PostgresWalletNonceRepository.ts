@@ -27,9 +27,9 @@ export const layer: Layer.Layer<WalletNonceRepository, never, SqlClient> = Layer
         return inserted.length === rows.length
       }),
       removeExpired: Effect.fn("WalletNonceRepository.removeExpired")(function* (now: DateTime.Utc) {
-        return yield* countAffectedRows(sql`delete from used_wallet_nonces where expires_at <= ${DateTime.toDate(now)}`).pipe(
-          Effect.orDie
-        )
+        return yield* countAffectedRows(
+          sql`delete from used_wallet_nonces where expires_at <= ${DateTime.toDate(now)}`
+        ).pipe(Effect.orDie)
       })
     })
   )

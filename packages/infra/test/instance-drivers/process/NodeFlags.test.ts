@@ -1,4 +1,9 @@
-import { computeHeapMb, makeNodeFlags, detectPermissionFlags, makeWriteFlag } from "@berth/infra/instance-drivers/process/NodeFlags"
+import {
+  computeHeapMb,
+  makeNodeFlags,
+  detectPermissionFlags,
+  makeWriteFlag
+} from "@berth/infra/instance-drivers/process/NodeFlags"
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 

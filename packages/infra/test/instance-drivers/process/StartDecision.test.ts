@@ -1,4 +1,8 @@
-import { decideStart, type HealthProbeResult, type ProcessMatch } from "@berth/infra/instance-drivers/process/StartDecision"
+import {
+  decideStart,
+  type HealthProbeResult,
+  type ProcessMatch
+} from "@berth/infra/instance-drivers/process/StartDecision"
 import { expect, it } from "@effect/vitest"
 import { Option } from "effect"
 

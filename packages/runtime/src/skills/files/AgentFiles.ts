@@ -115,7 +115,9 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
       })
 
     const list = Effect.fn("AgentFiles.list")((agent: AgentId) =>
-      isPlainId(agent) ? runFileOperation(() => entriesBelow(rootOf(agent))) : toToolFailed("This agent cannot have files.")
+      isPlainId(agent)
+        ? runFileOperation(() => entriesBelow(rootOf(agent)))
+        : toToolFailed("This agent cannot have files.")
     )
 
     const read = Effect.fn("AgentFiles.read")(function* (agent: AgentId, path: string) {
@@ -145,9 +147,12 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
       const before = own.find((entry) => entry.path === path)
       if (before === undefined && own.length >= entryLimit)
         throw toToolFailed(`There are ${entryLimit} files and folders already. Delete some first.`)
-      const room = quota - measureEntries(await entriesBelow(directory)) + (before === undefined ? 0 : measureEntries([before]))
+      const room =
+        quota - measureEntries(await entriesBelow(directory)) + (before === undefined ? 0 : measureEntries([before]))
       if (measureEntries([{ path, bytes: size }]) > room)
-        throw toToolFailed(`There is no space left for that: ${Math.max(0, room)} bytes are free. Delete some files first.`)
+        throw toToolFailed(
+          `There is no space left for that: ${Math.max(0, room)} bytes are free. Delete some files first.`
+        )
     }
 
     const write = Effect.fn("AgentFiles.write")(function* (agent: AgentId, path: string, text: string) {

@@ -25,8 +25,9 @@ export const makeListFilesTool = (files: AgentFiles) =>
         const lines = found
           .slice(0, maximumLines)
           .map(({ bytes, path }) => (bytes === null ? `${path}/` : `${path} (${bytes} bytes)`))
-        return [...lines, ...(found.length > maximumLines ? [`[and ${found.length - maximumLines} more: name a folder]`] : [])].join(
-          "\n"
-        )
+        return [
+          ...lines,
+          ...(found.length > maximumLines ? [`[and ${found.length - maximumLines} more: name a folder]`] : [])
+        ].join("\n")
       })
   })

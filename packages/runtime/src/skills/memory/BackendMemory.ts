@@ -20,7 +20,9 @@ export const layer = (options: { readonly backendUrl: string; readonly token: Re
       const send = (request: HttpClientRequest.HttpClientRequest, expected: number) =>
         client.execute(HttpClientRequest.bearerToken(HttpClientRequest.acceptJson(request), options.token)).pipe(
           Effect.mapError(() => new MemoryFailed({ reason: "The memory could not be reached." })),
-          Effect.flatMap((response) => (response.status === expected ? Effect.succeed(response) : toMemoryFailed(response)))
+          Effect.flatMap((response) =>
+            response.status === expected ? Effect.succeed(response) : toMemoryFailed(response)
+          )
         )
       const to = (path: string) => HttpClientRequest.post(new URL(path, options.backendUrl))
       return Memory.of({

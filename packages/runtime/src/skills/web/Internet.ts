@@ -20,6 +20,9 @@ export class Internet extends Context.Tag("@berth/runtime/Internet")<
     /** The addresses of this machine itself. */
     readonly ownAddresses: Effect.Effect<ReadonlyArray<string>>
     /** Asks for a page at one of these addresses and no other, whatever a name may have become meanwhile. Follows no redirect. */
-    readonly get: (url: URL, addresses: ReadonlyArray<string>) => Effect.Effect<WebPageResponse, HostUnreachable, Scope.Scope>
+    readonly get: (
+      url: URL,
+      addresses: ReadonlyArray<string>
+    ) => Effect.Effect<WebPageResponse, HostUnreachable, Scope.Scope>
   }
 >() {}

@@ -81,7 +81,8 @@ export const fetchPage = (
       if (response.status < 200 || response.status >= 300)
         return yield* toToolFailed(`The page answered with status ${response.status}.`)
       const kind = kindOf(response.header("content-type"))
-      if (kind === null) return yield* toToolFailed("That is not text but a file of another kind, which cannot be read.")
+      if (kind === null)
+        return yield* toToolFailed("That is not text but a file of another kind, which cannot be read.")
       const { text, title } = yield* read(response, kind, limit)
       return { url: target.url, text, title }
     }).pipe(
@@ -90,5 +91,7 @@ export const fetchPage = (
       // The next one is asked for when this one is closed.
       Effect.flatMap((found) => ("host" in found ? follow(found, left - 1) : Effect.succeed(found)))
     )
-  return Effect.flatMap(Either.mapLeft(parseWebTarget(address), toToolFailed), (target) => follow(target, maximumRedirects))
+  return Effect.flatMap(Either.mapLeft(parseWebTarget(address), toToolFailed), (target) =>
+    follow(target, maximumRedirects)
+  )
 }

@@ -2,7 +2,8 @@ import { admitAddresses, isPublicAddress, parseWebTarget } from "@berth/runtime/
 import { expect, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 
-const hostOf = (text: string) => Either.match(parseWebTarget(text), { onLeft: (fault) => fault, onRight: ({ host }) => host })
+const hostOf = (text: string) =>
+  Either.match(parseWebTarget(text), { onLeft: (fault) => fault, onRight: ({ host }) => host })
 
 it("takes addresses of web pages, and says why it refuses others", () => {
   expect(hostOf("https://example.com/a?b#c")).toBe("example.com")

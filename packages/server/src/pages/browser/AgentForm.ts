@@ -23,7 +23,8 @@ const provision = async (form: HTMLFormElement): Promise<CreatedAgent> => {
   key = crypto.randomUUID()
   const agent = readMember(answer, "agent")
   const [id, name] = [readTextMember(agent, "id"), readTextMember(agent, "name")]
-  if (id === undefined || name === undefined) throw new ApiRequestRejected("The service did not say which agent it made.")
+  if (id === undefined || name === undefined)
+    throw new ApiRequestRejected("The service did not say which agent it made.")
   return { id, name }
 }
 
@@ -33,10 +34,15 @@ const maximumPolls = 240
 /** Until the agent is up. */
 const waitUntilRunning = async ({ id, name }: CreatedAgent): Promise<void> => {
   for (let asked = 0; asked < maximumPolls; asked += 1) {
-    const status = readTextMember(readMember(await requestSuccess("GET", `/api/agents/${encodeURIComponent(id)}`), "agent"), "status")
+    const status = readTextMember(
+      readMember(await requestSuccess("GET", `/api/agents/${encodeURIComponent(id)}`), "agent"),
+      "status"
+    )
     if (status === "running" || status === "active") return
     if (status === "error" || status === "stopped")
-      throw new ApiRequestRejected(`${name} was made, but it did not come up. Its log is in the API; starting it tries again.`)
+      throw new ApiRequestRejected(
+        `${name} was made, but it did not come up. Its log is in the API; starting it tries again.`
+      )
     showStatus(statusId, `${name} is coming up …`, "busy")
     await pause()
   }

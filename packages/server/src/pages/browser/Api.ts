@@ -56,7 +56,8 @@ export const requestSuccess = async (
   return answer.body
 }
 
-export const describeFailure = (cause: unknown): string => (cause instanceof ApiRequestRejected ? cause.message : reportUnexpected(cause))
+export const describeFailure = (cause: unknown): string =>
+  cause instanceof ApiRequestRejected ? cause.message : reportUnexpected(cause)
 
 const reportUnexpected = (cause: unknown) => {
   reportError(cause)

@@ -21,7 +21,10 @@ const agentPath = (id: string) => `/dashboard?agent=${encodeURIComponent(id)}#ch
 const showStatuses = async (): Promise<boolean> => {
   const agents = readListMember(await requestSuccess("GET", "/api/agents"), "agents")
   for (const agent of agents) {
-    const row = findElement(HTMLElement, `[data-agent="${CSS.escape(readTextMember(agent, "id") ?? "")}"] [data-status]`)
+    const row = findElement(
+      HTMLElement,
+      `[data-agent="${CSS.escape(readTextMember(agent, "id") ?? "")}"] [data-status]`
+    )
     const status = readTextMember(agent, "status") ?? ""
     if (row === undefined || row.textContent === status) continue
     row.textContent = status
@@ -65,7 +68,10 @@ for (const button of findElements(HTMLButtonElement, "[data-remove]")) {
 startAgentForm(({ id }) => location.assign(agentPath(id)))
 
 onSubmit("profile-form", "profile-status", async (form) => {
-  const saved = await requestSuccess("POST", "/api/settings", { name: readField(form, "name"), email: readField(form, "email") })
+  const saved = await requestSuccess("POST", "/api/settings", {
+    name: readField(form, "name"),
+    email: readField(form, "email")
+  })
   const email = readTextMember(saved, "email") ?? ""
   setText("account-name", readTextMember(saved, "name") ?? "")
   if (document.getElementById("account-email")?.textContent !== email) setText("account-email-state", "not confirmed")
@@ -76,7 +82,10 @@ onSubmit("profile-form", "profile-status", async (form) => {
 const confirmEmail = findElement(HTMLButtonElement, "#confirm-email")
 if (confirmEmail !== undefined)
   onClick(confirmEmail, "confirm-email-status", async () => {
-    showStatus("confirm-email-status", readTextMember(await requestSuccess("POST", "/api/auth/verify-email"), "message") ?? "Done.")
+    showStatus(
+      "confirm-email-status",
+      readTextMember(await requestSuccess("POST", "/api/auth/verify-email"), "message") ?? "Done."
+    )
   })
 
 onSubmit("password-form", "password-status", async (form) => {

@@ -17,7 +17,11 @@ export const findElements = <E extends Element>(
 ): ReadonlyArray<E> => [...within.querySelectorAll(selector)].filter((found): found is E => found instanceof kind)
 
 /** An element with text, and nothing but text, in it. */
-export const createElement = (tag: string, text = "", attributes: Readonly<Record<string, string>> = {}): HTMLElement => {
+export const createElement = (
+  tag: string,
+  text = "",
+  attributes: Readonly<Record<string, string>> = {}
+): HTMLElement => {
   const made = document.createElement(tag)
   made.textContent = text
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)

@@ -26,7 +26,9 @@ const userRejected = 4001
 const call = (provider: Provider, method: string, params?: ReadonlyArray<unknown>) =>
   provider.request({ method, ...(params === undefined ? {} : { params }) }).catch((cause: unknown) => {
     const message = readTextMember(cause, "message")
-    throw new ApiRequestRejected(message === undefined ? "The wallet declined." : `The wallet declined: ${message}`, { cause })
+    throw new ApiRequestRejected(message === undefined ? "The wallet declined." : `The wallet declined: ${message}`, {
+      cause
+    })
   })
 
 /** The account that the wallet lets us see, in the mixed case that a message of this kind needs. */
@@ -97,7 +99,8 @@ const findWallets = (onFound: (wallet: FoundWallet) => void) => {
 const buttonFor = ({ icon, name }: FoundWallet, verb: string) => {
   const button = document.createElement("button")
   button.type = "button"
-  if (icon?.startsWith("data:image/") === true) button.append(createElement("img", "", { src: icon, alt: "", width: "20" }))
+  if (icon?.startsWith("data:image/") === true)
+    button.append(createElement("img", "", { src: icon, alt: "", width: "20" }))
   button.append(`${verb} ${name}`)
   return button
 }
