@@ -96,7 +96,10 @@ module.exports = {
     only("worker", ["domain", "api", "infra"]),
     wiredOnlyIn("worker"),
     only("runtime", ["domain", "api/src/runtime"]),
-    only("supervisor", ["infra/src/(configuration|embedded-postgres|files|process|net|telemetry)"])
+    only("supervisor", [
+      "infra/src/instance-drivers/process/OrphanedInstances",
+      "infra/src/(configuration|embedded-postgres|files|process|net|telemetry)"
+    ])
   ],
   options: {
     doNotFollow: { path: "node_modules" },

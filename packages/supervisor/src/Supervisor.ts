@@ -1,3 +1,4 @@
+import * as OrphanedInstances from "@berth/infra/instance-drivers/process/OrphanedInstances"
 import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
 import { findBindablePort } from "@berth/infra/net/PortProbe"
 import { endWithParent } from "@berth/infra/process/ParentExit"
@@ -93,9 +94,12 @@ const logFailure = <A, E extends Error, R>(effect: Effect.Effect<A, E, R>) =>
 export const supervise = (settings: SupervisorSettings, scripts: string) =>
   Effect.scoped(
     Effect.gen(function* () {
-      yield* endOnSecondSignal
+      const instances = join(settings.dataDirectory, "instances")
+      yield* endOnSecondSignal(OrphanedInstances.kill(instances))
       yield* endWithParent
       const { lost, record, url } = yield* logFailure(prepare(settings))
+      // The server ends its instances itself, unless it had to be killed.
+      yield* Effect.addFinalizer(() => OrphanedInstances.end(instances))
       const wasUp = yield* Ref.make(false)
       yield* Effect.forkScoped(announce(settings, wasUp))
       const running = programs(settings, scripts, url).map((program) =>

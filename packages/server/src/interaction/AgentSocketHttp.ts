@@ -11,7 +11,7 @@ import { Effect, Option } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { isOwnOrigin } from "../http/OriginPolicy.ts"
 import { makePlainRoute } from "../http/RouteTable.ts"
-import { isWebSocketHandshake } from "../http/WebSocketUpgrade.ts"
+import { canAccept } from "../http/WebSocketUpgrade.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 import type { SocketHolder } from "./AgentSocket.ts"
@@ -21,7 +21,8 @@ import { parseBearerToken } from "./SocketCredentials.ts"
 const path = "/agents/:id/ws"
 export const agentSocketRoutes = [makePlainRoute("GET", path)]
 
-const refused = { connection: "close" }
+/** RFC 9110 section 15.5.22 and RFC 6455 section 4.4. */
+const handshakeHeaders = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" }
 
 /** `/agents/:id/ws`, by session cookie or by the instance's gateway token. What is refused is refused before the handshake, as JSON. */
 export const layer = HttpLayerRouter.use((router) =>
@@ -55,20 +56,18 @@ export const layer = HttpLayerRouter.use((router) =>
       const request = yield* HttpServerRequest.HttpServerRequest
       // A page of another origin must not speak for whoever is signed in here; programs send no `Origin`.
       if (!isOwnOrigin("POST", request.headers["origin"], appUrl))
-        return makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed(), refused)
+        return makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed())
       const { params } = yield* HttpRouter.RouteContext
       const holder = yield* holderOf(request, AgentId.make(params["id"] ?? ""))
-      if (!isWebSocketHandshake(request))
-        return makeErrorResponse(UpgradeRequiredBody, new UpgradeRequired(), { upgrade: "websocket", ...refused })
+      if (!canAccept(request)) return makeErrorResponse(UpgradeRequiredBody, new UpgradeRequired(), handshakeHeaders)
       yield* sockets.open(request, holder)
       return HttpServerResponse.empty({ status: 101 })
     }).pipe(
       Effect.catchTags({
-        AuthenticationRequired: (error) =>
-          Effect.succeed(makeErrorResponse(AuthenticationRequiredBody, error, refused)),
-        AgentNotFound: (error) => Effect.succeed(makeErrorResponse(AgentNotFoundBody, error, refused)),
+        AuthenticationRequired: (error) => Effect.succeed(makeErrorResponse(AuthenticationRequiredBody, error)),
+        AgentNotFound: (error) => Effect.succeed(makeErrorResponse(AgentNotFoundBody, error)),
         SocketLimitReached: (error) =>
-          Effect.succeed(makeErrorResponse(SocketLimitReachedBody, error, { "retry-after": "5", ...refused }))
+          Effect.succeed(makeErrorResponse(SocketLimitReachedBody, error, { "retry-after": "5" }))
       })
     )
     yield* router.add("GET", path, handle)

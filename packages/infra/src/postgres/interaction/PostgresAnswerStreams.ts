@@ -123,7 +123,10 @@ const make = Effect.gen(function* () {
           select coalesce(json_agg(json_build_array(first_delta, deltas) order by first_delta), '[]') from answer_events
           where message_id = messages.id and first_delta + answer_events.delta_count > ${after + 1}
         ) as rows
-        from messages where id = ${toStorableText(id)} and sender = 'user'`.pipe(decodeFirstRow(AnswerRow), Effect.orDie)
+        from messages where id = ${toStorableText(id)} and sender = 'user'`.pipe(
+        decodeFirstRow(AnswerRow),
+        Effect.orDie
+      )
       return Option.match(seen, {
         onNone: (): AnswerSnapshot => ({ deltas: [], end: { state: "gone" } }),
         onSome: (found): AnswerSnapshot => ({ deltas: deltasAfter(found.rows, after), end: endOf(found) })
@@ -159,7 +162,7 @@ const endOf = ({ deltaCount, failure, state }: typeof AnswerRow.Type): AnswerEnd
     case "pending":
       return { state }
     case "answered":
-      return { state, deltaCount ?? 0 }
+      return { state, deltaCount: deltaCount ?? 0 }
     case "failed":
       return { state, deltaCount, reason: failure ?? "the process that worked on it has ended" }
   }
