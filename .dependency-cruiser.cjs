@@ -93,7 +93,10 @@ module.exports = {
     only("worker", ["domain", "api", "infra"]),
     wiredOnlyIn("worker"),
     only("runtime", ["domain", "api/src/cell"]),
-    only("supervisor", ["infra/src/(configuration|embedded-postgres|files|process|net|telemetry)"])
+    only("supervisor", [
+      "infra/src/cells/process/OrphanedInstances",
+      "infra/src/(configuration|embedded-postgres|files|process|net|telemetry)"
+    ])
   ],
   options: {
     doNotFollow: { path: "node_modules" },

@@ -338,10 +338,29 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
       const { web } = yield* App.WebApp
       const owner = yield* ownerWithAgent()
       const path = `/agents/${owner.agent.id}/ws`
-      assertError(yield* web({ method: "GET", path, as: owner }), { status: 426, code: "upgrade_required" })
+      const withoutConnection = {
+        upgrade: "websocket",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="
+      }
+      const handshake = { ...withoutConnection, connection: "upgrade" }
+      const calls: ReadonlyArray<Readonly<Record<string, string>>> = [
+        {},
+        withoutConnection,
+        { ...handshake, "sec-websocket-version": "8" },
+        { ...handshake, "sec-websocket-key": "short" },
+        { ...handshake, upgrade: "h2c" }
+      ]
+      for (const headers of calls) {
+        const answer = yield* web({ method: "GET", path, as: owner, headers })
+        assertError(answer, { status: 426, code: "upgrade_required" })
+        assert.deepInclude(answer.headers, {
+          connection: "Upgrade",
+          upgrade: "websocket",
+          "sec-websocket-version": "13"
+        })
+      }
       assertError(yield* web({ method: "POST", path, as: owner }), { status: 405, code: "method_not_allowed" })
-      const headers = { connection: "upgrade", upgrade: "websocket", "sec-websocket-version": "8" }
-      assertError(yield* web({ method: "GET", path, as: owner, headers }), { status: 426, code: "upgrade_required" })
     })
   )
 

@@ -22,6 +22,32 @@ layer(App.layer(), { excludeTestServices: true })("The rules for every endpoint"
     )
   }
 
+  for (const listener of both)
+    for (const [how, body] of [
+      ["a body", "{bad"],
+      ["a body in chunks", [Buffer.from("{"), Buffer.from("bad")]]
+    ] as const)
+      it.effect(`an offer of h2c with ${how} is ignored on the ${listener} listener`, () =>
+        Effect.gen(function* () {
+          const app = yield* App.WebApp
+          const call = {
+            web: { method: "POST", path: "/api/register" },
+            backend: { method: "POST", path: "/api/ai/chat" }
+          }[listener]
+          const headers = {
+            "content-type": "application/json",
+            ...(listener === "backend" ? { authorization: `Bearer ${app.internalKey}` } : {})
+          }
+          const offer = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" }
+          const plain = yield* app[listener]({ ...call, headers, body })
+          const offered = yield* app[listener]({ ...call, headers: { ...headers, ...offer }, body })
+          assert.deepStrictEqual([offered.status, withoutTrace(offered)], [plain.status, withoutTrace(plain)])
+          assertError(offered, { status: 400, code: "malformed_body" })
+          const empty = yield* app[listener]({ ...call, headers })
+          assert.notDeepEqual(withoutTrace(empty), withoutTrace(plain))
+        })
+      )
+
   it.effect("a path that is no text is 404, with a session and without", () =>
     Effect.gen(function* () {
       const { web } = yield* App.WebApp

@@ -4,7 +4,10 @@ import { Effect, Option } from "effect"
 import { eventually } from "../conformance/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
+import { cellProcesses } from "./Cells.ts"
 import { type Berth, type BerthPids, launchBerth, startBerth } from "./Programs.ts"
+import * as Records from "./Records.ts"
+import { newcomer } from "./Visitor.ts"
 
 const all = ({ postgres, server, supervisor, worker }: BerthPids) => [
   supervisor,
@@ -118,6 +121,37 @@ describe("npm start", () => {
       expect(living(pids)).toEqual([])
     })
   )
+
+  for (const [how, signals] of [
+    ["by the drain limit", 1],
+    ["by a second signal", 2]
+  ] as const)
+    it.scopedLive(`leaves no instance of a server that is killed ${how}`, () =>
+      Effect.gen(function* () {
+        const databaseUrl = yield* freshDatabase
+        const berth = yield* startBerth({ databaseUrl, environment: { DRAIN_SECONDS: "1" } })
+        const pids = yield* berth.pids
+        const person = yield* newcomer(berth.webUrl)
+        yield* Effect.provide(Records.subscribe(person.userId, "pro"), Records.layer(databaseUrl))
+        yield* person.untilRunning((yield* person.provision("Ada")).id)
+        const instances = yield* cellProcesses(person.userId)
+        expect(instances.length).toBe(1)
+        yield* Effect.addFinalizer(() =>
+          Effect.sync(() => instances.filter(isAlive).forEach((pid) => process.kill(pid, "SIGKILL")))
+        )
+
+        // A stopped program cannot end what it has started.
+        process.kill(pids.server, "SIGSTOP")
+        yield* berth.signal("SIGTERM")
+        if (signals === 2) {
+          // The first moment after a signal is taken for its echo.
+          yield* Effect.sleep("1100 millis")
+          yield* berth.signal("SIGTERM")
+        }
+        yield* berth.ended
+        expect([...living(pids), ...instances.filter(isAlive)]).toEqual([])
+      })
+    )
 
   it.scopedLive("says which settings cannot work, and ends", () =>
     Effect.gen(function* () {

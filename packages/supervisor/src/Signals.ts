@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Runtime } from "effect"
 import { LiveProcesses } from "./programs/LiveProcesses.ts"
 
 /** How long killed processes are waited for, in nanoseconds: whoever starts again at once must not meet them. */
@@ -9,18 +9,24 @@ const ended = 130
 
 /**
  * The first request to end interrupts the program (that is the runtime's doing) and everything drains. The second means
- * "now": every process is killed and so is this one. A closed terminal counts as a request.
+ * "now": every process is killed, `killOrphans` kills those that they leave, and this process exits. A closed terminal counts
+ * as a request.
  */
-export const secondSignalEndsAtOnce = Effect.gen(function* () {
+export const secondSignalEndsAtOnce = Effect.fn("Signals.secondSignalEndsAtOnce")(function* (
+  killOrphans: Effect.Effect<void>
+) {
   const processes = yield* LiveProcesses
-  const state = { requests: 0 }
+  const runtime = yield* Effect.runtime()
+  const state = { requests: 0, hasOrphans: true }
   const onRequest = () => {
     state.requests += 1
     if (state.requests === 1) return
     processes.endAll()
+    Runtime.runCallback(runtime)(killOrphans, { onExit: () => (state.hasOrphans = false) })
     const waitedSince = process.hrtime.bigint()
     const leave = () => {
-      if (!processes.anyAlive() || process.hrtime.bigint() - waitedSince > patience) process.exit(ended)
+      const isDone = !processes.anyAlive() && !state.hasOrphans
+      if (isDone || process.hrtime.bigint() - waitedSince > patience) process.exit(ended)
     }
     leave()
     setInterval(leave, 5)

@@ -1,3 +1,4 @@
+import * as OrphanedInstances from "@berth/infra/cells/process/OrphanedInstances"
 import { prepareDataDirectory } from "@berth/infra/files/DataDirectory"
 import { bindable } from "@berth/infra/net/FreePort"
 import { endWithParent } from "@berth/infra/process/EndWithParent"
@@ -93,9 +94,12 @@ const telling = <A, E extends Error, R>(effect: Effect.Effect<A, E, R>) =>
 export const supervise = (settings: Settings, scripts: string) =>
   Effect.scoped(
     Effect.gen(function* () {
-      yield* secondSignalEndsAtOnce
+      const instances = join(settings.dataDirectory, "instances")
+      yield* secondSignalEndsAtOnce(OrphanedInstances.kill(instances))
       yield* endWithParent
       const { lost, record, url } = yield* telling(prepare(settings))
+      // The server ends its instances itself, unless it had to be killed.
+      yield* Effect.addFinalizer(() => OrphanedInstances.end(instances))
       const wasUp = yield* Ref.make(false)
       yield* Effect.forkScoped(announce(settings, wasUp))
       const running = programs(settings, scripts, url).map((program) =>

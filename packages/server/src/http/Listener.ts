@@ -2,9 +2,11 @@ import { ServiceIsUnavailable, ServiceIsUnavailableBody } from "@berth/api/http/
 import { HttpApiSchema } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Duration, Effect, Layer, Schema } from "effect"
-import * as Upgrades from "./Upgrades.ts"
 import { createServer, type IncomingMessage, maxHeaderSize, type Server, type ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import { recordExchanges } from "./Exchanges.ts"
 import { answerParserErrors } from "./ParserErrors.ts"
+import * as Upgrades from "./Upgrades.ts"
 
 export interface ListenerOptions {
   readonly host: string
@@ -26,7 +28,7 @@ export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: maxHead
 
 const starting = JSON.stringify(Schema.encodeSync(ServiceIsUnavailableBody)(new ServiceIsUnavailable()))
 
-/** This one, and the one that remembers which answer is under way. */
+/** This one, and the one that records exchanges. */
 const listenersWithoutRoutes = 2
 
 /** Answers what arrives before the routes are there or after they have gone; without it such a request would hang. */
@@ -45,6 +47,19 @@ const answerWithoutRoutes = (server: Server, prepare: (request: IncomingMessage)
   })
 }
 
+/** Destroys the connections that are open, those that no longer belong to the HTTP parser too: `closeAllConnections` does not know them. */
+const destroyConnections = (server: Server) => {
+  const open = new Set<Socket>()
+  server.on("connection", (socket: Socket) => {
+    if (open.has(socket)) return
+    open.add(socket)
+    socket.once("close", () => open.delete(socket))
+  })
+  return () => {
+    for (const socket of open) socket.destroy()
+  }
+}
+
 /** An HTTP listener that, on closing, takes no more connections, lets requests in flight finish, and cuts them at the drain limit. */
 export const layer = (options: ListenerOptions) => Layer.suspend(() => make(options))
 
@@ -59,11 +74,15 @@ const make = ({ arrival = usualArrival, drain, host, port, prepare = () => undef
     // The rules for every request say it in JSON.
     requireHostHeader: false
   })
+  // Their size is limited; Node drops those over a number, and a length or a second host could be among them.
+  server.maxHeadersCount = 0
   answerWithoutRoutes(server, prepare)
+  recordExchanges(server)
+  const cutConnections = destroyConnections(server)
   const drainLimit = Layer.scopedDiscard(
     Effect.addFinalizer(() =>
       Effect.sync(() => {
-        setTimeout(() => server.closeAllConnections(), Duration.toMillis(drain)).unref()
+        setTimeout(cutConnections, Duration.toMillis(drain)).unref()
       })
     )
   )

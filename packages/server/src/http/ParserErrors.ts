@@ -10,12 +10,14 @@ import {
 } from "@berth/api/http/TransportErrors"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { HttpServerResponse } from "@effect/platform"
-import { Duration, Effect, Option, Predicate, Runtime } from "effect"
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
+import { Effect, Option, Predicate, Runtime } from "effect"
+import { type IncomingMessage, type Server, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { inEnvelope } from "./ErrorEnvelope.ts"
 import { errorResponse } from "./ErrorResponse.ts"
+import { newestExchange } from "./Exchanges.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
+import { endSocket } from "./SocketEnd.ts"
 
 /** What a client is told of bytes that the parser refused, by the parser's code. */
 export const refusalOf = (code: string | undefined): HttpServerResponse.HttpServerResponse => {
@@ -26,9 +28,6 @@ export const refusalOf = (code: string | undefined): HttpServerResponse.HttpServ
 
 const codeOf = (error: unknown) =>
   Predicate.hasProperty(error, "code") && Predicate.isString(error.code) ? error.code : undefined
-
-/** Time for the answer to arrive before the connection is cut, whatever the client still sends. */
-const farewell = Duration.seconds(1)
 
 const bytesOf = ({ body, headers, status }: HttpServerResponse.HttpServerResponse): Buffer => {
   const content = body._tag === "Uint8Array" ? body.body : new Uint8Array()
@@ -51,8 +50,6 @@ const bytesOf = ({ body, headers, status }: HttpServerResponse.HttpServerRespons
 export const answerParserErrors = (server: Server): Effect.Effect<void, never, IdGenerator> =>
   Effect.gen(function* () {
     const runtime = yield* Effect.runtime<IdGenerator>()
-    // The newest exchange of each connection.
-    const exchanges = new WeakMap<Duplex, { readonly request: IncomingMessage; readonly response: ServerResponse }>()
 
     const refuse = (
       refusal: HttpServerResponse.HttpServerResponse,
@@ -71,21 +68,15 @@ export const answerParserErrors = (server: Server): Effect.Effect<void, never, I
     }
 
     const sendTo = (socket: Duplex) => (response: HttpServerResponse.HttpServerResponse) => {
-      if (!socket.writable) return
-      socket.end(bytesOf(response))
-      // What still comes is thrown away: a connection closed over unread bytes takes the answer with it.
-      socket.resume()
-      setTimeout(() => socket.destroy(), Duration.toMillis(farewell)).unref()
+      if (socket.writable) endSocket(socket, bytesOf(response))
+      else socket.destroy()
     }
 
-    server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-      exchanges.set(request.socket, { request, response })
-    })
     server.on("clientError", (error: Error, socket: Duplex) => {
       socket.on("error", () => socket.destroy())
       const code = codeOf(error)
       const answer = () => refuse(refusalOf(code), code ?? "unknown", sendTo(socket))
-      const open = exchanges.get(socket)
+      const open = newestExchange(socket)
       const isAnswered = open === undefined || open.response.writableFinished
       if (code === "ECONNRESET" || !socket.writable) socket.destroy()
       else if (isAnswered) answer()

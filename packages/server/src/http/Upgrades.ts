@@ -5,6 +5,8 @@ import { type IncomingMessage, type Server, ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { WebSocket, WebSocketServer } from "ws"
+import { newestExchange } from "./Exchanges.ts"
+import { endSocket } from "./SocketEnd.ts"
 
 interface Upgrade {
   readonly socket: Socket
@@ -15,28 +17,74 @@ interface Upgrade {
 /** Requests whose connection waits to become something else. */
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 
-/** A request to upgrade is a request like any other, so that the same rules hold for it; its route may `accept` it. */
-const passOn = (server: Server) => (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-  // Nobody else listens by now, and an error that nobody hears would end the process.
-  socket.on("error", () => socket.destroy())
-  if (!(socket instanceof Socket)) {
-    socket.destroy()
-    return
-  }
+/** Whether the request is a WebSocket handshake (RFC 6455 section 4.1); the parser has seen `Connection: Upgrade`. */
+const isHandshake = ({ headers, httpVersion, method }: IncomingMessage): boolean =>
+  method === "GET" &&
+  httpVersion === "1.1" &&
+  headers.upgrade?.toLowerCase() === "websocket" &&
+  headers["sec-websocket-version"] === "13" &&
+  /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")
+
+/** A handshake is a request like any other, so that the same rules hold for it; its route may `accept` it. */
+const passOn = (server: Server, request: IncomingMessage, socket: Socket, head: Buffer) => {
   const response = new ServerResponse(request)
   response.shouldKeepAlive = false
   response.assignSocket(socket)
   response.once("finish", () => {
     response.detachSocket(socket)
-    socket.end()
+    endSocket(socket)
   })
   upgrades.set(request, { socket, head, response })
   server.emit("request", request, response)
 }
 
+/** The request's head without the offer. */
+const headWithoutOffer = ({ httpVersion, method = "", rawHeaders, url = "" }: IncomingMessage): Buffer => {
+  const fields = rawHeaders.flatMap((name, index) =>
+    index % 2 === 1 || name.toLowerCase() === "upgrade" ? [] : [`${name}: ${rawHeaders[index + 1] ?? ""}\r\n`]
+  )
+  return Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${fields.join("")}\r\n`, "latin1")
+}
+
 /**
- * The HTTP server with upgrades passed on as requests. The library's own way takes frames of any size and chooses the first
- * subprotocol, so its listener goes.
+ * An offer that is not accepted is ignored (RFC 9110 section 7.8): the connection goes back to the parser and is read again
+ * without it. Node 20 cannot decline one; where nobody listens for upgrades, it loses the bytes that follow in the same packet.
+ */
+const declineOffer = (server: Server, request: IncomingMessage, socket: Socket, head: Buffer) => {
+  socket.unshift(Buffer.concat([headWithoutOffer(request), head]))
+  server.emit("connection", socket)
+}
+
+/** A connection has one response at a time: an offer behind a request in work waits for its turn. */
+const takeOffer = (server: Server) => (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  // The parser has removed its listeners, and an error without a listener would end the process.
+  const onError = () => socket.destroy()
+  socket.on("error", onError)
+  if (!(socket instanceof Socket)) {
+    socket.destroy()
+    return
+  }
+  const proceed = () => {
+    if (!socket.writable) {
+      socket.destroy()
+      return
+    }
+    // The keep-alive timeout of the request before would cut a slow answer.
+    socket.setTimeout(0)
+    if (isHandshake(request)) passOn(server, request, socket, head)
+    else {
+      declineOffer(server, request, socket, head)
+      socket.off("error", onError)
+    }
+  }
+  const before = newestExchange(socket)?.response
+  if (before === undefined || before.closed) proceed()
+  else before.once("close", proceed)
+}
+
+/**
+ * The HTTP server with WebSocket handshakes passed on as requests. The library's own listener takes frames of any size and
+ * chooses the first subprotocol, so it is removed.
  */
 export const layer = (server: Server): Layer.Layer<HttpServer.HttpServer, never, HttpServer.HttpServer> =>
   Layer.effect(
@@ -49,7 +97,7 @@ export const layer = (server: Server): Layer.Layer<HttpServer.HttpServer, never,
             Effect.zipRight(
               Effect.acquireRelease(
                 Effect.sync(() => {
-                  const listener = passOn(server)
+                  const listener = takeOffer(server)
                   server.removeAllListeners("upgrade").on("upgrade", listener)
                   return listener
                 }),
@@ -62,11 +110,9 @@ export const layer = (server: Server): Layer.Layer<HttpServer.HttpServer, never,
     )
   )
 
-/** Whether the request asks for a WebSocket, in the one way there is. */
-export const isHandshake = ({ headers }: Pick<HttpServerRequest.HttpServerRequest, "headers">): boolean =>
-  headers["upgrade"]?.toLowerCase() === "websocket" &&
-  headers["sec-websocket-version"] === "13" &&
-  /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")
+/** Whether the request is a WebSocket handshake that `accept` can take. */
+export const canAccept = (request: HttpServerRequest.HttpServerRequest): boolean =>
+  upgrades.has(NodeHttpServerRequest.toIncomingMessage(request))
 
 /** Makes a WebSocket of the request's connection; none when it is not to be had, say because the client has left. Nothing else answers the request then. */
 export const accept = (

@@ -11,7 +11,7 @@ import { Effect, Option } from "effect"
 import { errorResponse } from "../http/ErrorResponse.ts"
 import { isOwnOrigin } from "../http/OriginRule.ts"
 import { plainRoute } from "../http/RouteTable.ts"
-import { isHandshake } from "../http/Upgrades.ts"
+import { canAccept } from "../http/Upgrades.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 import type { SocketHolder } from "./AgentSocket.ts"
@@ -21,7 +21,8 @@ import { bearerToken } from "./SocketCredentials.ts"
 const path = "/agents/:id/ws"
 export const agentSocketRoutes = [plainRoute("GET", path)]
 
-const refused = { connection: "close" }
+/** RFC 9110 section 15.5.22 and RFC 6455 section 4.4. */
+const handshakeHeaders = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" }
 
 /** `/agents/:id/ws`, by session cookie or by the instance's gateway token. What is refused is refused before the handshake, as JSON. */
 export const layer = HttpLayerRouter.use((router) =>
@@ -55,19 +56,17 @@ export const layer = HttpLayerRouter.use((router) =>
       const request = yield* HttpServerRequest.HttpServerRequest
       // A page of another origin must not speak for whoever is signed in here; programs send no `Origin`.
       if (!isOwnOrigin("POST", request.headers["origin"], appUrl))
-        return errorResponse(OriginIsForeignBody, new OriginIsForeign(), refused)
+        return errorResponse(OriginIsForeignBody, new OriginIsForeign())
       const { params } = yield* HttpRouter.RouteContext
       const holder = yield* holderOf(request, AgentId.make(params["id"] ?? ""))
-      if (!isHandshake(request))
-        return errorResponse(UpgradeIsRequiredBody, new UpgradeIsRequired(), { upgrade: "websocket", ...refused })
+      if (!canAccept(request)) return errorResponse(UpgradeIsRequiredBody, new UpgradeIsRequired(), handshakeHeaders)
       yield* sockets.open(request, holder)
       return HttpServerResponse.empty({ status: 101 })
     }).pipe(
       Effect.catchTags({
-        NotSignedIn: (error) => Effect.succeed(errorResponse(NotSignedInBody, error, refused)),
-        AgentIsUnknown: (error) => Effect.succeed(errorResponse(AgentIsUnknownBody, error, refused)),
-        TooManySockets: (error) =>
-          Effect.succeed(errorResponse(TooManySocketsBody, error, { "retry-after": "5", ...refused }))
+        NotSignedIn: (error) => Effect.succeed(errorResponse(NotSignedInBody, error)),
+        AgentIsUnknown: (error) => Effect.succeed(errorResponse(AgentIsUnknownBody, error)),
+        TooManySockets: (error) => Effect.succeed(errorResponse(TooManySocketsBody, error, { "retry-after": "5" }))
       })
     )
     yield* router.add("GET", path, handle)

@@ -1,8 +1,11 @@
 import * as Uuids from "@berth/infra/crypto/IdGenerator"
 import * as Listener from "@berth/server/http/Listener"
-import { HttpServer } from "@effect/platform"
+import { HttpServer, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Layer } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { readdirSync } from "node:fs"
+import { connect } from "node:net"
+import { eventually } from "../../../../test/conformance/Eventually.ts"
 import { readAnswer, sendBytes } from "../../../../test/support/RawHttp.ts"
 
 const portOf = Effect.map(HttpServer.HttpServer, ({ address }) => (address._tag === "TcpAddress" ? address.port : 0))
@@ -30,5 +33,182 @@ describe("A listener", () => {
       assert.deepInclude(JSON.parse(text), { code: "unavailable" })
       assert.strictEqual(headers["retry-after"], "1")
     }).pipe(Effect.provide(listener({ headers: Duration.minutes(1), whole: Duration.minutes(1) })))
+  )
+})
+
+/** Answers each request with its path and body; `/held` waits until it may go on. */
+const echo = (release: Deferred.Deferred<void>) =>
+  HttpServer.serve(
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      if (request.url === "/held") yield* Deferred.await(release)
+      return HttpServerResponse.text(`[${request.url} ${yield* request.text}]`)
+    })
+  )
+
+const serving = (drain: Duration.DurationInput = "30 seconds") =>
+  Effect.gen(function* () {
+    const release = yield* Deferred.make<void>()
+    const scope = yield* Effect.acquireRelease(Scope.make(), (open) =>
+      Effect.zipRight(Deferred.succeed(release, undefined), Scope.close(open, Exit.void))
+    )
+    const built = yield* Layer.build(
+      Layer.provideMerge(
+        echo(release),
+        Listener.layer({ host: "127.0.0.1", port: 0, drain: Duration.decode(drain) }).pipe(Layer.provide(Uuids.layer))
+      )
+    ).pipe(Scope.extend(scope))
+    return {
+      port: yield* Effect.provide(portOf, built),
+      release: Deferred.succeed(release, undefined),
+      close: Scope.close(scope, Exit.void)
+    }
+  })
+
+/** A connection that stays open until its scope ends; `text` is what it has read. */
+const openConnection = (port: number, bytes: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const read: Array<Buffer> = []
+      const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true })
+      socket.on("data", (chunk: Buffer) => read.push(chunk))
+      socket.on("error", () => socket.destroy())
+      socket.write(bytes)
+      return { socket, text: Effect.sync(() => Buffer.concat(read).toString("latin1")) }
+    }),
+    ({ socket }) => Effect.sync(() => socket.destroy())
+  )
+
+const h2c = "host: a\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n"
+const handshake = (path: string) =>
+  `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
+  "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+const last = "GET /last HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
+const bodiesOf = (text: string) => [...text.matchAll(/\[.*?\]/g)].map(String)
+
+describe("A listener that is offered an upgrade", () => {
+  const offers: ReadonlyArray<readonly [string, ReadonlyArray<string>, ReadonlyArray<string>]> = [
+    ["without a body", [`GET /a HTTP/1.1\r\n${h2c}\r\n`, last], ["[/a ]", "[/last ]"]],
+    [
+      "with a body",
+      [`POST /a HTTP/1.1\r\n${h2c}content-length: 4\r\n\r\n`, "bo", `dy${last}`],
+      ["[/a body]", "[/last ]"]
+    ],
+    [
+      "with a body in chunks",
+      [`POST /a HTTP/1.1\r\n${h2c}transfer-encoding: chunked\r\n\r\n4\r\nbo`, `dy\r\n0\r\n\r\n${last}`],
+      ["[/a body]", "[/last ]"]
+    ],
+    [
+      "among pipelined requests",
+      [
+        `GET /a HTTP/1.1\r\nhost: a\r\n\r\nPOST /b HTTP/1.1\r\n${h2c}content-length: 4\r\n\r\nbodyGET /c HTTP/1.1\r\n${h2c}\r\n${last}`
+      ],
+      ["[/a ]", "[/b body]", "[/c ]", "[/last ]"]
+    ],
+    [
+      "with a length behind a thousand other headers",
+      [`POST /a HTTP/1.1\r\n${h2c}${"x:\r\n".repeat(1100)}content-length: 4\r\n\r\nbody${last}`],
+      ["[/a body]", "[/last ]"]
+    ],
+    [
+      "by a handshake of an unknown version",
+      [`${handshake("/a").replace("version: 13", "version: 8")}${last}`],
+      ["[/a ]", "[/last ]"]
+    ],
+    [
+      "by a handshake with another method",
+      [`${handshake("/a").replace("GET", "POST").replace("\r\n\r\n", "\r\ncontent-length: 4\r\n\r\nbody")}${last}`],
+      ["[/a body]", "[/last ]"]
+    ],
+    ["by a handshake in HTTP/1.0", [handshake("/a").replace("HTTP/1.1", "HTTP/1.0")], ["[/a ]"]]
+  ]
+  for (const [how, pieces, bodies] of offers)
+    it.scopedLive(`ignores an offer that it does not accept: ${how}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* serving()
+        const text = yield* sendBytes(port, pieces)
+        assert.deepStrictEqual(bodiesOf(text), bodies, text)
+      })
+    )
+
+  it.scopedLive("answers requests and handshakes in the order in which they came", () =>
+    Effect.gen(function* () {
+      const { port, release } = yield* serving()
+      const held = "GET /held HTTP/1.1\r\nhost: a\r\n\r\n"
+      const first = yield* openConnection(port, `${held}GET /a HTTP/1.1\r\n${h2c}\r\n${last}`)
+      const second = yield* openConnection(port, `${held}${handshake("/b")}`)
+      assert.deepStrictEqual(bodiesOf(yield* sendBytes(port, [last])), ["[/last ]"])
+      yield* release
+      yield* eventually(first.text, (text) => bodiesOf(text).join("") === "[/held ][/a ][/last ]")
+      yield* eventually(second.text, (text) => bodiesOf(text).join("") === "[/held ][/b ]")
+    })
+  )
+
+  it.scopedLive("answers many offers on one connection and piles up no listeners", () =>
+    Effect.gen(function* () {
+      const { port } = yield* serving()
+      const warnings: Array<Error> = []
+      const onWarning = (warning: Error) => warnings.push(warning)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => process.on("warning", onWarning)),
+        () => Effect.sync(() => process.off("warning", onWarning))
+      )
+      const text = yield* sendBytes(port, [`GET /a HTTP/1.1\r\n${h2c}\r\n`.repeat(30), last])
+      assert.strictEqual(bodiesOf(text).length, 31)
+      assert.deepStrictEqual(warnings, [])
+    })
+  )
+
+  it.scopedLive("leaves no descriptor of connections whose clients have gone", () =>
+    Effect.gen(function* () {
+      const { port } = yield* serving()
+      const descriptors = Effect.sync(() => readdirSync("/proc/self/fd").length)
+      const before = yield* descriptors
+      for (const bytes of [`GET /a HTTP/1.1\r\n${h2c}\r\n`, handshake("/a"), "CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n"])
+        yield* Effect.replicateEffect(
+          Effect.scoped(
+            Effect.gen(function* () {
+              const { socket, text } = yield* openConnection(port, bytes)
+              yield* eventually(text, (read) => read.includes("HTTP/1.1 "))
+              yield* Effect.async<void>((resume) => void socket.write("x", () => resume(Effect.void)))
+            })
+          ),
+          20,
+          { concurrency: 10 }
+        )
+      yield* eventually(descriptors, (count) => count <= before + 2, { limit: "5 seconds" })
+    })
+  )
+
+  it.scopedLive("ends at once while a client keeps a refused handshake's connection open", () =>
+    Effect.gen(function* () {
+      const { close, port } = yield* serving()
+      const { socket, text } = yield* openConnection(port, handshake("/a"))
+      yield* eventually(text, (read) => read.includes("[/a ]"))
+      socket.write("x")
+      yield* Effect.timeoutFail(Fiber.join(yield* Effect.forkDaemon(close)), {
+        duration: "5 seconds",
+        onTimeout: () => new Error("the listener did not end")
+      })
+    })
+  )
+
+  it.scopedLive("cuts a handshake that is not answered by the drain limit", () =>
+    Effect.gen(function* () {
+      const { close, port, release } = yield* serving("500 millis")
+      const { socket } = yield* openConnection(port, handshake("/held"))
+      const cut = yield* Effect.forkDaemon(
+        Effect.async<void>((resume) => void socket.once("end", () => resume(Effect.void)))
+      )
+      assert.deepStrictEqual(bodiesOf(yield* sendBytes(port, [last])), ["[/last ]"])
+      const closing = yield* Effect.forkDaemon(close)
+      yield* Effect.timeoutFail(Fiber.join(cut), {
+        duration: "5 seconds",
+        onTimeout: () => new Error("the connection was not cut")
+      })
+      yield* release
+      yield* Fiber.join(closing)
+    })
   )
 })

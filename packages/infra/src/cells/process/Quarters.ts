@@ -1,6 +1,7 @@
 import { Data, Effect, Option } from "effect"
 import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
+import { existsSync, realpathSync } from "node:fs"
 import { chmod, chown, copyFile, lstat, mkdir, readFile, realpath, rename, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -98,6 +99,15 @@ const habitable = (root: string, bundle: string, node: string, uid: number): Eff
 const place = (root: Effect.Effect<string, FileTrouble>, bundle: string, content: Buffer) =>
   Effect.flatMap(root, (at) => Effect.map(installBundle(at, bundle, content), (file) => ({ root: at, bundle: file })))
 
+const temporaryName = (root: string) => `berth-cells-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`
+
+/** Where the instances of a data directory can be: there, or outside of it when other accounts cannot reach it. */
+export const instanceRoots = (directory: string): ReadonlyArray<string> => {
+  if (!existsSync(directory)) return []
+  const root = realpathSync(directory)
+  return [root, join(realpathSync(tmpdir()), temporaryName(root))]
+}
+
 /** Finds a place in which cells can run under accounts of their own; else, or when we have no right to give them any, under ours. */
 export const findQuarters = (options: QuartersOptions): Effect.Effect<Quarters, BundleIsUnreadable | FileTrouble> =>
   Effect.gen(function* () {
@@ -112,7 +122,7 @@ export const findQuarters = (options: QuartersOptions): Effect.Effect<Quarters, 
     const range = uidRange(Option.getOrNull(yield* readPlain("/proc/self/uid_map", 64 * 1024)))
     if (Option.isSome(range)) {
       if (yield* habitable(first.root, first.bundle, node, range.value.first)) return { ...first, uids: range }
-      const name = `berth-cells-${createHash("sha256").update(first.root).digest("hex").slice(0, 16)}`
+      const name = temporaryName(first.root)
       const second = yield* Effect.option(place(readyInTemporary(name), bundle, content))
       if (
         Option.isSome(second) &&
