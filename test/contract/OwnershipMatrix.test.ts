@@ -61,7 +61,7 @@ const malformed = [
   "%2e%2e",
   "null",
   "undefined",
-  "[object Object]",
+  "__proto__",
   "*",
   "%25"
 ]

@@ -77,13 +77,13 @@ export const gatewayRows: ReadonlyArray<ErrorRow> = [
   row("the plugin is unknown", { ...helloRequest, plugin: "video" }, 502, "no_plugin", noPlugin),
   row("the plugin of the header is unknown", { ...helloRequest, plugin: "agent" }, 502, "no_plugin", {
     ...noPlugin,
-    headers: { "x-plugin-id": "function Object() { [native code] }" }
+    headers: { "x-plugin-id": "constructor" }
   }),
   row("a machine asks for an unknown plugin", { ...helloRequest, plugin: "" }, 502, "no_plugin", {
     ...machine,
     ...noPlugin
   }),
-  row("nobody asks for an unknown plugin", { plugin: "[object Object]" }, 502, "no_plugin", { ...nobody, ...noPlugin }),
+  row("nobody asks for an unknown plugin", { plugin: "__proto__" }, 502, "no_plugin", { ...nobody, ...noPlugin }),
   row("the plugin is no text", { ...helloRequest, plugin: 5 }, 400, "invalid_request", { fields: ["plugin"] }),
   row("the payment method is unknown", helloRequest, 400, "invalid_request", {
     headers: { "x-payment-method": "cash" },

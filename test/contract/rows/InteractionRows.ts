@@ -152,7 +152,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   switching("the types are wrong", { skillId: 1, enabled: "yes" }, 400, "invalid_request", {
     fields: ["skillId", "enabled"]
   }),
-  ...["nothing", "", "TIME", " time", "time\u00e9", "[object Object]", "s".repeat(10_000)].map((skillId) =>
+  ...["nothing", "", "TIME", " time", "time\u00e9", "__proto__", "s".repeat(10_000)].map((skillId) =>
     switching(`there is no skill ${skillId.slice(0, 20)}`, { skillId, enabled: false }, 404, "skill_not_found")
   ),
   switching("there is no agent", { skillId: "time", enabled: true }, 404, "no_running_agent", {
@@ -197,7 +197,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   keeping("the value is missing", { key: "openai" }, 400, "invalid_request", { fields: ["value"] }),
   keeping("both are null", { key: null, value: null }, 400, "invalid_request", { fields: ["key", "value"] }),
   keeping("the types are wrong", { key: 1, value: ["hunter2"] }, 400, "invalid_request", { fields: ["key", "value"] }),
-  ...["groq", "OpenAI", "", "openai ", "[object Object]"].map((key) =>
+  ...["groq", "OpenAI", "", "openai ", "__proto__"].map((key) =>
     keeping(`no credential is called ${JSON.stringify(key)}`, { key, value: "hunter2" }, 400, "unknown_credential", {
       members: {
         message: "key: must be one of anthropic, openai, openrouter, google, telegram, discord, whatsapp."

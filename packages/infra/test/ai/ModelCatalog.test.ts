@@ -235,7 +235,7 @@ describe("the assembled catalogue", () => {
 
   it("lets the sandbox answer for the default model where nothing else is configured", () => {
     const resolution = Either.getOrThrow(resolveModel(assemble("sandbox"), "claude-opus-4-6"))
-    expect(resolution).toMatchObject({ fellBack: true, model: { id: "sandbox/echo", provider: "sandbox" } })
+    expect(resolution).toMatchObject({ isFallback: true, model: { id: "sandbox/echo", provider: "sandbox" } })
     const real = Either.getOrThrow(resolveModel(assemble("sandbox", "openai"), "claude-opus-4-6"))
     expect(real.model.provider).toBe("openai")
   })

@@ -30,13 +30,7 @@ describe("Errors in an address", () => {
   it("are sentences, and the code itself is never shown", () => {
     const code = FastCheck.oneof(
       FastCheck.string({ unit: "binary", minLength: 1 }),
-      FastCheck.constantFrom(
-        "function toString() { [native code] }",
-        "[object Object]",
-        "function Object() { [native code] }",
-        "oauth_not_configured",
-        "canceled"
-      )
+      FastCheck.constantFrom("toString", "__proto__", "constructor", "oauth_not_configured", "canceled")
     )
     FastCheck.assert(
       FastCheck.property(code, (given) => {

@@ -127,7 +127,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       const { storeReply, markFailed, failAbandoned, removeSessions } = yield* ConversationRepository
       const [answered, failed, abandoned] = yield* Effect.all([pendingMessage, pendingMessage, pendingMessage])
       const { next } = yield* IdGenerator
-      const reply = { id: MessageId.make(yield* next("msg")), content: "hi", told: 3 }
+      const reply = { id: MessageId.make(yield* next("msg")), content: "hi", deltaCount: 3 }
       const { reply: stored } = Option.getOrThrow(yield* storeReply(answered, reply))
       yield* markFailed(failed.id, { reason: "the model said no", deltaCount: 2 })
       yield* failAbandoned(DateTime.add(leaseUntil, { minutes: 1 }))

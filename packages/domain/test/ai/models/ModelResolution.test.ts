@@ -40,13 +40,13 @@ describe("resolveModel", () => {
     expect(Either.getOrThrow(resolveModel(catalogue, "gpt-4"))).toEqual({
       asked: "gpt-4",
       model: gpt4,
-      fellBack: false
+      isFallback: false
     })
     const away = [{ ...opus, available: false }, sandbox]
     expect(Either.getOrThrow(resolveModel(away, "claude-opus-4-6"))).toEqual({
       asked: "claude-opus-4-6",
       model: sandbox,
-      fellBack: true
+      isFallback: true
     })
   })
 

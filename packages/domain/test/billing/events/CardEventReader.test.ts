@@ -142,7 +142,7 @@ describe("What is read of a subscription", () => {
     )
     assert.strictEqual(soldOf(updated(item({ id: "price_none", unit_amount: 7900, currency: "usd" }))), "scale")
     assert.strictEqual(soldOf(updated(item({ id: "price_storage" }))), "storage")
-    for (const plan of ["free", "platinum", "[object Object]"])
+    for (const plan of ["free", "platinum", "__proto__"])
       assert.isNull(soldOf(updated({ metadata: { kind: "plan", plan } })))
     assert.isTrue(updated({}).isUnclear)
   })
