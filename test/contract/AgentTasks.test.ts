@@ -14,7 +14,7 @@ import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { Instances } from "@berth/domain/instances/Instances"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
-import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
+import { SkillCatalog } from "@berth/domain/skills/Skill"
 import { SqlClient } from "@effect/sql/SqlClient"
 import * as UseCases from "@berth/server/UseCases"
 import { assert, layer } from "@effect/vitest"

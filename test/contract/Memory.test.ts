@@ -176,15 +176,15 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       yield* note(owner, "The spare key is under the mat.")
       for (const id of [owner.agent.id, "agt_0194f0b6c5d17d3f8a5b6c7d8e9f0a1b", "", "' | '"]) {
-        assertError(yield* recall(stranger, "key", id), { status: 404, code: "agent_not_in_cell" })
-        assertError(yield* note(stranger, "planted", id), { status: 404, code: "agent_not_in_cell" })
+        assertError(yield* recall(stranger, "key", id), { status: 404, code: "agent_not_in_instance" })
+        assertError(yield* note(stranger, "planted", id), { status: 404, code: "agent_not_in_instance" })
       }
       assert.deepStrictEqual(textsOf(yield* recall(owner, "planted key")), ["The spare key is under the mat."])
       for (const path of [runtimeNotesPath, runtimeRecallPath])
         for (const authorization of ["", "Bearer nothing", `Basic ${owner.cookie}`]) {
           const json = { agentId: owner.agent.id, text: "x", query: "x" }
           const answer = yield* backend({ method: "POST", path, json, headers: { authorization } })
-          assertError(answer, { status: 401, code: "cell_token_required" })
+          assertError(answer, { status: 401, code: "runtime_token_invalid" })
         }
       for (const text of ["", "  ", "x".repeat(2_001), null])
         assert.strictEqual((yield* cell(owner, runtimeNotesPath, { agentId: owner.agent.id, text })).status, 400)

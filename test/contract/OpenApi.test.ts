@@ -231,8 +231,8 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("The
     Effect.gen(function* () {
       const { backend, internalKey } = yield* App.TestApp
       const headers = { authorization: `Bearer ${internalKey}` }
-      const answer = yield* backend({ method: "POST", path: "/internal/cells/model", json: {}, headers })
-      assert.deepStrictEqual([answer.status, answer.body["code"]], [401, "cell_token_required"])
+      const answer = yield* backend({ method: "POST", path: "/internal/runtime/model", json: {}, headers })
+      assert.deepStrictEqual([answer.status, answer.body["code"]], [401, "runtime_token_invalid"])
     })
   )
 

@@ -352,7 +352,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
       expect(running.length).toBeGreaterThan(0)
       for (const { text } of running) for (const secret of platform) expect(text).not.toContain(secret)
       const own = running.find(({ owner }) => owner === person.userId)
-      const cellToken = /BERTH_CELL_TOKEN=([^\0]+)/.exec(own?.text ?? "")?.[1] ?? ""
+      const cellToken = /BERTH_RUNTIME_TOKEN=([^\0]+)/.exec(own?.text ?? "")?.[1] ?? ""
       expect(cellToken).toMatch(/.{32,}/)
 
       const written = [yield* berth.logs, cells.map(({ log }) => log).join(""), collector.bodies()]

@@ -213,7 +213,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         cells.flatMap(({ pid }) => Option.toArray(pid)),
         readProcessEnvironment
       )
-      expect(environments.filter((found) => found.includes("BERTH_CELL_TOKEN=")).length).toBeGreaterThan(0)
+      expect(environments.filter((found) => found.includes("BERTH_RUNTIME_TOKEN=")).length).toBeGreaterThan(0)
       const everywhere = [...environments, ...cells.map(({ log }) => log), yield* berth.logs].join("\n")
       expect(everywhere.includes(upstream.apiKey)).toBe(false)
     })

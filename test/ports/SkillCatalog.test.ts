@@ -1,5 +1,4 @@
-import { SkillId } from "@berth/domain/skills/Skill"
-import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
+import { SkillCatalog, SkillId } from "@berth/domain/skills/Skill"
 import * as FolderSkillCatalog from "@berth/infra/skills/FolderSkillCatalog"
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"

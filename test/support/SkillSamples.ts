@@ -1,5 +1,4 @@
-import type { Skill } from "@berth/domain/skills/Skill"
-import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
+import { type Skill, SkillCatalog } from "@berth/domain/skills/Skill"
 import { Layer } from "effect"
 
 /** A skill for everybody, and one that plans with basic skills do not have. */

@@ -7,7 +7,7 @@ import * as RuntimeLogs from "./telemetry/RuntimeLogs.ts"
 runtimeSettings.pipe(
   Effect.flatMap(runRuntime),
   Effect.tapErrorCause((cause) =>
-    Cause.isInterruptedOnly(cause) ? Effect.logInfo("The cell ended") : Effect.logFatal("The cell gave up", cause)
+    Cause.isInterruptedOnly(cause) ? Effect.logInfo("Runtime stopped") : Effect.logFatal("Runtime failed", cause)
   ),
   Effect.provide(RuntimeLogs.layer),
   NodeRuntime.runMain({ disablePrettyLogger: true, disableErrorReporting: true })

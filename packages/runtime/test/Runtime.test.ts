@@ -41,9 +41,9 @@ const start = (backend: FakeBackend, extra: Record<string, string> = {}) =>
   })
 
 const listening = (directory: string) =>
-  Effect.sync(() => existsSync(join(directory, "cell.json"))).pipe(
+  Effect.sync(() => existsSync(join(directory, "runtime.json"))).pipe(
     Effect.repeat({ until: (there) => there, schedule: Schedule.spaced("5 millis") }),
-    Effect.zipRight(Effect.promise(() => readFile(join(directory, "cell.json"), "utf8"))),
+    Effect.zipRight(Effect.promise(() => readFile(join(directory, "runtime.json"), "utf8"))),
     Effect.map(decodeAddress),
     Effect.timeout("30 seconds")
   )
@@ -124,7 +124,7 @@ describe("the cell's program", () => {
       const { child, directory, end, log } = yield* start(backend)
       const { pid, port } = yield* listening(directory)
       expect(pid).toBe(child.pid)
-      expect(yield* Effect.promise(() => readdir(directory))).toStrictEqual(["cell.json"])
+      expect(yield* Effect.promise(() => readdir(directory))).toStrictEqual(["runtime.json"])
       const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
       // What is its own; pages of the program file are shared by all cells.
       expect(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0)).toBeLessThan(50 * 1024)
@@ -133,7 +133,7 @@ describe("the cell's program", () => {
       expect(yield* ask(port, "POST", "/turns", turn)).toContain("You said: a private word")
       child.kill("SIGTERM")
       expect(yield* Deferred.await(end)).toBe(0)
-      expect(existsSync(join(directory, "cell.json"))).toBe(false)
+      expect(existsSync(join(directory, "runtime.json"))).toBe(false)
 
       const lines = log()
         .trim()

@@ -4,18 +4,17 @@ import { RuntimeAgent, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { Schema } from "effect"
 
 /*
- * The two wires of a cell, in plain schemas so that the cell's bundle stays small: what the backend asks of a cell, and
- * what a cell asks of the backend. Both sides show the cell's own token as `Authorization: Bearer <token>`. Streams are
- * server-sent events whose `event` is the `type` of the datum and whose `data` is its JSON.
+ * Both directions of the runtime protocol, in plain schemas to keep the runtime's bundle small. Requests carry the runtime
+ * token as `Authorization: Bearer <token>`. Streams are server-sent events: `event` is the `type` of `data`.
  */
 
-/** What the backend asks of a cell. */
+/** Paths of the runtime's own listener. */
 export const RuntimePaths = {
-  /** GET: 200 with `RuntimeHealth` when the cell takes turns. */
+  /** GET: 200 with `RuntimeHealth` when the runtime accepts turns. */
   health: "/health",
   /** PUT `RuntimeConfiguration`: 204. */
   configuration: "/configuration",
-  /** POST `Turn`: 200 with a stream of `RuntimeTurnEvent`; 404 for an agent the cell does not have. */
+  /** POST `Turn`: 200 with a stream of `RuntimeTurnEvent`; 404 for an agent that is not configured. */
   turns: "/turns"
 } as const
 
@@ -38,16 +37,15 @@ export const RuntimeTurnEvent = Schema.Union(
 )
 export type RuntimeTurnEvent = typeof RuntimeTurnEvent.Type
 
-/** What a cell asks of the backend: POST `RuntimeModelRequest` answers with a stream of `RuntimeModelEvent`, or with a JSON error before its first byte. */
-export const runtimeModelPath = "/internal/cells/model"
+/** POST `RuntimeModelRequest` on the backend: a stream of `RuntimeModelEvent`, or a JSON error before its first byte. */
+export const runtimeModelPath = "/internal/runtime/model"
 
 export const RuntimeModelRequest = Schema.Struct({
   agentId: AgentId,
-  /** The message this call works on. */
+  /** The turn that the call belongs to: a message's id, or a task's. */
   messageId: Schema.String,
   model: Schema.String,
   messages: Schema.Array(ChatMessage),
-  /** What the model may call; empty when nothing. */
   tools: Schema.Array(ToolSpec),
   temperature: Schema.NullOr(Schema.Number),
   maxTokens: Schema.NullOr(Schema.Int)
@@ -62,20 +60,20 @@ export const RuntimeModelEvent = Schema.Union(
 )
 export type RuntimeModelEvent = typeof RuntimeModelEvent.Type
 
-/**
- * What agents remember. POST `RuntimeNote` keeps a note of the agent (204); POST `RuntimeRecallQuery` finds what its notes and its
- * earlier conversations with its owner say, best match first (200 with `RuntimeRecollections`).
- */
-export const runtimeNotesPath = "/internal/cells/notes"
-export const runtimeRecallPath = "/internal/cells/recall"
+/** POST `RuntimeNote`: 204. POST `RuntimeRecallQuery`: 200 with `RuntimeRecollections`, best match first. */
+export const runtimeNotesPath = "/internal/runtime/notes"
+export const runtimeRecallPath = "/internal/runtime/recall"
+
+/** Characters of a note and of a query, at most. */
+export const maximumMemoryText = 2_000
 
 export const RuntimeNote = Schema.Struct({
   agentId: AgentId,
-  text: Schema.NonEmptyTrimmedString.pipe(Schema.maxLength(2_000))
+  text: Schema.NonEmptyTrimmedString.pipe(Schema.maxLength(maximumMemoryText))
 })
 export const RuntimeRecallQuery = Schema.Struct({
   agentId: AgentId,
-  query: Schema.String.pipe(Schema.maxLength(2_000))
+  query: Schema.String.pipe(Schema.maxLength(maximumMemoryText))
 })
 export const RuntimeRecollection = Schema.Struct({
   kind: Schema.Literal("note", "message"),
@@ -85,39 +83,36 @@ export const RuntimeRecollection = Schema.Struct({
 })
 export const RuntimeRecollections = Schema.Struct({ found: Schema.Array(RuntimeRecollection) })
 
-/** A refusal of either side, before a stream begins. */
+/** A rejection by either side, before a stream begins. */
 export const RuntimeErrorBody = Schema.Struct({ error: Schema.String, message: Schema.String })
 export type RuntimeErrorBody = typeof RuntimeErrorBody.Type
 
-/** The largest request body a cell takes, in bytes. */
+/** The largest request body that the runtime accepts, in bytes. */
 export const runtimeBodyLimit = 4 * 1024 * 1024
 
-/** The environment a cell is started with; nothing else of the platform's environment reaches it. */
+/** The runtime's environment; nothing else of the platform's environment reaches it. */
 export const RuntimeEnvironment = {
-  token: "BERTH_CELL_TOKEN",
+  token: "BERTH_RUNTIME_TOKEN",
   backendUrl: "BERTH_BACKEND_URL",
-  /** The cell's own directory, absolute; its only writable place. */
-  directory: "BERTH_CELL_DIRECTORY",
-  /** What the cell may hold resident, in MiB; it ends itself when it holds more. Absent: no limit of its own. */
-  memoryMb: "BERTH_CELL_MEMORY_MB",
-  /** What the cell's directory may hold, in MiB: its tools refuse to write more, and a cell well over it is ended. Absent: 64. */
-  diskMb: "BERTH_CELL_DISK_MB",
+  /** The instance's own directory, absolute: the only writable one. */
+  directory: "BERTH_RUNTIME_DIRECTORY",
+  /** Limit of resident memory in MiB, above which the runtime exits. Absent: no limit of its own. */
+  memoryMb: "BERTH_RUNTIME_MEMORY_MB",
+  /** Quota of the directory in MiB; an instance well above it is stopped. Absent: 64. */
+  diskMb: "BERTH_RUNTIME_DISK_MB",
   /** Base address of an OTLP/HTTP collector. Absent: spans are not exported. */
   otlpEndpoint: "OTEL_EXPORTER_OTLP_ENDPOINT",
   serviceName: "OTEL_SERVICE_NAME"
 } as const
 
-/**
- * What in the cell's directory belongs to its agents, and not to the cell: below it, each agent's files. It outlives whatever
- * is done to put a cell right.
- */
+/** Folder of the agents' files below the instance's directory; repairs keep it. */
 export const runtimeAgentsDirectory = "agents"
 
-/** How long a cell that was asked to end waits for the turns in work, in seconds. */
+/** Seconds that a stopping runtime waits for turns in progress. */
 export const runtimeDrainSeconds = 5
 
-/** Name of the file in the cell's directory in which it says where it listens, once it does. */
-export const runtimeAddressFile = "cell.json"
+/** Name of the file in the instance's directory that holds the `RuntimeAddress` of a listening runtime. */
+export const runtimeAddressFile = "runtime.json"
 
 export const RuntimeAddress = Schema.Struct({
   pid: Schema.Int,

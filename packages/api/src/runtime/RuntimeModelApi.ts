@@ -5,39 +5,39 @@ import { errorBody } from "../http/ErrorBody.ts"
 import { runtimeModelPath, RuntimeModelRequest } from "./RuntimeContract.ts"
 
 export class RuntimeTokenInvalid extends Data.TaggedError("RuntimeTokenInvalid")<object> {}
-/** The cell asks for an agent that its owner does not have. */
+/** The runtime's owner has no such agent. */
 export class AgentNotInInstance extends Data.TaggedError("AgentNotInInstance")<object> {}
 
 const RuntimeTokenInvalidBody = errorBody(RuntimeTokenInvalid, {
   status: 401,
-  code: "cell_token_required",
+  code: "runtime_token_invalid",
   error: "Unauthorized",
-  message: "This endpoint is for cells and wants a cell's token.",
+  message: "Send the runtime token of an instance as bearer token.",
   read: () => new RuntimeTokenInvalid()
 })
 export const AgentNotInInstanceBody = errorBody(AgentNotInInstance, {
   status: 404,
-  code: "agent_not_in_cell",
+  code: "agent_not_in_instance",
   error: "Agent not found",
-  message: "This cell has no such agent.",
+  message: "This instance has no such agent.",
   read: () => new AgentNotInInstance()
 })
 
-/** The owner of the cell that calls. */
+/** The owner of the instance that calls. */
 export class RuntimeOwner extends Context.Tag("@berth/RuntimeOwner")<RuntimeOwner, UserId>() {}
 
-/** Only a cell passes, by its own token; what it asks for is metered on its owner. */
+/** Accepts runtime tokens only. Usage is metered on the instance's owner. */
 export class RuntimeAuth extends HttpApiMiddleware.Tag<RuntimeAuth>()("RuntimeAuth", {
   provides: RuntimeOwner,
   failure: RuntimeTokenInvalidBody,
-  security: { cell: HttpApiSecurity.bearer }
+  security: { runtimeToken: HttpApiSecurity.bearer }
 }) {}
 
-/** The AI layer for cells; answers with server-sent `RuntimeModelEvent`s. */
+/** The AI layer for runtimes: server-sent `RuntimeModelEvent`s. */
 const complete = HttpApiEndpoint.post("complete", runtimeModelPath)
   .setPayload(RuntimeModelRequest)
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
   .addError(AgentNotInInstanceBody)
   .middleware(RuntimeAuth)
 
-export class RuntimeModelApi extends HttpApiGroup.make("cellModel").add(complete) {}
+export class RuntimeModelApi extends HttpApiGroup.make("runtimeModel").add(complete) {}

@@ -57,7 +57,7 @@ it.effect("ends with the first `done` and reads nothing after it", () =>
 it.effect("passes on what came before a problem", () =>
   Effect.gen(function* () {
     for (const [wire, tag] of [
-      ["", "Cut"],
+      ["", "Truncated"],
       ["data: nonsense\n\n", "Nonsense"],
       [formatEventFrame({ type: "other" }), "Nonsense"],
       ["\0", "Nonsense"],

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Context, Schema } from "effect"
 
 export const SkillId = Schema.String.pipe(Schema.pattern(/^[a-z0-9]+(-[a-z0-9]+)*$/), Schema.maxLength(64)).annotations(
   {
@@ -21,3 +21,6 @@ export interface Skill {
   /** Whether plans with basic skills have it too. */
   readonly basic: boolean
 }
+
+/** The shipped skills in display order; ids are unique. */
+export class SkillCatalog extends Context.Tag("@berth/SkillCatalog")<SkillCatalog, ReadonlyArray<Skill>>() {}

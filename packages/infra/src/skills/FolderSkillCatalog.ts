@@ -1,5 +1,4 @@
-import type { Skill } from "@berth/domain/skills/Skill"
-import { SkillCatalog } from "@berth/domain/skills/SkillCatalog"
+import { type Skill, SkillCatalog } from "@berth/domain/skills/Skill"
 import { Array, Data, Effect, Either, Layer, Order } from "effect"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"

@@ -4,55 +4,55 @@ import * as HttpServer from "@effect/platform/HttpServer"
 import { Data, Deferred, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import type { RuntimeIdentity } from "./RuntimeHttp.ts"
 
-/** Nobody can find this cell any more: its directory was deleted, or another cell took its place. */
+/** The address file was deleted or replaced: the backend cannot find this runtime anymore. */
 export class AddressFileLost extends Data.TaggedError("AddressFileLost")<object> {
   override get message() {
-    return "The cell's address is gone, so nobody can find the cell."
+    return "The runtime's address file was deleted or replaced."
   }
 }
 
 export interface AddressFileOptions extends RuntimeIdentity {
-  /** The cell's own directory. */
+  /** The instance's own directory. */
   readonly directory: string
   readonly pid: number
-  /** Fails when the address that was written is not there any more. */
+  /** Fails when the address file is lost. */
   readonly lost: Deferred.Deferred<never, AddressFileLost>
   readonly checkInterval?: Duration.DurationInput
 }
 
 const encode = Schema.encode(Schema.parseJson(RuntimeAddress))
 
-/** Says in the cell's directory where it listens: the file is there as a whole or not at all. */
+/** Publishes the listener's address in the instance's directory by an atomic rename. */
 export const layer = (options: AddressFileOptions) =>
   Layer.scopedDiscard(
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const { address } = yield* HttpServer.HttpServer
-      if (address._tag !== "TcpAddress") return yield* Effect.dieMessage("The cell listens on no port.")
+      if (address._tag !== "TcpAddress") return yield* Effect.dieMessage("The runtime listens on no TCP port.")
       const { directory, pid, runtimeVersion, startedAt } = options
       const file = `${directory}/${runtimeAddressFile}`
       const text = yield* Effect.orDie(encode({ pid, port: address.port, runtimeVersion, startedAt }))
       yield* files.writeFileString(`${file}.new`, text)
       yield* files.rename(`${file}.new`, file)
 
-      const stands = files.readFileString(file).pipe(
+      const isCurrent = files.readFileString(file).pipe(
         Effect.map((now) => now === text),
-        // What cannot be read at the moment may well be there.
+        // A temporary read error is no proof of loss.
         Effect.catchAll((error) => Effect.succeed(error._tag !== "SystemError" || error.reason !== "NotFound"))
       )
       yield* Effect.addFinalizer(() =>
-        Effect.whenEffect(files.remove(file), stands).pipe(
+        Effect.whenEffect(files.remove(file), isCurrent).pipe(
           Effect.catchAll(({ message }) =>
-            Effect.logWarning("The address file stays behind").pipe(Effect.annotateLogs({ reason: message }))
+            Effect.logWarning("Address file not removed").pipe(Effect.annotateLogs({ reason: message }))
           )
         )
       )
       yield* Effect.sleep(options.checkInterval ?? Duration.seconds(10)).pipe(
-        Effect.zipRight(stands),
-        Effect.repeat({ while: (still) => still, schedule: Schedule.forever }),
+        Effect.zipRight(isCurrent),
+        Effect.repeat({ while: (current) => current, schedule: Schedule.forever }),
         Effect.zipRight(Deferred.fail(options.lost, new AddressFileLost())),
         Effect.forkScoped
       )
-      yield* Effect.logInfo("The cell listens").pipe(Effect.annotateLogs({ port: address.port, pid, runtimeVersion }))
+      yield* Effect.logInfo("Runtime listening").pipe(Effect.annotateLogs({ port: address.port, pid, runtimeVersion }))
     })
   )

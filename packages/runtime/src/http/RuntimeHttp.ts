@@ -1,4 +1,5 @@
 import { runtimeBodyLimit, RuntimeConfiguration, RuntimeHealth, RuntimePaths } from "@berth/api/runtime/RuntimeContract"
+import { RuntimeErrors } from "@berth/api/runtime/RuntimeErrors"
 import { formatEventFrame, keepAliveFrame, keepAliveSeconds } from "@berth/api/runtime/RuntimeFrames"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
 import type * as HttpApp from "@effect/platform/HttpApp"
@@ -30,7 +31,7 @@ const health = ({ runtimeVersion, startedAt }: RuntimeIdentity) =>
 const configure = Effect.gen(function* () {
   const { agents } = yield* HttpServerRequest.schemaBodyJson(RuntimeConfiguration)
   yield* Effect.flatMap(RuntimeAgents, ({ replace }) => replace(agents))
-  yield* Effect.logInfo("The cell was configured").pipe(Effect.annotateLogs({ agents: agents.length }))
+  yield* Effect.logInfo("Agents configured").pipe(Effect.annotateLogs({ agents: agents.length }))
   return HttpServerResponse.empty({ status: 204 })
 })
 
@@ -38,7 +39,7 @@ const answerTurnRequest = Effect.gen(function* () {
   const turn = yield* HttpServerRequest.schemaBodyJson(Turn)
   const run = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn))
   const frames = yield* Mailbox.make<string>()
-  // The first frame goes out at once, so that the other side knows the turn was taken; silence is filled.
+  // The first frame confirms that the turn was accepted.
   yield* frames.offer(keepAliveFrame)
   yield* frames
     .offer(keepAliveFrame)
@@ -53,21 +54,21 @@ const answerTurnRequest = Effect.gen(function* () {
   })
 }).pipe(
   Effect.catchTags({
-    AgentNotHosted: () => respondError(404, "agent_not_found", "This cell does not have that agent."),
-    TurnLimitReached: () => respondError(503, "busy", "Too many turns wait in this cell."),
-    RuntimeStopping: () => respondError(503, "ending", "This cell is being stopped.")
+    AgentNotHosted: () => respondError(RuntimeErrors.agentNotFound),
+    TurnLimitReached: () => respondError(RuntimeErrors.busy),
+    RuntimeStopping: () => respondError(RuntimeErrors.stopping)
   })
 )
 
-/** A body that announces its length is refused before any of it is read; others are cut off at the limit. */
+/** An announced length above the limit is rejected before the body is read; other bodies are cut off at the limit. */
 const limitBody = <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<E, R> =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }): HttpApp.Default<E, R> =>
     Number(headers["content-length"] ?? 0) > runtimeBodyLimit
-      ? respondError(413, "body_too_large", `The body is larger than ${runtimeBodyLimit} bytes.`)
+      ? respondError(RuntimeErrors.bodyTooLarge)
       : HttpIncomingMessage.withMaxBodySize(app, Option.some(runtimeBodyLimit))
   )
 
-/** The cell's listener: what the backend, and nobody else, may ask of it. */
+/** The runtime's listener, for the backend only. */
 export const layer = (options: RuntimeIdentity & { readonly token: Redacted.Redacted }) =>
   HttpRouter.empty.pipe(
     HttpRouter.get(RuntimePaths.health, health(options)),
@@ -77,13 +78,10 @@ export const layer = (options: RuntimeIdentity & { readonly token: Redacted.Reda
     HttpRouter.catchTags({
       ParseError: respondInvalidFields,
       RequestError: respondUnreadableBody,
-      RouteNotFound: () => respondError(404, "not_found", "There is nothing here.")
+      RouteNotFound: () => respondError(RuntimeErrors.routeNotFound)
     }),
     Effect.catchAllDefect((defect) =>
-      Effect.zipRight(
-        Effect.logError("A request died", defect),
-        respondError(500, "internal", "The cell failed at this request.")
-      )
+      Effect.zipRight(Effect.logError("Request failed unexpectedly", defect), respondError(RuntimeErrors.internal))
     ),
     requireToken(options.token),
     HttpServer.serve(),

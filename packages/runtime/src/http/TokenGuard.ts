@@ -1,3 +1,4 @@
+import { RuntimeErrors } from "@berth/api/runtime/RuntimeErrors"
 import type * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import { Effect, Redacted } from "effect"
@@ -6,14 +7,14 @@ import { respondError } from "./RuntimeErrorResponses.ts"
 
 const digest = (text: string) => createHash("sha256").update(text).digest()
 
-/** Lets requests through that show the cell's own token. Digests are compared, so neither content nor length shows in the time it takes. */
+/** Admits requests with the runtime token. Comparing digests is constant-time in content and length. */
 export const requireToken = (token: Redacted.Redacted) => {
   const expected = digest(Redacted.value(token))
   return <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<E, R> =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }): HttpApp.Default<E, R> => {
-      const shown = /^Bearer (.+)$/i.exec(headers["authorization"] ?? "")?.[1]
-      return shown !== undefined && timingSafeEqual(digest(shown), expected)
+      const presented = /^Bearer (.+)$/i.exec(headers["authorization"] ?? "")?.[1]
+      return presented !== undefined && timingSafeEqual(digest(presented), expected)
         ? app
-        : respondError(401, "unauthorized", "This cell wants its own token.")
+        : respondError(RuntimeErrors.tokenInvalid)
     })
 }

@@ -4,25 +4,21 @@ import { currentTimeTool } from "@berth/domain/skills/time/CurrentTimeTool"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import * as AgentFiles from "./files/AgentFiles.ts"
-import { makeDeleteFileTool } from "./files/DeleteFileTool.ts"
-import { makeListFilesTool } from "./files/ListFilesTool.ts"
-import { makeReadFileTool } from "./files/ReadFileTool.ts"
-import { makeWriteFileTool } from "./files/WriteFileTool.ts"
+import { makeFileTools } from "./files/FileTools.ts"
 import { Memory } from "./memory/Memory.ts"
-import { makeRecallTool } from "./memory/RecallTool.ts"
-import { makeRememberTool } from "./memory/RememberTool.ts"
+import { makeRecallTool, makeRememberTool } from "./memory/MemoryTools.ts"
 import { Toolbox } from "./Toolbox.ts"
 import { makeFetchWebPageTool } from "./web/FetchWebPageTool.ts"
 import { Internet } from "./web/Internet.ts"
 
 export interface RuntimeToolboxOptions {
-  /** The cell's own directory, absolute. */
+  /** The instance's own directory, absolute. */
   readonly directory: string
-  /** What the files of all agents may take together, in MiB. */
+  /** Quota of all agents' files together, in MiB. */
   readonly diskMb: number
 }
 
-/** The toolbox with everything that this runtime can do. */
+/** Every tool of this runtime. */
 export const layer = ({ directory, diskMb }: RuntimeToolboxOptions) =>
   Layer.effect(
     Toolbox,
@@ -38,10 +34,7 @@ export const layer = ({ directory, diskMb }: RuntimeToolboxOptions) =>
         calculatorTool,
         makeRememberTool(memory),
         makeRecallTool(memory),
-        makeListFilesTool(files),
-        makeReadFileTool(files),
-        makeWriteFileTool(files),
-        makeDeleteFileTool(files),
+        ...makeFileTools(files),
         makeFetchWebPageTool(internet)
       ])
     })

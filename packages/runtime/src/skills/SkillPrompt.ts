@@ -1,22 +1,23 @@
-import type { RuntimeSkill } from "@berth/domain/instances/AgentRuntime"
+import type { RuntimeAgent, RuntimeSkill } from "@berth/domain/instances/AgentRuntime"
+import * as Tool from "@berth/domain/skills/tools/Tool"
+import { Effect, Schema } from "effect"
 
-/** Characters of instructions, all skills together, up to which they are simply told. */
+/** Characters of all skills' instructions up to which they are part of the system message. */
 export const maximumInlineInstructions = 4_000
 
 /**
- * Progressive disclosure: a model always knows each skill's name and description. Their instructions are told with them
- * while they are short; else the model asks for those it needs.
+ * Progressive disclosure: a model always has each skill's name and description. Longer instructions are read by tool.
  */
-export const chooseDisclosure = (skills: ReadonlyArray<RuntimeSkill>): "at once" | "on demand" =>
+export const chooseDisclosure = (skills: ReadonlyArray<RuntimeSkill>): "inline" | "onDemand" =>
   skills.reduce((sum, { instructions }) => sum + instructions.length, 0) <= maximumInlineInstructions
-    ? "at once"
-    : "on demand"
+    ? "inline"
+    : "onDemand"
 
-/** What a system message says of an agent's skills; null without any. */
+/** The section of a system message on an agent's skills; null without any. */
 export const makeSkillPrompt = (skills: ReadonlyArray<RuntimeSkill>): string | null => {
   if (skills.length === 0) return null
   const list = skills.map(({ description, id }) => `- ${id}: ${description}`).join("\n")
-  return chooseDisclosure(skills) === "at once"
+  return chooseDisclosure(skills) === "inline"
     ? [
         `You have these skills:\n${list}`,
         ...skills.flatMap(({ id, instructions }) =>
@@ -25,3 +26,20 @@ export const makeSkillPrompt = (skills: ReadonlyArray<RuntimeSkill>): string | n
       ].join("\n\n")
     : `You have these skills:\n${list}\n\nBefore you use a skill for the first time in a turn, read its instructions with read_skill.`
 }
+
+/** Returns the instructions of one of the agent's skills. */
+export const readSkillTool = Tool.make({
+  name: "read_skill",
+  description: "Reads the instructions of one of your skills.",
+  parameters: Schema.Struct({
+    skill: Schema.String.annotations({ description: "The skill's name, as in the list of your skills." })
+  }),
+  run: ({ skill }, { skills }: Pick<RuntimeAgent, "skills">) => {
+    const found = skills.find(({ id }) => id === skill)
+    return found === undefined
+      ? new Tool.ToolFailed({
+          reason: `There is no skill of that name. Your skills are: ${skills.map(({ id }) => id).join(", ")}.`
+        })
+      : Effect.succeed(found.instructions)
+  }
+})

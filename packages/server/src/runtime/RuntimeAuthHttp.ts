@@ -8,7 +8,7 @@ export const layer = Layer.effect(
   RuntimeAuth,
   Effect.map(RuntimeTokens, (tokens) =>
     RuntimeAuth.of({
-      cell: () =>
+      runtimeToken: () =>
         currentBearerToken.pipe(
           Effect.flatMap(
             Option.match({ onNone: () => Effect.succeedNone, onSome: (token) => tokens.findOwner(token) })

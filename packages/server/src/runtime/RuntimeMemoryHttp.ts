@@ -6,8 +6,8 @@ import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 
-/** What agents remember, each for itself: a cell reaches its owner's agents alone. */
-export const layer = HttpApiBuilder.group(BackendApi, "cellMemory", (handlers) =>
+/** An instance reaches the memory of its owner's agents only. */
+export const layer = HttpApiBuilder.group(BackendApi, "runtimeMemory", (handlers) =>
   Effect.gen(function* () {
     const agents = yield* AgentLifecycle
     const memories = yield* Memories

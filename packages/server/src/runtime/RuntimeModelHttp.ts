@@ -8,8 +8,8 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option, Stream } from "effect"
 import { respondEvents } from "../http/SseResponse.ts"
 
-/** The AI layer for cells, metered on the cell's owner. */
-export const layer = HttpApiBuilder.group(BackendApi, "cellModel", (handlers) =>
+/** The AI layer for runtimes, metered on the instance's owner. */
+export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers) =>
   Effect.gen(function* () {
     const agents = yield* AgentLifecycle
     const ai = yield* AiLayer

@@ -161,7 +161,7 @@ describe("the process driver", () => {
       yield* driver.start(spec)
       expect((yield* Effect.promise(() => stat(log))).size).toBeLessThan(64 * 1024)
       expect((yield* Effect.promise(() => stat(`${log}.1`))).size).toBe(2 * 1024 * 1024)
-      expect(yield* Effect.promise(() => readFile(log, "utf8"))).toContain("The cell listens")
+      expect(yield* Effect.promise(() => readFile(log, "utf8"))).toContain("Runtime listening")
       expect(yield* Effect.promise(() => readdir(join(directory, owner, "home")))).toStrictEqual([runtimeAddressFile])
     }))
 

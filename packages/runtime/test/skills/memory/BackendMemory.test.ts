@@ -1,8 +1,7 @@
 import { AgentId } from "@berth/domain/agents/Agent"
 import * as BackendMemory from "@berth/runtime/skills/memory/BackendMemory"
 import { Memory } from "@berth/runtime/skills/memory/Memory"
-import { makeRecallTool } from "@berth/runtime/skills/memory/RecallTool"
-import { makeRememberTool } from "@berth/runtime/skills/memory/RememberTool"
+import { makeRecallTool, makeRememberTool } from "@berth/runtime/skills/memory/MemoryTools"
 import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -29,12 +28,12 @@ it.scopedLive("keeps notes of an agent and finds them again, by the cell's token
     expect(yield* memory.recall("coffee")).toBe("Nothing was found.")
     expect(yield* memory.recall("tea", { ...sampleAgent, id: AgentId.make("agt_2") })).toBe("Nothing was found.")
     expect(backend.memoryCalls[0]).toStrictEqual({
-      path: "/internal/cells/notes",
+      path: "/internal/runtime/notes",
       token: "own",
       body: { agentId: "agt_1", text: "Mia likes\n tea." }
     })
     expect(backend.memoryCalls[1]).toStrictEqual({
-      path: "/internal/cells/recall",
+      path: "/internal/runtime/recall",
       token: "own",
       body: { agentId: "agt_1", query: "tea" }
     })

@@ -1,0 +1,56 @@
+import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import { parseZoneOrUtc } from "@berth/domain/skills/time/TimeText"
+import * as Tool from "@berth/domain/skills/tools/Tool"
+import { DateTime, Effect, Schema } from "effect"
+import { maximumMemoryText } from "@berth/api/runtime/RuntimeContract"
+import type { Memory } from "./Memory.ts"
+
+export const makeRememberTool = (memory: Memory["Type"]) =>
+  Tool.make({
+    name: "remember",
+    description: "Keeps a note that you will have in later conversations.",
+    parameters: Schema.Struct({
+      text: Schema.String.annotations({
+        description: `One fact in a sentence that is understood by itself, ${maximumMemoryText} characters at most.`
+      })
+    }),
+    run: ({ text }, { id }: RuntimeAgent) => {
+      const note = text.trim()
+      if (note === "") return new Tool.ToolFailed({ reason: "The note is empty." })
+      if (note.length > maximumMemoryText)
+        return new Tool.ToolFailed({ reason: `The note is longer than ${maximumMemoryText} characters.` })
+      return memory.note(id, note).pipe(
+        Effect.as("It is noted."),
+        Effect.mapError(({ reason }) => new Tool.ToolFailed({ reason }))
+      )
+    }
+  })
+
+export const makeRecallTool = (memory: Memory["Type"]) =>
+  Tool.make({
+    name: "recall",
+    description: "Searches your notes and earlier conversations.",
+    parameters: Schema.Struct({
+      query: Schema.String.annotations({ description: "A few distinctive words." })
+    }),
+    run: ({ query }, { id, timezone }: RuntimeAgent) =>
+      memory.recall(id, query.trim().slice(0, maximumMemoryText)).pipe(
+        Effect.map((found) =>
+          found.length === 0
+            ? "Nothing was found."
+            : found
+                .map(
+                  ({ at, kind, text }) =>
+                    `- ${formatDay(at, timezone)}, ${kind}: ${text.replaceAll(/\s+/g, " ").trim()}`
+                )
+                .join("\n")
+        ),
+        Effect.mapError(({ reason }) => new Tool.ToolFailed({ reason }))
+      )
+  })
+
+/** `at` comes off the wire and can be out of range. */
+const formatDay = (at: number, timezone: string): string =>
+  DateTime.make(at).pipe((time) =>
+    time._tag === "None" ? "once" : DateTime.formatIsoDate(DateTime.setZone(time.value, parseZoneOrUtc(timezone)))
+  )
