@@ -75,17 +75,19 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
     })
   )
 
-  it.effect("of an agent that is removed goes from its cell, now or later", () =>
-    Effect.gen(function* () {
-      const { web } = yield* App.TestApp
-      const owner = yield* createOwnerWithAgent()
-      const { withBehavior } = yield* FakeAgentManager
-      const gone = yield* withBehavior({ reconfigure: () => new InstanceUnavailable({ reason: "it hangs" }) })(
-        web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
-      )
-      assert.strictEqual(gone.status, 502)
-      assert.strictEqual((yield* read(owner)).status, 404)
-      assert.strictEqual(yield* workOff(owner), 1)
-    })
+  it.effect(
+    "of an agent is deleted with 200 when its instance is unavailable, and a job reconfigures the instance",
+    () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const owner = yield* createOwnerWithAgent()
+        const { withBehavior } = yield* FakeAgentManager
+        const gone = yield* withBehavior({ reconfigure: () => new InstanceUnavailable({ reason: "it hangs" }) })(
+          web({ method: "DELETE", path: `/api/agents/provision/${owner.agent.id}`, as: owner })
+        )
+        assert.deepStrictEqual([gone.status, gone.body], [200, { success: true }])
+        assert.strictEqual((yield* read(owner)).status, 404)
+        assert.strictEqual(yield* workOff(owner), 1)
+      })
   )
 })

@@ -1,7 +1,7 @@
 import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
 import { AgentId } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
-import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
+import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
@@ -12,7 +12,7 @@ import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
-import { Instances } from "@berth/domain/instances/Instances"
+import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInstances"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -26,9 +26,9 @@ import * as App from "../support/TestApp.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const Live = AgentTasksLive.layer.pipe(
-  Layer.provide(Layer.provide(Agents.Default, Instances.Default)),
+  Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
   Layer.provide(UseCases.localAnswers),
-  Layer.provide(Layer.succeed(AllowedAgentModels, ["claude-opus-4-6"])),
+  Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6"], legacyModels: new Map() })),
   Layer.provide(Layer.succeed(SkillCatalog, skillCatalogue)),
   Layer.provideMerge(App.layer())
 )

@@ -4,7 +4,7 @@ import { findEntitlements, type PlanId } from "@berth/domain/billing/subscriptio
 import { SubscriptionRepository, type SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
-import { makeSubdomain } from "@berth/domain/instances/Subdomain"
+import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { ChatSessionId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"

@@ -1,13 +1,13 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { UserId } from "@berth/domain/shared/User"
-import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
+import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import { Agents } from "@berth/domain/agents/Agents"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
 import type { PluginEvent } from "@berth/domain/gateway/plugins/PluginRun"
-import { Instances } from "@berth/domain/instances/Instances"
+import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInstances"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
 import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
@@ -63,10 +63,10 @@ const service = Layer.unwrapScoped(
       Layer.merge(OwnerKeys.none)
     )
     const tasks = AgentTasksLive.layer.pipe(
-      Layer.provide(Layer.provide(Agents.Default, Instances.Default)),
+      Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
       Layer.provide(Layer.mergeAll(Memories.Default, Allowances.Default, manager)),
       Layer.provide(Layer.provide(UseCases.localAnswers, sandbox)),
-      Layer.provide(Layer.succeed(AllowedAgentModels, ["claude-opus-4-6"])),
+      Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6"], legacyModels: new Map() })),
       Layer.provide(Layer.succeed(SkillCatalog, [])),
       Layer.provideMerge(testStorage(databaseUrl, "test-tasks")),
       Layer.orDie

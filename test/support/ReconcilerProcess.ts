@@ -1,10 +1,10 @@
 import { Users } from "@berth/domain/accounts/Users"
 import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
-import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { AgentRuntime } from "@berth/domain/instances/AgentRuntime"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
-import { BackendAddress } from "@berth/domain/instances/BackendAddress"
+import { InstanceSettings } from "@berth/domain/instances/InstanceSettings"
 import { InstanceContents } from "@berth/domain/instances/InstanceContents"
 import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
 import { OrphanCleanup } from "@berth/domain/instances/OrphanCleanup"
@@ -103,8 +103,8 @@ export const makeReconcilerProcess = (
             Layer.provide(Layer.mergeAll(Users.Default, AgentLifecycle.Default, Allowances.Default)),
             Layer.provide(Layer.succeed(InstanceDriver, cells.driver(step))),
             Layer.provide(Layer.succeed(AgentRuntime, cells.runtime(step))),
-            Layer.provide(Layer.succeed(BackendAddress, "http://127.0.0.1:1")),
-            Layer.provide(Layer.succeed(LegacyModels, new Map())),
+            Layer.provide(Layer.succeed(InstanceSettings, { backendUrl: "http://127.0.0.1:1" })),
+            Layer.provide(Layer.succeed(AgentSettings, { models: [], legacyModels: new Map() })),
             Layer.provide(Layer.succeed(SkillCatalog, [])),
             Layer.provide(Layer.succeed(ContextWindows, { find: () => Effect.succeed(128_000) })),
             Layer.provide(watched),

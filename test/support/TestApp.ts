@@ -2,8 +2,7 @@ import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
 import type { BotDetection } from "@berth/domain/accounts/bot-detection/BotDetection"
 import { PasswordHasher } from "@berth/domain/accounts/password/Password"
 import type { User } from "@berth/domain/shared/User"
-import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
-import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
@@ -273,7 +272,6 @@ const make = (options: TestAppOptions) =>
       ),
       Layer.succeed(CreditPrices, options.creditPrices ?? new Map()),
       options.keyCheck ?? Layer.succeed(ModelKeyVerifier, { verify: () => Effect.void }),
-      Layer.succeed(AllowedAgentModels, ["claude-opus-4-6", "gpt-4"]),
       accountRules,
       options.botDetection ?? DisabledBotDetection.layer,
       ZxcvbnCommonPasswords.layer,
@@ -309,8 +307,7 @@ const make = (options: TestAppOptions) =>
     )
     const backend = BackendListener.layer(listening(backendPort)).pipe(
       Layer.provide(privately),
-      Layer.provide(UseCases.backend),
-      Layer.provide(Layer.succeed(LegacyModels, new Map()))
+      Layer.provide(UseCases.backend)
     )
     const app = Layer.succeed(TestApp, {
       appUrl,
@@ -334,6 +331,7 @@ const make = (options: TestAppOptions) =>
       Layer.provideMerge(Layer.provide(Mailbox.layer, accountRules)),
       Layer.provideMerge(options.cardProcessor ?? StripeCardProcessor.layerNotConfigured),
       Layer.provideMerge(UseCases.shared),
+      Layer.provide(Layer.succeed(AgentSettings, { models: ["claude-opus-4-6", "gpt-4"], legacyModels: new Map() })),
       Layer.provideMerge(around),
       Layer.provideMerge(storage),
       Layer.provide(logger),

@@ -1,8 +1,7 @@
-import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
-import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import { PluginPrices } from "@berth/domain/gateway/calls/PluginPrices"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
-import { BackendAddress } from "@berth/domain/instances/BackendAddress"
+import { InstanceSettings } from "@berth/domain/instances/InstanceSettings"
 import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
 import * as HttpModelKeyVerifier from "@berth/infra/ai/HttpModelKeyVerifier"
 import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
@@ -88,7 +87,6 @@ const webPorts = (settings: Settings) =>
     SignInWiring.fromSettings(settings),
     GatewayWiring.fromSettings(settings),
     Layer.succeed(PluginPrices, settings.prices),
-    Layer.succeed(AllowedAgentModels, settings.agentModels),
     AccountsWiring.fromSettings(settings),
     BotDetectionWiring.fromSettings(settings),
     ZxcvbnCommonPasswords.layer,
@@ -166,8 +164,7 @@ const instances = (settings: Settings) => {
     ),
     Layer.provide(BerthAgentRuntime.layer),
     Layer.provide(FetchHttpClient.layer),
-    Layer.provide(Layer.succeed(BackendAddress, backendUrl)),
-    Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels))
+    Layer.provide(Layer.succeed(InstanceSettings, { backendUrl }))
   )
 }
 
@@ -226,7 +223,6 @@ export const serverProgram = (settings: Settings) =>
       const backendListener = BackendListener.layer({ host: backendHost, port: backendPort, drain, sendsSpans }).pipe(
         Layer.provide(privately),
         Layer.provide(UseCases.backend),
-        Layer.provide(Layer.succeed(LegacyModels, settings.legacyModels)),
         Layer.provide(ai),
         Layer.provide(JobsWiring.fromSettings(settings, databaseUrl))
       )
@@ -260,6 +256,9 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(readiness),
         Layer.provide(skills),
         Layer.provide(UseCases.shared),
+        Layer.provide(
+          Layer.succeed(AgentSettings, { models: settings.agentModels, legacyModels: settings.legacyModels })
+        ),
         Layer.provide(webSettings(settings)),
         Layer.provide(limits(settings, databaseUrl)),
         Layer.provide(

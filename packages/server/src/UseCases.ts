@@ -20,7 +20,6 @@ import { Purchases } from "@berth/domain/billing/checkout/Purchases"
 import { InstanceContents } from "@berth/domain/instances/InstanceContents"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
-import { RuntimeTokens } from "@berth/domain/instances/RuntimeTokens"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
 import { CardCalls } from "@berth/domain/gateway/calls/CardCalls"
@@ -30,6 +29,7 @@ import { MachinePayments } from "@berth/domain/gateway/payments/MachinePayments"
 import { Plugins } from "@berth/domain/gateway/Plugins"
 import { Instances } from "@berth/domain/instances/Instances"
 import { OrphanCleanup } from "@berth/domain/instances/OrphanCleanup"
+import * as ManagedAgentInstances from "@berth/domain/instances/ManagedAgentInstances"
 import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
@@ -112,13 +112,14 @@ export const web = Layer.mergeAll(
   Layer.provideMerge(Users.Default),
   Layer.provideMerge(PasswordCredentials.Default),
   Layer.provideMerge(Agents.Default),
-  Layer.provideMerge(Instances.Default)
+  Layer.provideMerge(Instances.Default),
+  Layer.provide(ManagedAgentInstances.layer)
 )
 
 /** Tasks by callers' own agents, or by the orchestrator. */
 export const agentTasks = AgentTasksLive.layer.pipe(
-  Layer.provide(Agents.Default),
-  Layer.provide(Layer.merge(Users.Default, Instances.Default))
+  Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),
+  Layer.provide(Users.Default)
 )
 
 /** What the gateway needs of models, by the AI layer in this process. */
@@ -128,7 +129,7 @@ export const localAnswers = Layer.provide(LocalModelAnswers.layer, AiLayer.Defau
 export const backend = Layer.mergeAll(
   AiLayer.Default,
   AgentLifecycle.Default,
-  RuntimeTokens.Default,
+  Instances.Default,
   DeadLetters.Default,
   localAnswers
 )

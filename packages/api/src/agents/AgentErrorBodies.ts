@@ -1,6 +1,7 @@
 import {
   AgentNotFound,
   AgentNameInvalid,
+  ConfigurationNotApplied,
   PlanLimitReached,
   SubscriptionRequired
 } from "@berth/domain/agents/AgentErrors"
@@ -128,10 +129,6 @@ export const LogsUnavailableBody = errorBody(LogsUnavailable, {
   read: (message) => new LogsUnavailable({ reason: message })
 })
 
-/** The configuration is stored, but the running agent could not be told. */
-export class ConfigurationNotApplied extends Data.TaggedError("ConfigurationNotApplied")<{
-  readonly reason: string
-}> {}
 export const ConfigurationNotAppliedBody = errorBody(ConfigurationNotApplied, {
   status: 500,
   code: "configuration_not_applied",

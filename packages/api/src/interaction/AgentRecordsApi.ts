@@ -6,7 +6,6 @@ import { Schema } from "effect"
 import { pageLimit, pageOffset } from "../http/Pagination.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
-import { BackendUnavailableBody, InstanceUnavailableBody } from "../instances/LifecycleErrorBodies.ts"
 import { LogsUnavailableBody } from "../agents/AgentErrorBodies.ts"
 import { LiveAgentStats, MockAgentStats } from "./AgentStats.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
@@ -74,8 +73,6 @@ const stats = HttpApiEndpoint.get("stats", "/api/agents/:id/stats")
 const remove = HttpApiEndpoint.del("remove", "/api/agents/provision/:id")
   .setPath(path)
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
-  .addError(InstanceUnavailableBody)
-  .addError(BackendUnavailableBody)
 
 export class AgentRecordsApi extends HttpApiGroup.make("agentRecords")
   .add(messages)

@@ -1,10 +1,14 @@
 import { Data } from "effect"
 
-/** There is no such agent, or it is somebody else's: nobody can tell which. */
+/** No agent with this id, or another owner's: indistinguishable to the caller. */
 export class AgentNotFound extends Data.TaggedError("AgentNotFound")<object> {}
 export class AgentNameInvalid extends Data.TaggedError("AgentNameInvalid")<{ readonly reason: string }> {}
 export class SubscriptionRequired extends Data.TaggedError("SubscriptionRequired")<object> {}
 export class PlanLimitReached extends Data.TaggedError("PlanLimitReached")<{
   readonly current: number
   readonly limit: number
+}> {}
+/** The configuration is stored, but not yet applied to the running instance; a job applies it. */
+export class ConfigurationNotApplied extends Data.TaggedError("ConfigurationNotApplied")<{
+  readonly reason: string
 }> {}

@@ -2,14 +2,15 @@ import { Effect, Option } from "effect"
 import type { UserId } from "../shared/User.ts"
 import type { Agent, AgentId } from "./Agent.ts"
 import { AgentRepository } from "./AgentRepository.ts"
+import { AgentSettings } from "./AgentSettings.ts"
 import { type AgentLifecycleEvent, transitionAgentStatus } from "./AgentStatus.ts"
-import { type ModelReplacement, findModelReplacement, LegacyModels } from "./LegacyModels.ts"
+import { type ModelReplacement, findModelReplacement } from "./LegacyModels.ts"
 
 /** Agents as the keeper of their cells needs them: who there is, and what has happened to them. */
 export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/AgentLifecycle", {
   effect: Effect.gen(function* () {
     const repository = yield* AgentRepository
-    const legacy = yield* LegacyModels
+    const { legacyModels } = yield* AgentSettings
 
     /** Tells the state machine what happened to an agent. A refused move is logged and changes nothing; so does one that another process made first. */
     const tell = (agent: Agent, event: AgentLifecycleEvent) =>
@@ -30,7 +31,7 @@ export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/Age
       const healings: Array<ModelReplacement> = []
       const members = yield* Effect.forEach(agents, (agent) =>
         Effect.gen(function* () {
-          const healing = findModelReplacement(agent, legacy)
+          const healing = findModelReplacement(agent, legacyModels)
           if (Option.isNone(healing)) return agent
           const healed = yield* repository.updateConfiguration(agent.id, {
             model: { model: "custom", customModel: healing.value.to }

@@ -1,15 +1,12 @@
-import { Context, Option } from "effect"
+import { Option } from "effect"
 import type { Agent } from "./Agent.ts"
-
-/** Retired model ids and what takes their place (`LEGACY_MODELS`). */
-export class LegacyModels extends Context.Tag("@berth/LegacyModels")<LegacyModels, ReadonlyMap<string, string>>() {}
 
 export interface ModelReplacement {
   readonly from: string
   readonly to: string
 }
 
-/** What heals an agent whose model is retired; none for a model that is not. */
+/** The successor of an agent's retired model; none for a current model. */
 export const findModelReplacement = (
   agent: Pick<Agent, "model" | "customModel">,
   legacy: ReadonlyMap<string, string>
@@ -18,7 +15,7 @@ export const findModelReplacement = (
   return Option.map(Option.fromNullable(legacy.get(from)), (to) => ({ from, to }))
 }
 
-/** What was healed, for its owner; null when nothing was. */
+/** A sentence for the owner; null without replacements. */
 export const describeModelReplacements = (healings: ReadonlyArray<ModelReplacement>): string | null =>
   healings.length === 0
     ? null

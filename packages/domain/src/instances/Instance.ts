@@ -2,11 +2,11 @@ import { Schema } from "effect"
 import { UserId } from "../shared/User.ts"
 import { AgentStatus } from "../agents/AgentStatus.ts"
 
-/** What the owner wants of the instance; the backend makes it so, again after every restart. */
+/** The state that the owner asked for; the backend restores it after every restart. */
 export const DesiredState = Schema.Literal("up", "down")
 export type DesiredState = typeof DesiredState.Type
 
-/** A user's one instance: the cell that runs all his agents. The row is the wish and the record, the cell is rebuilt from it. */
+/** A user's one instance, which runs all agents of the user. The row is the specification: the process is rebuilt from it. */
 export class Instance extends Schema.Class<Instance>("Instance")({
   userId: UserId,
   /** DNS label, unique. */
@@ -17,3 +17,6 @@ export class Instance extends Schema.Class<Instance>("Instance")({
   runtimeVersion: Schema.NullOr(Schema.String),
   createdAt: Schema.DateTimeUtcFromSelf
 }) {}
+
+/** The DNS label of an owner's instance, unique because ids are. */
+export const makeSubdomain = (userId: UserId): string => userId.toLowerCase().replace(/[^a-z0-9]+/g, "-")

@@ -8,10 +8,10 @@ import type { PlanFeatures } from "../billing/subscriptions/PlanFeatures.ts"
 import { SkillCatalog } from "../skills/Skill.ts"
 import { selectUsableSkills } from "../skills/SkillAvailability.ts"
 import { AgentRuntime, type RuntimeAccess, type RuntimeAgent } from "./AgentRuntime.ts"
-import { BackendAddress } from "./BackendAddress.ts"
 import type { RunningInstance, InstanceSpec } from "./InstanceDriver.ts"
 import { InstanceUnavailable } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
+import { InstanceSettings } from "./InstanceSettings.ts"
 
 /** What an owner's cell is made of, and what it is told. */
 export class InstanceContents extends Effect.Service<InstanceContents>()("@berth/InstanceContents", {
@@ -20,7 +20,7 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
     const users = yield* Users
     const allowances = yield* Allowances
     const runtime = yield* AgentRuntime
-    const backendUrl = yield* BackendAddress
+    const { backendUrl } = yield* InstanceSettings
     const skills = yield* SkillCatalog
     const windows = yield* ContextWindows
     /** When the cell was started that this backend has told of its agents; one that is up need not know them yet. */

@@ -3,9 +3,8 @@ import type { UserId } from "../shared/User.ts"
 import { AgentManager } from "./AgentManager.ts"
 import { InstanceNotFound } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
-import { makeSubdomain } from "./Subdomain.ts"
 
-/** What an owner does with his instance. Callers have settled that it is his. */
+/** The operations of an owner on the own instance. Callers have checked the ownership. */
 export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
   effect: Effect.gen(function* () {
     const repository = yield* InstanceRepository
@@ -15,19 +14,14 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       return yield* Effect.mapError(yield* repository.find(userId), () => new InstanceNotFound())
     })
 
-    /** The owner's instance, made when he has none. */
-    const ensure = Effect.fn("Instances.ensure")(function* (userId: UserId) {
-      return yield* repository.ensure(userId, makeSubdomain(userId))
-    })
-
-    /** The owner's token for the instance's own endpoints; the same at every call. */
+    /** The token for the instance's own endpoints; the same at every call until it is revoked. */
     const ensureGatewayToken = Effect.fn("Instances.ensureGatewayToken")(function* (userId: UserId) {
       yield* find(userId)
       const token: Redacted.Redacted = yield* repository.ensureGatewayToken(userId)
       return token
     })
 
-    /** Whoever has the token gets in nowhere by it any more; the owner is given another when he asks. */
+    /** Invalidates the token; `ensureGatewayToken` then makes another. */
     const revokeGatewayToken = Effect.fn("Instances.revokeGatewayToken")(function* (userId: UserId) {
       yield* repository.revokeGatewayToken(userId)
     })
@@ -38,9 +32,15 @@ export class Instances extends Effect.Service<Instances>()("@berth/Instances", {
       return yield* repository.listGatewayTokenVersions(userIds)
     })
 
+    const findOwnerByRuntimeToken = Effect.fn("Instances.findOwnerByRuntimeToken")(function* (
+      token: Redacted.Redacted
+    ) {
+      return yield* repository.findByRuntimeToken(token)
+    })
+
     return {
       find,
-      ensure,
+      findOwnerByRuntimeToken,
       ensureGatewayToken,
       listGatewayTokenVersions,
       revokeGatewayToken,

@@ -6,13 +6,13 @@ import { Users } from "@berth/domain/accounts/Users"
 import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
-import { LegacyModels } from "@berth/domain/agents/LegacyModels"
+import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { type Subscription, SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
 import { AgentRuntime, type RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
-import { BackendAddress } from "@berth/domain/instances/BackendAddress"
+import { InstanceSettings } from "@berth/domain/instances/InstanceSettings"
 import { InstanceContents } from "@berth/domain/instances/InstanceContents"
 import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
@@ -76,8 +76,8 @@ const toldSkills = (subscription: Option.Option<Subscription>, isAdmin = false) 
       Layer.mock(AgentRuntime, { chat: () => Stream.never, configure: (_access, agents) => Ref.set(told, agents) }),
       Layer.succeed(Transaction, { run: (effect) => effect }),
       Layer.succeed(Administrators, { includes: () => isAdmin }),
-      Layer.succeed(BackendAddress, "http://127.0.0.1"),
-      Layer.succeed(LegacyModels, new Map()),
+      Layer.succeed(InstanceSettings, { backendUrl: "http://127.0.0.1" }),
+      Layer.succeed(AgentSettings, { models: [], legacyModels: new Map() }),
       Layer.succeed(ContextWindows, { find: () => Effect.succeed(1_000) }),
       Layer.succeed(SkillCatalog, [skill("time", true), skill("files", false)])
     )

@@ -1,4 +1,3 @@
-import { ConfigurationNotApplied } from "@berth/api/agents/AgentErrorBodies"
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
 import type { Agent } from "@berth/domain/agents/Agent"
@@ -8,8 +7,6 @@ import { Effect } from "effect"
 
 const configOf = ({ config, customModel, model }: Agent) => ({ model, customModel, ...config })
 
-const notApplied = ({ reason }: { readonly reason: string }) => new ConfigurationNotApplied({ reason })
-
 export const layer = HttpApiBuilder.group(WebApi, "agentConfig", (handlers) =>
   Effect.map(AgentConfiguration, (configuration) =>
     handlers
@@ -17,9 +14,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentConfig", (handlers) =>
       .handle("change", ({ payload: { customModel, model, ...config } }) =>
         Effect.gen(function* () {
           const { agent, user } = yield* OwnedAgent
-          const changed = yield* configuration
-            .change(user, agent, { model, customModel, config })
-            .pipe(Effect.catchTags({ BackendUnavailable: notApplied, InstanceUnavailable: notApplied }))
+          const changed = yield* configuration.change(user, agent, { model, customModel, config })
           return { config: configOf(changed), status: "updated" as const }
         })
       )

@@ -1,4 +1,3 @@
-import { ConfigurationNotApplied } from "@berth/api/agents/AgentErrorBodies"
 import { interactionApiVersion } from "@berth/api/interaction/InteractionApi"
 import {
   ChatFailed,
@@ -52,8 +51,6 @@ const chatRecordOf = ({ content, createdAt, id, sender, topic }: Message) => ({
   topic,
   timestamp: createdAt
 })
-
-const notApplied = ({ reason }: { readonly reason: string }) => new ConfigurationNotApplied({ reason })
 
 const findMissingFields = (fields: Readonly<Record<string, unknown>>) =>
   Object.keys(fields).filter((field) => fields[field] === undefined)
@@ -130,20 +127,17 @@ export const layer = HttpApiBuilder.group(WebApi, "interaction", (handlers) =>
       }
     })
 
-    const updateSkill = Effect.fnUntraced(
-      function* (
-        owner: User,
-        agentId: AgentId | undefined,
-        { enabled, skillId }: { readonly skillId: string | undefined; readonly enabled: boolean | undefined }
-      ) {
-        const agent = yield* health.resolveAgent(owner.id, agentId)
-        if (skillId === undefined || enabled === undefined)
-          return yield* makeMissingFieldsError(findMissingFields({ skillId, enabled }))
-        yield* configuration.setSkill(owner, agent, skillId, enabled)
-        return { success: true, skillId, enabled }
-      },
-      Effect.catchTags({ BackendUnavailable: notApplied, InstanceUnavailable: notApplied })
-    )
+    const updateSkill = Effect.fnUntraced(function* (
+      owner: User,
+      agentId: AgentId | undefined,
+      { enabled, skillId }: { readonly skillId: string | undefined; readonly enabled: boolean | undefined }
+    ) {
+      const agent = yield* health.resolveAgent(owner.id, agentId)
+      if (skillId === undefined || enabled === undefined)
+        return yield* makeMissingFieldsError(findMissingFields({ skillId, enabled }))
+      yield* configuration.setSkill(owner, agent, skillId, enabled)
+      return { success: true, skillId, enabled }
+    })
 
     const setCredential = Effect.fnUntraced(function* (
       owner: User,

@@ -1,6 +1,6 @@
 import type { User } from "@berth/domain/shared/User"
 import { Wallets } from "@berth/domain/signin/wallets/Wallets"
-import { AllowedAgentModels } from "@berth/domain/agents/AgentModels"
+import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import { Agents } from "@berth/domain/agents/Agents"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { CreditPrices } from "@berth/domain/billing/credits/CreditPrices"
@@ -55,7 +55,7 @@ const pages = HttpLayerRouter.use((router) =>
     const wallets = yield* Wallets
     const storage = yield* StorageEntitlements
     const creditPrices = yield* CreditPrices
-    const models = yield* AllowedAgentModels
+    const { models } = yield* AgentSettings
     const configured = yield* OAuthProviders
     const providers = OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))
 

@@ -1,0 +1,14 @@
+import { Context, type Effect } from "effect"
+import type { UserId } from "../shared/User.ts"
+import type { ConfigurationNotApplied } from "./AgentErrors.ts"
+
+/** The instances that agents run in, as far as agents need them. */
+export class AgentInstances extends Context.Tag("@berth/AgentInstances")<
+  AgentInstances,
+  {
+    /** Creates the owner's instance on the first call. Joins the running transaction. */
+    readonly ensure: (ownerId: UserId) => Effect.Effect<void>
+    /** Configures a running instance with the agents of the rows. Idempotent. */
+    readonly reconfigure: (ownerId: UserId) => Effect.Effect<void, ConfigurationNotApplied>
+  }
+>() {}

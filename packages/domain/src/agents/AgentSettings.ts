@@ -1,0 +1,12 @@
+import { Context } from "effect"
+
+/** The operator's settings of agents. */
+export class AgentSettings extends Context.Tag("@berth/AgentSettings")<
+  AgentSettings,
+  {
+    /** Model ids that an agent may name beside `custom`, the default first (`AGENT_MODELS`). */
+    readonly models: ReadonlyArray<string>
+    /** Retired model ids and their successors (`LEGACY_MODELS`). */
+    readonly legacyModels: ReadonlyMap<string, string>
+  }
+>() {}
