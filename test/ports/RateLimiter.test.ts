@@ -1,5 +1,6 @@
 import { defaultLimits } from "@berth/domain/limits/Limit"
-import { type Limit, type LimitName, RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
+import type { Limit, LimitName } from "@berth/domain/limits/Limit"
 import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
 import * as PostgresRateLimiter from "@berth/infra/rate-limiter/PostgresRateLimiter"
 import * as RedisRateLimiter from "@berth/infra/rate-limiter/RedisRateLimiter"

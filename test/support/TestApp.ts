@@ -9,8 +9,7 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
 import { CreditPrices } from "@berth/domain/billing/credits/CreditPrices"
 import { ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
-import { defaultLimits } from "@berth/domain/limits/Limit"
-import type { Limit, LimitName } from "@berth/domain/limits/RateLimiter"
+import { defaultLimits, type Limit, type LimitName } from "@berth/domain/limits/Limit"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
@@ -42,7 +41,7 @@ import { ReadinessChecks } from "@berth/server/http/HealthHttp"
 import { InternalKey } from "@berth/server/http/InternalAuthHttp"
 import { MetricsText } from "@berth/server/http/MetricsHttp"
 import { WebSettings } from "@berth/server/http/WebSettings"
-import { makeSessionCookieName } from "@berth/server/sessions/SessionCookie"
+import { makeSessionCookieName } from "@berth/server/http/SecretCookies"
 import { PageAssets } from "@berth/server/pages/PageAssets"
 import { PageSettings } from "@berth/server/pages/PageSettings"
 import * as UseCases from "@berth/server/UseCases"
@@ -253,7 +252,6 @@ const make = (options: TestAppOptions) =>
       Layer.succeed(PageAssets, pageAssets),
       Layer.succeed(PageSettings, { salesEmail: "sales@example.com" }),
       ChainWiring.layer({
-        appUrl,
         baseRpcUrl: Redacted.make(new URL(options.baseRpcUrl ?? unreachableNodeUrl)),
         gatingToken: Option.fromNullable(options.gatingToken)
       }),

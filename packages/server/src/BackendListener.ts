@@ -30,7 +30,7 @@ import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
 import * as JobsHttp from "./jobs/JobsHttp.ts"
 import { RequestSession } from "./sessions/RequestSession.ts"
-import * as SessionCookie from "./sessions/SessionCookie.ts"
+import { sessionCookieLayer } from "./http/SecretCookies.ts"
 
 const groups = Layer.mergeAll(
   AiHttp.layer,
@@ -107,6 +107,6 @@ export const layer = (options: HttpListener.HttpListenerOptions) =>
     Layer.provide(
       Layer.provide(Layer.provide(Layer.fresh(IdempotencyMiddleware.Default), noAccessTokens), RequestSession.Default)
     ),
-    Layer.provide(SessionCookie.layer),
+    Layer.provide(sessionCookieLayer),
     Layer.provide(HttpListener.layer(options))
   )

@@ -41,7 +41,7 @@ import * as AccessTokensHttp from "./sessions/AccessTokensHttp.ts"
 import * as BearerAuthHttp from "./sessions/BearerAuthHttp.ts"
 import { RequestSession } from "./sessions/RequestSession.ts"
 import * as SessionAuthHttp from "./sessions/SessionAuthHttp.ts"
-import * as SessionCookie from "./sessions/SessionCookie.ts"
+import { sessionCookieLayer } from "./http/SecretCookies.ts"
 import * as SessionsHttp from "./sessions/SessionsHttp.ts"
 import * as OAuthHttp from "./signin/OAuthHttp.ts"
 import * as SignInHttp from "./signin/SignInHttp.ts"
@@ -128,6 +128,6 @@ export const layer = (options: HttpListener.HttpListenerOptions) =>
     Layer.provide(AgentSockets.layer(options)),
     // Its own: that of the other listener in this process knows no access tokens.
     Layer.provide(Layer.provideMerge(Layer.fresh(IdempotencyMiddleware.Default), RequestSession.Default)),
-    Layer.provide(SessionCookie.layer),
+    Layer.provide(sessionCookieLayer),
     Layer.provide(HttpListener.layer({ ...options, prepare: moveTokenToHeader }))
   )

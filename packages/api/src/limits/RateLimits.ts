@@ -1,24 +1,14 @@
+import { limitNames } from "@berth/domain/limits/Limit"
 import { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
 import { HttpApiMiddleware, HttpApiSchema } from "@effect/platform"
 import { Duration, Schema } from "effect"
 import { errorClassSchema, errorFields } from "../http/ErrorBody.ts"
 
-/** 429, with `Retry-After` in the header and the seconds again in the body. */
+/** 429; the body repeats the seconds of `Retry-After`. */
 export const RateLimitExceededBody = Schema.transform(
   Schema.Struct({
     ...errorFields("rate_limit_exceeded"),
-    limit: Schema.Literal(
-      "register",
-      "sign-in",
-      "sign-in-account",
-      "forgot-password",
-      "forgot-password-account",
-      "reset-password",
-      "email-verification",
-      "provision",
-      "wallet-create",
-      "gateway"
-    ),
+    limit: Schema.Literal(...limitNames),
     retryAfter: Schema.Number.annotations({ description: "Seconds" })
   }).annotations({ identifier: "RateLimitExceeded" }),
   errorClassSchema(RateLimitExceeded),
@@ -35,7 +25,7 @@ export const RateLimitExceededBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 429, description: "Too many requests" }))
 
-/** Whole seconds, at least one: what `Retry-After` says. */
+/** Value of `Retry-After`: whole seconds, at least one. */
 export const toRetryAfterSeconds = (duration: Duration.Duration): number =>
   Math.max(1, Math.ceil(Duration.toSeconds(duration)))
 
@@ -44,17 +34,17 @@ export class RegisterLimit extends HttpApiMiddleware.Tag<RegisterLimit>()("Regis
   failure: RateLimitExceededBody
 }) {}
 
-/** Counts sign-ins per client address; a right one gives its count back. */
+/** Counts sign-ins per client address; a successful one is refunded. */
 export class SignInLimit extends HttpApiMiddleware.Tag<SignInLimit>()("SignInLimit", {
   failure: RateLimitExceededBody
 }) {}
 
-/** Counts forgotten passwords per client address. */
+/** Counts requests of a password reset per client address. */
 export class ForgotPasswordLimit extends HttpApiMiddleware.Tag<ForgotPasswordLimit>()("ForgotPasswordLimit", {
   failure: RateLimitExceededBody
 }) {}
 
-/** Counts attempts to set a password by a token per client address. */
+/** Counts uses of a password reset token per client address. */
 export class ResetPasswordLimit extends HttpApiMiddleware.Tag<ResetPasswordLimit>()("ResetPasswordLimit", {
   failure: RateLimitExceededBody
 }) {}

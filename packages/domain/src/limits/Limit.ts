@@ -1,7 +1,32 @@
-import { Data, Duration, Either } from "effect"
-import type { Limit, LimitName } from "./RateLimiter.ts"
+import { Data, Duration, Either, Struct } from "effect"
 
-/** A limit's text is not `count/window`. */
+/** At most `count` requests per `window`. */
+export interface Limit {
+  readonly count: number
+  readonly window: Duration.Duration
+}
+
+/** The limits by name, as they are when `LIMIT_<NAME>` is not set. */
+const defaults = {
+  register: { count: 10, window: Duration.hours(1) },
+  "sign-in": { count: 10, window: Duration.minutes(15) },
+  "sign-in-account": { count: 10, window: Duration.minutes(15) },
+  "forgot-password": { count: 5, window: Duration.hours(1) },
+  "forgot-password-account": { count: 3, window: Duration.hours(1) },
+  "reset-password": { count: 10, window: Duration.hours(1) },
+  "email-verification": { count: 5, window: Duration.hours(1) },
+  provision: { count: 5, window: Duration.hours(1) },
+  "wallet-create": { count: 5, window: Duration.hours(1) },
+  gateway: { count: 100, window: Duration.minutes(1) }
+}
+export type LimitName = keyof typeof defaults
+export const limitNames = Struct.keys(defaults)
+export const defaultLimits: Record<LimitName, Limit> = defaults
+
+/** Only the gateway admits requests while its store is down: each of its calls is paid for. */
+export const isAdmittedWithoutStore = (name: LimitName): boolean => name === "gateway"
+
+/** The text of a limit is not `count/window`. */
 export class LimitMalformed extends Data.TaggedError("LimitMalformed")<{
   readonly text: string
   readonly reason: string
@@ -17,7 +42,7 @@ const units: Record<string, (n: number) => Duration.Duration> = {
   d: Duration.days
 }
 
-/** Reads `count/window`, for example `10/1h`; the window is a whole number of s, m, h or d. */
+/** Parses `count/window`, for example `10/1h`; the window is a whole number of s, m, h or d. */
 export const parseLimit = (text: string): Either.Either<Limit, LimitMalformed> => {
   const malformed = (reason: string) => Either.left(new LimitMalformed({ text, reason }))
   const [before, after, ...more] = text.trim().split("/")
@@ -37,17 +62,3 @@ export const parseLimit = (text: string): Either.Either<Limit, LimitMalformed> =
 
 /** 0 for anything else. */
 const wholeNumber = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
-
-/** What holds where no `LIMIT_<NAME>` says otherwise. */
-export const defaultLimits: Record<LimitName, Limit> = {
-  register: { count: 10, window: Duration.hours(1) },
-  "sign-in": { count: 10, window: Duration.minutes(15) },
-  "sign-in-account": { count: 10, window: Duration.minutes(15) },
-  "forgot-password": { count: 5, window: Duration.hours(1) },
-  "forgot-password-account": { count: 3, window: Duration.hours(1) },
-  "reset-password": { count: 10, window: Duration.hours(1) },
-  "email-verification": { count: 5, window: Duration.hours(1) },
-  provision: { count: 5, window: Duration.hours(1) },
-  "wallet-create": { count: 5, window: Duration.hours(1) },
-  gateway: { count: 100, window: Duration.minutes(1) }
-}

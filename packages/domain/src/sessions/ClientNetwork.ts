@@ -1,5 +1,5 @@
 import { Option } from "effect"
-import { normalizeClientAddress } from "../limits/RateLimiter.ts"
+import { normalizeClientAddress } from "../limits/ClientAddress.ts"
 
 /**
  * The network of a client address, which tells an owner his own sign-ins from others' and names no single machine: IPv4 by

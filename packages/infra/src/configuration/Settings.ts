@@ -1,5 +1,5 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/RateLimiter"
+import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/Limit"
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
 import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"

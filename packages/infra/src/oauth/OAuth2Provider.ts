@@ -15,21 +15,19 @@ import {
   customFetch
 } from "openid-client"
 import { toOAuthFailure } from "./OAuthFailures.ts"
-import { allowHttp } from "./LocalProviderAccess.ts"
-import { makeProviderFetch } from "./ProviderFetch.ts"
+import { allowHttp, makeProviderFetch } from "./ProviderFetch.ts"
 
 export interface OAuth2ProviderOptions {
   readonly authorizeUrl: URL
   readonly tokenUrl: URL
-  /** Who the token is of: `id`, `login`, `name`. */
+  /** Profile of the token's user: `id`, `login`, `name`. */
   readonly userUrl: URL
-  /** His addresses: a list of `email`, `primary`, `verified`. */
+  /** Addresses of the token's user: a list of `email`, `primary`, `verified`. */
   readonly emailsUrl: URL
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
-  /** Where the provider sends browsers back to. */
   readonly redirectUri: URL
-  /** How long one exchange may take; 5 s when absent. */
+  /** Limit of one exchange; default 5 s. */
   readonly timeout?: Duration.Duration
 }
 
@@ -42,17 +40,17 @@ const EmailAddresses = Schema.Array(
   Schema.Struct({ email: Schema.String, primary: Schema.optional(Schema.Boolean), verified: Schema.Boolean })
 )
 
-/** The primary address if it is verified, else any other that is. */
+/** The primary address if verified, else the first verified one. */
 const verifiedEmail = (addresses: typeof EmailAddresses.Type) => {
   const verified = addresses.filter((address) => address.verified)
   const chosen = verified.find(({ primary }) => primary === true) ?? verified[0]
   return Option.flatMap(Option.fromNullable(chosen), ({ email }) => parseEmail(email))
 }
 
-/** GitHub wants to know who asks, and shows its present form to who names it. */
+/** GitHub requires a user agent and selects its current format by `accept`. */
 const headers = { accept: "application/vnd.github+json, application/json", "user-agent": "berth" }
 
-/** A plain OAuth 2 provider of GitHub's shape: what a token says of its owner is asked for apart. */
+/** OAuth 2 provider of GitHub's shape: the identity is read from its API with the access token. */
 export const makeOAuth2Provider = ({
   authorizeUrl,
   clientId,
@@ -74,7 +72,7 @@ export const makeOAuth2Provider = ({
   configuration[customFetch] = fetch
   if (tokenUrl.protocol === "http:") allowHttp(configuration)
 
-  const ask = <A, I>(
+  const getJson = <A, I>(
     schema: Schema.Schema<A, I>,
     url: URL,
     token: Redacted.Redacted
@@ -88,7 +86,7 @@ export const makeOAuth2Provider = ({
       const body = yield* Effect.tryPromise({ try: () => response.text(), catch: toOAuthFailure })
       return yield* Effect.mapError(
         Schema.decodeUnknown(Schema.parseJson(schema))(body),
-        () => new OAuthResponseRejected({ reason: "its answer is not what it should be" })
+        () => new OAuthResponseRejected({ reason: "malformed response" })
       )
     })
 
@@ -119,14 +117,14 @@ export const makeOAuth2Provider = ({
         catch: toOAuthFailure
       })
       const token = Redacted.make(access_token)
-      const person = yield* ask(UserProfile, userUrl, token)
-      const addresses = yield* ask(EmailAddresses, emailsUrl, token)
+      const profile = yield* getJson(UserProfile, userUrl, token)
+      const addresses = yield* getJson(EmailAddresses, emailsUrl, token)
       return {
         provider: "oauthB" as const,
         issuer,
-        subject: String(person.id),
+        subject: String(profile.id),
         email: verifiedEmail(addresses),
-        name: Option.fromNullable(person.name ?? person.login)
+        name: Option.fromNullable(profile.name ?? profile.login)
       }
     })
   }

@@ -20,23 +20,21 @@ import {
   fetchUserInfo
 } from "openid-client"
 import { toOAuthFailure, toProviderUnavailable } from "./OAuthFailures.ts"
-import { allowHttp } from "./LocalProviderAccess.ts"
-import { isSecureUrl, makeProviderFetch } from "./ProviderFetch.ts"
+import { allowHttp, isSecureUrl, makeProviderFetch } from "./ProviderFetch.ts"
 
 export interface OpenIdConnectProviderOptions {
   readonly issuer: URL
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
-  /** Where the provider sends browsers back to. */
   readonly redirectUri: URL
-  /** How long one exchange may take; 5 s when absent. */
+  /** Limit of one exchange; default 5 s. */
   readonly timeout?: Duration.Duration
 }
 
-/** What a provider says of itself changes seldom; its keys are kept by the library, and looked up again when one is new. */
+/** Of the metadata; the library caches the keys itself and fetches them again for an unknown key id. */
 const discoveryLifetime = Duration.hours(1)
 
-/** `email_verified` is a boolean; some providers write it as text. */
+/** Some providers encode `email_verified` as text. */
 const Claims = Schema.Struct({
   sub: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(255)),
   email: Schema.optional(Schema.String),
@@ -45,7 +43,7 @@ const Claims = Schema.Struct({
 })
 const decodeClaims = Schema.decodeUnknown(Claims)
 
-const identityOf = (claims: typeof Claims.Type, issuer: string): VerifiedIdentity => {
+const toIdentity = (claims: typeof Claims.Type, issuer: string): VerifiedIdentity => {
   const isVerified = claims.email_verified === true || claims.email_verified === "true"
   return {
     provider: "oauthA",
@@ -56,7 +54,7 @@ const identityOf = (claims: typeof Claims.Type, issuer: string): VerifiedIdentit
   }
 }
 
-/** An OpenID Connect provider, found by its issuer. Its ID tokens are checked in full, their signatures too. */
+/** OpenID Connect provider with discovery; ID tokens are validated with their signatures. */
 export const makeOpenIdConnectProvider = ({
   clientId,
   clientSecret,
@@ -68,7 +66,7 @@ export const makeOpenIdConnectProvider = ({
     const fetch = makeProviderFetch({ timeoutMillis: Duration.toMillis(timeout) })
     const isLocal = issuer.protocol === "http:"
 
-    /** Whoever takes the secret in the body is sent it there; by the standard it goes in the header, coded in a way that not everybody reads. */
+    /** `client_secret_post` where supported: providers disagree on the encoding of the Basic header. */
     const authentication = (methods: ReadonlyArray<string> | undefined) => {
       const secret = Redacted.value(clientSecret)
       return methods?.includes("client_secret_post") === true ? ClientSecretPost(secret) : ClientSecretBasic(secret)
@@ -92,14 +90,14 @@ export const makeOpenIdConnectProvider = ({
       return configuration
     }
 
-    const known = yield* Cache.makeWith({
+    const metadata = yield* Cache.makeWith({
       capacity: 1,
       lookup: () => Effect.tryPromise({ try: discover, catch: toProviderUnavailable }),
       timeToLive: Exit.match({ onFailure: () => Duration.zero, onSuccess: () => discoveryLifetime })
     })
-    // One caller that goes away must not take the answer from those who wait for the same one.
-    const configured = known.get("it").pipe(
-      Effect.tapError(() => known.invalidate("it")),
+    // Uninterruptible: other callers wait for the same lookup.
+    const configured = metadata.get("issuer").pipe(
+      Effect.tapError(() => metadata.invalidate("issuer")),
       Effect.uninterruptible
     )
 
@@ -123,9 +121,7 @@ export const makeOpenIdConnectProvider = ({
           }),
         catch: toProviderUnavailable
       })
-      return isSecureUrl(url)
-        ? url
-        : yield* new OAuthProviderUnavailable({ reason: "its authorization endpoint is not safe" })
+      return isSecureUrl(url) ? url : yield* new OAuthProviderUnavailable({ reason: "insecure authorization endpoint" })
     })
 
     const identify = Effect.fn("OpenIdConnectProvider.identify")(function* (
@@ -146,20 +142,20 @@ export const makeOpenIdConnectProvider = ({
         catch: toOAuthFailure
       })
       const claims = tokens.claims()
-      if (claims === undefined) return yield* new OAuthResponseRejected({ reason: "there is no ID token" })
-      // Some put the address in the ID token, the others tell it to who asks.
-      const told =
+      if (claims === undefined) return yield* new OAuthResponseRejected({ reason: "no ID token" })
+      // Some providers put the email into the ID token, others only into the userinfo response.
+      const profile =
         claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
           ? yield* Effect.tryPromise({
               try: () => fetchUserInfo(configuration, tokens.access_token, claims.sub),
               catch: toOAuthFailure
             })
           : claims
-      const read = yield* Effect.mapError(
-        decodeClaims({ ...told, name: claims["name"] ?? told["name"] }),
-        () => new OAuthResponseRejected({ reason: "its claims are not what they should be" })
+      const decoded = yield* Effect.mapError(
+        decodeClaims({ ...profile, name: claims["name"] ?? profile["name"] }),
+        () => new OAuthResponseRejected({ reason: "malformed claims" })
       )
-      return identityOf(read, configuration.serverMetadata().issuer)
+      return toIdentity(decoded, configuration.serverMetadata().issuer)
     })
 
     return { authorizationUrl, identify }

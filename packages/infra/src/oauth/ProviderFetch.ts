@@ -1,9 +1,10 @@
 import { Data } from "effect"
+import { allowInsecureRequests, type Configuration } from "openid-client"
 
-/** A provider gave no usable answer. `reason` names the trouble and never what was asked or answered. */
+/** A provider gave no usable response. `reason` quotes neither the request nor the response. */
 export class ProviderRequestFailed extends Data.TaggedError("ProviderRequestFailed")<{ readonly reason: string }> {}
 
-/** Tells that trouble out of the errors that a library has wrapped around it. */
+/** Finds the failure inside the errors that libraries wrap around it. */
 export const findRequestFailure = (error: unknown, depth = 0): ProviderRequestFailed | undefined => {
   if (error instanceof ProviderRequestFailed) return error
   if (!(error instanceof Error) || depth > 5) return undefined
@@ -12,37 +13,34 @@ export const findRequestFailure = (error: unknown, depth = 0): ProviderRequestFa
 
 const loopback = new Set(["127.0.0.1", "localhost", "[::1]"])
 
-/** Whether secrets may go to an address: over TLS, or no further than this machine. */
+/** Whether secrets may be sent to an address: over TLS or to this machine. */
 export const isSecureUrl = (url: URL): boolean =>
   url.protocol === "https:" || (url.protocol === "http:" && loopback.has(url.hostname))
 
-const maximumAnswerBytes = 1024 * 1024
+const maximumResponseBytes = 1024 * 1024
 
 const readFully = async (response: Response): Promise<Uint8Array> => {
-  const pieces: Array<Uint8Array> = []
+  const chunks: Array<Uint8Array> = []
   let size = 0
   const body: AsyncIterable<Uint8Array> | null = response.body
-  for await (const piece of body ?? []) {
-    size += piece.length
-    // Leaving the loop calls off the rest.
-    if (size > maximumAnswerBytes) throw new ProviderRequestFailed({ reason: "an answer without an end" })
-    pieces.push(piece)
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    // Leaving the loop cancels the body.
+    if (size > maximumResponseBytes) throw new ProviderRequestFailed({ reason: "response too large" })
+    chunks.push(chunk)
   }
-  return Buffer.concat(pieces)
+  return Buffer.concat(chunks)
 }
 
-/** Statuses that say nothing about what was asked. */
+/** Statuses that are no verdict on the request. */
 const isOutage = (status: number) => status >= 500 || status === 429 || status === 408
 
 export interface ProviderFetchOptions {
-  /** How long one exchange may take, the body read. */
+  /** Limit of one exchange, body included. */
   readonly timeoutMillis: number
 }
 
-/**
- * A `fetch` for libraries that ask providers: to safe addresses only, redirects refused (they could lead secrets to somebody
- * else), the whole answer within the time and at most a megabyte of it. A provider that is down is an error of its own.
- */
+/** `fetch` for OAuth libraries: secure addresses only, size and time limited; redirects fail, since they could leak secrets. */
 export const makeProviderFetch =
   ({ timeoutMillis }: ProviderFetchOptions) =>
   async (
@@ -50,7 +48,7 @@ export const makeProviderFetch =
     { body = null, ...init }: Omit<RequestInit, "body"> & { readonly body?: RequestInit["body"] | undefined } = {}
   ): Promise<Response> => {
     const url = new URL(input)
-    if (!isSecureUrl(url)) throw new ProviderRequestFailed({ reason: "an address that is not safe" })
+    if (!isSecureUrl(url)) throw new ProviderRequestFailed({ reason: "insecure address" })
     const signal = AbortSignal.timeout(timeoutMillis)
     try {
       const response = await fetch(url, { ...init, body, redirect: "error", signal })
@@ -59,11 +57,15 @@ export const makeProviderFetch =
         throw new ProviderRequestFailed({ reason: `HTTP ${response.status}` })
       }
       const bytes = await readFully(response)
-      const { headers: answered, status, statusText } = response
+      const { headers, status, statusText } = response
       const isEmpty = status === 204 || status === 205 || status === 304
-      return new Response(isEmpty ? null : bytes, { status, statusText, headers: answered })
+      return new Response(isEmpty ? null : bytes, { status, statusText, headers })
     } catch (error) {
       if (error instanceof ProviderRequestFailed) throw error
-      throw new ProviderRequestFailed({ reason: signal.aborted ? "no answer in time" : "no connection" })
+      throw new ProviderRequestFailed({ reason: signal.aborted ? "timeout" : "no connection" })
     }
   }
+
+/** For providers on this machine; `makeProviderFetch` still limits http to loopback. Not wrapped: the library compares the function by identity. */
+// oxlint-disable-next-line typescript/no-deprecated -- the library marks it deprecated as a warning
+export const allowHttp: (configuration: Configuration) => void = allowInsecureRequests

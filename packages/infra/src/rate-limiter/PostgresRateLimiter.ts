@@ -1,4 +1,5 @@
-import { type Limit, type LimitName, RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
+import type { Limit, LimitName } from "@berth/domain/limits/Limit"
 import { Clock, Effect, Layer, Record, Redacted, Schedule } from "effect"
 import pg from "pg"
 import { RateLimiterPostgres } from "rate-limiter-flexible"
@@ -8,7 +9,7 @@ import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterWindow } from "./S
 export interface PostgresRateLimiterOptions {
   readonly url: Redacted.Redacted
   readonly limits: Record<LimitName, Limit>
-  /** The schema that holds the table of windows; made when it is missing. Letters, digits and underscores; `limits`. */
+  /** Schema of the table of windows, created when missing; letters, digits and underscores; default `limits`. */
   readonly schema?: string
 }
 
@@ -16,7 +17,7 @@ const table = "windows"
 const connections = 2
 const clearing = Schedule.spaced("5 minutes")
 
-/** Limits in PostgreSQL: up to two connections of their own, so that no request waits for one behind slow queries. */
+/** Up to two connections of its own: limits do not queue behind slow queries. */
 export const layer = (options: PostgresRateLimiterOptions): Layer.Layer<RateLimiter, RateLimitStoreUnavailable> =>
   Layer.scoped(
     RateLimiter,
@@ -41,7 +42,7 @@ export const layer = (options: PostgresRateLimiterOptions): Layer.Layer<RateLimi
               ...toLimiterWindow(limit),
               keyPrefix: name,
               tableCreated: true,
-              // The library's own clearing could not be stopped with the layer.
+              // The library's own timer would outlive the Layer.
               clearExpiredByTimeout: false
             })
         )
@@ -50,7 +51,7 @@ export const layer = (options: PostgresRateLimiterOptions): Layer.Layer<RateLimi
   )
 
 const openPool = (url: Redacted.Redacted) =>
-  Effect.flatMap(makeStoreErrorLog("The limits have trouble with their store", {}), (troubled) =>
+  Effect.flatMap(makeStoreErrorLog("Rate limit store error", {}), (logError) =>
     Effect.acquireRelease(
       Effect.sync(() =>
         new pg.Pool({
@@ -60,20 +61,20 @@ const openPool = (url: Redacted.Redacted) =>
           connectionTimeoutMillis: 2000,
           query_timeout: 5000,
           keepAlive: true
-        }).on("error", troubled)
+        }).on("error", logError)
       ),
       (pool) =>
         Effect.tryPromise(() => pool.end()).pipe(
           Effect.interruptible,
           Effect.timeout("5 seconds"),
-          Effect.catchAll((error) => Effect.logWarning("The limits' connections did not close", error))
+          Effect.catchAll((error) => Effect.logWarning("Rate limit connections did not close", error))
         )
     )
   )
 
 const identifier = (name: string) => pg.escapeIdentifier(name)
 
-/** PostgreSQL does not make schemas and tables twice at once, so processes that start together take turns. */
+/** Advisory lock: concurrent `create ... if not exists` of starting processes can fail in PostgreSQL. */
 const createTable = <E>(pool: pg.Pool, schema: string, create: () => Effect.Effect<void, E>) =>
   Effect.acquireUseRelease(
     Effect.tryPromise(() => pool.connect()),
@@ -95,7 +96,7 @@ const createTable = <E>(pool: pg.Pool, schema: string, create: () => Effect.Effe
     Effect.mapError((cause) => new RateLimitStoreUnavailable({ cause }))
   )
 
-/** Windows that are over are deleted now and then: one row per key and limit would stay for ever. */
+/** PostgreSQL has no expiry of rows. */
 const clearExpired = (pool: pg.Pool, schema: string) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
@@ -103,7 +104,7 @@ const clearExpired = (pool: pg.Pool, schema: string) =>
       pool.query(`delete from ${identifier(schema)}.${identifier(table)} where expire < $1`, [now])
     )
   }).pipe(
-    Effect.catchAllCause((cause) => Effect.logWarning("Windows that are over could not be deleted", cause)),
+    Effect.catchAllCause((cause) => Effect.logWarning("Expired rate limit windows could not be deleted", cause)),
     Effect.repeat(clearing),
     Effect.forkScoped
   )

@@ -1,4 +1,5 @@
-import { type Limit, type LimitName, RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
+import type { Limit, LimitName } from "@berth/domain/limits/Limit"
 import { Effect, Layer, Record, Redacted } from "effect"
 import { Redis } from "ioredis"
 import { RateLimiterRedis } from "rate-limiter-flexible"
@@ -8,11 +9,11 @@ import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterWindow } from "./S
 export interface RedisRateLimiterOptions {
   readonly url: Redacted.Redacted
   readonly limits: Record<LimitName, Limit>
-  /** Before every key; `limits`. */
+  /** Prefix of every key; default `limits`. */
   readonly prefix?: string
 }
 
-/** Limits in Redis: one connection. A window is a key that expires by itself. */
+/** One connection; a window is a key with an expiry. */
 export const layer = (options: RedisRateLimiterOptions): Layer.Layer<RateLimiter, RateLimitStoreUnavailable> =>
   Layer.scoped(
     RateLimiter,
@@ -35,17 +36,17 @@ export const layer = (options: RedisRateLimiterOptions): Layer.Layer<RateLimiter
 
 const openRedis = (url: Redacted.Redacted) =>
   Effect.gen(function* () {
-    const troubled = yield* makeStoreErrorLog("The limits have trouble with their store", {})
+    const logError = yield* makeStoreErrorLog("Rate limit store error", {})
     const redis = yield* Effect.acquireRelease(
       Effect.sync(() =>
         new Redis(Redacted.value(url), {
           lazyConnect: true,
           connectTimeout: 5000,
-          // A request does not wait for Redis to come back.
+          // Requests fail fast while Redis is down.
           commandTimeout: 2000,
           maxRetriesPerRequest: 1,
           retryStrategy: (times) => Math.min(times * 100, 2000)
-        }).on("error", troubled)
+        }).on("error", logError)
       ),
       (redis) => Effect.sync(() => redis.disconnect())
     )
@@ -55,7 +56,7 @@ const openRedis = (url: Redacted.Redacted) =>
     }).pipe(
       Effect.timeoutFail({
         duration: "10 seconds",
-        onTimeout: () => new RateLimitStoreUnavailable({ cause: "no answer within 10 seconds" })
+        onTimeout: () => new RateLimitStoreUnavailable({ cause: "no connection within 10 seconds" })
       })
     )
     return redis

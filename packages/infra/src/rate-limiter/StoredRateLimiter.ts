@@ -1,4 +1,5 @@
-import { type Limit, type LimitName, RateLimiter, RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
+import { RateLimiter, RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
+import { isAdmittedWithoutStore, type Limit, type LimitName } from "@berth/domain/limits/Limit"
 import { DependencyUnavailable } from "@berth/domain/shared/DependencyUnavailable"
 import { Data, Duration, Effect, Record } from "effect"
 import { createHash } from "node:crypto"
@@ -9,93 +10,72 @@ export class RateLimitStoreUnavailable extends Data.TaggedError("RateLimitStoreU
   readonly cause: unknown
 }> {
   override get message() {
-    return `The store of the rate limits does not answer: ${String(this.cause)}`
+    return `The rate limit store does not answer: ${String(this.cause)}`
   }
-}
-
-/**
- * What becomes of a request that cannot be counted. Limits that stand between a stranger and a password, a mailbox or something
- * that costs us are kept by refusing; the gateway lets pass, since each of its calls is paid for.
- */
-const outagePolicy: Record<LimitName, "refuse" | "let pass"> = {
-  register: "refuse",
-  "sign-in": "refuse",
-  "sign-in-account": "refuse",
-  "forgot-password": "refuse",
-  "forgot-password-account": "refuse",
-  "reset-password": "refuse",
-  "email-verification": "refuse",
-  provision: "refuse",
-  "wallet-create": "refuse",
-  gateway: "let pass"
 }
 
 const outageRetryAfter = Duration.seconds(5)
 const storeTimeout = Duration.seconds(2)
 
-/** What the library is told of a limit. Its windows are whole seconds. */
+/** Options of the library, whose windows are whole seconds. */
 export const toLimiterWindow = (limit: Limit) => ({
   points: limit.count,
   duration: Math.max(1, Math.ceil(Duration.toSeconds(limit.window)))
 })
 
-/** Keys come from requests: hashed, they are short whatever was sent, and no address or e-mail lies in the store. */
+/** Hashed: keys come from requests, so they have any length and contain addresses and emails. */
 const hashLimitKey = (key: string): string => createHash("sha256").update(key).digest("base64url")
 
-/** The port over one of the library's limiters per limit. */
+/** RateLimiter over one limiter of the library per limit. */
 export const makeRateLimiter = (
   limiters: Record<LimitName, RateLimiterStoreAbstract>
 ): Effect.Effect<typeof RateLimiter.Service> =>
   Effect.gen(function* () {
-    const troubles = yield* Effect.all(
-      Record.map(outagePolicy, (consequence, limit) =>
-        makeStoreErrorLog("A rate limit cannot count: its store does not answer", { limit, consequence })
+    const errorLogs = yield* Effect.all(
+      Record.map(limiters, (_, limit) =>
+        makeStoreErrorLog("Rate limit store unavailable", { limit, admitted: isAdmittedWithoutStore(limit) })
       )
     )
 
-    /** A full window is rejected with its state, anything else that is rejected is the store's failure. */
-    const ask = <A>(question: () => Promise<A>) =>
+    /** The library rejects with the window's state when it is exhausted, and with any other value when the store fails. */
+    const run = <A>(operation: () => Promise<A>) =>
       Effect.tryPromise({
-        try: question,
+        try: operation,
         catch: (rejected) =>
           rejected instanceof RateLimiterRes ? rejected : new RateLimitStoreUnavailable({ cause: rejected })
       }).pipe(
         Effect.timeoutFail({
           duration: storeTimeout,
-          onTimeout: () => new RateLimitStoreUnavailable({ cause: new Error("no answer in time") })
+          onTimeout: () => new RateLimitStoreUnavailable({ cause: new Error("timeout") })
         })
       )
 
     const report = (limit: LimitName, { cause }: RateLimitStoreUnavailable) =>
-      Effect.sync(() => troubles[limit](cause instanceof Error ? cause : new Error(String(cause))))
+      Effect.sync(() => errorLogs[limit](cause instanceof Error ? cause : new Error(String(cause))))
 
     const take = Effect.fn("RateLimiter.take")(function* (limit: LimitName, key: string) {
       yield* Effect.annotateCurrentSpan({ limit })
-      yield* ask(() => limiters[limit].consume(hashLimitKey(key))).pipe(
+      yield* run(() => limiters[limit].consume(hashLimitKey(key))).pipe(
         Effect.catchAll((rejected) => {
           if (rejected instanceof RateLimiterRes)
             return new RateLimitExceeded({ limit, retryAfter: Duration.millis(Math.max(1, rejected.msBeforeNext)) })
-          // The client did nothing wrong, so it is not told that it did.
-          const consequence =
-            outagePolicy[limit] === "refuse"
-              ? Effect.die(
-                  new DependencyUnavailable({
-                    dependency: "the store of the rate limits",
-                    retryAfter: outageRetryAfter
-                  })
-                )
-              : Effect.void
-          return Effect.zipRight(report(limit, rejected), consequence)
+          // 503 and not 429: the client exceeded nothing.
+          const outcome = isAdmittedWithoutStore(limit)
+            ? Effect.void
+            : Effect.die(
+                new DependencyUnavailable({ dependency: "the rate limit store", retryAfter: outageRetryAfter })
+              )
+          return Effect.zipRight(report(limit, rejected), outcome)
         })
       )
     })
 
-    const giveBack = Effect.fn("RateLimiter.refund")(function* (limit: LimitName, key: string) {
+    const refund = Effect.fn("RateLimiter.refund")(function* (limit: LimitName, key: string) {
       yield* Effect.annotateCurrentSpan({ limit })
       const limiter = limiters[limit]
       const stored = hashLimitKey(key)
-      yield* ask(async () => {
-        // The window may have ended since the take: nothing is owed to the next one.
+      yield* run(async () => {
+        // The window may have ended since `take`; the next one starts at zero.
         const { consumedPoints } = await limiter.reward(stored)
         if (consumedPoints < 0) await limiter.penalty(stored, -consumedPoints)
       }).pipe(
@@ -103,5 +83,5 @@ export const makeRateLimiter = (
       )
     })
 
-    return RateLimiter.of({ take, refund: giveBack })
+    return RateLimiter.of({ take, refund })
   })

@@ -1,5 +1,4 @@
 import { GatingSettings } from "@berth/domain/gating/GatingToken"
-import { SignInOrigin } from "@berth/domain/signin/wallets/SignInOrigin"
 import { Effect, Layer, Redacted } from "effect"
 import { makeChainNode } from "../chain/ChainNode.ts"
 import * as Eip4361SiweParser from "../chain/Eip4361SiweParser.ts"
@@ -8,7 +7,6 @@ import * as ViemTokenBalances from "../chain/ViemTokenBalances.ts"
 import type { Settings } from "../configuration/Settings.ts"
 
 export interface ChainOptions {
-  readonly appUrl: URL
   readonly baseRpcUrl: Redacted.Redacted<URL>
   readonly gatingToken: Settings["gatingToken"]
 }
@@ -16,7 +14,7 @@ export interface ChainOptions {
 const node = (url: ChainOptions["baseRpcUrl"]) => makeChainNode({ chain: "base", url })
 
 /** What is asked of the base network: whose a signature is, and who holds what. */
-export const layer = ({ appUrl, baseRpcUrl, gatingToken }: ChainOptions) =>
+export const layer = ({ baseRpcUrl, gatingToken }: ChainOptions) =>
   Layer.unwrapEffect(
     // A client each: who floods the one, which has no limit per address, does not keep the other busy.
     Effect.map(Effect.all([node(baseRpcUrl), node(baseRpcUrl)]), ([forSignatures, forBalances]) =>
@@ -24,7 +22,6 @@ export const layer = ({ appUrl, baseRpcUrl, gatingToken }: ChainOptions) =>
         ViemSmartWalletSignatures.layer(forSignatures),
         ViemTokenBalances.layer(forBalances),
         Eip4361SiweParser.layer,
-        Layer.succeed(SignInOrigin, appUrl),
         // The path and the query of a node's address are where its key is.
         Layer.succeed(GatingSettings, { token: gatingToken, rpcEndpoint: Redacted.value(baseRpcUrl).origin })
       )
@@ -32,5 +29,4 @@ export const layer = ({ appUrl, baseRpcUrl, gatingToken }: ChainOptions) =>
   )
 
 /** The same for a process with these settings. */
-export const fromSettings = ({ addresses, baseRpcUrl, gatingToken }: Settings) =>
-  layer({ appUrl: addresses.appUrl, baseRpcUrl, gatingToken })
+export const fromSettings = ({ baseRpcUrl, gatingToken }: Settings) => layer({ baseRpcUrl, gatingToken })

@@ -6,8 +6,8 @@ import type { User } from "@berth/domain/shared/User"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option } from "effect"
-import { addRetryAfter } from "../limits/RateLimitsHttp.ts"
-import { SessionCookie } from "../sessions/SessionCookie.ts"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
+import { SessionCookie } from "../http/SecretCookies.ts"
 
 const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) => ({
   id,

@@ -1,8 +1,7 @@
 import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import type { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
-import { HttpApp, HttpServerResponse } from "@effect/platform"
-import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
 import { Effect } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 /** Who answered, what was tried before, and what the choosing took. */
 export const makeOpeningHeaders = ({ attempts, model, overheadMs, provider }: ChatOpening): Record<string, string> => ({
@@ -21,13 +20,6 @@ export const makeAnswerHeaders = (answer: ChatOpening & { readonly costUsd: numb
   "x-berth-cost-usd": formatUsd(answer.costUsd)
 })
 
-export const addResponseHeaders = (headers: Record<string, string>) =>
-  HttpApp.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(HttpServerResponse.setHeaders(response, headers))
-  )
-
 /** When to come back, where the provider has said so. */
 export const addProviderRetryAfter = ({ retryAfter }: ProviderFailed) =>
-  retryAfter === undefined
-    ? Effect.void
-    : addResponseHeaders({ "retry-after": String(toRetryAfterSeconds(retryAfter)) })
+  retryAfter === undefined ? Effect.void : addRetryAfter({ retryAfter })

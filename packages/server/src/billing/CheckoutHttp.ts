@@ -6,12 +6,13 @@ import { CreditPrices } from "@berth/domain/billing/credits/CreditPrices"
 import { CheckoutPlanId, type Purchase } from "@berth/domain/billing/checkout/Purchase"
 import { Purchases } from "@berth/domain/billing/checkout/Purchases"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { HttpApiBuilder, type HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
+import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { makeCallbackQuery } from "../pages/LoginPage.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
-import { resolveCallbackPath } from "../signin/CallbackPath.ts"
+import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 import { makeCheckoutReturnUrls } from "./CheckoutReturnUrls.ts"
 
 type Failure = Effect.Effect.Error<ReturnType<Purchases["checkout"]>>
@@ -24,17 +25,12 @@ const codes: Record<Failure["_tag"], CheckoutErrorCode> = {
   PlanCurrencyConflict: "other_currency"
 }
 
-/** Whose answer depends on who asks is kept by nobody. */
-const redirectPrivately = (location: string) =>
-  HttpServerResponse.redirect(location, { status: 302, headers: { "cache-control": "no-store" } })
 const redirectToPricing = (error: CheckoutErrorCode) => redirectPrivately(`/pricing?error=${error}`)
 
 const logFailure = (failure: Failure) =>
   Effect.logWarning("No checkout was made", failure).pipe(Effect.annotateLogs({ error: codes[failure._tag] }))
 
 const isCheckoutPlan = Schema.is(CheckoutPlanId)
-
-const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
 export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
   Effect.gen(function* () {
@@ -75,7 +71,7 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
     return handlers
       .handle("plan", ({ request }) =>
         own(request, (user) => {
-          const plan = queryOf(request).get("plan")
+          const plan = readQuery(request).get("plan")
           if (!isCheckoutPlan(plan)) return Effect.succeed(redirectToPricing("unknown_plan"))
           // Administrators pay for nothing.
           return admins.includes(user)
@@ -85,7 +81,7 @@ export const layer = HttpApiBuilder.group(WebApi, "checkout", (handlers) =>
       )
       .handle("credits", ({ request }) =>
         own(request, (user) => {
-          const price = queryOf(request).get("price") ?? ""
+          const price = readQuery(request).get("price") ?? ""
           const credits = creditPrices.get(price)
           return credits === undefined
             ? Effect.succeed(redirectToPricing("unknown_price"))

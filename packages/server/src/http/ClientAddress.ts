@@ -1,9 +1,8 @@
-import { HttpServerRequest } from "@effect/platform"
-import { Effect, Option } from "effect"
+import type { HttpServerRequest } from "@effect/platform"
+import { Option } from "effect"
 import { BlockList, isIP } from "node:net"
-import { WebSettings } from "./WebSettings.ts"
 
-/** Which peers are proxies of ours, from addresses and CIDR ranges. */
+/** Trusted proxies, from addresses and CIDR ranges. */
 export const parseProxies = (entries: ReadonlyArray<string>): BlockList => {
   const list = new BlockList()
   for (const entry of entries) {
@@ -20,27 +19,16 @@ const plain = (address: string) => address.trim().replace(/^::ffff:(?=\d+\.\d+\.
 const isListed = (list: BlockList, address: string) =>
   isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4")
 
-/**
- * The client's address: the peer's, or, when the peer is a trusted proxy, the right-most hop of `X-Forwarded-For` that is
- * not one. What stands left of that hop was written by whoever it is, so it counts for nothing.
- */
+/** Address of the peer or, behind a trusted proxy, of the right-most untrusted hop of `X-Forwarded-For`; hops left of it can be forged. */
 export const resolveClientAddress = (peer: string, forwardedFor: string | undefined, proxies: BlockList): string => {
   const direct = plain(peer)
   if (forwardedFor === undefined || !isListed(proxies, direct)) return direct
   const hops = forwardedFor.split(",").map(plain)
-  const stranger = hops.toReversed().find((hop) => !isListed(proxies, hop))
-  return stranger !== undefined && isIP(stranger) !== 0 ? stranger : direct
+  const client = hops.toReversed().find((hop) => !isListed(proxies, hop))
+  return client !== undefined && isIP(client) !== 0 ? client : direct
 }
 
-/** The address behind a request. */
 export const readClientAddress = (request: HttpServerRequest.HttpServerRequest, proxies: BlockList): string => {
   const peer = Option.getOrElse(request.remoteAddress, () => "unknown")
   return resolveClientAddress(peer, request.headers["x-forwarded-for"], proxies)
 }
-
-/** The address behind the current request. */
-export const currentClientAddress = Effect.gen(function* () {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  const { trustedProxies } = yield* WebSettings
-  return readClientAddress(request, trustedProxies)
-})

@@ -12,7 +12,7 @@ import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { HttpServerRespondable, type HttpServerRequest, type HttpServerResponse } from "@effect/platform"
 import { Cause, Effect, Option } from "effect"
-import { SessionCookie } from "../sessions/SessionCookie.ts"
+import { SessionCookie } from "./SecretCookies.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import { toBodyErrorResponse, isBodyFailure } from "./RequestBody.ts"
 

@@ -28,7 +28,7 @@ import { recordRequest } from "./RequestTelemetry.ts"
 import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./RouteTable.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { redactQuery } from "./SpanRedaction.ts"
-import { SessionCookie } from "../sessions/SessionCookie.ts"
+import { SessionCookie } from "./SecretCookies.ts"
 import { WebSettings } from "./WebSettings.ts"
 
 /** A path as it can name something: well-formed percent-encoding, no U+0000. */

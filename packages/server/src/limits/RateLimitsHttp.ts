@@ -1,37 +1,20 @@
-import {
-  ForgotPasswordLimit,
-  RegisterLimit,
-  ResetPasswordLimit,
-  toRetryAfterSeconds,
-  SignInLimit
-} from "@berth/api/limits/RateLimits"
-import {
-  normalizeClientAddress,
-  type LimitName,
-  RateLimiter,
-  type RateLimitExceeded
-} from "@berth/domain/limits/RateLimiter"
-import { HttpApp, HttpServerResponse } from "@effect/platform"
-import { Effect, Layer } from "effect"
-import { currentClientAddress } from "../http/ClientAddress.ts"
-import { WebSettings } from "../http/WebSettings.ts"
+import { ForgotPasswordLimit, RegisterLimit, ResetPasswordLimit, SignInLimit } from "@berth/api/limits/RateLimits"
+import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
+import type { LimitName } from "@berth/domain/limits/Limit"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { Caller } from "@berth/domain/sessions/Caller"
+import { Effect, Layer, Option } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
-/** Says `Retry-After` on the answer to a request that was one too many. */
-export const addRetryAfter = (error: RateLimitExceeded) =>
-  HttpApp.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(toRetryAfterSeconds(error.retryAfter))))
-  )
+/** Limit key of the current request's client address. */
+export const currentAddressKey = Effect.map(Caller, ({ address }) =>
+  normalizeClientAddress(Option.getOrElse(address, () => "unknown"))
+)
 
 const perAddress = (limit: LimitName) =>
-  Effect.gen(function* () {
-    const limiter = yield* RateLimiter
-    const settings = yield* WebSettings
-    return currentClientAddress.pipe(
-      Effect.provideService(WebSettings, settings),
-      Effect.flatMap((address) => limiter.take(limit, normalizeClientAddress(address))),
-      Effect.tapError(addRetryAfter)
-    )
-  })
+  Effect.map(RateLimiter, (limiter) =>
+    Effect.flatMap(currentAddressKey, (key) => Effect.tapError(limiter.take(limit, key), addRetryAfter))
+  )
 
 export const layer = Layer.mergeAll(
   Layer.effect(RegisterLimit, Effect.map(perAddress("register"), RegisterLimit.of)),

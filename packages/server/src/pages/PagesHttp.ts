@@ -9,9 +9,10 @@ import { OAuthProviderName, OAuthProviders } from "@berth/domain/signin/oauth/OA
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Array, Effect, Layer, Option } from "effect"
 import { makePlainRoute } from "../http/RouteTable.ts"
+import { redirectPrivately } from "../http/ResponseHeaders.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
-import { resolveCallbackPath } from "../signin/CallbackPath.ts"
+import { readQuery, resolveCallbackPath } from "../signin/CallbackPath.ts"
 import * as AssetsHttp from "./AssetsHttp.ts"
 import { renderDashboardPage } from "./DashboardPage.ts"
 import { renderFilesPage } from "./FilesPage.ts"
@@ -37,12 +38,6 @@ export const pageRoutes = [
   ...ResetPasswordHttp.resetPasswordRoutes,
   ...AssetsHttp.assetRoutes
 ]
-
-/** Whose answer depends on who asks is kept by nobody. */
-const redirectPrivately = (path: string) =>
-  HttpServerResponse.redirect(path, { status: 302, headers: { "cache-control": "no-store" } })
-
-const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URLSearchParams(url.split("?", 2)[1] ?? "")
 
 const pages = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
@@ -75,14 +70,14 @@ const pages = HttpLayerRouter.use((router) =>
             Effect.succeed(
               redirectPrivately(`${paths.login}?${makeCallbackQuery(resolveCallbackPath(request.url, appUrl))}`)
             ),
-          onSome: (user) => answer(user, queryOf(request))
+          onSome: (user) => answer(user, readQuery(request))
         })
       })
 
     const front = Effect.map(signedIn, (user) => redirectPrivately(Option.isSome(user) ? paths.dashboard : paths.login))
 
     const login = Effect.gen(function* () {
-      const query = queryOf(yield* HttpServerRequest.HttpServerRequest)
+      const query = readQuery(yield* HttpServerRequest.HttpServerRequest)
       const callbackUrl = resolveCallbackPath(query.get("callbackUrl") ?? undefined, appUrl)
       const error = query.get("error")
       const notice = query.get("notice")
@@ -151,7 +146,7 @@ const pages = HttpLayerRouter.use((router) =>
     )
 
     const pricing = Effect.gen(function* () {
-      const query = queryOf(yield* HttpServerRequest.HttpServerRequest)
+      const query = readQuery(yield* HttpServerRequest.HttpServerRequest)
       const isSignedIn = Option.isSome(yield* signedIn)
       const main = renderPricingPage({ error: query.get("error"), salesEmail, creditPrices })
       return makePageResponse(assets, { title: "Pricing", main, isSignedIn, path: paths.pricing })

@@ -1,11 +1,11 @@
 import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
 import { PasswordResets } from "@berth/domain/recovery/password-reset/PasswordResets"
-import { normalizeClientAddress, RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse, UrlParams } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
-import { currentClientAddress } from "../http/ClientAddress.ts"
 import { type KnownRoute, makePlainRoute } from "../http/RouteTable.ts"
 import { WebSettings } from "../http/WebSettings.ts"
+import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
 import { makePageResponse } from "./Layout.ts"
 import { PageAssets } from "./PageAssets.ts"
 import { type ResetPasswordForm, renderResetPasswordPage } from "./ResetPasswordPage.ts"
@@ -44,8 +44,7 @@ export const layer = HttpLayerRouter.use((router) =>
     })
 
     const submit = Effect.gen(function* () {
-      const address = yield* Effect.provideService(currentClientAddress, WebSettings, settings)
-      yield* limiter.take("reset-password", normalizeClientAddress(address))
+      yield* limiter.take("reset-password", yield* currentAddressKey)
       const request = yield* HttpServerRequest.HttpServerRequest
       const fields = yield* Effect.orElseSucceed(request.urlParamsBody, () => UrlParams.empty)
       const field = (name: string) => Option.getOrElse(UrlParams.getFirst(fields, name), () => "")

@@ -2,9 +2,9 @@ import { WebApi } from "@berth/api/WebApi"
 import { EmailVerifications } from "@berth/domain/accounts/email-verification/EmailVerifications"
 import { PasswordResets } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
+import { HttpApiBuilder } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
-import { addRetryAfter } from "../limits/RateLimitsHttp.ts"
+import { addRetryAfter, redirectPrivately } from "../http/ResponseHeaders.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 
 const resetRequested = {
@@ -13,12 +13,8 @@ const resetRequested = {
 const passwordChanged = { message: "Your password is changed. Sign in with the new one." }
 const verificationSent = { message: "A link is on its way to your e-mail address, unless it is confirmed already." }
 
-/** Of the token in the query nothing goes on to where the answer leads. */
-const redirectPrivately = (location: string) =>
-  HttpServerResponse.redirect(location, {
-    status: 302,
-    headers: { "cache-control": "no-store", "referrer-policy": "no-referrer" }
-  })
+/** The token in the query of a mailed link stays out of the `Referer` of the next page. */
+const redirectFromLink = (location: string) => redirectPrivately(location, { "referrer-policy": "no-referrer" })
 
 export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
   Effect.gen(function* () {
@@ -54,8 +50,8 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
       .handle("verifyEmail", ({ request: { method, url }, urlParams: { token = Redacted.make("") } }) =>
         // Who only asks for the head of an answer wants nothing done.
         method === "HEAD"
-          ? Effect.succeed(redirectPrivately("/login"))
-          : Effect.map(confirmed(token, url), redirectPrivately)
+          ? Effect.succeed(redirectFromLink("/login"))
+          : Effect.map(confirmed(token, url), redirectFromLink)
       )
       .handle("sendVerification", () =>
         Effect.flatMap(CurrentUser, ({ user }) =>

@@ -6,7 +6,7 @@ import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
-import { SessionCookie } from "./SessionCookie.ts"
+import { SessionCookie } from "../http/SecretCookies.ts"
 
 const identify = (user: UserId) => Effect.flatMap(Caller, (caller) => caller.identify(user))
 

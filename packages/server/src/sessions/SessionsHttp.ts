@@ -3,7 +3,7 @@ import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
-import { SessionCookie } from "./SessionCookie.ts"
+import { SessionCookie } from "../http/SecretCookies.ts"
 
 export const layer = HttpApiBuilder.group(WebApi, "sessions", (handlers) =>
   Effect.map(Effect.all([Sessions, SessionCookie]), ([sessions, cookie]) =>

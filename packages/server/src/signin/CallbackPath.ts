@@ -1,11 +1,17 @@
+import type { HttpServerRequest } from "@effect/platform"
+
 const defaultCallback = "/dashboard"
 
-/** Where a sign-in leads: a path on this service, or the default. A URL of any other origin is not followed. */
-export const resolveCallbackPath = (asked: string | undefined, appUrl: URL): string => {
-  if (asked === undefined || asked === "" || !URL.canParse(asked, appUrl.origin)) return defaultCallback
-  const url = new URL(asked, appUrl.origin)
+/** Path on this service that a sign-in leads to; the default for a URL of another origin. */
+export const resolveCallbackPath = (requested: string | undefined, appUrl: URL): string => {
+  if (requested === undefined || requested === "" || !URL.canParse(requested, appUrl.origin)) return defaultCallback
+  const url = new URL(requested, appUrl.origin)
   const path = `${url.pathname}${url.search}${url.hash}`
-  // A path that begins with two slashes is a host's name to whoever follows it.
+  // A leading double slash makes the next segment a host name.
   const isPath = path.startsWith("/") && !path.startsWith("//")
   return url.origin === appUrl.origin && isPath ? path : defaultCallback
 }
+
+/** Query parameters of a request. */
+export const readQuery = ({ url }: HttpServerRequest.HttpServerRequest): URLSearchParams =>
+  new URL(url, "http://localhost").searchParams

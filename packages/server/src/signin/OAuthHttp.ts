@@ -1,16 +1,15 @@
 import type { OAuthErrorCode } from "@berth/api/signin/oauth/OAuthApi"
 import { WebApi } from "@berth/api/WebApi"
-import { normalizeClientAddress } from "@berth/domain/limits/RateLimiter"
 import { Caller } from "@berth/domain/sessions/Caller"
 import type { OAuthProviderName } from "@berth/domain/signin/oauth/OAuthProvider"
 import { OAuthSignIn } from "@berth/domain/signin/oauth/OAuthSignIn"
-import { HttpApiBuilder, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { HttpApiBuilder, type HttpServerRequest } from "@effect/platform"
 import { Effect, Redacted } from "effect"
-import { currentClientAddress } from "../http/ClientAddress.ts"
+import { redirectPrivately } from "../http/ResponseHeaders.ts"
+import { makeOAuthTicketCookie, SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { SessionCookie } from "../sessions/SessionCookie.ts"
-import { resolveCallbackPath } from "./CallbackPath.ts"
-import { makeOAuthTicketCookie } from "./OAuthTicketCookie.ts"
+import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
+import { readQuery, resolveCallbackPath } from "./CallbackPath.ts"
 
 type Failure = Effect.Effect.Error<ReturnType<OAuthSignIn["finish"] | OAuthSignIn["start"]>>
 
@@ -24,12 +23,8 @@ const codes: Record<Failure["_tag"], OAuthErrorCode> = {
   RateLimitExceeded: "rate_limit_exceeded"
 }
 
-/** Whoever keeps an answer would give one browser's sign-in to another. */
-const redirectPrivately = (location: string) =>
-  HttpServerResponse.redirect(location, { status: 302, headers: { "cache-control": "no-store" } })
-
 const logFailure = (provider: OAuthProviderName) => (failure: Failure) =>
-  Effect.logInfo("A sign-in at a provider came to nothing").pipe(
+  Effect.logInfo("OAuth sign-in failed").pipe(
     Effect.annotateLogs({
       provider,
       error: codes[failure._tag],
@@ -37,28 +32,25 @@ const logFailure = (provider: OAuthProviderName) => (failure: Failure) =>
     })
   )
 
-/** The query of a request as it came. */
-const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
-
-/** A longer one does not fit into a cookie together with the rest. */
+/** The sealed ticket contains the path and has to fit into a cookie of 4 KiB. */
 const maximumCallbackLength = 1024
 
 export const layer = HttpApiBuilder.group(WebApi, "oauth", (handlers) =>
   Effect.gen(function* () {
     const signIn = yield* OAuthSignIn
     const session = yield* SessionCookie
-    const settings = yield* WebSettings
+    const { appUrl } = yield* WebSettings
 
-    const callbackOf = (request: HttpServerRequest.HttpServerRequest) => {
-      const asked = queryOf(request).get("callbackUrl") ?? undefined
-      const path = resolveCallbackPath(asked, settings.appUrl)
-      return path.length <= maximumCallbackLength ? path : resolveCallbackPath(undefined, settings.appUrl)
+    const readCallbackPath = (request: HttpServerRequest.HttpServerRequest) => {
+      const requested = readQuery(request).get("callbackUrl") ?? undefined
+      const path = resolveCallbackPath(requested, appUrl)
+      return path.length <= maximumCallbackLength ? path : resolveCallbackPath(undefined, appUrl)
     }
 
     const start = (provider: OAuthProviderName) => {
-      const cookie = makeOAuthTicketCookie(provider, settings.appUrl)
+      const cookie = makeOAuthTicketCookie(provider, appUrl)
       return ({ request }: { readonly request: HttpServerRequest.HttpServerRequest }) =>
-        signIn.start(provider, callbackOf(request)).pipe(
+        signIn.start(provider, readCallbackPath(request)).pipe(
           Effect.tapError(logFailure(provider)),
           Effect.match({
             onFailure: (failure) => redirectPrivately(`/login?error=${codes[failure._tag]}`),
@@ -68,23 +60,23 @@ export const layer = HttpApiBuilder.group(WebApi, "oauth", (handlers) =>
     }
 
     const finish = (provider: OAuthProviderName) => {
-      const cookie = makeOAuthTicketCookie(provider, settings.appUrl)
+      const cookie = makeOAuthTicketCookie(provider, appUrl)
       return ({ request }: { readonly request: HttpServerRequest.HttpServerRequest }) =>
         Effect.gen(function* () {
           const { callbackUrl, token, user } = yield* signIn.finish({
             provider,
-            query: Redacted.make(queryOf(request)),
+            query: Redacted.make(readQuery(request)),
             ticket: cookie.read(request),
-            from: normalizeClientAddress(yield* Effect.provideService(currentClientAddress, WebSettings, settings)),
+            from: yield* currentAddressKey,
             current: session.read(request)
           })
           yield* (yield* Caller).identify(user.id)
-          return cookie.clear(session.set(redirectPrivately(resolveCallbackPath(callbackUrl, settings.appUrl)), token))
+          return cookie.clear(session.set(redirectPrivately(resolveCallbackPath(callbackUrl, appUrl)), token))
         }).pipe(
           Effect.tapError(logFailure(provider)),
           Effect.catchAll((failure) => {
             const response = redirectPrivately(`/login?error=${codes[failure._tag]}`)
-            // A link that somebody else made must not end the sign-in that this browser is in the middle of.
+            // A forged callback link does not end the pending sign-in of this browser.
             return Effect.succeed(failure._tag === "OAuthStateInvalid" ? response : cookie.clear(response))
           })
         )

@@ -1,18 +1,17 @@
 import { SignedIn } from "@berth/api/signin/SignInApi"
 import { WebApi } from "@berth/api/WebApi"
-import { normalizeClientAddress } from "@berth/domain/limits/RateLimiter"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { PasswordSignIn } from "@berth/domain/signin/password/PasswordSignIn"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Schema } from "effect"
-import { currentClientAddress } from "../http/ClientAddress.ts"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
+import { SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { addRetryAfter } from "../limits/RateLimitsHttp.ts"
+import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
-import { SessionCookie } from "../sessions/SessionCookie.ts"
 import { resolveCallbackPath } from "./CallbackPath.ts"
 
 const encodeSignedIn = Schema.encodeSync(SignedIn)
@@ -24,19 +23,17 @@ export const layer = HttpApiBuilder.group(WebApi, "signin", (handlers) =>
     const social = yield* SocialSessions
     const cookie = yield* SessionCookie
     const session = yield* RequestSession
-    const settings = yield* WebSettings
+    const { appUrl } = yield* WebSettings
 
     return handlers
       .handle("credentials", ({ payload, request }) =>
         Effect.gen(function* () {
-          const address = normalizeClientAddress(
-            yield* Effect.provideService(currentClientAddress, WebSettings, settings)
-          )
+          const address = yield* currentAddressKey
           const { token, user } = yield* signIn
             .signIn({ email: payload.email, password: payload.password, address, current: cookie.read(request) })
             .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
           yield* (yield* Caller).identify(user.id)
-          const url = resolveCallbackPath(payload.callbackUrl, settings.appUrl)
+          const url = resolveCallbackPath(payload.callbackUrl, appUrl)
           const isForm = (request.headers["content-type"] ?? "").includes("x-www-form-urlencoded")
           const response = isForm
             ? HttpServerResponse.redirect(url, { status: 302 })

@@ -1,19 +1,13 @@
 import { WebApi } from "@berth/api/WebApi"
-import { normalizeClientAddress } from "@berth/domain/limits/RateLimiter"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { socialSessionLifetime, SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { SocialSignIn } from "@berth/domain/signin/social/SocialSignIn"
-import { HttpApiBuilder, HttpApp, HttpServerResponse } from "@effect/platform"
+import { HttpApiBuilder } from "@effect/platform"
 import { Duration, Effect, Option, Redacted } from "effect"
-import { currentClientAddress } from "../http/ClientAddress.ts"
-import { WebSettings } from "../http/WebSettings.ts"
+import { addResponseHeaders, privately } from "../http/ResponseHeaders.ts"
+import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
 
-/** What is not one text is as good as nothing. */
-const textOf = (value: unknown) => Option.liftPredicate(value, (given): given is string => typeof given === "string")
-
-const addNoStoreHeader = HttpApp.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(HttpServerResponse.setHeader(response, "cache-control", "no-store"))
-)
+const readText = (value: unknown) => Option.liftPredicate(value, (given): given is string => typeof given === "string")
 
 const expiresIn = Duration.toSeconds(socialSessionLifetime)
 
@@ -53,7 +47,6 @@ export const layer = HttpApiBuilder.group(WebApi, "socialIdentity", (handlers) =
   Effect.gen(function* () {
     const signIn = yield* SocialSignIn
     const sessions = yield* SocialSessions
-    const settings = yield* WebSettings
 
     const messageOf = (accessLevel: "basic" | "premium") =>
       accessLevel === "premium" ? "Signed in with premium access." : "Signed in with basic access."
@@ -61,14 +54,14 @@ export const layer = HttpApiBuilder.group(WebApi, "socialIdentity", (handlers) =
     return handlers
       .handle("verify", ({ payload }) =>
         Effect.gen(function* () {
-          const address = textOf(payload.address)
+          const address = readText(payload.address)
           const { accessLevel, token, user } = yield* signIn.signIn({
-            token: Redacted.make(Option.getOrElse(textOf(payload.fidToken), () => "")),
+            token: Redacted.make(Option.getOrElse(readText(payload.fidToken), () => "")),
             address,
-            from: normalizeClientAddress(yield* Effect.provideService(currentClientAddress, WebSettings, settings))
+            from: yield* currentAddressKey
           })
           yield* (yield* Caller).identify(user.id)
-          yield* addNoStoreHeader
+          yield* addResponseHeaders(privately)
           return {
             success: true as const,
             sessionToken: token,
@@ -83,8 +76,8 @@ export const layer = HttpApiBuilder.group(WebApi, "socialIdentity", (handlers) =
       .handle("refresh", ({ payload: { refreshToken } }) =>
         Effect.gen(function* () {
           const sessionToken = yield* sessions.refresh(refreshToken)
-          yield* addNoStoreHeader
-          return { success: true as const, sessionToken, expiresIn, message: "The session goes on with this token." }
+          yield* addResponseHeaders(privately)
+          return { success: true as const, sessionToken, expiresIn, message: "Session refreshed." }
         })
       )
       .handle("aboutRefresh", () => Effect.succeed(endpointDescriptions.refresh))

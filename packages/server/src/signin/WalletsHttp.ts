@@ -1,20 +1,18 @@
 import { WebApi } from "@berth/api/WebApi"
 import { Wallets } from "@berth/domain/signin/wallets/Wallets"
-import { normalizeClientAddress } from "@berth/domain/limits/RateLimiter"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { WalletLinking } from "@berth/domain/signin/wallets/WalletLinking"
 import { WalletNonces } from "@berth/domain/signin/wallets/WalletNonces"
 import { WalletSignIn } from "@berth/domain/signin/wallets/WalletSignIn"
 import { HttpApiBuilder, HttpServerResponse, type HttpServerRequest } from "@effect/platform"
 import { Effect } from "effect"
-import { currentClientAddress } from "../http/ClientAddress.ts"
+import { privately, redirectPrivately } from "../http/ResponseHeaders.ts"
+import { makeWalletNonceCookie, SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
-import { SessionCookie } from "../sessions/SessionCookie.ts"
+import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
 import { resolveCallbackPath } from "./CallbackPath.ts"
-import { makeWalletNonceCookie } from "./WalletNonceCookie.ts"
 
-/** What is not one text proves nothing, like an empty one. */
-const textOf = (value: unknown) => (typeof value === "string" ? value : "")
+const readText = (value: unknown) => (typeof value === "string" ? value : "")
 
 export const layer = HttpApiBuilder.group(WebApi, "wallets", (handlers) =>
   Effect.gen(function* () {
@@ -23,20 +21,16 @@ export const layer = HttpApiBuilder.group(WebApi, "wallets", (handlers) =>
     const wallets = yield* Wallets
     const nonces = yield* WalletNonces
     const session = yield* SessionCookie
-    const settings = yield* WebSettings
-    const cookie = makeWalletNonceCookie(settings.appUrl)
+    const { appUrl } = yield* WebSettings
+    const cookie = makeWalletNonceCookie(appUrl)
 
-    const limitKey = Effect.map(
-      Effect.provideService(currentClientAddress, WebSettings, settings),
-      normalizeClientAddress
-    )
-    /** A proof as a request carries it. Only pages send an `Origin`. */
-    const proofIn = (
+    /** Only pages send an `Origin`. */
+    const readProof = (
       request: HttpServerRequest.HttpServerRequest,
       { message, signature }: { readonly message?: unknown; readonly signature?: unknown }
     ) => ({
-      message: textOf(message),
-      signature: textOf(signature),
+      message: readText(message),
+      signature: readText(signature),
       isFromPage: request.headers["origin"] !== undefined,
       ticket: cookie.read(request)
     })
@@ -44,18 +38,18 @@ export const layer = HttpApiBuilder.group(WebApi, "wallets", (handlers) =>
     return handlers
       .handle("nonce", () =>
         Effect.map(nonces.issue(), ({ nonce, ticket }) =>
-          cookie.set(HttpServerResponse.unsafeJson({ nonce }, { headers: { "cache-control": "no-store" } }), ticket)
+          cookie.set(HttpServerResponse.unsafeJson({ nonce }, { headers: privately }), ticket)
         )
       )
       .handle("walletSignIn", ({ payload, request }) =>
         Effect.gen(function* () {
           const { token } = yield* signIn.signIn({
-            ...proofIn(request, payload),
-            from: yield* limitKey,
+            ...readProof(request, payload),
+            from: yield* currentAddressKey,
             current: session.read(request)
           })
-          const url = resolveCallbackPath(payload.callbackUrl, settings.appUrl)
-          return cookie.clear(session.set(HttpServerResponse.redirect(url, { status: 302 }), token))
+          const url = resolveCallbackPath(payload.callbackUrl, appUrl)
+          return cookie.clear(session.set(redirectPrivately(url), token))
         })
       )
       .handle("wallets", () =>
@@ -69,8 +63,8 @@ export const layer = HttpApiBuilder.group(WebApi, "wallets", (handlers) =>
         Effect.gen(function* () {
           const { sessionId, user } = yield* CurrentUser
           const { address, linkedAt } = yield* linking.link({
-            ...proofIn(request, payload),
-            from: yield* limitKey,
+            ...readProof(request, payload),
+            from: yield* currentAddressKey,
             userId: user.id,
             sessionId
           })

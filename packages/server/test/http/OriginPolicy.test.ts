@@ -1,6 +1,6 @@
 import { isOwnOrigin } from "@berth/server/http/OriginPolicy"
 import { resolveCallbackPath } from "@berth/server/signin/CallbackPath"
-import { makeSessionCookieName } from "@berth/server/sessions/SessionCookie"
+import { makeSessionCookieName } from "@berth/server/http/SecretCookies"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
-import { WalletAddress } from "../../chain/WalletAddress.ts"
+import { normalizeWalletAddress, WalletAddress } from "../../chain/WalletAddress.ts"
+import { Email } from "../../shared/Email.ts"
 import { UserId } from "../../shared/User.ts"
 
 /** A wallet that signs a user in. It belongs to one user. */
@@ -12,3 +13,7 @@ export type Wallet = typeof Wallet.Type
 
 /** How many wallets one account may have. */
 export const maximumWalletsPerUser = 50
+
+/** Email of an account created by a wallet sign-in. It receives no mail. */
+export const makeWalletEmail = (address: WalletAddress, domain: string): Email =>
+  Email.make(`${normalizeWalletAddress(address)}@${domain}`)

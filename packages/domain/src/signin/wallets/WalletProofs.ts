@@ -2,10 +2,10 @@ import { Data, DateTime, Duration, Effect, Either, Option, Redacted } from "effe
 import { SmartWalletSignatures } from "../../chain/SmartWalletSignatures.ts"
 import type { WalletAddress } from "../../chain/WalletAddress.ts"
 import { normalizeWalletAddress } from "../../chain/WalletAddress.ts"
+import { AccountPolicy } from "../../accounts/AccountPolicy.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { validateSiweMessage, siweClockSkew, siweFreshness, type SiweFault } from "./SiweValidation.ts"
 import { maximumSiweMessageLength, SiweParser } from "./SiweParser.ts"
-import { SignInOrigin } from "./SignInOrigin.ts"
 import { WalletNonceRepository } from "./WalletNonceRepository.ts"
 import { WalletNonces } from "./WalletNonces.ts"
 
@@ -41,7 +41,7 @@ export class WalletProofs extends Effect.Service<WalletProofs>()("@berth/WalletP
     const nonces = yield* WalletNonces
     const used = yield* WalletNonceRepository
     const tokens = yield* Tokens
-    const appUrl = yield* SignInOrigin
+    const { appUrl } = yield* AccountPolicy
 
     const refuse = (reason: ProofFault) => new WalletProofRejected({ reason })
     const hash = (text: string) => tokens.hash(Redacted.make(text))

@@ -1,8 +1,7 @@
 import { Either } from "effect"
 import { type WalletAddress, normalizeWalletAddress } from "../../chain/WalletAddress.ts"
 import { type Email, normalizeEmail } from "../../shared/Email.ts"
-import type { Wallet } from "./Wallet.ts"
-import { makeWalletEmail } from "./WalletEmail.ts"
+import { makeWalletEmail, type Wallet } from "./Wallet.ts"
 import { LastAccessMethodRequired, WalletEmailInUse, WalletNotFound } from "./WalletErrors.ts"
 
 export interface WalletUnlinkingInput {

@@ -1,4 +1,4 @@
-import { normalizeClientAddress } from "@berth/domain/limits/RateLimiter"
+import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
