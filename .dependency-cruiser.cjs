@@ -95,7 +95,7 @@ module.exports = {
     wiredOnlyIn("server"),
     only("worker", ["domain", "api", "infra"]),
     wiredOnlyIn("worker"),
-    only("runtime", ["domain", "api/src/runtime"]),
+    only("runtime", ["domain", "api/src/runtime", "api/src/http/Sse"]),
     only("supervisor", [
       "infra/src/instance-drivers/process/OrphanedInstances",
       "infra/src/(configuration|embedded-postgres|files|process|net|telemetry)"

@@ -7,7 +7,7 @@ import {
   RuntimeRecallQuery,
   runtimeRecallPath
 } from "@berth/api/runtime/RuntimeContract"
-import { formatEventFrame, keepAliveFrame } from "@berth/api/runtime/RuntimeFrames"
+import { encodeTypedSseEvent, sseKeepAlive } from "@berth/api/http/Sse"
 import { Effect, Schema } from "effect"
 import { text } from "node:stream/consumers"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -106,10 +106,10 @@ const toCall = async (request: IncomingMessage, response: ServerResponse): Promi
     traceparent: typeof traceparent === "string" ? traceparent : undefined,
     send: (...events) => {
       if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" })
-      for (const event of events) response.write(formatEventFrame(event))
+      for (const event of events) response.write(encodeTypedSseEvent(event))
     },
     comment: () => {
-      response.write(keepAliveFrame)
+      response.write(sseKeepAlive)
     },
     end: () => {
       response.end()

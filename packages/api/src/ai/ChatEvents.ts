@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { encodeSseEvent } from "../http/Sse.ts"
 import { ChatAnswer } from "./AiApi.ts"
 
 /** A piece of the answer. */
@@ -11,15 +12,14 @@ export const ChatDoneEvent = Schema.Struct({
 /** The last event of one that broke off. */
 export const ChatErrorEvent = Schema.Struct({ error: Schema.String, message: Schema.String, code: Schema.String })
 
-const frame = (event: string, data: string) => `event: ${event}\ndata: ${data}\n\n`
-
 const encodeDelta = Schema.encodeSync(Schema.parseJson(ChatDeltaEvent))
 const encodeDone = Schema.encodeSync(Schema.parseJson(ChatDoneEvent))
 const encodeBroken = Schema.encodeSync(Schema.parseJson(ChatErrorEvent))
 
 /** The events of a streamed POST /api/ai/chat as server-sent events. */
 export const chatEventFrames = {
-  delta: (text: string): string => frame("delta", encodeDelta({ text })),
-  done: (answer: typeof ChatDoneEvent.Type): string => frame("done", encodeDone(answer)),
-  error: (failure: typeof ChatErrorEvent.Type): string => frame("error", encodeBroken(failure))
+  delta: (text: string): string => encodeSseEvent({ event: "delta", data: encodeDelta({ text }) }),
+  done: (answer: typeof ChatDoneEvent.Type): string => encodeSseEvent({ event: "done", data: encodeDone(answer) }),
+  error: (failure: typeof ChatErrorEvent.Type): string =>
+    encodeSseEvent({ event: "error", data: encodeBroken(failure) })
 }

@@ -1,3 +1,4 @@
+import { encodeSseEvent } from "../http/Sse.ts"
 import { makeOpenAiFailure } from "./OpenAiErrors.ts"
 
 export interface ToolCallDelta {
@@ -39,7 +40,7 @@ export interface OpenAiFrames {
   readonly error: (status: number, body: unknown) => string
 }
 
-const frame = (data: string) => `data: ${data}\n\n`
+const frame = (data: string) => encodeSseEvent({ data })
 
 /** What is the same in every chunk is written once. */
 export const makeOpenAiFrames = ({ created, id, model, withUsage }: StreamHead): OpenAiFrames => {

@@ -1,4 +1,5 @@
 import { Channel, Chunk, Data, Either, Schema, Stream } from "effect"
+import { makeSseParser } from "../http/Sse.ts"
 
 /** Why a stream of a cell's wires did not come to its `done`. */
 export type RuntimeStreamProblem = Data.TaggedEnum<{
@@ -15,16 +16,11 @@ type Event =
   | { readonly type: "delta" | "done" | "tool-call" | "compacted" | "opened" | "failed" | "invalid" }
   | { readonly type: "error"; readonly message: string }
 
-/** A parser of server-sent events; what it feeds back is why it cannot go on. */
-export type MakeSseParser = (onEvent: (event: { readonly _tag: string; readonly data?: string }) => void) => {
-  readonly feed: (text: string) => Error | undefined
-}
-
 /**
  * The events in a stream's text up to `done`; everything else fails. Whole chunks are worked on at a time: a model's answer
  * is hundreds of tiny events, and each would cost more as a step of its own than to read.
  */
-export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, I>, makeParser: MakeSseParser) => {
+export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeEither(Schema.parseJson(schema))
   type Good = Exclude<A, { readonly type: "error" }>
   const isGood = (event: A): event is Good => event.type !== "error"
@@ -34,18 +30,20 @@ export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, 
       let good: Array<Good> = []
       let done = false
       let problem: RuntimeStreamProblem | undefined
-      const parser = makeParser(({ data }) => {
-        if (done || problem !== undefined || data === undefined) return
+      const parser = makeSseParser()
+      const receive = (data: string) => {
+        if (done || problem !== undefined) return
         const decoded = decode(data)
         if (Either.isLeft(decoded)) problem = RuntimeStreamProblem.Malformed()
         else if (isGood(decoded.right)) {
           good.push(decoded.right)
           done = decoded.right.type === "done"
         } else problem = RuntimeStreamProblem.Failed({ message: messageOf(decoded.right) })
-      })
+      }
       const take = (texts: Chunk.Chunk<string>): Chunk.Chunk<Good> => {
         good = []
-        for (const piece of texts) if (parser.feed(piece) !== undefined) problem ??= RuntimeStreamProblem.Malformed()
+        for (const piece of texts) for (const { data } of parser.push(piece)) receive(data)
+        if (parser.hasOverflowed()) problem ??= RuntimeStreamProblem.Malformed()
         return Chunk.unsafeFromArray(good)
       }
       const read: Channel.Channel<

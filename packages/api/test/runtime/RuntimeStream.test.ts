@@ -1,29 +1,12 @@
 import { RuntimeModelEvent } from "@berth/api/runtime/RuntimeContract"
-import { formatEventFrame, keepAliveFrame } from "@berth/api/runtime/RuntimeFrames"
-import { parseRuntimeEvents, type MakeSseParser } from "@berth/api/runtime/RuntimeStream"
+import { encodeTypedSseEvent, sseKeepAlive } from "@berth/api/http/Sse"
+import { parseRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
 import { expect, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Stream } from "effect"
 
-/** Enough of a parser for frames that this package writes itself. */
-const parser: MakeSseParser = (onEvent) => {
-  let rest = ""
-  return {
-    feed: (text) => {
-      if (text.includes("\0")) return new Error("cannot go on")
-      const frames = (rest + text).split("\n\n")
-      rest = frames.pop() ?? ""
-      for (const frame of frames) {
-        const data = /^data: (.*)$/m.exec(frame)?.[1]
-        if (data !== undefined) onEvent({ _tag: "Event", data })
-      }
-      return undefined
-    }
-  }
-}
-
 const read = (...texts: ReadonlyArray<string>) =>
   Stream.fromIterable(texts).pipe(
-    parseRuntimeEvents(RuntimeModelEvent, parser),
+    parseRuntimeEvents(RuntimeModelEvent),
     Stream.runCollect,
     Effect.map(Chunk.toReadonlyArray)
   )
@@ -37,7 +20,7 @@ it.effect.prop(
   ([texts, size]) =>
     Effect.gen(function* () {
       const events = [...texts.map(delta), done]
-      const wire = events.map((event) => formatEventFrame(event) + keepAliveFrame).join("")
+      const wire = events.map((event) => encodeTypedSseEvent(event) + sseKeepAlive).join("")
       const pieces = wire.match(new RegExp(`[^]{1,${size}}`, "g")) ?? []
       expect(yield* read(...pieces)).toStrictEqual(events)
     })
@@ -45,11 +28,11 @@ it.effect.prop(
 
 it.effect("ends with the first `done` and reads nothing after it", () =>
   Effect.gen(function* () {
-    expect(yield* read(formatEventFrame(done) + formatEventFrame(delta("late")) + "data: nonsense\n\n")).toStrictEqual([
-      done
-    ])
-    const endless = Stream.concat(Stream.make(formatEventFrame(done)), Stream.never)
-    const events = yield* Stream.runCollect(parseRuntimeEvents(RuntimeModelEvent, parser)(endless))
+    expect(
+      yield* read(encodeTypedSseEvent(done) + encodeTypedSseEvent(delta("late")) + "data: nonsense\n\n")
+    ).toStrictEqual([done])
+    const endless = Stream.concat(Stream.make(encodeTypedSseEvent(done)), Stream.never)
+    const events = yield* Stream.runCollect(parseRuntimeEvents(RuntimeModelEvent)(endless))
     expect(Chunk.toReadonlyArray(events)).toStrictEqual([done])
   })
 )
@@ -58,14 +41,14 @@ it.effect("passes on what came before a problem", () =>
   Effect.gen(function* () {
     for (const [wire, tag] of [
       ["", "Truncated"],
-      ["data: nonsense\n\n", "Nonsense"],
-      [formatEventFrame({ type: "other" }), "Nonsense"],
-      ["\0", "Nonsense"],
-      [formatEventFrame({ type: "error" }), "Nonsense"]
+      ["data: nonsense\n\n", "Malformed"],
+      [encodeTypedSseEvent({ type: "other" }), "Malformed"],
+      ["x".repeat(5_000_000), "Malformed"],
+      [encodeTypedSseEvent({ type: "error" }), "Malformed"]
     ] as const) {
       const seen: Array<unknown> = []
-      const problem = yield* Stream.make(formatEventFrame(delta("first")), wire).pipe(
-        parseRuntimeEvents(RuntimeModelEvent, parser),
+      const problem = yield* Stream.make(encodeTypedSseEvent(delta("first")), wire).pipe(
+        parseRuntimeEvents(RuntimeModelEvent),
         Stream.runForEach((event) => Effect.sync(() => seen.push(event))),
         Effect.flip
       )
@@ -78,6 +61,6 @@ it.effect("passes on what came before a problem", () =>
 it.effect("fails in the other side's words", () =>
   Effect.gen(function* () {
     const event = { type: "error" as const, message: "no more" }
-    expect(yield* Effect.flip(read(formatEventFrame(event)))).toStrictEqual({ _tag: "Failed", message: "no more" })
+    expect(yield* Effect.flip(read(encodeTypedSseEvent(event)))).toStrictEqual({ _tag: "Failed", message: "no more" })
   })
 )

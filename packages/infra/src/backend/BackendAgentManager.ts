@@ -1,11 +1,11 @@
 import { BackendApi } from "@berth/api/BackendApi"
+import { makeSseParser } from "@berth/api/http/Sse"
 import type { InternalKeyRequired } from "@berth/api/http/InternalAuth"
 import { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
 import type { UserId } from "@berth/domain/shared/User"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { type Turn, type TurnEvent, TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
-import { Sse } from "@effect/experimental"
 import {
   type HttpApiError,
   HttpApiClient,
@@ -30,6 +30,7 @@ const queryTimeout = Duration.seconds(10)
 const idleTimeout = Duration.seconds(90)
 
 const unreachable = new BackendUnavailable({ reason: "it cannot be reached" })
+const oversized = new BackendUnavailable({ reason: "it sent an event without an end" })
 const idle = new BackendUnavailable({ reason: "it stopped answering" })
 
 /** An answered 500 is the backend's own fault, and is one here too: in one process or two, a caller hears the same. */
@@ -59,6 +60,18 @@ const transportTags: ReadonlyArray<string> = [
 export const isTransportFailure = <E extends { readonly _tag: string }>(
   error: E | TransportFailure
 ): error is TransportFailure => transportTags.includes(error._tag)
+
+/** The events of a stream's text. */
+const parseEvents = <E>(texts: Stream.Stream<string, E>) =>
+  Stream.suspend(() => {
+    const parser = makeSseParser()
+    return Stream.flatMap(texts, (text) =>
+      Stream.concat(
+        Stream.fromIterable(parser.push(text)),
+        parser.hasOverflowed() ? Stream.fail(oversized) : Stream.empty
+      )
+    )
+  })
 
 const decodeEvent = Schema.decode(Schema.parseJson(ManagedTurnEvent))
 
@@ -103,7 +116,7 @@ export const layer = (options: BackendClientOptions) =>
             HttpClientResponse.stream,
             Stream.timeoutFail(() => idle, idleTimeout),
             Stream.decodeText(),
-            Stream.pipeThroughChannel(Sse.makeChannel()),
+            parseEvents,
             Stream.mapEffect(({ data }) => decodeEvent(data)),
             Stream.catchAll((error) =>
               Stream.fromEffect(error._tag === "BackendUnavailable" ? error : asUnavailable(error))

@@ -1,10 +1,9 @@
-import { keepAliveSeconds } from "@berth/api/runtime/RuntimeFrames"
+import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { parseRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
 import { ModelAnswerEvent, ModelAnswerRequest, modelAnswersPath } from "@berth/api/gateway/plugins/ModelAnswersApi"
 import type { ChatEvent, ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
-import { Sse } from "@effect/experimental"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Duration, Effect, Layer, Option, Stream } from "effect"
 import type { BackendClientOptions } from "./BackendAgentManager.ts"
@@ -13,9 +12,7 @@ import { addCallerHeaders } from "./CallerHeaders.ts"
 /** The backend answers with the head of a stream at once, before it has asked any model. */
 const headTimeout = Duration.seconds(10)
 /** Three keep-alives missed. */
-const idleTimeout = Duration.seconds(3 * keepAliveSeconds)
-/** An event holds at most a call of a tool with its arguments. */
-const maxEventSize = 4 * 1024 * 1024
+const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 
 const unreachable = new PluginFailed({ reason: "the AI layer cannot be reached" })
 const interrupted = new PluginFailed({ reason: "the AI layer broke off" })
@@ -81,7 +78,7 @@ export const layer = (options: BackendClientOptions) =>
               response.stream.pipe(
                 Stream.timeoutFail(() => ({ _tag: "Silent" }) as const, idleTimeout),
                 Stream.decodeText(),
-                parseRuntimeEvents(ModelAnswerEvent, (onEvent) => Sse.makeParser(onEvent, { maxEventSize })),
+                parseRuntimeEvents(ModelAnswerEvent),
                 Stream.catchAll((error) => Stream.fromEffect(logAndFail(error, interrupted)))
               )
             )

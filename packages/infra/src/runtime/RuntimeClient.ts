@@ -5,10 +5,9 @@ import {
   RuntimeErrorBody,
   RuntimeTurnEvent
 } from "@berth/api/runtime/RuntimeContract"
-import { keepAliveSeconds } from "@berth/api/runtime/RuntimeFrames"
+import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { parseRuntimeEvents, type RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
-import * as Sse from "@effect/experimental/Sse"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
@@ -51,7 +50,7 @@ export interface RuntimeClient {
 const headTimeout = Duration.seconds(10)
 const healthTimeout = Duration.seconds(2)
 /** Three keep-alives missed. */
-const idleTimeout = Duration.seconds(3 * keepAliveSeconds)
+const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 
 export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
   // Cells are ours: their spans belong to the trace of whoever asked.
@@ -110,7 +109,7 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
             Stream.mapError(() => new RuntimeUnresponsive({ reason: "the connection was lost" })),
             Stream.timeoutFail(() => new RuntimeUnresponsive({ reason: "it fell silent" }), idleTimeout),
             Stream.decodeText(),
-            parseRuntimeEvents(RuntimeTurnEvent, Sse.makeParser)
+            parseRuntimeEvents(RuntimeTurnEvent)
           )
         ),
         Stream.unwrap

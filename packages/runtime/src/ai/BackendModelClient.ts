@@ -5,7 +5,6 @@ import {
   RuntimeErrorBody
 } from "@berth/api/runtime/RuntimeContract"
 import { parseRuntimeEvents, RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
-import * as Sse from "@effect/experimental/Sse"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type { HttpClientError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -97,7 +96,7 @@ const events = (
     // On the bytes, so that a backend can keep a slow model's stream alive with comments.
     Stream.timeoutFail(idleTooLong, idle),
     Stream.decodeText(),
-    parseRuntimeEvents(RuntimeModelEvent, (onEvent) => Sse.makeParser(onEvent, { maxEventSize: 1024 * 1024 })),
+    parseRuntimeEvents(RuntimeModelEvent),
     Stream.mapError((error) =>
       error._tag === "ModelCallFailed" ? error : new ModelCallFailed({ reason: reasonOf(error) })
     )

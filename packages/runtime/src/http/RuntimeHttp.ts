@@ -1,6 +1,6 @@
+import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { runtimeBodyLimit, RuntimeConfiguration, RuntimeHealth, RuntimePaths } from "@berth/api/runtime/RuntimeContract"
 import { RuntimeErrors } from "@berth/api/runtime/RuntimeErrors"
-import { formatEventFrame, keepAliveFrame, keepAliveSeconds } from "@berth/api/runtime/RuntimeFrames"
 import { Turn } from "@berth/domain/instances/AgentRuntime"
 import type * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpIncomingMessage from "@effect/platform/HttpIncomingMessage"
@@ -40,11 +40,11 @@ const answerTurnRequest = Effect.gen(function* () {
   const run = yield* Effect.flatMap(TurnExecution, ({ begin }) => begin(turn))
   const frames = yield* Mailbox.make<string>()
   // The first frame confirms that the turn was accepted.
-  yield* frames.offer(keepAliveFrame)
+  yield* frames.offer(sseKeepAlive)
   yield* frames
-    .offer(keepAliveFrame)
-    .pipe(Effect.schedule(Schedule.spaced(Duration.seconds(keepAliveSeconds))), Effect.forkScoped)
-  yield* run((events) => frames.offer(Array.from(events, formatEventFrame).join(""))).pipe(
+    .offer(sseKeepAlive)
+    .pipe(Effect.schedule(Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))), Effect.forkScoped)
+  yield* run((events) => frames.offer(Array.from(events, encodeTypedSseEvent).join(""))).pipe(
     Effect.ensuring(frames.end),
     Effect.forkScoped
   )

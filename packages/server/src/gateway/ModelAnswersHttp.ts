@@ -30,7 +30,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers)
           ),
           Stream.catchAll((error) => Stream.make(problemOf(error)))
         )
-        return respondEvents(Stream.map(answer, (data) => ({ event: data.type, data })))
+        return respondEvents(answer)
       })
     )
   )

@@ -1,19 +1,9 @@
-import { keepAliveFrame, keepAliveSeconds } from "@berth/api/runtime/RuntimeFrames"
+import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { HttpServerResponse } from "@effect/platform"
 import { Chunk, Duration, Effect, Mailbox, Schedule, Stream } from "effect"
 
-export interface ServerSentEvent {
-  readonly event: string
-  readonly id?: string
-  readonly data: unknown
-}
-
-/** An event as it goes over the wire; its data is one line of JSON. */
-export const encodeSseEvent = ({ data, event, id }: ServerSentEvent): string =>
-  `event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`
-
 const encoder = new TextEncoder()
-const keepAlive = encoder.encode(keepAliveFrame)
+const keepAlive = encoder.encode(sseKeepAlive)
 
 /** Frames the client has not taken yet; then whoever makes them waits. */
 const maximumBufferedFrames = 16
@@ -31,7 +21,7 @@ const withKeepAlive = (frames: Stream.Stream<string>): Stream.Stream<Uint8Array>
       ).pipe(Mailbox.into(mailbox), Effect.forkScoped)
       yield* mailbox
         .offer(keepAlive)
-        .pipe(Effect.schedule(Schedule.spaced(Duration.seconds(keepAliveSeconds))), Effect.forkScoped)
+        .pipe(Effect.schedule(Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))), Effect.forkScoped)
       return Mailbox.toStream(mailbox)
     })
   )
@@ -46,9 +36,13 @@ export const respondFrames = (
     headers: { "cache-control": "no-cache", "x-accel-buffering": "no", ...headers }
   })
 
-/** A stream of events as a response. */
-export const respondEvents = (events: Stream.Stream<ServerSentEvent>): HttpServerResponse.HttpServerResponse =>
-  respondFrames(Stream.map(events, encodeSseEvent))
+/** Events that carry their name as `type`, as a response. */
+export const respondEvents = (
+  events: Stream.Stream<{ readonly type: string }>
+): HttpServerResponse.HttpServerResponse =>
+  respondFrames(
+    Stream.mapChunks(events, (chunk) => Chunk.of(Chunk.toReadonlyArray(chunk).map(encodeTypedSseEvent).join("")))
+  )
 
 /** Whether the client wants the answer as it comes. */
 export const acceptsEventStream = (accept: string | undefined): boolean =>

@@ -30,8 +30,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
                   kind: _tag === "TurnFailed" ? "turn" : "cell",
                   reason
                 })
-              ),
-              Stream.map((data) => ({ event: data.type, data }))
+              )
             )
           )
         )

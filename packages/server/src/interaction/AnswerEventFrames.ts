@@ -1,9 +1,9 @@
+import { encodeSseEvent } from "@berth/api/http/Sse"
 import { ChatFailed, ChatFailedBody, MessageUnansweredBody } from "@berth/api/interaction/InteractionErrorBodies"
 import { type AnswerEvent, formatAnswerEventId } from "@berth/domain/interaction/answers/AnswerEvent"
 import type { Message } from "@berth/domain/interaction/Conversation"
 import { MessageUnanswered } from "@berth/domain/interaction/ConversationErrors"
 import { DateTime, Schema } from "effect"
-import { encodeSseEvent } from "../http/SseResponse.ts"
 
 const encodeNotAnswered = Schema.encodeSync(MessageUnansweredBody)
 const encodeChatFailed = Schema.encodeSync(ChatFailedBody)
@@ -44,10 +44,10 @@ export const encodeAnswerFrame =
     const id = formatAnswerEventId(message.id, event.n)
     switch (event.type) {
       case "delta":
-        return encodeSseEvent({ event: "delta", id, data: { text: event.text } })
+        return encodeSseEvent({ event: "delta", id, data: JSON.stringify({ text: event.text }) })
       case "done":
-        return encodeSseEvent({ event: "done", id, data: words.done(message, event.reply) })
+        return encodeSseEvent({ event: "done", id, data: JSON.stringify(words.done(message, event.reply)) })
       case "failed":
-        return encodeSseEvent({ event: "error", id, data: words.failed(event.reason) })
+        return encodeSseEvent({ event: "error", id, data: JSON.stringify(words.failed(event.reason)) })
     }
   }

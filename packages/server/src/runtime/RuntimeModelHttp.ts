@@ -41,8 +41,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers)
             Stream.map((event): RuntimeModelEvent =>
               event.type === "done" ? { type: "done", model: event.model, provider: event.provider } : event
             ),
-            Stream.catchAll((failure) => Stream.make<[RuntimeModelEvent]>({ type: "error", message: failure.message })),
-            Stream.map((data) => ({ event: data.type, data }))
+            Stream.catchAll((failure) => Stream.make<[RuntimeModelEvent]>({ type: "error", message: failure.message }))
           )
         )
       })

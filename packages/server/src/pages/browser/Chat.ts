@@ -1,7 +1,7 @@
+import { makeSseParser, type SseEvent } from "@berth/api/http/Sse"
 import { ApiRequestRejected, requestSuccess } from "./Api.ts"
 import { runWithStatus, createElement, findElement, findElements, showStatus, readField } from "./Dom.ts"
 import { readListMember, tryParseJson, readTextMember } from "./Json.ts"
-import { makeSseReader, type ReceivedSseEvent } from "./SseReader.ts"
 
 const path = "/api/agent"
 const statusId = "chat-status"
@@ -47,7 +47,7 @@ const pause = (attempt: number) => new Promise<void>((resolve) => setTimeout(res
 /** An answer's events as they come. An end that no `done` or `error` announced is asked on from where it broke. */
 const followAnswer = async (
   body: { readonly message: string; readonly agentId: string },
-  onEvent: (event: ReceivedSseEvent) => void
+  onEvent: (event: SseEvent) => void
 ): Promise<void> => {
   let last: string | undefined
   let isDone = false
@@ -68,7 +68,7 @@ const followAnswer = async (
 const streamOnce = async (
   body: unknown,
   last: string | undefined,
-  onEvent: (event: ReceivedSseEvent) => void
+  onEvent: (event: SseEvent) => void
 ): Promise<ApiRequestRejected | undefined> => {
   const headers = { "content-type": "application/json", accept: "text/event-stream" }
   try {
@@ -81,11 +81,11 @@ const streamOnce = async (
       const said = tryParseJson(await response.text())
       throw new ApiRequestRejected(readTextMember(said, "message") ?? `The agent did not answer (${response.status}).`)
     }
-    const read = makeSseReader()
+    const parser = makeSseParser()
     const decoder = new TextDecoder()
     const reader = response.body.getReader()
     for (let part = await reader.read(); !part.done; part = await reader.read())
-      for (const event of read(decoder.decode(part.value, { stream: true }))) onEvent(event)
+      for (const event of parser.push(decoder.decode(part.value, { stream: true }))) onEvent(event)
     return undefined
   } catch (cause) {
     if (cause instanceof ApiRequestRejected) throw cause
