@@ -28,7 +28,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
           ? Effect.void
           : Effect.zipRight(
               Effect.provide(findHandler(entry.queue)({ ...entry, attempt: 1, attempts: 5 }), [
-                AccountRemoval.Default,
+                Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
                 Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
               ]),
               Ref.update(done, (before) => before + 1)

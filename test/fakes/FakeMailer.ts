@@ -1,4 +1,6 @@
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
+import { Users } from "@berth/domain/accounts/Users"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
@@ -51,7 +53,10 @@ const recordingMailer = Layer.effectContext(
 )
 
 /** Mails that are collected instead of sent, and what the worker needs besides to send them. */
-export const layer = Layer.merge(recordingMailer, Layer.provide(PasswordResetMails.Default, MailOutbox.Default))
+export const layer = Layer.merge(
+  recordingMailer,
+  Layer.provide(PasswordResetMails.Default, Layer.mergeAll(MailOutbox.Default, MailedTokens.Default, Users.Default))
+)
 
 const isAboutMail = ({ name }: OutboxEntry) => name === SendMailJob.name || name === SendPasswordResetJob.name
 

@@ -1,14 +1,13 @@
 import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
 import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
-import { Accounts } from "@berth/domain/accounts/Accounts"
+import { Registration } from "@berth/domain/accounts/registration/Registration"
+import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
 import { CommonPasswords } from "@berth/domain/accounts/password/CommonPasswords"
-import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
 import { EmailVerifications } from "@berth/domain/accounts/email-verification/EmailVerifications"
-import { PasswordHasher } from "@berth/domain/accounts/password/Password"
+import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
-import { Sessions } from "@berth/domain/sessions/Sessions"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
@@ -55,9 +54,9 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
         })
       )
       const process = Layer.build(
-        Accounts.Default.pipe(
-          Layer.provide(Layer.merge(EmailVerifications.Default, PasswordCredentials.Default)),
-          Layer.provide(Layer.mergeAll(Referrals.Default, MailOutbox.Default, Sessions.Default)),
+        Registration.Default.pipe(
+          Layer.provide(EmailVerifications.Default),
+          Layer.provide(Layer.mergeAll(Referrals.Default, MailOutbox.Default, MailedTokens.Default)),
           Layer.provide(rules),
           Layer.provideMerge(storage)
         ).pipe(Layer.fresh)
@@ -68,7 +67,7 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
       const outcomes = yield* Effect.forEach(
         Array.from({ length: 200 }, (_, n) => processes[n % 2] ?? first),
         (one, n) =>
-          Context.get(one, Accounts)
+          Context.get(one, Registration)
             .register({ email: n % 3 === 0 ? `${email}@example.com` : `${email}@EXAMPLE.com`, password })
             .pipe(Effect.either),
         { concurrency: "unbounded" }

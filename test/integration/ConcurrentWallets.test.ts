@@ -1,4 +1,14 @@
 import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
+import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
+import { CommonPasswords } from "@berth/domain/accounts/password/CommonPasswords"
+import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
+import { Referrals } from "@berth/domain/accounts/referrals/Referrals"
+import { Outbox } from "@berth/domain/jobs/Outbox"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
+import { ExternalAccounts } from "@berth/domain/accounts/registration/ExternalAccounts"
+import { Users } from "@berth/domain/accounts/Users"
 import { WalletAlreadyLinked } from "@berth/domain/signin/wallets/WalletErrors"
 import { WalletRepository } from "@berth/domain/signin/wallets/WalletRepository"
 import { Wallets } from "@berth/domain/signin/wallets/Wallets"
@@ -33,12 +43,24 @@ const slowRepository = Layer.effect(
   Effect.map(WalletRepository, (real) => ({
     ...real,
     find: (address: WalletAddress) => Effect.delay(real.find(address), "50 millis"),
-    listOf: (userId: Parameters<typeof real.listByUser>[0]) => Effect.delay(real.listByUser(userId), "50 millis")
+    listByUser: (userId: Parameters<typeof real.listByUser>[0]) => Effect.delay(real.listByUser(userId), "50 millis")
   }))
 ).pipe(Layer.provide(PostgresWalletRepository.layer))
 
 const Live = Wallets.Default.pipe(
-  Layer.provide(LinkedIdentities.Default),
+  Layer.provide(Layer.mergeAll(LinkedIdentities.Default, Users.Default)),
+  Layer.provide(Layer.merge(ExternalAccounts.Default, PasswordCredentials.Default)),
+  Layer.provide(
+    Layer.mergeAll(
+      Layer.mock(Referrals, { _tag: "@berth/Referrals" }),
+      Layer.mock(Outbox, {}),
+      Layer.mock(MailedTokens, { _tag: "@berth/MailedTokens" }),
+      Layer.mock(Sessions, { _tag: "@berth/Sessions" }),
+      Layer.mock(PasswordHasher, {}),
+      Layer.mock(RateLimiter, {}),
+      Layer.succeed(CommonPasswords, { includes: () => false })
+    )
+  ),
   Layer.provide(PostgresLinkedIdentityRepository.layer),
   Layer.provideMerge(slowRepository),
   Layer.provideMerge(ports)

@@ -1,5 +1,6 @@
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { UserId } from "@berth/domain/shared/User"
+import { Users } from "@berth/domain/accounts/Users"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
@@ -26,10 +27,12 @@ const owner = Effect.gen(function* () {
   return { userId: id, agent: yield* insertAgent(id, { status: "provisioning" }) }
 })
 
+const accountRemoval = Layer.provide(AccountRemoval.Default, Users.Default)
+
 const removeRows = (userId: UserId) =>
   Effect.provide(
     Effect.flatMap(AccountRemoval, ({ remove }) => remove(userId)),
-    AccountRemoval.Default
+    accountRemoval
   )
 
 /** Whether the rows could be removed just now. */
@@ -51,10 +54,7 @@ const runJob = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) =>
     attempts: 5
   }).pipe(
     Effect.provide(
-      Layer.merge(
-        AccountRemoval.Default,
-        Layer.mock(AgentManager, { chat: () => Stream.empty, remove: orphanCleanup.remove })
-      )
+      Layer.merge(accountRemoval, Layer.mock(AgentManager, { chat: () => Stream.empty, remove: orphanCleanup.remove }))
     )
   )
 

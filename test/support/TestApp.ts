@@ -1,6 +1,6 @@
 import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
 import type { BotDetection } from "@berth/domain/accounts/bot-detection/BotDetection"
-import { PasswordHasher } from "@berth/domain/accounts/password/Password"
+import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import type { User } from "@berth/domain/shared/User"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"

@@ -1,6 +1,8 @@
-import { AccountDeletion } from "@berth/domain/recovery/deletion/AccountDeletion"
+import { AccountDeletion, AccountDeletionHooks } from "@berth/domain/recovery/deletion/AccountDeletion"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
-import { Accounts } from "@berth/domain/accounts/Accounts"
+import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
+import { ProfileSettings } from "@berth/domain/accounts/profile/ProfileSettings"
+import { Registration } from "@berth/domain/accounts/registration/Registration"
 import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
 import { EmailVerifications } from "@berth/domain/accounts/email-verification/EmailVerifications"
 import { ExternalAccounts } from "@berth/domain/accounts/registration/ExternalAccounts"
@@ -54,8 +56,8 @@ import { WalletLinking } from "@berth/domain/signin/wallets/WalletLinking"
 import { WalletNonces } from "@berth/domain/signin/wallets/WalletNonces"
 import { WalletProofs } from "@berth/domain/signin/wallets/WalletProofs"
 import { WalletSignIn } from "@berth/domain/signin/wallets/WalletSignIn"
-import * as WaysIn from "@berth/domain/recovery/claims/AccessMethods"
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
+import * as AccessMethodList from "./recovery/AccessMethodList.ts"
 
 /*
  * The use cases behind each listener, over the ports. What they need of the outside is provided by the program, or by a test.
@@ -70,8 +72,8 @@ export const shared = Layer.mergeAll(SocialSessions.Default, Allowances.Default,
 const proofs = Layer.mergeAll(OAuthSignIn.Default, SocialSignIn.Default, PasswordResets.Default).pipe(
   Layer.provide(LinkedAccounts.Default),
   Layer.provide(AccountClaims.Default),
-  Layer.provide(Layer.provide(WaysIn.layer, CredentialVault.Default)),
-  Layer.provide(Layer.merge(OAuthTickets.Default, ExternalAccounts.Default))
+  Layer.provide(Layer.provide(AccessMethodList.layer, CredentialVault.Default)),
+  Layer.provide(OAuthTickets.Default)
 )
 
 /** Sign-in by wallet, and the wallets of an account. */
@@ -81,8 +83,8 @@ const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
 )
 
 /** Accounts, and what is mailed about them. */
-const accounts = Accounts.Default.pipe(
-  Layer.provideMerge(EmailVerifications.Default),
+const accounts = Layer.merge(Registration.Default, ProfileSettings.Default).pipe(
+  Layer.provideMerge(Layer.merge(EmailVerifications.Default, ExternalAccounts.Default)),
   Layer.provideMerge(Referrals.Default),
   Layer.provide(MailOutbox.Default)
 )
@@ -93,9 +95,14 @@ const gateway = Layer.merge(CardCalls.Default, MachineCalls.Default).pipe(
   Layer.provide(MachinePayments.Default)
 )
 
+const accountDeletionHooks = Layer.effect(
+  AccountDeletionHooks,
+  Effect.map(CardCustomers, ({ scheduleRemoval }) => [scheduleRemoval])
+).pipe(Layer.provide(CardCustomers.Default))
+
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
-  Layer.provide(AccountDeletion.Default, Layer.merge(AccountRemoval.Default, CardCustomers.Default)),
+  Layer.provide(AccountDeletion.Default, Layer.merge(AccountRemoval.Default, accountDeletionHooks)),
   PasswordSignIn.Default,
   proofs,
   Layer.provideMerge(OwnModelKeys.Default, CredentialVault.Default),
@@ -111,6 +118,7 @@ export const web = Layer.mergeAll(
   Layer.provideMerge(Layer.mergeAll(Conversations.Default, ConversationRecords.Default, AgentConfiguration.Default)),
   Layer.provideMerge(Users.Default),
   Layer.provideMerge(PasswordCredentials.Default),
+  Layer.provideMerge(MailedTokens.Default),
   Layer.provideMerge(Agents.Default),
   Layer.provideMerge(Instances.Default),
   Layer.provide(ManagedAgentInstances.layer)

@@ -1,6 +1,8 @@
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
 import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
+import { Users } from "@berth/domain/accounts/Users"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { Layer } from "effect"
@@ -40,5 +42,6 @@ export const layer = (options: JobConsumers.JobConsumerOptions & AnswerEventRete
   ).pipe(
     Layer.provide(CardEventUseCases.layer),
     Layer.provide(PasswordResetMails.Default),
-    Layer.provide(MailOutbox.Default)
+    Layer.provide(Layer.mergeAll(MailedTokens.Default, MailOutbox.Default)),
+    Layer.provide(Users.Default)
   )

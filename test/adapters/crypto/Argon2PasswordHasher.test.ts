@@ -1,4 +1,4 @@
-import { PasswordHasher } from "@berth/domain/accounts/password/Password"
+import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Redacted } from "effect"

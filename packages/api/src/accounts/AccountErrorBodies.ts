@@ -7,7 +7,7 @@ import {
   ReferralCodeInvalid,
   UserNotFound
 } from "@berth/domain/accounts/AccountErrors"
-import { ReauthenticationRequired } from "@berth/domain/accounts/AccountDeletionErrors"
+import { ReauthenticationRequired } from "@berth/domain/recovery/deletion/AccountDeletion"
 import { ResetTokenInvalid } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { errorBody } from "../http/ErrorBody.ts"
 

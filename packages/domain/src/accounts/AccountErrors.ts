@@ -6,5 +6,6 @@ export class DisplayNameInvalid extends Data.TaggedError("DisplayNameInvalid")<o
 export class PasswordRejected extends Data.TaggedError("PasswordRejected")<{ readonly reason: string }> {}
 export class ReferralCodeInvalid extends Data.TaggedError("ReferralCodeInvalid")<object> {}
 export class UserNotFound extends Data.TaggedError("UserNotFound")<object> {}
-/** The password given as the present one is not it. */
 export class CurrentPasswordIncorrect extends Data.TaggedError("CurrentPasswordIncorrect")<object> {}
+/** Another transaction holds rows of the account; the deletion is retried. */
+export class AccountInUse extends Data.TaggedError("AccountInUse")<object> {}

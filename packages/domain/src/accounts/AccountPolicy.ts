@@ -1,25 +1,36 @@
-import { type Email, isInDomain } from "../shared/Email.ts"
-import { Context } from "effect"
+import { Context, Either, Option } from "effect"
+import { type Email, isInDomain, parseEmail } from "../shared/Email.ts"
+import { EmailInvalid } from "./AccountErrors.ts"
 
-/** What the operator sets about accounts. */
+/** Operator settings of accounts. */
 export class AccountPolicy extends Context.Tag("@berth/AccountPolicy")<
   AccountPolicy,
   {
     /** Credits that a valid referral gives to both sides. */
     readonly referralCredits: number
-    /** The domain of wallet-derived addresses; nobody registers there by password. */
+    /** Domain of wallet-derived addresses; password registration rejects it. */
     readonly walletEmailDomain: string
-    /** The domain of the addresses of who comes by social identity; nobody registers there either. */
+    /** Domain of addresses derived from social identities; password registration rejects it. */
     readonly socialEmailDomain: string
-    /** Where the links in mails lead: `APP_URL`. */
+    /** Base of the links in mails: `APP_URL`. */
     readonly appUrl: URL
-    /** In production rights that hang on an e-mail need one that was confirmed. */
+    /** True in production: rights that depend on an email address require a verified one. */
     readonly verifiedEmailsOnly: boolean
   }
 >() {}
 
-/** Whether an address is one that we made for an account that came without: no mail arrives there, and nobody registers with it. */
+/** Whether Berth derived the address itself: no mail arrives there. */
 export const isSyntheticEmail = (
   email: Email,
-  rules: Pick<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain">
-): boolean => isInDomain(email, rules.walletEmailDomain) || isInDomain(email, rules.socialEmailDomain)
+  policy: Pick<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain">
+): boolean => isInDomain(email, policy.walletEmailDomain) || isInDomain(email, policy.socialEmailDomain)
+
+/** An address that a person may give to an account. */
+export const parseAccountEmail = (
+  text: string,
+  policy: Pick<AccountPolicy["Type"], "walletEmailDomain" | "socialEmailDomain">
+): Either.Either<Email, EmailInvalid> =>
+  Either.fromOption(
+    Option.filter(parseEmail(text), (email) => !isSyntheticEmail(email, policy)),
+    () => new EmailInvalid()
+  )

@@ -1,13 +1,13 @@
 import { Context } from "effect"
 import type { User } from "../shared/User.ts"
 
-/** Who is an administrator: the addresses of `ADMIN_EMAILS`. In production the address must be verified, so nobody becomes one by changing his e-mail. */
+/** The administrators: users whose address is in `ADMIN_EMAILS`. */
 export class Administrators extends Context.Tag("@berth/Administrators")<
   Administrators,
   { readonly includes: (user: User) => boolean }
 >() {}
 
-/** The rule behind `Admins`: `emails` in any case, `verifiedOnly` in production. */
+/** Compares case-insensitively. With `verifiedOnly` (production), an unverified address makes no administrator. */
 export const makeAdministrators = (options: {
   readonly emails: ReadonlyArray<string>
   readonly verifiedOnly: boolean

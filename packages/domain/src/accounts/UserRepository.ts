@@ -1,19 +1,18 @@
 import { Context, type Effect, type Option } from "effect"
-import type { AccountInUse } from "./AccountDeletionErrors.ts"
-import type { EmailAlreadyTaken } from "./AccountErrors.ts"
 import type { Email } from "../shared/Email.ts"
 import type { NotificationPreferences, User, UserId } from "../shared/User.ts"
+import type { AccountInUse, EmailAlreadyTaken } from "./AccountErrors.ts"
 
 export interface NewUser {
   readonly id: UserId
   readonly email: Email
   readonly name: string
-  /** Null for an account that is got into otherwise. */
+  /** Null for an account without a password. */
   readonly passwordHash: string | null
   readonly referralCode: string
 }
 
-/** What the owner may change; an absent field stays. A changed e-mail is unverified again. */
+/** Changes by the owner; an absent field stays. A changed email is unverified. */
 export interface UserChanges {
   readonly name?: string
   readonly email?: Email
@@ -27,31 +26,31 @@ export class UserRepository extends Context.Tag("@berth/UserRepository")<
   {
     readonly insert: (user: NewUser) => Effect.Effect<User, EmailAlreadyTaken>
     readonly find: (id: UserId) => Effect.Effect<Option.Option<User>>
-    /** The same, and until the running transaction ends nobody else holds or changes him. */
+    /** Locks the user until the running transaction ends. */
     readonly findForUpdate: (id: UserId) => Effect.Effect<Option.Option<User>>
     readonly findByEmail: (
       email: Email
     ) => Effect.Effect<Option.Option<{ readonly user: User; readonly passwordHash: Option.Option<string> }>>
-    /** The stored hash of a user's password; none for an account without one. */
+    /** The stored password hash; none for an account without a password. */
     readonly findPasswordHash: (id: UserId) => Effect.Effect<Option.Option<string>>
-    /** The same, and it stays as it is until the running transaction ends. */
+    /** Prevents changes of the hash until the running transaction ends. */
     readonly findPasswordHashForUpdate: (id: UserId) => Effect.Effect<Option.Option<string>>
-    /** The account of an address, which nobody else changes until the running transaction ends. */
+    /** Locks the user until the running transaction ends. */
     readonly findByEmailForUpdate: (email: Email) => Effect.Effect<Option.Option<User>>
     readonly removePasswordHash: (id: UserId) => Effect.Effect<void>
-    /** False when there is no such user. */
+    /** False when the user does not exist. */
     readonly setPasswordHash: (id: UserId, passwordHash: string) => Effect.Effect<boolean>
     readonly findByReferralCode: (code: string) => Effect.Effect<Option.Option<User>>
     readonly update: (id: UserId, changes: UserChanges) => Effect.Effect<Option.Option<User>, EmailAlreadyTaken>
-    /** The user's present address is confirmed to be his, since now. */
+    /** Verifies the user's present address; idempotent. */
     readonly markEmailVerified: (id: UserId) => Effect.Effect<void>
     readonly addCredits: (id: UserId, credits: number) => Effect.Effect<void>
     /**
-     * Deletes the user and all that is his, and remembers that the id was a user's; false when there is no such user. Records of
-     * money stay under the name `formerUser`. Joins the running transaction, which has to be given up when it fails.
+     * Deletes the user with all rows and records the id as deleted; false when the user does not exist. Money records stay
+     * under the pseudonym `formerUser`. Joins the running transaction, which must roll back on failure.
      */
     readonly remove: (id: UserId, formerUser: string) => Effect.Effect<boolean, AccountInUse>
-    /** Of the ids that are no user's: whether each was deleted, or was never heard of. */
+    /** The ids that belong to no user. */
     readonly findAbsent: (ids: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, UserAbsence>>
   }
 >() {}

@@ -1,8 +1,5 @@
-import {
-  composeEmailChangedMail,
-  composeEmailVerificationMail,
-  composePasswordResetMail
-} from "@berth/domain/accounts/AccountMails"
+import { composeEmailChangedMail, composeEmailVerificationMail } from "@berth/domain/accounts/AccountMails"
+import { composePasswordResetMail } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { Email } from "@berth/domain/shared/Email"
 import { validateMail } from "@berth/domain/mail/MailValidation"
 import { MailId } from "@berth/domain/mail/Mail"
@@ -13,14 +10,14 @@ const to = Email.make("ada@example.com")
 const token = Redacted.make("abc-_123")
 const appUrl = new URL("https://berth.example:8443/ignored?x=1")
 
-describe("the mails about accounts", () => {
+describe("Account mails", () => {
   const mails = [
     composePasswordResetMail(to, appUrl, token),
     composeEmailVerificationMail(to, appUrl, token),
     composeEmailChangedMail(to, appUrl)
   ]
 
-  it("fit into mails, and end each line themselves", () => {
+  it("are valid mails with short lines", () => {
     for (const mail of mails) {
       assert.isTrue(Either.isRight(validateMail({ ...mail, id: MailId.make("mal_1") })))
       assert.strictEqual(mail.to, to)
@@ -29,7 +26,7 @@ describe("the mails about accounts", () => {
     }
   })
 
-  it("link to the service's own origin, on a line of its own", () => {
+  it("link to the origin of APP_URL on a line of its own", () => {
     const links = mails.flatMap(({ text }) => text.split("\n").filter((line) => line.startsWith("http")))
     assert.deepStrictEqual(links, [
       "https://berth.example:8443/reset-password?token=abc-_123",

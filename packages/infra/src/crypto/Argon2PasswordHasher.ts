@@ -1,4 +1,4 @@
-import { PasswordHasher } from "@berth/domain/accounts/password/Password"
+import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import { hash, verify } from "@node-rs/argon2"
 import { Effect, Layer, Redacted } from "effect"
 import { makeConcurrencyLimit } from "./ConcurrencyLimit.ts"

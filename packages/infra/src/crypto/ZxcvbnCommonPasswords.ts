@@ -1,6 +1,5 @@
 import { CommonPasswords, rejectedCommonPasswordCount } from "@berth/domain/accounts/password/CommonPasswords"
-import { minimumPasswordLength } from "@berth/domain/accounts/password/Password"
-import { minimumResetPasswordLength } from "@berth/domain/recovery/password-reset/PasswordResets"
+import { minimumPasswordLength, minimumResetPasswordLength } from "@berth/domain/accounts/password/Password"
 import { dictionary } from "@zxcvbn-ts/language-common"
 import { Layer, Redacted } from "effect"
 

@@ -1,6 +1,7 @@
 import { WebApi } from "@berth/api/WebApi"
 import { AccountDeletion } from "@berth/domain/recovery/deletion/AccountDeletion"
-import { Accounts } from "@berth/domain/accounts/Accounts"
+import { ProfileSettings } from "@berth/domain/accounts/profile/ProfileSettings"
+import { Registration } from "@berth/domain/accounts/registration/Registration"
 import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
 import type { User } from "@berth/domain/shared/User"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
@@ -20,24 +21,24 @@ const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) 
 
 export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
   Effect.map(
-    Effect.all([Accounts, AccountDeletion, PasswordCredentials, SessionCookie]),
-    ([accounts, deletion, credentials, cookie]) =>
+    Effect.all([Registration, ProfileSettings, AccountDeletion, PasswordCredentials, SessionCookie]),
+    ([registration, profile, deletion, credentials, cookie]) =>
       handlers
         .handle("register", ({ payload }) =>
-          Effect.map(accounts.register(payload), ({ email, id, name }) => ({ id, email, name }))
+          Effect.map(registration.register(payload), ({ email, id, name }) => ({ id, email, name }))
         )
         .handle("settings", () => Effect.map(CurrentUser, ({ user }) => settingsOf(user)))
         .handle("changeSettings", ({ payload }) =>
           Effect.flatMap(CurrentUser, (current) =>
             Effect.map(
-              Effect.tapErrorTag(accounts.changeSettings(current, payload), "RateLimitExceeded", addRetryAfter),
+              Effect.tapErrorTag(profile.change(current, payload), "RateLimitExceeded", addRetryAfter),
               settingsOf
             )
           )
         )
         .handle("patchSettings", ({ payload: { name, notifications } }) =>
           Effect.flatMap(CurrentUser, (current) =>
-            Effect.map(accounts.changeSettings(current, { name, notifications }), (changed) => ({
+            Effect.map(profile.change(current, { name, notifications }), (changed) => ({
               ...settingsOf(changed),
               notifications: changed.notifications
             }))

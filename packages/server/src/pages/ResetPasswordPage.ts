@@ -1,4 +1,4 @@
-import { minimumResetPasswordLength } from "@berth/domain/recovery/password-reset/PasswordResets"
+import { minimumResetPasswordLength } from "@berth/domain/accounts/password/Password"
 import { type Html, html } from "./Html.ts"
 import { renderAlert } from "./Layout.ts"
 

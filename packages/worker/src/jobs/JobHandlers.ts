@@ -1,4 +1,4 @@
-import type { AccountInUse } from "@berth/domain/accounts/AccountDeletionErrors"
+import type { AccountInUse } from "@berth/domain/accounts/AccountErrors"
 import type { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import type { CardProcessor, CardProcessorError } from "@berth/domain/billing/checkout/CardProcessor"
 import type { AgentManager } from "@berth/domain/instances/AgentManager"

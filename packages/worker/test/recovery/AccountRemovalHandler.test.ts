@@ -1,4 +1,4 @@
-import { AccountInUse } from "@berth/domain/accounts/AccountDeletionErrors"
+import { AccountInUse } from "@berth/domain/accounts/AccountErrors"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"

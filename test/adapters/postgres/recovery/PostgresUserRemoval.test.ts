@@ -1,4 +1,4 @@
-import { AccountInUse } from "@berth/domain/accounts/AccountDeletionErrors"
+import { AccountInUse } from "@berth/domain/accounts/AccountErrors"
 import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"

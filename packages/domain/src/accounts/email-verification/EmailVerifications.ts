@@ -1,55 +1,56 @@
-import { Data, DateTime, Effect, Option, type Redacted } from "effect"
-import { IdGenerator } from "../../ids/IdGenerator.ts"
-import { RateLimiter } from "../../limits/RateLimiter.ts"
+import { Data, Effect, Option, type Redacted } from "effect"
 import { MatchCardEventsJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
+import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { MailOutbox } from "../../mail/MailOutbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import { Tokens } from "../../secrets/Tokens.ts"
+import { normalizeEmail } from "../../shared/Email.ts"
+import type { User, UserId } from "../../shared/User.ts"
 import { UserNotFound } from "../AccountErrors.ts"
 import { composeEmailVerificationMail } from "../AccountMails.ts"
 import { AccountPolicy, isSyntheticEmail } from "../AccountPolicy.ts"
-import { normalizeEmail } from "../../shared/Email.ts"
-import { mailedTokenLifetimes } from "../mailed-tokens/MailedToken.ts"
-import { MailedTokenRepository } from "../mailed-tokens/MailedTokenRepository.ts"
+import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { Referrals } from "../referrals/Referrals.ts"
-import type { User, UserId } from "../../shared/User.ts"
 import { UserRepository } from "../UserRepository.ts"
 
-/** The link is none of ours, too old, or was mailed to an address that the account no longer has. */
+/** The link is unknown, expired, or was mailed to an address that the account no longer has. */
 export class VerificationLinkInvalid extends Data.TaggedError("VerificationLinkInvalid")<object> {}
 
-/** Rights hang on confirmed addresses, and whoever opened the link has not shown that he means this account. */
+/** The link is opened without a session of its account, where rights depend on verified addresses. */
 export class ConfirmationSignInRequired extends Data.TaggedError("ConfirmationSignInRequired")<object> {}
 
 const purpose = "email-verification"
 
-/** Whose an e-mail address is, proved by a link that is mailed there. */
+/** Verification of email addresses by mailed links. */
 export class EmailVerifications extends Effect.Service<EmailVerifications>()("@berth/EmailVerifications", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository
-    const mailed = yield* MailedTokenRepository
+    const mailed = yield* MailedTokens
     const referrals = yield* Referrals
-    const tokens = yield* Tokens
-    const ids = yield* IdGenerator
-    const post = yield* MailOutbox
+    const mails = yield* MailOutbox
     const limiter = yield* RateLimiter
     const outbox = yield* Outbox
     const transaction = yield* Transaction
-    const rules = yield* AccountPolicy
+    const policy = yield* AccountPolicy
 
-    /** Mails a new link, in the running transaction, which holds the user; the one before opens nothing any more. */
-    const send = Effect.fn("EmailVerifications.send")(function* (user: User) {
-      if (isSyntheticEmail(user.email, rules)) return
-      const token = yield* tokens.make
-      const requestId = yield* ids.next("job")
-      const expiresAt = DateTime.addDuration(yield* DateTime.now, mailedTokenLifetimes[purpose])
-      const { email, id: userId } = user
-      yield* mailed.replace({ userId, purpose, requestId, tokenHash: tokens.hash(token), email }, expiresAt)
-      yield* post.append(composeEmailVerificationMail(email, rules.appUrl, token), userId)
+    const send = Effect.fnUntraced(function* (user: User) {
+      if (isSyntheticEmail(user.email, policy)) return
+      const token = yield* mailed.issue(purpose, user)
+      yield* mails.append(composeEmailVerificationMail(user.email, policy.appUrl, token), user.id)
     })
 
-    /** A new link for whoever has lost his; nothing for an address that is confirmed. */
+    const matchCardEvents = (userId: UserId) => outbox.append(MatchCardEventsJob, { userId }, userId)
+
+    /**
+     * Mails a link to a new address. Joins the running transaction, which holds the user. Earlier card payments of an address
+     * are matched at once only where an unverified address has rights.
+     */
+    const start = Effect.fn("EmailVerifications.start")(function* (user: User) {
+      yield* send(user)
+      if (!policy.verifiedEmailsOnly) yield* matchCardEvents(user.id)
+    })
+
+    /** Mails another link; none for a verified address. */
     const resend = Effect.fn("EmailVerifications.resend")(function* (user: User) {
       yield* limiter.take("email-verification", user.id)
       yield* transaction.run(
@@ -61,19 +62,15 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
     })
 
     /**
-     * Confirms the address that the link was mailed to. It may be opened any number of times while it is live: mail programs look
-     * at links before people do. Where rights hang on it, only who is signed in to the account confirms: else a mail program, or
-     * a careless click, would confirm what a stranger registered with somebody's address.
+     * Verifies the address of a link, and is idempotent while the link is live: mail programs fetch links too. In production
+     * only a session of the account confirms, so that a mail program cannot verify an address registered by a stranger.
      */
     const confirm = Effect.fn("EmailVerifications.confirm")(function* (
       token: Redacted.Redacted,
       signedIn: Option.Option<UserId>
     ) {
-      const found = yield* Effect.mapError(
-        yield* mailed.find(purpose, tokens.hash(token), yield* DateTime.now),
-        () => new VerificationLinkInvalid()
-      )
-      if (rules.verifiedEmailsOnly && !Option.contains(signedIn, found.userId))
+      const found = yield* Effect.mapError(yield* mailed.find(purpose, token), () => new VerificationLinkInvalid())
+      if (policy.verifiedEmailsOnly && !Option.contains(signedIn, found.userId))
         return yield* new ConfirmationSignInRequired()
       return yield* transaction.run(
         Effect.gen(function* () {
@@ -85,13 +82,13 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
           if (user.emailVerifiedAt !== null) return user.id
           yield* users.markEmailVerified(user.id)
           yield* referrals.payReward(user.id)
-          yield* outbox.append(MatchCardEventsJob, { userId: user.id }, user.id)
-          yield* Effect.logInfo("An e-mail address was confirmed").pipe(Effect.annotateLogs("userId", user.id))
+          yield* matchCardEvents(user.id)
+          yield* Effect.logInfo("Email address verified").pipe(Effect.annotateLogs("userId", user.id))
           return user.id
         })
       )
     })
 
-    return { send, resend, confirm }
+    return { start, resend, confirm }
   })
 }) {}

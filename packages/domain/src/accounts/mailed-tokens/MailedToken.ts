@@ -2,17 +2,16 @@ import { Duration } from "effect"
 import type { Email } from "../../shared/Email.ts"
 import type { UserId } from "../../shared/User.ts"
 
-/** What the link with a token in it is for. */
 export type MailedTokenPurpose = "password-reset" | "email-verification"
 
-/** A token that was mailed to a user. The token itself is never stored, only its hash. A user has one of each purpose. */
+/** The stored form of a mailed token. */
 export interface MailedToken {
   readonly userId: UserId
   readonly purpose: MailedTokenPurpose
-  /** Names what asked for it. These ids sort by time, so that of two the later one counts, in whatever order they are carried out. */
+  /** Time-ordered id of the request, so that the later request wins in whatever order they are processed. */
   readonly requestId: string
   readonly tokenHash: string
-  /** Where it was mailed. */
+  /** The address it was mailed to. */
   readonly email: Email
 }
 

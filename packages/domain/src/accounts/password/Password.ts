@@ -1,21 +1,25 @@
-import { Context, type Effect, Either, Redacted } from "effect"
+import { type Context, Either, Redacted } from "effect"
 import { PasswordRejected } from "../AccountErrors.ts"
+import type { CommonPasswords } from "./CommonPasswords.ts"
 
 export const minimumPasswordLength = 8
-/** Longer input is refused, never truncated. */
+/** The minimum where a mailed link proves the mailbox. */
+export const minimumResetPasswordLength = 6
+/** Longer input is rejected, never truncated. */
 export const maximumPasswordBytes = 1024
 
-/** Whether a password may be chosen (not whether it is right). */
-export const validatePasswordLength = (
+const reject = (reason: string) => Either.left(new PasswordRejected({ reason }))
+
+/** Whether a password may be chosen: by length in characters and bytes, and not among the most common ones. */
+export const validatePassword = (
+  common: Context.Tag.Service<CommonPasswords>,
   password: Redacted.Redacted,
   minimum = minimumPasswordLength
 ): Either.Either<Redacted.Redacted, PasswordRejected> => {
   const text = Redacted.value(password)
-  if ([...text].length < minimum)
-    return Either.left(new PasswordRejected({ reason: `must have at least ${minimum} characters` }))
-  if (utf8Length(text) > maximumPasswordBytes)
-    return Either.left(new PasswordRejected({ reason: `must have at most ${maximumPasswordBytes} bytes` }))
-  return Either.right(password)
+  if ([...text].length < minimum) return reject(`must have at least ${minimum} characters`)
+  if (utf8Length(text) > maximumPasswordBytes) return reject(`must have at most ${maximumPasswordBytes} bytes`)
+  return common.includes(password) ? reject("must not be one of the most common passwords") : Either.right(password)
 }
 
 const utf8Length = (text: string): number => {
@@ -26,15 +30,3 @@ const utf8Length = (text: string): number => {
   }
   return bytes
 }
-
-/** Slow, salted hashing off the main thread, with a bound on how many run at once. */
-export class PasswordHasher extends Context.Tag("@berth/PasswordHasher")<
-  PasswordHasher,
-  {
-    /** A PHC string. */
-    readonly hash: (password: Redacted.Redacted) => Effect.Effect<string>
-    readonly verify: (password: Redacted.Redacted, hash: string) => Effect.Effect<boolean>
-    /** Takes as long as a real verification and says no: what sign-in does for an account that does not exist. */
-    readonly verifyDummy: (password: Redacted.Redacted) => Effect.Effect<false>
-  }
->() {}

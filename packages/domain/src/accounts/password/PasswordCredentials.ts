@@ -3,82 +3,76 @@ import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { SessionId } from "../../sessions/Session.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
-import { CurrentPasswordIncorrect } from "../AccountErrors.ts"
-import { validatePassword } from "./PasswordPolicy.ts"
-import { CommonPasswords } from "./CommonPasswords.ts"
 import { parseEmail } from "../../shared/Email.ts"
-import { MailedTokenRepository } from "../mailed-tokens/MailedTokenRepository.ts"
-import { PasswordHasher } from "./Password.ts"
 import type { User, UserId } from "../../shared/User.ts"
+import { CurrentPasswordIncorrect } from "../AccountErrors.ts"
+import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { UserRepository } from "../UserRepository.ts"
+import { CommonPasswords } from "./CommonPasswords.ts"
+import { validatePassword } from "./Password.ts"
+import { PasswordHasher } from "./PasswordHasher.ts"
 
-/** One error for every cause, so that an answer never tells whether the account exists. */
+/** One error for every cause, so that a response never reveals whether the account exists. */
 export class CredentialsInvalid extends Data.TaggedError("CredentialsInvalid")<object> {}
 
-/** E-mail and password. Checking them takes one password verification whether or not the account exists. */
-export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("@berth/CredentialValues", {
+/** Email and password. Every check costs one password verification, whether or not the account exists. */
+export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("@berth/PasswordCredentials", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository
     const hasher = yield* PasswordHasher
     const common = yield* CommonPasswords
-    const mailed = yield* MailedTokenRepository
+    const mailed = yield* MailedTokens
     const sessions = yield* Sessions
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
-    /**
-     * Whose credentials these are. `hold` joins a transaction, fails when the password was changed since it was looked at, and
-     * keeps it until that transaction ends: what is made in it was made by a password that held.
-     */
+    const matches = (password: Redacted.Redacted, passwordHash: Option.Option<string>) =>
+      Option.match(passwordHash, {
+        onNone: () => hasher.verifyDummy(password),
+        onSome: (hash) => hasher.verify(password, hash)
+      })
+
+    /** Joins a transaction: fails when the hash has changed since its verification, and prevents a change until the end. */
+    const holdPassword = <E>(userId: UserId, verified: Option.Option<string>, changed: () => E) =>
+      Effect.filterOrFail(
+        users.findPasswordHashForUpdate(userId),
+        (current) => Equal.equals(current, verified),
+        changed
+      )
+
+    /** The user of these credentials. `hold` joins the transaction that relies on them. */
     const verify = Effect.fn("PasswordCredentials.verify")(function* (emailText: string, password: Redacted.Redacted) {
       const account = yield* Option.match(parseEmail(emailText), {
         onNone: () => Effect.succeedNone,
         onSome: users.findByEmail
       })
-      const passwordHash = Option.flatMap(account, ({ passwordHash }) => passwordHash)
-      const right = yield* Option.match(passwordHash, {
-        onNone: () => hasher.verifyDummy(password),
-        onSome: (hash) => hasher.verify(password, hash)
-      })
-      if (Option.isNone(account) || !right) return yield* new CredentialsInvalid()
+      const passwordHash = Option.flatMap(account, (found) => found.passwordHash)
+      const isCorrect = yield* matches(password, passwordHash)
+      if (Option.isNone(account) || !isCorrect) return yield* new CredentialsInvalid()
       const { user } = account.value
-      const hold = Effect.filterOrFail(
-        users.findPasswordHashForUpdate(user.id),
-        (held) => Equal.equals(held, passwordHash),
-        () => new CredentialsInvalid()
-      )
-      return { user, hold }
+      return { user, hold: holdPassword(user.id, passwordHash, () => new CredentialsInvalid()) }
     })
 
-    /** That who is signed in knows the password. `hold` is as for `verify`. */
-    const verifyCurrent = Effect.fn("CredentialValues.verifyCurrent")(function* (
+    /** Checks the password of a signed-in user. `hold` is as for `verify`. */
+    const verifyCurrent = Effect.fn("PasswordCredentials.verifyCurrent")(function* (
       userId: UserId,
       password: Redacted.Redacted
     ) {
-      // Whoever holds a session must not try passwords with it, nor keep everybody's hashing busy. A right one is given back.
+      // Bounds guesses by a stolen session; a correct password returns its token.
       const limitKey = `password of ${userId}`
       yield* limiter.take("sign-in-account", limitKey)
       const passwordHash = yield* users.findPasswordHash(userId)
-      const right = yield* Option.match(passwordHash, {
-        onNone: () => hasher.verifyDummy(password),
-        onSome: (known) => hasher.verify(password, known)
-      })
-      if (!right) return yield* new CurrentPasswordIncorrect()
+      if (!(yield* matches(password, passwordHash))) return yield* new CurrentPasswordIncorrect()
       yield* limiter.refund("sign-in-account", limitKey)
-      const hold = Effect.filterOrFail(
-        users.findPasswordHashForUpdate(userId),
-        (held) => Equal.equals(held, passwordHash),
-        () => new CurrentPasswordIncorrect()
-      )
-      return { hold }
+      return { hold: holdPassword(userId, passwordHash, () => new CurrentPasswordIncorrect()) }
     })
 
-    /** No link that was mailed so far sets the user's password any more. Joins the running transaction. */
-    const revokeResetLinks = Effect.fn("CredentialValues.revokeResetLinks")(function* (userId: UserId) {
+    /** Joins the running transaction. */
+    const revokeResetLinks = Effect.fn("PasswordCredentials.revokeResetLinks")(function* (userId: UserId) {
       yield* mailed.revoke(userId, "password-reset")
     })
 
-    /** Sets a new password for whoever knows the present one, ends the user's other sessions and takes back a mailed link for another. */
+    /** Replaces the password, revokes the user's other sessions and mailed reset links. */
     const change = Effect.fn("PasswordCredentials.change")(function* (
       current: { readonly user: User; readonly sessionId: SessionId },
       passwords: { readonly current: Redacted.Redacted; readonly next: Redacted.Redacted }
@@ -94,14 +88,23 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
           yield* sessions.revokeOthers(current.user.id, current.sessionId)
         })
       )
-      yield* Effect.logInfo("A password was changed").pipe(Effect.annotateLogs("userId", current.user.id))
+      yield* Effect.logInfo("Password changed").pipe(Effect.annotateLogs("userId", current.user.id))
     })
 
-    /** Nobody gets in by a password any more until one is set again. */
-    const removePassword = Effect.fn("CredentialValues.removePassword")(function* (userId: UserId) {
+    const exists = Effect.fn("PasswordCredentials.exists")(function* (userId: UserId) {
+      return Option.isSome(yield* users.findPasswordHash(userId))
+    })
+
+    /** Sets a new password without the present one. Joins the running transaction. */
+    const set = Effect.fn("PasswordCredentials.set")(function* (userId: UserId, passwordHash: string) {
+      yield* users.setPasswordHash(userId, passwordHash)
+    })
+
+    /** Joins the running transaction. */
+    const removePassword = Effect.fn("PasswordCredentials.removePassword")(function* (userId: UserId) {
       yield* users.removePasswordHash(userId)
     })
 
-    return { verify, verifyCurrent, change, removePassword, revokeResetLinks }
+    return { verify, verifyCurrent, change, exists, set, removePassword, revokeResetLinks }
   })
 }) {}

@@ -1,15 +1,22 @@
-import { Option } from "effect"
+import { Either, Option } from "effect"
+import { DisplayNameInvalid } from "../AccountErrors.ts"
 
 export const maximumDisplayNameLength = 200
 
-/** Characters that turn the text around them: a name with one reads as another, or makes what stands beside it read so. */
-const turning = /[\u202a-\u202e\u2066-\u2069]/u
+/** Bidirectional controls: a name with one changes how the text beside it is displayed. */
+const bidirectionalControls = /[\u202a-\u202e\u2066-\u2069]/u
 
-/** A name people see: trimmed, with something to see in it, at most 200 characters, none that control or turn text. */
+/** A name that people see: trimmed, with a visible character, without control characters. */
 export const parseDisplayName = (text: string): Option.Option<string> => {
   const name = text.trim()
   const isVisible = /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u.test(name)
-  const acceptable =
-    isVisible && [...name].length <= maximumDisplayNameLength && !/\p{Cc}/u.test(name) && !turning.test(name)
-  return acceptable ? Option.some(name) : Option.none()
+  const isAcceptable =
+    isVisible &&
+    [...name].length <= maximumDisplayNameLength &&
+    !/\p{Cc}/u.test(name) &&
+    !bidirectionalControls.test(name)
+  return isAcceptable ? Option.some(name) : Option.none()
 }
+
+export const validateDisplayName = (text: string): Either.Either<string, DisplayNameInvalid> =>
+  Either.fromOption(parseDisplayName(text), () => new DisplayNameInvalid())

@@ -1,28 +1,27 @@
 import { DateTime, Effect, Option } from "effect"
+import type { User, UserId } from "../../shared/User.ts"
 import { ReferralCodeInvalid } from "../AccountErrors.ts"
 import { AccountPolicy } from "../AccountPolicy.ts"
+import { UserRepository } from "../UserRepository.ts"
 import { maximumDailyReferralRewards, parseReferralCode } from "./ReferralCode.ts"
 import { ReferralRepository } from "./ReferralRepository.ts"
-import type { User, UserId } from "../../shared/User.ts"
-import { UserRepository } from "../UserRepository.ts"
 
 const startOfDay = Effect.map(DateTime.now, DateTime.startOf("day"))
 
-/** Credits for bringing people in. */
+/** Credits for referring new users. */
 export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
   effect: Effect.gen(function* () {
     const users = yield* UserRepository
     const rewards = yield* ReferralRepository
-    const rules = yield* AccountPolicy
+    const policy = yield* AccountPolicy
 
-    /** Whose code a text is. */
     const findReferrer = Effect.fn("Referrals.findReferrer")(function* (text: string) {
       const code = yield* Effect.mapError(parseReferralCode(text), () => new ReferralCodeInvalid())
       const referrer = yield* users.findByReferralCode(code)
       return yield* Effect.mapError(referrer, () => new ReferralCodeInvalid())
     })
 
-    /** Pays what a newcomer's referral gives, once. Joins the running transaction. */
+    /** Pays the reward for a new user once. Joins the running transaction. */
     const payReward = Effect.fn("Referrals.payReward")(function* (newcomerId: UserId) {
       const taken = yield* rewards.claimPending(newcomerId, yield* DateTime.now)
       if (Option.isNone(taken)) return
@@ -32,32 +31,32 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
     })
 
     /**
-     * Promises both sides of a registration their credits, and pays at once where no confirmed e-mail is asked for. Who has
-     * brought in ten this day gets nothing for the next one, who gets his all the same. Joins the running transaction.
+     * Records the reward of both users, and pays it at once where no verified address is required. Above the daily limit the
+     * referrer's share is 0. Joins the running transaction.
      */
     const recordReferral = Effect.fn("Referrals.recordReferral")(function* (referrer: User, newcomer: User) {
-      // Nobody counts between another's count and its reward.
+      // The lock makes count and insert atomic among registrations with the same code.
       if (Option.isNone(yield* users.findForUpdate(referrer.id))) return
       const today = yield* rewards.countSince(referrer.id, yield* startOfDay)
       yield* rewards.insert(
         {
           newcomerId: newcomer.id,
           referrerId: referrer.id,
-          newcomerCredits: rules.referralCredits,
-          referrerCredits: today < maximumDailyReferralRewards ? rules.referralCredits : 0
+          newcomerCredits: policy.referralCredits,
+          referrerCredits: today < maximumDailyReferralRewards ? policy.referralCredits : 0
         },
         yield* DateTime.now
       )
-      if (!rules.verifiedEmailsOnly) yield* payReward(newcomer.id)
+      if (!policy.verifiedEmailsOnly) yield* payReward(newcomer.id)
     })
 
-    /** What a user's own code has brought him. */
+    /** Code, totals and remaining rewards of the user as a referrer. */
     const summarize = Effect.fn("Referrals.summarize")(function* (user: User) {
       const totals = yield* rewards.findTotals(user.id)
       const today = yield* rewards.countSince(user.id, yield* startOfDay)
       return {
         code: user.referralCode,
-        credits: rules.referralCredits,
+        credits: policy.referralCredits,
         ...totals,
         rewardsLeftToday: Math.max(0, maximumDailyReferralRewards - today)
       }

@@ -3,14 +3,14 @@ import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { MatchCardEventsJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
-import { parseDisplayName } from "../profile/DisplayName.ts"
 import type { Email } from "../../shared/Email.ts"
+import { UserId } from "../../shared/User.ts"
+import { parseDisplayName } from "../profile/DisplayName.ts"
 import { makeReferralCode } from "../referrals/ReferralCode.ts"
 import { Referrals } from "../referrals/Referrals.ts"
-import { UserId } from "../../shared/User.ts"
 import { UserRepository } from "../UserRepository.ts"
 
-/** Accounts as the word of an outside provider makes and finds them. Who asks has that word. */
+/** Accounts of wallets and outside identity providers. Callers have verified the wallet or identity. */
 export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth/ExternalAccounts", {
   effect: Effect.gen(function* () {
     const repository = yield* UserRepository
@@ -19,14 +19,12 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
     const ids = yield* IdGenerator
     const tokens = yield* Tokens
 
-    const newId = Effect.map(ids.next("usr"), (id) => UserId.make(id))
-
-    /** An account without a password. `email` may depend on its id; without a name that people can see it is called by that address. */
+    /** Creates an account without a password. `email` may depend on its id; without a displayable name the email is the name. */
     const create = Effect.fn("ExternalAccounts.create")(function* (given: {
       readonly email: Email | ((id: UserId) => Email)
       readonly name: Option.Option<string>
     }) {
-      const id = yield* newId
+      const id = UserId.make(yield* ids.next("usr"))
       const email = typeof given.email === "function" ? given.email(id) : given.email
       return yield* repository.insert({
         id,
@@ -37,7 +35,7 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
       })
     })
 
-    /** A provider's word proves the account's present address as a mailed link does. Joins the running transaction. */
+    /** Verifies the account's present address, as its mailed link does. Joins the running transaction. */
     const confirmEmail = Effect.fn("ExternalAccounts.confirmEmail")(function* (id: UserId) {
       yield* repository.markEmailVerified(id)
       yield* referrals.payReward(id)

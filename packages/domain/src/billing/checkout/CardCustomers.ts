@@ -3,6 +3,8 @@ import type { User, UserId } from "../../shared/User.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { CardCustomerRepository } from "./CardCustomerRepository.ts"
 import { CardProcessor, type CustomerId } from "./CardProcessor.ts"
+import { RemoveCardCustomersJob } from "../../jobs/JobKind.ts"
+import { Outbox } from "../../jobs/Outbox.ts"
 import type { Currency } from "../../shared/Money.ts"
 
 /** Who users are at the card processor, which takes one currency a customer for what is paid monthly. */
@@ -11,14 +13,16 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
     const repository = yield* CardCustomerRepository
     const processor = yield* CardProcessor
     const tokens = yield* Tokens
+    const outbox = yield* Outbox
 
     const listByUser = Effect.fn("CardCustomers.listByUser")(function* (userId: UserId) {
       return yield* repository.listByUser(userId)
     })
 
-    /** Whoever is charged for the user, however we know of him. */
-    const listPayingFor = Effect.fn("CardCustomers.listPayingFor")(function* (userId: UserId) {
-      return yield* repository.listPayingFor(userId)
+    /** Appends the job that ends all payments of a deleted account. Joins the running transaction. */
+    const scheduleRemoval = Effect.fn("CardCustomers.scheduleRemoval")(function* (userId: UserId) {
+      const customerIds = yield* repository.listPayingFor(userId)
+      if (customerIds.length > 0) yield* outbox.append(RemoveCardCustomersJob, { customerIds })
     })
 
     const create = (user: User, currency: Currency, name: string) =>
@@ -44,6 +48,6 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
       return yield* repository.replace(user.id, gone, { customerId, currency })
     })
 
-    return { listByUser, listPayingFor, ensure, replace }
+    return { listByUser, scheduleRemoval, ensure, replace }
   })
 }) {}

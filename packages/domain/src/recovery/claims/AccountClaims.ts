@@ -3,21 +3,18 @@ import { ExternalAccounts } from "../../accounts/registration/ExternalAccounts.t
 import type { UserId } from "../../shared/User.ts"
 import { AccessMethods } from "./AccessMethods.ts"
 
-/**
- * Accounts whose e-mail nobody had proved, when its owner comes. Whoever made such an account may have been waiting for him:
- * everything by which he could get in goes.
- */
+/** Accounts with an unverified address, claimed by the address's owner (pre-hijack defense). */
 export class AccountClaims extends Effect.Service<AccountClaims>()("@berth/AccountClaims", {
   effect: Effect.gen(function* () {
     const accounts = yield* ExternalAccounts
-    const waysIn = yield* AccessMethods
+    const accessMethods = yield* AccessMethods
 
-    /** For who has just proved the account's present address. Joins the running transaction, which holds the user. */
+    /** Revokes every access method and verifies the address, which the caller has proved. Joins the running transaction, which holds the user. */
     const claim = Effect.fn("AccountClaims.claim")(function* (userId: UserId) {
-      yield* Effect.forEach(waysIn, ({ revoke }) => revoke(userId), { discard: true })
+      yield* accessMethods.revokeAll(userId)
       yield* accounts.confirmEmail(userId)
-      yield* Effect.logWarning("An account whose e-mail nobody had proved went to its owner").pipe(
-        Effect.annotateLogs({ userId, shut: waysIn.map(({ name }) => name).join(", ") })
+      yield* Effect.logWarning("Account claimed by its email owner").pipe(
+        Effect.annotateLogs({ userId, revoked: accessMethods.names.join(", ") })
       )
     })
 

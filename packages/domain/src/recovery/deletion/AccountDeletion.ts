@@ -1,20 +1,20 @@
-import { DateTime, Duration, Effect, Either, Option, type Redacted } from "effect"
-import { CardCustomers } from "../../billing/checkout/CardCustomers.ts"
-import { RemoveCardCustomersJob, RemoveAccountJob } from "../../jobs/JobKind.ts"
+import { Context, Data, DateTime, Duration, Effect, Either, Option, type Redacted } from "effect"
+import { PasswordCredentials } from "../../accounts/password/PasswordCredentials.ts"
+import { RemoveAccountJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { SessionId } from "../../sessions/Session.ts"
 import { AuthenticationRequired } from "../../sessions/SessionErrors.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
-import { ReauthenticationRequired } from "../../accounts/AccountDeletionErrors.ts"
+import type { User, UserId } from "../../shared/User.ts"
 import { AccountRemoval } from "./AccountRemoval.ts"
-import { PasswordCredentials } from "../../accounts/password/PasswordCredentials.ts"
-import type { User } from "../../shared/User.ts"
 
-/** A sign-in is as good as the password for so long. */
+/** The request needs the password, or a recent sign-in. */
+export class ReauthenticationRequired extends Data.TaggedError("ReauthenticationRequired")<object> {}
+
+/** Time after a sign-in in which it replaces the password. */
 export const recentSignInWindow = Duration.minutes(10)
 
-/** Whether a sign-in was just now, by itself proof enough of who asks. */
 export const requireRecentSignIn = (
   signedInAt: DateTime.Utc,
   now: DateTime.Utc
@@ -23,11 +23,13 @@ export const requireRecentSignIn = (
     ? Either.void
     : Either.left(new ReauthenticationRequired())
 
-/**
- * Asking for the end of an account. It is settled in one transaction, which ends all sessions and leaves a job: from then on
- * nothing calls it back, whichever process dies. The rows go right behind it, the cell and its files with the job; what is paid
- * by card ends with a job of its own, which an unreachable card processor only delays.
- */
+/** Consequences of a deletion in higher contexts; each joins the deletion's transaction. The program composes the list. */
+export class AccountDeletionHooks extends Context.Tag("@berth/AccountDeletionHooks")<
+  AccountDeletionHooks,
+  ReadonlyArray<(userId: UserId) => Effect.Effect<void>>
+>() {}
+
+/** Account deletion. One transaction ends all sessions and appends the job that removes the instance; rows are removed right after. */
 export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/AccountDeletion", {
   effect: Effect.gen(function* () {
     const credentials = yield* PasswordCredentials
@@ -35,12 +37,9 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
     const removal = yield* AccountRemoval
     const transaction = yield* Transaction
     const outbox = yield* Outbox
-    const customers = yield* CardCustomers
+    const hooks = yield* AccountDeletionHooks
 
-    /**
-     * Who asks proves himself by his password when he gives it, else by how fresh his sign-in is; a wrong password is refused
-     * however fresh that is. Of several at once one succeeds, and the others are signed out.
-     */
+    /** Requires the password when one is given, else a recent sign-in. Of concurrent calls one succeeds. */
     const remove = Effect.fn("AccountDeletion.delete")(
       function* (
         { sessionId, user }: { readonly user: User; readonly sessionId: SessionId },
@@ -51,24 +50,21 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
           : Option.none()
         yield* transaction.run(
           Effect.gen(function* () {
-            // In the transaction: a session that was ended, or a password that was changed, proves nothing any more.
+            // In the transaction: a session or password that has just been revoked proves nothing.
             const { session } = yield* Effect.mapError(
               yield* sessions.find(sessionId),
               () => new AuthenticationRequired()
             )
             if (Option.isSome(byPassword)) yield* byPassword.value.hold
             else yield* requireRecentSignIn(session.createdAt, yield* DateTime.now)
-            // Nobody goes on writing to an account that nobody is signed in to.
             if ((yield* sessions.revokeAll(user.id)) === 0) return yield* new AuthenticationRequired()
             yield* outbox.append(RemoveAccountJob, { userId: user.id })
-            // Nobody pays for an account that he has given up.
-            const customerIds = yield* customers.listPayingFor(user.id)
-            if (customerIds.length > 0) yield* outbox.append(RemoveCardCustomersJob, { customerIds })
+            yield* Effect.forEach(hooks, (hook) => hook(user.id), { discard: true })
           })
         )
-        yield* Effect.logInfo("An account is to be deleted").pipe(Effect.annotateLogs("userId", user.id))
+        yield* Effect.logInfo("Account deletion requested").pipe(Effect.annotateLogs("userId", user.id))
         yield* Effect.catchTag(removal.remove(user.id), "AccountInUse", () =>
-          Effect.logWarning("An account is still written to, and goes with its job").pipe(
+          Effect.logWarning("Account rows are in use, the job removes them").pipe(
             Effect.annotateLogs("userId", user.id)
           )
         )

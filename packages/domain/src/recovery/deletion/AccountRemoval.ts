@@ -1,28 +1,29 @@
 import { Effect, Schedule } from "effect"
+import { Users } from "../../accounts/Users.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import type { UserId } from "../../shared/User.ts"
-import { UserRepository } from "../../accounts/UserRepository.ts"
 
-/** Whoever writes to the account at this moment is done in a blink. */
-const again = Schedule.exponential("50 millis").pipe(
+/** Transactions that hold rows of the account are short. */
+const retrySchedule = Schedule.exponential("50 millis").pipe(
   Schedule.union(Schedule.spaced("1 second")),
   Schedule.jittered,
   Schedule.upTo("10 seconds")
 )
 
-/** Takes an account that is to be deleted out of the database: all of it in one transaction. Doing it again changes nothing. */
+/** Removes all rows of an account in one transaction. */
 export class AccountRemoval extends Effect.Service<AccountRemoval>()("@berth/AccountRemoval", {
   effect: Effect.gen(function* () {
-    const users = yield* UserRepository
+    const users = yield* Users
     const tokens = yield* Tokens
     const transaction = yield* Transaction
 
+    /** Idempotent. */
     const remove = Effect.fn("AccountRemoval.remove")(function* (userId: UserId) {
-      // Drawn by lot: nothing leads from it to the user.
+      // Random, so that nothing leads from the pseudonym to the user.
       const formerUser = `fmr_${tokens.hash(yield* tokens.make).slice(0, 32)}`
-      const removed = yield* Effect.retry(transaction.run(users.remove(userId, formerUser)), again)
-      if (removed) yield* Effect.logInfo("An account was deleted").pipe(Effect.annotateLogs("userId", userId))
+      const removed = yield* Effect.retry(transaction.run(users.remove(userId, formerUser)), retrySchedule)
+      if (removed) yield* Effect.logInfo("Account deleted").pipe(Effect.annotateLogs("userId", userId))
     })
 
     return { remove }

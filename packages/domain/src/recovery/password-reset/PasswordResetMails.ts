@@ -1,51 +1,52 @@
-import { DateTime, Effect, Option } from "effect"
-import { MailOutbox } from "../../mail/MailOutbox.ts"
-import { Transaction } from "../../persistence/Transaction.ts"
-import { Tokens } from "../../secrets/Tokens.ts"
-import { composePasswordResetMail } from "../../accounts/AccountMails.ts"
+import { Effect, Option, type Redacted } from "effect"
+import { joinMailLines, makeMailLink } from "../../accounts/AccountMails.ts"
 import { AccountPolicy, isSyntheticEmail } from "../../accounts/AccountPolicy.ts"
+import { MailedTokens } from "../../accounts/mailed-tokens/MailedTokens.ts"
+import { Users } from "../../accounts/Users.ts"
+import { type MailDraft, MailOutbox } from "../../mail/MailOutbox.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
 import { type Email, normalizeEmail } from "../../shared/Email.ts"
-import { mailedTokenLifetimes } from "../../accounts/mailed-tokens/MailedToken.ts"
-import { MailedTokenRepository } from "../../accounts/mailed-tokens/MailedTokenRepository.ts"
-import { UserRepository } from "../../accounts/UserRepository.ts"
 
-const purpose = "password-reset"
+export const composePasswordResetMail = (to: Email, appUrl: URL, token: Redacted.Redacted): MailDraft => ({
+  to,
+  subject: "Choose a new password",
+  text: joinMailLines(
+    `Somebody, hopefully you, asked for a new password at ${appUrl.host}.`,
+    "",
+    "Choose one here within an hour:",
+    "",
+    makeMailLink(appUrl, "/reset-password", token),
+    "",
+    "The link works once. If it was not you, do nothing: your password stays as it is."
+  )
+})
 
-/** The other half of a forgotten password: looks whose address it is, and mails him a link. */
+/** The worker's half of a password reset: finds the account of an address and mails the link. */
 export class PasswordResetMails extends Effect.Service<PasswordResetMails>()("@berth/PasswordResetMails", {
   effect: Effect.gen(function* () {
-    const users = yield* UserRepository
-    const mailed = yield* MailedTokenRepository
-    const tokens = yield* Tokens
-    const post = yield* MailOutbox
+    const users = yield* Users
+    const mailed = yield* MailedTokens
+    const mails = yield* MailOutbox
     const transaction = yield* Transaction
-    const rules = yield* AccountPolicy
+    const policy = yield* AccountPolicy
 
-    /** Doing it again for the same request changes nothing, and mails nothing. */
-    const send = Effect.fn("PasswordResetMails.send")(function* (requestId: string, email: Email) {
-      if (isSyntheticEmail(email, rules)) return
-      yield* transaction.run(
-        Effect.gen(function* () {
-          const account = yield* users.findByEmail(email)
-          if (Option.isNone(account)) return
-          const held = Option.filter(
-            yield* users.findForUpdate(account.value.user.id),
-            (user) => normalizeEmail(user.email) === normalizeEmail(email)
-          )
-          if (Option.isNone(held)) return
-          const { email: to, id: userId } = held.value
-          const token = yield* tokens.make
-          const expiresAt = DateTime.addDuration(yield* DateTime.now, mailedTokenLifetimes[purpose])
-          const isNew = yield* mailed.replaceIfNewer(
-            { userId, purpose, requestId, tokenHash: tokens.hash(token), email: to },
-            expiresAt
-          )
-          if (!isNew) return
-          yield* post.append(composePasswordResetMail(to, rules.appUrl, token), userId)
-          yield* Effect.logInfo("A link for a new password was mailed").pipe(Effect.annotateLogs({ userId }))
-        })
-      )
-    })
+    /** Idempotent for each request id. */
+    const send = Effect.fn("PasswordResetMails.send")(
+      function* (requestId: string, email: Email) {
+        if (isSyntheticEmail(email, policy)) return
+        const account = yield* users.findByEmail(email)
+        if (Option.isNone(account)) return
+        const user = yield* users.findForUpdate(account.value.id)
+        // The address may have changed between the two reads.
+        if (normalizeEmail(user.email) !== normalizeEmail(email)) return
+        const token = yield* mailed.issueForRequest("password-reset", user, requestId)
+        if (Option.isNone(token)) return
+        yield* mails.append(composePasswordResetMail(user.email, policy.appUrl, token.value), user.id)
+        yield* Effect.logInfo("Password reset link mailed").pipe(Effect.annotateLogs({ userId: user.id }))
+      },
+      (sending) => transaction.run(sending),
+      Effect.catchTag("UserNotFound", () => Effect.void)
+    )
 
     return { send }
   })

@@ -1,15 +1,13 @@
-import { DateTime, Effect, Option, Redacted } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { shortenWalletAddress, type WalletAddress } from "../../chain/WalletAddress.ts"
-import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import { Tokens } from "../../secrets/Tokens.ts"
 import { LinkedIdentities } from "../identities/LinkedIdentities.ts"
-import { UserNotFound } from "../../accounts/AccountErrors.ts"
 import { AccountPolicy } from "../../accounts/AccountPolicy.ts"
 import { validateWalletUnlinking } from "./WalletUnlinking.ts"
-import { makeReferralCode } from "../../accounts/referrals/ReferralCode.ts"
-import { UserId } from "../../shared/User.ts"
-import { UserRepository } from "../../accounts/UserRepository.ts"
+import { PasswordCredentials } from "../../accounts/password/PasswordCredentials.ts"
+import { ExternalAccounts } from "../../accounts/registration/ExternalAccounts.ts"
+import { Users } from "../../accounts/Users.ts"
+import type { UserId } from "../../shared/User.ts"
 import { makeWalletEmail, maximumWalletsPerUser, type Wallet } from "./Wallet.ts"
 import { WalletLimitReached, WalletAlreadyLinked } from "./WalletErrors.ts"
 import { WalletRepository } from "./WalletRepository.ts"
@@ -18,32 +16,23 @@ import { WalletRepository } from "./WalletRepository.ts"
 export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
   effect: Effect.gen(function* () {
     const repository = yield* WalletRepository
-    const users = yield* UserRepository
+    const users = yield* Users
+    const accounts = yield* ExternalAccounts
+    const credentials = yield* PasswordCredentials
     const identities = yield* LinkedIdentities
-    const ids = yield* IdGenerator
-    const tokens = yield* Tokens
     const transaction = yield* Transaction
     const rules = yield* AccountPolicy
 
     /** The account that the wallet's derived address names, whether or not the wallet is linked to it. */
-    const findByEmail = (address: WalletAddress) =>
-      Effect.map(
-        users.findByEmail(makeWalletEmail(address, rules.walletEmailDomain)),
-        Option.map(({ user }) => user)
-      )
+    const findByEmail = (address: WalletAddress) => users.findByEmail(makeWalletEmail(address, rules.walletEmailDomain))
 
     const create = Effect.fnUntraced(function* (address: WalletAddress) {
-      const user = yield* (
-        users
-          .insert({
-            id: UserId.make(yield* ids.next("usr")),
-            email: makeWalletEmail(address, rules.walletEmailDomain),
-            name: shortenWalletAddress(address),
-            passwordHash: null,
-            referralCode: makeReferralCode(Redacted.value(yield* tokens.make))
-          })
-          // Who holds the address has looked already, and nobody else may take an e-mail of this domain.
-          .pipe(Effect.orDie)
+      // The caller holds the address lock and found no account; other sign-ups reject this email domain.
+      const user = yield* Effect.orDie(
+        accounts.create({
+          email: makeWalletEmail(address, rules.walletEmailDomain),
+          name: Option.some(shortenWalletAddress(address))
+        })
       )
       yield* Effect.logInfo("A user came by wallet").pipe(Effect.annotateLogs("userId", user.id))
       return user
@@ -61,7 +50,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
         Effect.gen(function* () {
           yield* repository.lockAddress(address)
           const linked = yield* repository.find(address)
-          if (Option.isSome(linked)) return yield* Effect.flatten(users.find(linked.value.userId)).pipe(Effect.orDie)
+          if (Option.isSome(linked)) return yield* Effect.orDie(users.find(linked.value.userId))
           const user = yield* Effect.flatMap(
             findByEmail(address),
             Option.match({ onNone: () => create(address), onSome: Effect.succeed })
@@ -97,13 +86,12 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
           yield* repository.lockAddress(address)
           // Two unlinkings at once must not take the last two ways in.
           yield* repository.lockOwner(userId)
-          const { email } = yield* Effect.mapError(yield* users.find(userId), () => new UserNotFound())
+          const { email } = yield* users.find(userId)
           yield* validateWalletUnlinking({
             address,
             email,
             wallets: yield* repository.listByUser(userId),
-            hasOtherAccessMethod:
-              Option.isSome(yield* users.findPasswordHash(userId)) || (yield* identities.hasAny(userId)),
+            hasOtherAccessMethod: (yield* credentials.exists(userId)) || (yield* identities.hasAny(userId)),
             walletEmailDomain: rules.walletEmailDomain
           })
           yield* repository.remove(address)

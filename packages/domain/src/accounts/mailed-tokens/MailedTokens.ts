@@ -1,0 +1,64 @@
+import { DateTime, Effect, Option, type Redacted } from "effect"
+import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { Tokens } from "../../secrets/Tokens.ts"
+import type { User, UserId } from "../../shared/User.ts"
+import { mailedTokenLifetimes, type MailedTokenPurpose } from "./MailedToken.ts"
+import { MailedTokenRepository } from "./MailedTokenRepository.ts"
+
+/** Tokens in mailed links. A user has one live token of each purpose; only its hash is stored. */
+export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedTokens", {
+  effect: Effect.gen(function* () {
+    const repository = yield* MailedTokenRepository
+    const tokens = yield* Tokens
+    const ids = yield* IdGenerator
+
+    const make = Effect.fnUntraced(function* (
+      purpose: MailedTokenPurpose,
+      { email, id: userId }: Pick<User, "email" | "id">,
+      requestId: string
+    ) {
+      const token = yield* tokens.make
+      const expiresAt = DateTime.addDuration(yield* DateTime.now, mailedTokenLifetimes[purpose])
+      return { token, expiresAt, stored: { userId, purpose, requestId, tokenHash: tokens.hash(token), email } }
+    })
+
+    /** Returns a token for the user's address that replaces the previous one. Joins the running transaction. */
+    const issue = Effect.fn("MailedTokens.issue")(function* (
+      purpose: MailedTokenPurpose,
+      user: Pick<User, "email" | "id">
+    ) {
+      const { expiresAt, stored, token } = yield* make(purpose, user, yield* ids.next("job"))
+      yield* repository.replace(stored, expiresAt)
+      return token
+    })
+
+    /** The same for a request that can be repeated: none when this request or a later one already has its token. */
+    const issueForRequest = Effect.fn("MailedTokens.issueForRequest")(function* (
+      purpose: MailedTokenPurpose,
+      user: Pick<User, "email" | "id">,
+      requestId: string
+    ) {
+      const { expiresAt, stored, token } = yield* make(purpose, user, requestId)
+      return (yield* repository.replaceIfNewer(stored, expiresAt)) ? Option.some(token) : Option.none()
+    })
+
+    /** The user and address of a live token. */
+    const find = Effect.fn("MailedTokens.find")(function* (purpose: MailedTokenPurpose, token: Redacted.Redacted) {
+      return yield* repository.find(purpose, tokens.hash(token), yield* DateTime.now)
+    })
+
+    /** The same, and uses the token up. Joins the running transaction; concurrent calls wait for its end. */
+    const consume = Effect.fn("MailedTokens.consume")(function* (
+      purpose: MailedTokenPurpose,
+      token: Redacted.Redacted
+    ) {
+      return yield* repository.consume(purpose, tokens.hash(token), yield* DateTime.now)
+    })
+
+    const revoke = Effect.fn("MailedTokens.revoke")(function* (userId: UserId, purpose: MailedTokenPurpose) {
+      yield* repository.revoke(userId, purpose)
+    })
+
+    return { issue, issueForRequest, find, consume, revoke }
+  })
+}) {}

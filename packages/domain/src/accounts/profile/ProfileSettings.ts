@@ -1,0 +1,71 @@
+import { Effect, Option } from "effect"
+import { RateLimiter } from "../../limits/RateLimiter.ts"
+import { MailOutbox } from "../../mail/MailOutbox.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import type { SessionId } from "../../sessions/Session.ts"
+import { Sessions } from "../../sessions/Sessions.ts"
+import { normalizeEmail } from "../../shared/Email.ts"
+import type { NotificationPreferences, User } from "../../shared/User.ts"
+import { UserNotFound } from "../AccountErrors.ts"
+import { composeEmailChangedMail } from "../AccountMails.ts"
+import { AccountPolicy, isSyntheticEmail, parseAccountEmail } from "../AccountPolicy.ts"
+import { EmailVerifications } from "../email-verification/EmailVerifications.ts"
+import { PasswordCredentials } from "../password/PasswordCredentials.ts"
+import { type UserChanges, UserRepository } from "../UserRepository.ts"
+import { validateDisplayName } from "./DisplayName.ts"
+
+export interface SettingsChange {
+  readonly name?: string | undefined
+  readonly email?: string | undefined
+  readonly notifications?: Partial<NotificationPreferences> | undefined
+}
+
+/** Name, email address and notification preferences of an account. */
+export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/ProfileSettings", {
+  effect: Effect.gen(function* () {
+    const users = yield* UserRepository
+    const verifications = yield* EmailVerifications
+    const credentials = yield* PasswordCredentials
+    const mails = yield* MailOutbox
+    const limiter = yield* RateLimiter
+    const transaction = yield* Transaction
+    const policy = yield* AccountPolicy
+    const sessions = yield* Sessions
+
+    /** Revokes links that were mailed to the previous address, and notifies both addresses. */
+    const replaceEmail = Effect.fnUntraced(function* (before: User, after: User) {
+      yield* credentials.revokeResetLinks(after.id)
+      yield* verifications.start(after)
+      if (!isSyntheticEmail(before.email, policy))
+        yield* mails.append(composeEmailChangedMail(before.email, policy.appUrl), after.id)
+    })
+
+    /** Applies the change and returns the user. A new email address is unverified until its mailed link is opened. */
+    const change = Effect.fn("ProfileSettings.change")(function* (
+      { sessionId, user: { id } }: { readonly user: User; readonly sessionId: SessionId },
+      requested: SettingsChange
+    ) {
+      const changes: UserChanges = {
+        ...(requested.name === undefined ? {} : { name: yield* validateDisplayName(requested.name) }),
+        ...(requested.email === undefined ? {} : { email: yield* parseAccountEmail(requested.email, policy) }),
+        ...(requested.notifications === undefined ? {} : { notifications: requested.notifications })
+      }
+      const replacesEmailOf = ({ email }: User) =>
+        changes.email !== undefined && normalizeEmail(changes.email) !== normalizeEmail(email)
+      if (changes.email !== undefined && Option.exists(yield* users.find(id), replacesEmailOf))
+        yield* limiter.take("email-verification", id)
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          const before = yield* Effect.mapError(yield* users.findForUpdate(id), () => new UserNotFound())
+          const after = yield* Effect.mapError(yield* users.update(id, changes), () => new UserNotFound())
+          // A revoked session must not direct recovery mails to a new address.
+          if (changes.email !== undefined) yield* sessions.lock(sessionId)
+          if (replacesEmailOf(before)) yield* replaceEmail(before, after)
+          return after
+        })
+      )
+    })
+
+    return { change }
+  })
+}) {}

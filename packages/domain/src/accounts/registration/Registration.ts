@@ -1,0 +1,96 @@
+import { Effect, Option, RcMap, Redacted, Ref } from "effect"
+import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import { Tokens } from "../../secrets/Tokens.ts"
+import { type Email, normalizeEmail } from "../../shared/Email.ts"
+import { type User, UserId } from "../../shared/User.ts"
+import { EmailAlreadyTaken } from "../AccountErrors.ts"
+import { AccountPolicy, parseAccountEmail } from "../AccountPolicy.ts"
+import { EmailVerifications } from "../email-verification/EmailVerifications.ts"
+import { CommonPasswords } from "../password/CommonPasswords.ts"
+import { validatePassword } from "../password/Password.ts"
+import { PasswordHasher } from "../password/PasswordHasher.ts"
+import { validateDisplayName } from "../profile/DisplayName.ts"
+import { makeReferralCode } from "../referrals/ReferralCode.ts"
+import { Referrals } from "../referrals/Referrals.ts"
+import { UserRepository } from "../UserRepository.ts"
+
+export interface RegistrationRequest {
+  readonly email: string
+  readonly password: Redacted.Redacted
+  readonly name?: string | undefined
+  readonly referralCode?: string | undefined
+}
+
+/** Sign-up by email address and password. */
+export class Registration extends Effect.Service<Registration>()("@berth/Registration", {
+  scoped: Effect.gen(function* () {
+    const users = yield* UserRepository
+    const hasher = yield* PasswordHasher
+    const common = yield* CommonPasswords
+    const verifications = yield* EmailVerifications
+    const referrals = yield* Referrals
+    const ids = yield* IdGenerator
+    const tokens = yield* Tokens
+    const transaction = yield* Transaction
+    const policy = yield* AccountPolicy
+    const attempts = yield* RcMap.make({
+      lookup: (_email: string) => Effect.all({ semaphore: Effect.makeSemaphore(1), isTaken: Ref.make(false) })
+    })
+
+    /**
+     * Serializes registrations of one address in this process, so that the losers skip the expensive hash. Uniqueness itself
+     * comes from the repository.
+     */
+    const oncePerEmail =
+      (email: Email) =>
+      <A, E, R>(work: Effect.Effect<A, E, R>) =>
+        Effect.gen(function* () {
+          const { isTaken, semaphore } = yield* RcMap.get(attempts, normalizeEmail(email))
+          const attempt = Effect.gen(function* () {
+            if (yield* isTaken) return yield* new EmailAlreadyTaken()
+            return yield* Effect.zipLeft(work, Ref.set(isTaken, true))
+          })
+          return yield* semaphore.withPermits(1)(attempt)
+        }).pipe(Effect.scoped)
+
+    const create = Effect.fnUntraced(function* (newcomer: {
+      readonly email: Email
+      readonly name: string
+      readonly password: Redacted.Redacted
+      readonly referrer: Option.Option<User>
+    }) {
+      const { email, name, password, referrer } = newcomer
+      if (Option.isSome(yield* users.findByEmail(email))) return yield* new EmailAlreadyTaken()
+      const id = UserId.make(yield* ids.next("usr"))
+      const passwordHash = yield* hasher.hash(password)
+      const referralCode = makeReferralCode(Redacted.value(yield* tokens.make))
+      return yield* transaction.run(
+        Effect.gen(function* () {
+          const created = yield* users.insert({ id, email, name, passwordHash, referralCode })
+          if (Option.isSome(referrer)) yield* referrals.recordReferral(referrer.value, created)
+          yield* verifications.start(created)
+          return created
+        })
+      )
+    })
+
+    /** Creates the account and mails a verification link; opens no session. A valid referral code credits both users. */
+    const register = Effect.fn("Registration.register")(function* (request: RegistrationRequest) {
+      const email = yield* parseAccountEmail(request.email, policy)
+      const name =
+        request.name === undefined || request.name.trim() === "" ? email : yield* validateDisplayName(request.name)
+      const password = yield* validatePassword(common, request.password)
+      const referrer =
+        request.referralCode === undefined || request.referralCode === ""
+          ? Option.none()
+          : Option.some(yield* referrals.findReferrer(request.referralCode))
+      const user = yield* oncePerEmail(email)(create({ email, name, password, referrer }))
+      yield* Effect.annotateCurrentSpan("user.id", user.id)
+      yield* Effect.logInfo("User registered").pipe(Effect.annotateLogs("userId", user.id))
+      return user
+    })
+
+    return { register }
+  })
+}) {}

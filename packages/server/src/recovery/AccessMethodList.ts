@@ -1,0 +1,35 @@
+import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
+import { Instances } from "@berth/domain/instances/Instances"
+import { AccessMethods, makeAccessMethods } from "@berth/domain/recovery/claims/AccessMethods"
+import { credentialKeys } from "@berth/domain/secrets/Credential"
+import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
+import { Sessions } from "@berth/domain/sessions/Sessions"
+import { LinkedIdentities } from "@berth/domain/signin/identities/LinkedIdentities"
+import { Wallets } from "@berth/domain/signin/wallets/Wallets"
+import { Effect, Layer } from "effect"
+
+/** Every way into an account: a new access method is added here. */
+export const layer = Layer.effect(
+  AccessMethods,
+  Effect.gen(function* () {
+    const sessions = yield* Sessions
+    const credentials = yield* PasswordCredentials
+    const wallets = yield* Wallets
+    const identities = yield* LinkedIdentities
+    const instances = yield* Instances
+    const vault = yield* CredentialVault
+    return makeAccessMethods([
+      // First: waits for a session that is adding another method, so that this method is revoked too.
+      { name: "sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) },
+      { name: "password", revoke: credentials.removePassword },
+      { name: "mailed links", revoke: credentials.revokeResetLinks },
+      { name: "wallets", revoke: wallets.unlinkAll },
+      { name: "identities", revoke: identities.unlinkAll },
+      { name: "gateway token", revoke: instances.revokeGatewayToken },
+      // A channel token reaches the agents, and the owner of a model key reads its calls at the provider.
+      { name: "stored keys", revoke: (userId) => vault.remove(userId, credentialKeys) },
+      // Again: sessions that were opened by a method while it was being revoked.
+      { name: "new sessions", revoke: (userId) => Effect.asVoid(sessions.revokeAll(userId)) }
+    ])
+  })
+)
