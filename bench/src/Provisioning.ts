@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { Clock, Data, Effect, Schema } from "effect"
 import type { Client } from "undici"
@@ -9,6 +8,7 @@ import { requestOnce, openConnection } from "./measure/TimedRequest.ts"
 import { type Latencies, summarizeLatencies, median } from "./measure/Latencies.ts"
 import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const acceptedAim = 25
 const runningAim = 1500

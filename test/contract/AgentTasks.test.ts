@@ -1,5 +1,4 @@
 import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
-import { AgentId } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
@@ -24,6 +23,7 @@ import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
 import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
 import * as App from "../support/TestApp.ts"
 import { type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const Live = AgentTasksLive.layer.pipe(
   Layer.provide(Layer.provide(Agents.Default, ManagedAgentInstances.layer)),

@@ -1,4 +1,3 @@
-import { ApplyCardEventJob } from "@berth/domain/jobs/JobKind"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -11,6 +10,7 @@ import {
 } from "../support/billing/CardEventRequests.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
+import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
 
 const failed = () => makeCardEvent("invoice.payment_failed", { id: "in_1", subscription: "sub_1", customer: "cus_1" })
 

@@ -1,5 +1,4 @@
 import { Email } from "@berth/domain/shared/Email"
-import type { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
@@ -26,6 +25,7 @@ import {
 import { findResetToken } from "../fakes/FakeMailer.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const password = "correct horse battery"
 const nextPassword = "another horse battery"

@@ -1,5 +1,4 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { UserId } from "@berth/domain/shared/User"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
@@ -7,6 +6,7 @@ import { readMailsTo, findVerificationToken } from "../fakes/FakeMailer.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const password = "correct horse battery"
 const freshEmail = Effect.map(uniqueName("new"), (local) => `${local}@example.com`)

@@ -1,7 +1,5 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { AgentId } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { SocialSessions } from "@berth/domain/signin/social/SocialSessions"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -11,6 +9,8 @@ import { insertUser } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { lapseSubscription } from "./OwnerFixtures.ts"
+import type { PlanId } from "@berth/domain/shared/PlanId"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const provision = (as: App.SignedIn, json: unknown = { name: "An agent" }, headers: Record<string, string> = {}) =>
   Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/agents/provision", as, json, headers }))

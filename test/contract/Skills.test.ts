@@ -2,7 +2,6 @@ import { WebApi } from "@berth/api/WebApi"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
-import { ReconfigureInstanceJob } from "@berth/domain/jobs/JobKind"
 import { listRoutes } from "@berth/server/http/RouteTable"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -12,6 +11,7 @@ import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
 import { lapseSubscription, type OwnerWithAgent, createOwnerWithAgent } from "./OwnerFixtures.ts"
+import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 
 const get = (path: string, as: App.SignedIn) =>
   Effect.flatMap(App.TestApp, ({ web }) => web({ method: "GET", path, as }))

@@ -1,5 +1,4 @@
 import { SqlClient } from "@effect/sql/SqlClient"
-import type { UserId } from "@berth/domain/shared/User"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Option, Stream } from "effect"
@@ -10,6 +9,7 @@ import { readRuntimePid, listRuntimeProcesses } from "./RuntimeProcesses.ts"
 import { type Berth, startBerth, repeatUntil } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { type SignedUpClient, signUpClient, openWebClient } from "./WebClient.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 class Service extends Context.Tag("@berth/test/AccountDeletionService")<Service, { readonly berth: Berth }>() {}
 

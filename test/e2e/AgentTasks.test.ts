@@ -1,5 +1,4 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import type { UserId } from "@berth/domain/shared/User"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import { Agents } from "@berth/domain/agents/Agents"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
@@ -28,6 +27,7 @@ import { memberAt } from "./MainJobSteps.ts"
 import { type Berth, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient } from "./WebClient.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 class Service extends Context.Tag("@berth/test/AgentTasksService")<
   Service,

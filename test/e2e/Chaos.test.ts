@@ -1,5 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
-import { AgentId } from "@berth/domain/agents/Agent"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { expect, layer } from "@effect/vitest"
 import { Array, Context, Effect, Exit, Fiber, Layer, Option, Redacted, Ref, Schedule, Stream } from "effect"
@@ -15,6 +13,8 @@ import { memberAt, textOrEmpty } from "./MainJobSteps.ts"
 import { type Berth, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { type SignedUpClient, signUpClient, type StreamedEvent } from "./WebClient.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const model = "openai/gpt-4o-mini"
 

@@ -1,6 +1,4 @@
 import { expect, layer } from "@effect/vitest"
-import { UserId } from "@berth/domain/shared/User"
-import { AgentId } from "@berth/domain/agents/Agent"
 import { Cookies } from "@effect/platform"
 import { Array, Chunk, Context, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
@@ -12,6 +10,8 @@ import { sortedKeysOf, runMainJob, memberAt, textOrEmpty } from "./MainJobSteps.
 import { type Berth, startBerth } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { type TestAccount, type SignedUpClient, signUpClient, openWebClient } from "./WebClient.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const owner: TestAccount = { email: "owner@berth.local", password: "the-owner's-own-9f3" }
 

@@ -1,8 +1,8 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import { Chunk, Effect, Predicate, Stream } from "effect"
 import { expect } from "vitest"
 import { eventually } from "../support/Eventually.ts"
 import { type SignedUpClient } from "./WebClient.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 /** The keys of an object, sorted; none of anything else. */
 export const sortedKeysOf = (value: unknown): ReadonlyArray<string> =>

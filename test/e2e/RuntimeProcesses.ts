@@ -1,8 +1,8 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Effect, Option, Schema } from "effect"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 /** What one owner's cell left on the disk of the process driver. */
 export interface RuntimeTraces {

@@ -1,8 +1,8 @@
-import type { UserId } from "@berth/domain/shared/User"
-import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, type Redacted } from "effect"
+import type { PlanId } from "@berth/domain/shared/PlanId"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 /** The database of a running service, for what no route shows or sets. */
 export const layer = (url: Redacted.Redacted) => PostgresPool.layer({ url, maxConnections: 3, applicationName: "test" })

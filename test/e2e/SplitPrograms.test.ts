@@ -1,5 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { expect, layer } from "@effect/vitest"
 import { Array, Context, Data, Deferred, Effect, Fiber, Layer, Option, Redacted, type Scope, Stream } from "effect"
@@ -18,6 +16,8 @@ import { showLogsOnFailure } from "./RecentLogs.ts"
 import { root, makeShellEnvironment } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { type SignedUpClient, signUpClient, type StreamedEvent, openWebClient } from "./WebClient.ts"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const model = "openai/gpt-4o-mini"
 

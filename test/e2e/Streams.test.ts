@@ -1,4 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { expect, layer } from "@effect/vitest"
 import { Array, Chunk, Context, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
@@ -16,6 +15,7 @@ import { showLogsOnFailure } from "./RecentLogs.ts"
 import { root, makeShellEnvironment } from "./BerthProcess.ts"
 import * as Records from "./ServiceDatabase.ts"
 import { signUpClient, type SignedUpClient, type StreamedEvent, openWebClient } from "./WebClient.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const model = "openai/gpt-4o-mini"
 

@@ -1,5 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { makeWebClient } from "@berth/api/WebClient"
 import { Sse } from "@effect/experimental"
 import {
@@ -13,6 +11,8 @@ import {
 import { Cause, Data, Duration, Effect, Option, Redacted, Ref, Schema, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import { eventually } from "../support/Eventually.ts"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /** What came back, as it is on the wire. */
 export interface WebResponse {

@@ -1,5 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { AgentRuntime, RuntimeUnreachable, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import {
   type RunningInstance,
@@ -9,6 +7,8 @@ import {
   InstanceDriver
 } from "@berth/domain/instances/InstanceDriver"
 import { DateTime, Effect, Option, PubSub, Stream } from "effect"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 /** A cell that is only written down. */
 interface FakeInstance {

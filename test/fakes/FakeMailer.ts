@@ -4,7 +4,6 @@ import { Users } from "@berth/domain/accounts/Users"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
-import { SendPasswordResetJob, SendMailJob } from "@berth/domain/jobs/JobKind"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import type { Mail } from "@berth/domain/mail/Mail"
 import { Mailer, type MailRejected, type MailServiceUnavailable } from "@berth/domain/mail/Mailer"
@@ -14,6 +13,8 @@ import type { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { findHandler } from "@berth/worker/jobs/JobHandlers"
 import { Context, Effect, Layer, Option, Ref } from "effect"
 import { findLinkToken } from "../support/MailText.ts"
+import { SendMailJob } from "@berth/domain/mail/MailJobs"
+import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
 
 /** Every mail of a service, with nobody between it and who looks. */
 export class FakeMailer extends Context.Tag("@berth/test/FakeMailer")<

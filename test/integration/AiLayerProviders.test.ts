@@ -2,7 +2,6 @@ import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import { type ChatMessage, ModelCatalog, ModelProviders } from "@berth/domain/ai/chat/ModelChat"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
-import { UserId } from "@berth/domain/shared/User"
 import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
@@ -14,6 +13,7 @@ import { createServer } from "node:net"
 import { aimockServer } from "../fakes/models/AimockServer.ts"
 import { makeFakeOpenAi, type FakeOpenAiOptions } from "../fakes/models/FakeOpenAi.ts"
 import { anthropicWire, waitForCondition, googleWire, helloMessages } from "../fakes/models/ModelWires.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const openRouterModels = ["anthropic/claude-opus-4.6", "openai/gpt-4o-mini"].map((id, index) => ({
   id,

@@ -1,5 +1,4 @@
 import { Email } from "@berth/domain/shared/Email"
-import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
@@ -15,7 +14,6 @@ import { findPurchaseCurrency, type Purchase, makePackPurchase } from "@berth/do
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
 import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
-import { MatchCardEventsJob, ReconfigureInstanceJob, SendMailJob } from "@berth/domain/jobs/JobKind"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -32,6 +30,10 @@ import {
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
 import { insertAgent, insertUser, uniqueName } from "../support/Samples.ts"
+import { UserId } from "@berth/domain/shared/UserId"
+import { SendMailJob } from "@berth/domain/mail/MailJobs"
+import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
+import { EmailAddressConfirmedJob } from "@berth/domain/accounts/AccountJobs"
 
 let made = 0
 const event = (type: CardEventType, created: number, object: object): CardEvent => {
@@ -452,7 +454,7 @@ describe("Events of the card processor, by several workers at once,", () => {
           })
         )
       )
-      yield* inside(Effect.flatMap(Outbox, ({ append }) => append(MatchCardEventsJob, { userId: id }, id)))
+      yield* inside(Effect.flatMap(Outbox, ({ append }) => append(EmailAddressConfirmedJob, { userId: id }, id)))
       yield* work
       assert.deepStrictEqual(yield* states, [{ status: "applied", count: 3 }])
       assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["scale past_due", "free"])
@@ -464,7 +466,7 @@ describe("Events of the card processor, by several workers at once,", () => {
     Effect.gen(function* () {
       const { inside, subscription, tell, work } = yield* makeFixtures({ verifiedEmailsOnly: true })
       const { email, id } = yield* inside(insertUser())
-      const match = inside(Effect.flatMap(Outbox, ({ append }) => append(MatchCardEventsJob, { userId: id }, id)))
+      const match = inside(Effect.flatMap(Outbox, ({ append }) => append(EmailAddressConfirmedJob, { userId: id }, id)))
       yield* tell(subscribed("sub_1", null).bought(10, "pro", email))
       yield* Effect.zipRight(match, work)
       assert.strictEqual(yield* subscription(id), "none")

@@ -1,4 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
 import type { Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { isUp } from "@berth/domain/agents/AgentStatus"
@@ -18,6 +17,7 @@ import {
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "what must come to be") =>
   eventually(condition, (met) => met, { description: what })

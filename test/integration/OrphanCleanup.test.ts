@@ -1,5 +1,4 @@
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
-import { UserId } from "@berth/domain/shared/User"
 import { Users } from "@berth/domain/accounts/Users"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
@@ -19,6 +18,7 @@ import {
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../support/Samples.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /** An owner with an instance and an agent that is to be deployed. */
 const owner = Effect.gen(function* () {

@@ -1,9 +1,7 @@
 import { Email } from "@berth/domain/shared/Email"
-import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
+import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import { ProvisionAgentJob } from "@berth/domain/jobs/JobKind"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
@@ -19,6 +17,9 @@ import { freshDatabase } from "../support/Databases.ts"
 import { freePort } from "../support/FreePort.ts"
 import { describeWithTool, redisServer } from "../support/RequiredTools.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
+import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 
 const root = join(import.meta.dirname, "../..")
 

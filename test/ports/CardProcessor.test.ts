@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { CardProcessor, CardSubscriptionId, CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
 import {
   type CreditPack,
@@ -13,6 +12,7 @@ import { Context, Effect, Exit, Layer, Option, Redacted, type Scope } from "effe
 import { randomUUID } from "node:crypto"
 import * as RememberedCards from "../fakes/billing/InMemoryCardProcessor.ts"
 import { type FakeStripe, makeFakeStripe } from "../fakes/stripe/FakeStripe.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 interface Subject extends Omit<RememberedCards.InMemoryCardProcessor, "layer"> {
   readonly cards: Context.Tag.Service<CardProcessor>

@@ -1,13 +1,14 @@
 import { Email } from "@berth/domain/shared/Email"
-import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
+import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { Skill } from "@berth/domain/skills/Skill"
 import * as PageAssets from "@berth/server/pages/PageAssets"
 import { DateTime, Effect } from "effect"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /** Two basic skills and one that is not. */
 export const skillCatalogue: ReadonlyArray<Skill> = [

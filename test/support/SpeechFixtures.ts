@@ -1,12 +1,12 @@
 import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
-import { UserId } from "@berth/domain/shared/User"
 import type { Recording, SpeechInput } from "@berth/domain/gateway/speech/Speech"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
 import * as ConfiguredSpeechProviders from "@berth/infra/ai/ConfiguredSpeechProviders"
 import { Duration, Effect, Layer, Redacted } from "effect"
 import type { FakeOpenAiAudio } from "../fakes/models/FakeOpenAiAudio.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 export const defaultSpeechModels: LocalSpeech.DefaultSpeechModels = {
   tts: { provider: "openai", name: "tts-1" },

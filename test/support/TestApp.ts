@@ -3,7 +3,6 @@ import type { BotDetection } from "@berth/domain/accounts/bot-detection/BotDetec
 import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import type { User } from "@berth/domain/shared/User"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
-import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
@@ -61,6 +60,7 @@ import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
 import { testPaymentDigests, paymentRecipient } from "./payments/PaymentFixtures.ts"
 import * as ScriptedPlugins from "../fakes/FakePlugins.ts"
 import * as ScriptedModels from "../fakes/FakeModelProviders.ts"
+import type { PlanId } from "@berth/domain/shared/PlanId"
 
 export interface TestAppOptions {
   /** Where the service believes that people reach it; by default where the web listener is. */

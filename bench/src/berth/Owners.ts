@@ -1,9 +1,9 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { signUpClient, type SignedUpClient } from "@berth/test/e2e/WebClient"
 import { Cookies } from "@effect/platform"
 import { Array, Effect } from "effect"
 import type { HttpRequest } from "../measure/TimedRequest.ts"
 import type { HostedBerth } from "./HostedBerth.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 /** A signed-in user who pays for the largest plan. */
 export interface Owner {

@@ -1,5 +1,5 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 /** An agent of these tests. */
 export const sampleAgent: RuntimeAgent = {

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { AccessTokens } from "@berth/domain/sessions/AccessTokens"
 import { SessionId } from "@berth/domain/sessions/Session"
 import * as JoseAccessTokens from "@berth/infra/crypto/JoseAccessTokens"
@@ -16,6 +15,7 @@ import {
   SignJWT
 } from "jose"
 import { createPublicKey, createSecretKey, type KeyObject, sign } from "node:crypto"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const issuer = "https://berth.example"
 const audience = "https://berth.example/api"

@@ -1,5 +1,4 @@
 import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
-import { UserId } from "@berth/domain/shared/User"
 import type { InstanceExit } from "@berth/domain/instances/InstanceDriver"
 import { afterAll, beforeAll, describe, expect } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema, Stream } from "effect"
@@ -19,6 +18,7 @@ import {
   makeInstanceSpec,
   testDriver
 } from "./InstanceDriverHosts.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 let program = ""
 let probe = ""

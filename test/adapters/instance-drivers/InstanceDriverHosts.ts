@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { type InstanceSpec, InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import { allocatorEnvironment } from "@berth/infra/instance-drivers/process/NodeFlags"
 import type { MonitorIntervals } from "@berth/infra/instance-drivers/process/InstanceMonitor"
@@ -9,6 +8,7 @@ import { Context, Effect, Fiber, Layer, Logger, Option, Redacted, Schedule, Sche
 import { existsSync, readFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { UserId } from "@berth/domain/shared/UserId"
 
 export interface InstanceDriverOptions {
   readonly directory: string

@@ -1,9 +1,9 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import { beforeAll, describe, expect } from "@effect/vitest"
 import { DateTime, Effect, Option } from "effect"
 import { bundleHostileRuntime, bundleRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
 import { ada, bob, instanceDriverHosts, waitUntilEffect, makeInstanceSpec, testDriver } from "./InstanceDriverHosts.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const [first, second] = [AgentId.make("agt_1"), AgentId.make("agt_2")]
 const all = { limit: 100 }

@@ -1,5 +1,3 @@
-import { AgentId } from "@berth/domain/agents/Agent"
-import { UserId } from "@berth/domain/shared/User"
 import {
   AgentRuntime,
   type RuntimeAccess,
@@ -30,6 +28,8 @@ import {
 import { type FakeBackend, makeFakeBackend, type BackendModelCall } from "../../fakes/FakeBackend.ts"
 import { bundleRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /** A runtime, and how a cell in which it runs comes up. */
 interface RuntimeUnderTest {

@@ -3,13 +3,14 @@ import { PurchasedItem, CardPrices } from "@berth/domain/billing/events/Purchase
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
 import { CardEventRepository } from "@berth/domain/billing/events/CardEventRepository"
-import { ApplyCardEventJob, MatchCardEventsJob } from "@berth/domain/jobs/JobKind"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
 import * as CardEventUseCases from "@berth/worker/billing/CardEventUseCases"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
+import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
+import { EmailAddressConfirmedJob } from "@berth/domain/accounts/AccountJobs"
 
 const key = Redacted.make(randomBytes(32))
 
@@ -80,7 +81,8 @@ export const storeCardEvents = (events: ReadonlyArray<CardEvent>) =>
     )
   })
 
-const isAboutCards = ({ name }: OutboxEntry) => name === ApplyCardEventJob.name || name === MatchCardEventsJob.name
+const isAboutCards = ({ name }: OutboxEntry) =>
+  name === ApplyCardEventJob.name || name === EmailAddressConfirmedJob.name
 
 const carryOut = ({ name, payload }: OutboxEntry) =>
   Effect.flatMap(CardEventEffects, (effects) =>
@@ -88,7 +90,7 @@ const carryOut = ({ name, payload }: OutboxEntry) =>
       ? Effect.flatMap(Schema.decodeUnknown(ApplyCardEventJob.payload)(payload), ({ eventId }) =>
           effects.apply(eventId)
         )
-      : Effect.flatMap(Schema.decodeUnknown(MatchCardEventsJob.payload)(payload), ({ userId }) =>
+      : Effect.flatMap(Schema.decodeUnknown(EmailAddressConfirmedJob.payload)(payload), ({ userId }) =>
           effects.matchUser(userId)
         )
   )

@@ -1,5 +1,4 @@
 import type { Email } from "@berth/domain/shared/Email"
-import { UserId } from "@berth/domain/shared/User"
 import {
   type AppliedCardFact,
   applyCardFact,
@@ -16,6 +15,7 @@ import { type PurchasedUnits, type Reversal, reversedUnits } from "@berth/domain
 import { convertCreditsToUnits } from "@berth/domain/billing/units/UnitSplit"
 import { Either, Option } from "effect"
 import { returnedOf } from "./LedgerModel.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /** Who has an account: `usr_x` with the address `x@example.com`. */
 export const cardRecordUsers = ["a", "b"].map((name) => UserId.make(`usr_${name}`))

@@ -1,9 +1,9 @@
-import { UserId } from "@berth/domain/shared/User"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import * as PostgresInstanceRepository from "@berth/infra/postgres/instances/PostgresInstanceRepository"
 import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import { Config, Effect, Layer, Logger } from "effect"
 import * as TestSecrets from "../TestSecrets.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /*
  * A process that acts for an owner and never finishes: it says so on its standard output, and waits to be killed.

@@ -1,5 +1,4 @@
-import { NotificationPreferences, UserId } from "@berth/domain/shared/User"
-import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { NotificationPreferences } from "@berth/domain/shared/User"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
@@ -17,6 +16,8 @@ import {
   UserNotFoundBody
 } from "./AccountErrorBodies.ts"
 import { BotCheck } from "./bot-detection/BotCheck.ts"
+import { PlanId } from "@berth/domain/shared/PlanId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 export const RegisteredUser = Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }).annotations({
   identifier: "Registered"

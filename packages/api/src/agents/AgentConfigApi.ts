@@ -1,4 +1,4 @@
-import { AgentConfig, AgentId } from "@berth/domain/agents/Agent"
+import { AgentConfig } from "@berth/domain/agents/Agent"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ModelName } from "../http/Payload.ts"
@@ -13,6 +13,7 @@ import {
   SkillSelectionInvalidBody
 } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const path = Schema.Struct({ id: AgentId })
 

@@ -7,10 +7,10 @@ import {
 } from "@berth/domain/agents/AgentErrors"
 import { CustomModelMissing, ModelNotAllowed } from "@berth/domain/agents/AgentModel"
 import { PlanFeatureRequired, SkillSelectionInvalid } from "@berth/domain/agents/AgentConfigPolicy"
-import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
 import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { PlanId } from "@berth/domain/shared/PlanId"
 
 export const AgentNotFoundBody = errorBody(AgentNotFound, {
   status: 404,

@@ -1,6 +1,4 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ModelName, payload } from "../http/Payload.ts"
@@ -19,6 +17,8 @@ import {
   SubscriptionRequiredBody
 } from "./AgentErrorBodies.ts"
 import { AgentOwner } from "./OwnedAgent.ts"
+import { PlanId } from "@berth/domain/shared/PlanId"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const agentFields = {
   id: AgentId,

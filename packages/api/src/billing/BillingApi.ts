@@ -1,4 +1,3 @@
-import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
@@ -22,6 +21,7 @@ import {
   OwnKeyProviderUnknownBody,
   PlanChangeDeclinedBody
 } from "./BillingErrorBodies.ts"
+import { PlanId } from "@berth/domain/shared/PlanId"
 
 const BilledPlan = Schema.Struct({
   name: Schema.String,

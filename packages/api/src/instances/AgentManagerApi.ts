@@ -1,5 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
-import { AgentId } from "@berth/domain/agents/Agent"
 import { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { RuntimeLogPage, LogLevel } from "@berth/domain/instances/RuntimeLog"
 import { InstanceStats } from "@berth/domain/instances/InstanceStats"
@@ -7,6 +5,8 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalAuth } from "../http/InternalAuth.ts"
 import { BackendUnavailableBody, InstanceUnavailableBody, InstanceNotFoundBody } from "./LifecycleErrorBodies.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /*
  * The agent manager on the private listener, for the web API and the worker. Ownership is settled before a call comes here.

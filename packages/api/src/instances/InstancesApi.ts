@@ -1,7 +1,5 @@
 import type { User } from "@berth/domain/shared/User"
-import { UserId } from "@berth/domain/shared/User"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "@effect/platform"
 import { Context, Schema } from "effect"
 import { GroupErrorMembers, lifecycleMembers } from "../http/ErrorBody.ts"
@@ -15,6 +13,8 @@ import {
   LifecycleFailedBody,
   LifecycleAuthenticationRequiredBody
 } from "./LifecycleErrorBodies.ts"
+import { PlanId } from "@berth/domain/shared/PlanId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /** The user whose instance the path names, proved to be the caller. */
 export class InstanceOwner extends Context.Tag("@berth/InstanceOwner")<InstanceOwner, User>() {}

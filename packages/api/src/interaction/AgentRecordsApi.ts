@@ -1,4 +1,3 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import { LogLevel, LogSource } from "@berth/domain/instances/RuntimeLog"
 import { MessageId, Sender } from "@berth/domain/interaction/Conversation"
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
@@ -9,6 +8,7 @@ import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { LogsUnavailableBody } from "../agents/AgentErrorBodies.ts"
 import { LiveAgentStats, MockAgentStats } from "./AgentStats.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const path = Schema.Struct({ id: AgentId })
 

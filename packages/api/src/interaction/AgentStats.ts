@@ -1,10 +1,11 @@
-import { type Agent, AgentId } from "@berth/domain/agents/Agent"
+import { type Agent } from "@berth/domain/agents/Agent"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import type { InstanceStats } from "@berth/domain/instances/InstanceStats"
 import type { MessageFigures } from "@berth/domain/interaction/Conversation"
 import { DateTime, Option, Schema } from "effect"
 import { Timestamp } from "../http/Timestamp.ts"
 import { formatDuration, notAvailable, formatPair, formatPercent, formatShare } from "../instances/FigureFormat.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 /** What is known of an agent's cell and messages. Every string is "N/A" for what is not known. */
 export const LiveAgentStats = Schema.Struct({

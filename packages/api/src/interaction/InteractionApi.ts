@@ -1,4 +1,3 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { Channel } from "@berth/domain/channels/Channel"
 import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
@@ -26,6 +25,7 @@ import {
   ChatSessionLimitReachedBody,
   UnitsExhaustedBody
 } from "./InteractionErrorBodies.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 export const interactionApiVersion = "1.0.0"
 

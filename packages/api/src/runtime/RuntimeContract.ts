@@ -1,7 +1,7 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import { ChatMessage, ToolCall, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { RuntimeAgent, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { Schema } from "effect"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 /*
  * Both directions of the runtime protocol, in plain schemas to keep the runtime's bundle small. Requests carry the runtime

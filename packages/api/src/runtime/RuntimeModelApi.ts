@@ -1,8 +1,8 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "@effect/platform"
 import { Context, Data, Schema } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 import { runtimeModelPath, RuntimeModelRequest } from "./RuntimeContract.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 export class RuntimeTokenInvalid extends Data.TaggedError("RuntimeTokenInvalid")<object> {}
 /** The runtime's owner has no such agent. */

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { CredentialsInvalid } from "@berth/domain/accounts/password/PasswordCredentials"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
@@ -7,6 +6,7 @@ import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 export const CredentialsInvalidBody = errorBody(CredentialsInvalid, {
   status: 401,

@@ -1,7 +1,8 @@
 import { Context, type Effect, type Option } from "effect"
 import type { Email } from "../shared/Email.ts"
-import type { NotificationPreferences, User, UserId } from "../shared/User.ts"
+import type { NotificationPreferences, User } from "../shared/User.ts"
 import type { AccountInUse, EmailAlreadyTaken } from "./AccountErrors.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 export interface NewUser {
   readonly id: UserId

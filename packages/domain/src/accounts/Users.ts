@@ -1,8 +1,8 @@
 import { Effect, Option } from "effect"
 import type { Email } from "../shared/Email.ts"
-import type { UserId } from "../shared/User.ts"
 import { UserNotFound } from "./AccountErrors.ts"
 import { UserRepository } from "./UserRepository.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** Users as other contexts read them. */
 export class Users extends Effect.Service<Users>()("@berth/Users", {

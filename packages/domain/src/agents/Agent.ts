@@ -1,11 +1,8 @@
 import { Schema } from "effect"
-import { UserId } from "../shared/User.ts"
 import { Channel } from "../channels/Channel.ts"
-import { idSchema } from "../ids/IdGenerator.ts"
 import { AgentStatus } from "./AgentStatus.ts"
-
-export const AgentId = idSchema("AgentId", "An agent's id, agt_…")
-export type AgentId = typeof AgentId.Type
+import { AgentId } from "../shared/AgentId.ts"
+import { UserId } from "../shared/UserId.ts"
 
 /** What the owner sets of an agent. */
 export const AgentConfig = Schema.Struct({

@@ -1,9 +1,9 @@
 import { Data, Either } from "effect"
-import type { PlanId } from "../billing/subscriptions/Plan.ts"
 import { type PlanFeatures, findPlansWith } from "../billing/subscriptions/PlanFeatures.ts"
 import type { Skill } from "../skills/Skill.ts"
 import { hasSkill } from "../skills/SkillAvailability.ts"
 import type { AgentConfig } from "./Agent.ts"
+import type { PlanId } from "../shared/PlanId.ts"
 
 /** A configuration names skills that this service does not have. */
 export class SkillSelectionInvalid extends Data.TaggedError("SkillSelectionInvalid")<{

@@ -1,7 +1,6 @@
 import { Data, Effect } from "effect"
 import type { User } from "../shared/User.ts"
 import { Allowances } from "../billing/subscriptions/Allowances.ts"
-import { ReconfigureInstanceJob } from "../jobs/JobKind.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { Transaction } from "../persistence/Transaction.ts"
 import { SkillCatalog } from "../skills/Skill.ts"
@@ -14,6 +13,7 @@ import { AgentRepository } from "./AgentRepository.ts"
 import { AgentSettings } from "./AgentSettings.ts"
 import { isUp } from "./AgentStatus.ts"
 import { validatePlanFeatures, validateSkillSelection, deduplicateSelections } from "./AgentConfigPolicy.ts"
+import { ReconfigureInstanceJob } from "./AgentJobs.ts"
 
 /** The owner's changes; absent members stay. */
 export interface AgentConfigurationChange {

@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
-import type { UserId } from "../shared/User.ts"
 import type { ConfigurationNotApplied } from "./AgentErrors.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** The instances that agents run in, as far as agents need them. */
 export class AgentInstances extends Context.Tag("@berth/AgentInstances")<

@@ -1,10 +1,11 @@
 import { Effect, Option } from "effect"
-import type { UserId } from "../shared/User.ts"
-import type { Agent, AgentId } from "./Agent.ts"
+import type { Agent } from "./Agent.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import { AgentSettings } from "./AgentSettings.ts"
 import { type AgentLifecycleEvent, transitionAgentStatus } from "./AgentStatus.ts"
 import { type ModelReplacement, findModelReplacement } from "./LegacyModels.ts"
+import type { AgentId } from "../shared/AgentId.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** Agents as the keeper of their cells needs them: who there is, and what has happened to them. */
 export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/AgentLifecycle", {

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
-import type { UserId } from "../shared/User.ts"
 import type { Agent } from "./Agent.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import { isUp } from "./AgentStatus.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 

@@ -1,7 +1,8 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { UserId } from "../shared/User.ts"
-import type { Agent, AgentConfig, AgentId } from "./Agent.ts"
+import type { Agent, AgentConfig } from "./Agent.ts"
 import type { AgentStatus } from "./AgentStatus.ts"
+import type { AgentId } from "../shared/AgentId.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 export interface AgentChanges {
   readonly model?: Pick<Agent, "model" | "customModel"> | undefined

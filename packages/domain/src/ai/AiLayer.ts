@@ -1,5 +1,4 @@
 import { Chunk, Clock, Duration, Effect, Fiber, HashSet, Option, Ref, type Scope, Stream } from "effect"
-import type { UserId } from "../shared/User.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { CurrentAiSettings } from "./calls/AiSettings.ts"
 import { meterAnswer } from "./calls/AnswerMeter.ts"
@@ -34,6 +33,7 @@ import { planCallsLazily, type PlannedCall } from "./calls/CallPlan.ts"
 import { findModel, type ModelResolution, resolveModel } from "./models/ModelResolution.ts"
 import { withExportedSpan } from "./calls/SpanExport.ts"
 import { filterVisionModels, selectModel, parseTaskType } from "./models/ModelSelection.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** Which of the configured providers can be reached. */
 export type ProviderHealth = { readonly [name in ProviderName]?: boolean }

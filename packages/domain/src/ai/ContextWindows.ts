@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
-import type { UserId } from "../shared/User.ts"
 import { AiLayer } from "./AiLayer.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 // What nearly every model of today has at least; it counts only while there is none to answer.
 const usualWindow = 128_000

@@ -1,7 +1,7 @@
-import type { AgentId } from "../agents/Agent.ts"
 import type { ChatRequest } from "../ai/calls/ChatRequest.ts"
 import type { ChatMessage } from "../ai/chat/ModelChat.ts"
 import type { Recording, SpeechInput } from "./speech/Speech.ts"
+import type { AgentId } from "../shared/AgentId.ts"
 
 /** What a text is generated from; whose keys are used is told beside it. */
 export type TextRequest = Pick<ChatRequest, "messages" | "model" | "taskType" | "options">

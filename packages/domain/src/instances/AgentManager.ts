@@ -1,11 +1,11 @@
 import { Context, type Effect, type Option, type Stream } from "effect"
-import type { UserId } from "../shared/User.ts"
-import type { AgentId } from "../agents/Agent.ts"
 import type { ModelReplacement } from "../agents/LegacyModels.ts"
 import type { RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
 import type { InstanceStats } from "./InstanceStats.ts"
 import type { Turn, TurnEvent, TurnFailed } from "./AgentRuntime.ts"
 import type { BackendUnavailable, InstanceUnavailable, InstanceNotFound } from "./InstanceErrors.ts"
+import type { AgentId } from "../shared/AgentId.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 export interface RestartOutcome {
   readonly runtimeVersion: string

@@ -1,7 +1,7 @@
 import { Context, Data, type Effect, Schema, type Stream } from "effect"
-import { AgentId } from "../agents/Agent.ts"
 import type { RunningInstance } from "./InstanceDriver.ts"
 import type { Redacted } from "effect"
+import { AgentId } from "../shared/AgentId.ts"
 
 /** A skill that its owner has switched on for an agent, as a SKILL.md folder describes it. */
 export const RuntimeSkill = Schema.Struct({

@@ -1,9 +1,9 @@
 import { Effect, Option, type Redacted } from "effect"
 import { Users } from "../accounts/Users.ts"
-import type { AgentId } from "../agents/Agent.ts"
 import { Agents } from "../agents/Agents.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { Instances } from "./Instances.ts"
+import type { AgentId } from "../shared/AgentId.ts"
 
 /** What an instance's gateway token opens: its owner's agents, on the instance's own endpoints. */
 export class GatewayAccess extends Effect.Service<GatewayAccess>()("@berth/GatewayAccess", {

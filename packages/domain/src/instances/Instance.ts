@@ -1,6 +1,6 @@
 import { Schema } from "effect"
-import { UserId } from "../shared/User.ts"
 import { AgentStatus } from "../agents/AgentStatus.ts"
+import { UserId } from "../shared/UserId.ts"
 
 /** The state that the owner asked for; the backend restores it after every restart. */
 export const DesiredState = Schema.Literal("up", "down")

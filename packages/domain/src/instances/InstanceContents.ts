@@ -1,5 +1,5 @@
 import { Effect, Ref } from "effect"
-import type { User, UserId } from "../shared/User.ts"
+import type { User } from "../shared/User.ts"
 import { Users } from "../accounts/Users.ts"
 import type { Agent } from "../agents/Agent.ts"
 import { ContextWindows } from "../ai/ContextWindows.ts"
@@ -12,6 +12,7 @@ import type { RunningInstance, InstanceSpec } from "./InstanceDriver.ts"
 import { InstanceUnavailable } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 import { InstanceSettings } from "./InstanceSettings.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** What an owner's cell is made of, and what it is told. */
 export class InstanceContents extends Effect.Service<InstanceContents>()("@berth/InstanceContents", {

@@ -1,7 +1,7 @@
 import { Context, Data, type DateTime, type Effect, type Option, type Redacted, type Stream } from "effect"
-import type { UserId } from "../shared/User.ts"
 import type { RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
 import type { InstanceStats } from "./InstanceStats.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** What a cell is made of. Nothing in it is a secret of the platform: the token is the cell's own. */
 export interface InstanceSpec {

@@ -1,7 +1,7 @@
 import { Cause, DateTime, Duration, Effect, Fiber, FiberMap, Option, Ref, Schedule, Stream } from "effect"
-import { type User, type UserId } from "../shared/User.ts"
+import { type User } from "../shared/User.ts"
 import { Users } from "../accounts/Users.ts"
-import type { Agent, AgentId } from "../agents/Agent.ts"
+import type { Agent } from "../agents/Agent.ts"
 import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
 import { type AgentLifecycleEvent, type AgentStatus, isUp } from "../agents/AgentStatus.ts"
 import { Allowances } from "../billing/subscriptions/Allowances.ts"
@@ -14,6 +14,8 @@ import { type RunningInstance, type InstanceExit, InstanceDriver } from "./Insta
 import { InstanceUnavailable, InstanceNotFound } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 import { selectAgentsToStart } from "./StartSelection.ts"
+import type { AgentId } from "../shared/AgentId.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** After a fault of our own, for example of the database. */
 const careAgain = Duration.seconds(5)

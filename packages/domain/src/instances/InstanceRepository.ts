@@ -1,6 +1,6 @@
 import { Context, type Effect, type Option, type Redacted } from "effect"
-import type { UserId } from "../shared/User.ts"
 import type { DesiredState, Instance } from "./Instance.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 export interface InstanceChanges {
   readonly desired?: DesiredState

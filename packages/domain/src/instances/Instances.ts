@@ -1,8 +1,8 @@
 import { Effect, type Redacted } from "effect"
-import type { UserId } from "../shared/User.ts"
 import { AgentManager } from "./AgentManager.ts"
 import { InstanceNotFound } from "./InstanceErrors.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** The operations of an owner on the own instance. Callers have checked the ownership. */
 export class Instances extends Effect.Service<Instances>()("@berth/Instances", {

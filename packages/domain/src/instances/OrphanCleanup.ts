@@ -1,8 +1,8 @@
 import { Duration, Effect, Schedule } from "effect"
-import type { UserId } from "../shared/User.ts"
 import { Users } from "../accounts/Users.ts"
 import { InstanceDriver } from "./InstanceDriver.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** How often this host is looked over. */
 export const orphanScanInterval = Duration.minutes(10)

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { AgentId } from "../agents/Agent.ts"
+import { AgentId } from "../shared/AgentId.ts"
 
 export const LogLevel = Schema.Literal("debug", "info", "warning", "error").annotations({ identifier: "LogLevel" })
 export type LogLevel = typeof LogLevel.Type

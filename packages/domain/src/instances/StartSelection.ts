@@ -1,4 +1,5 @@
-import type { Agent, AgentId } from "../agents/Agent.ts"
+import type { Agent } from "../agents/Agent.ts"
+import type { AgentId } from "../shared/AgentId.ts"
 
 const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 

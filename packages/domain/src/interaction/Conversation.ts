@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { UserId } from "../shared/User.ts"
-import { AgentId } from "../agents/Agent.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
+import { AgentId } from "../shared/AgentId.ts"
+import { UserId } from "../shared/UserId.ts"
 
 export const ChatSessionId = idSchema("ChatSessionId", "A conversation's id, chs_…")
 export type ChatSessionId = typeof ChatSessionId.Type

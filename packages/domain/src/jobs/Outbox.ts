@@ -1,6 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
-import type { UserId } from "../shared/User.ts"
 import { type JobKind, QueueName, TraceParent } from "./JobKind.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** A job that must follow a change, written in the change's transaction. */
 export const OutboxEntry = Schema.Struct({

@@ -1,11 +1,11 @@
 import { Effect, Redacted, Schema } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
-import { SendMailJob } from "../jobs/JobKind.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { SecretBox } from "../secrets/SecretBox.ts"
-import type { UserId } from "../shared/User.ts"
 import { Mail, MailId } from "./Mail.ts"
 import { Mailer } from "./Mailer.ts"
+import type { UserId } from "../shared/UserId.ts"
+import { SendMailJob } from "./MailJobs.ts"
 
 /** A mail before it has an id. */
 export type MailDraft = Omit<Mail, "id">

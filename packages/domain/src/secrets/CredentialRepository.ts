@@ -1,6 +1,6 @@
 import { Context, type Effect, type Redacted } from "effect"
-import type { UserId } from "../shared/User.ts"
 import type { CredentialKey, CredentialValues } from "./Credential.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** Owners' credentials. A value is sealed for its owner and key before it reaches a row, and opens in no other row. */
 export class CredentialRepository extends Context.Tag("@berth/CredentialRepository")<

@@ -1,5 +1,4 @@
 import { Effect, type Redacted } from "effect"
-import type { UserId } from "../shared/User.ts"
 import {
   channelCredentialKeys,
   type CredentialKey,
@@ -9,6 +8,7 @@ import {
   parseCredentialValue
 } from "./Credential.ts"
 import { CredentialRepository } from "./CredentialRepository.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** Keys and tokens that owners give us for their agents: written by them, read by the parts of the service that use them. */
 export class CredentialVault extends Effect.Service<CredentialVault>()("@berth/CredentialVault", {

@@ -1,8 +1,8 @@
 import { Data, Effect, Either, type Redacted } from "effect"
-import type { UserId } from "../shared/User.ts"
 import { CredentialKeyUnknown, modelCredentialKeys, parseCredentialValue } from "./Credential.ts"
 import { CredentialVault } from "./CredentialVault.ts"
 import { ModelKeyVerifier, type ModelCredentialKey } from "./ModelKeyVerifier.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** No provider of this name takes an owner's own key. */
 export class OwnKeyProviderUnknown extends Data.TaggedError("OwnKeyProviderUnknown")<object> {}

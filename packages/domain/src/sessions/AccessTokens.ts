@@ -1,6 +1,6 @@
 import { Context, Data, type DateTime, Duration, type Effect, type Redacted } from "effect"
-import type { UserId } from "../shared/User.ts"
 import type { SessionId } from "./Session.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** Whose token it is, and the session that it was got with. */
 export interface AccessTokenClaims {

@@ -1,5 +1,5 @@
 import { Context, Effect, Option, Ref } from "effect"
-import type { UserId } from "../shared/User.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** Who is behind the current request, as far as it is known: for limits, logs, and what is asked of other processes on its behalf. */
 export interface CallerContext {

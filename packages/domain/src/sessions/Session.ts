@@ -1,6 +1,6 @@
 import { Duration, Schema } from "effect"
-import { UserId } from "../shared/User.ts"
 import { idSchema } from "../ids/IdGenerator.ts"
+import { UserId } from "../shared/UserId.ts"
 
 export const SessionId = idSchema("SessionId", "A sign-in session's id, ses_…")
 export type SessionId = typeof SessionId.Type

@@ -1,6 +1,7 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { User, UserId } from "../shared/User.ts"
+import type { User } from "../shared/User.ts"
 import type { Session, SessionId } from "./Session.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
   SessionRepository,

@@ -1,5 +1,4 @@
 import { DateTime, Duration, Effect, Option, type Redacted } from "effect"
-import type { UserId } from "../shared/User.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { Caller } from "./Caller.ts"
@@ -7,6 +6,7 @@ import { parseClientNetwork } from "./ClientNetwork.ts"
 import { maximumUserAgentLength, type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
 import { AuthenticationRequired, SignInSessionNotFound } from "./SessionErrors.ts"
 import { SessionRepository } from "./SessionRepository.ts"
+import type { UserId } from "../shared/UserId.ts"
 
 /** Server-side sign-in sessions: the client holds a random token, the server its hash. */
 export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {

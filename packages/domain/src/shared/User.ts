@@ -1,10 +1,7 @@
 import { Schema } from "effect"
-import { PlanId } from "../billing/subscriptions/Plan.ts"
-import { idSchema } from "../ids/IdGenerator.ts"
 import { Email } from "./Email.ts"
-
-export const UserId = idSchema("UserId", "A user's id, usr_…")
-export type UserId = typeof UserId.Type
+import { PlanId } from "./PlanId.ts"
+import { UserId } from "./UserId.ts"
 
 /** Which mails and notices the user wants. */
 export const NotificationPreferences = Schema.Struct({

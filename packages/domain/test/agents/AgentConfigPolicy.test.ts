@@ -3,13 +3,13 @@ import {
   validateSkillSelection,
   deduplicateSelections
 } from "@berth/domain/agents/AgentConfigPolicy"
-import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { allFeatures, findPlanFeatures, findPlansWith } from "@berth/domain/billing/subscriptions/PlanFeatures"
 import { Channel } from "@berth/domain/channels/Channel"
 import type { Skill } from "@berth/domain/skills/Skill"
 import { listBasicSkillIds, hasSkill, selectUsableSkills } from "@berth/domain/skills/SkillAvailability"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
+import { PlanId } from "@berth/domain/shared/PlanId"
 
 const skill = (id: string, basic: boolean): Skill => ({
   id,

@@ -10,7 +10,6 @@ import {
 } from "@berth/domain/ai/chat/ModelChat"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
-import { UserId } from "@berth/domain/shared/User"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { describe, expect, it } from "@effect/vitest"
 import {
@@ -31,6 +30,7 @@ import {
   type Tracer
 } from "effect"
 import { makeModel, modelsArbitrary } from "./ModelSamples.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const opus = makeModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
 const gpt = makeModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })

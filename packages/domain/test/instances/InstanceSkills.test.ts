@@ -1,9 +1,9 @@
 import { Administrators } from "@berth/domain/accounts/Administrators"
 import { Email } from "@berth/domain/shared/Email"
-import { defaultNotificationPreferences, User, UserId } from "@berth/domain/shared/User"
+import { defaultNotificationPreferences, User } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Users } from "@berth/domain/accounts/Users"
-import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
+import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
@@ -21,6 +21,8 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { type Skill, SkillCatalog } from "@berth/domain/skills/Skill"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, Redacted, Ref, Stream } from "effect"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const start = DateTime.unsafeMake("2026-03-01T12:00:00Z")
 const owner = new User({

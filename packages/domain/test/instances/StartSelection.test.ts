@@ -1,10 +1,11 @@
-import { UserId } from "@berth/domain/shared/User"
-import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
+import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { decideRestart } from "@berth/domain/instances/RestartPolicy"
 import { selectAgentsToStart } from "@berth/domain/instances/StartSelection"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Duration, FastCheck } from "effect"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const agent = (index: number, status: AgentStatus, createdAt: number) =>
   new Agent({

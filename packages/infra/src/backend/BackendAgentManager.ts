@@ -2,7 +2,6 @@ import { BackendApi } from "@berth/api/BackendApi"
 import { makeSseParser } from "@berth/api/http/Sse"
 import type { InternalKeyRequired } from "@berth/api/http/InternalAuth"
 import { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
-import type { UserId } from "@berth/domain/shared/User"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { type Turn, type TurnEvent, TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
@@ -16,6 +15,7 @@ import {
 } from "@effect/platform"
 import { Duration, Effect, Layer, type ParseResult, type Redacted, Schema, Stream } from "effect"
 import { addCallerHeaders } from "./CallerHeaders.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 export interface BackendClientOptions {
   readonly backendUrl: string

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import {
   type AccessTokenClaims,
   AccessTokenInvalid,
@@ -10,6 +9,7 @@ import { SessionId } from "@berth/domain/sessions/Session"
 import { DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { calculateJwkThumbprint, errors, exportJWK, jwtVerify, SignJWT } from "jose"
 import { createPublicKey, type KeyObject } from "node:crypto"
+import { UserId } from "@berth/domain/shared/UserId"
 
 export interface JoseAccessTokensOptions {
   /** Ed25519. */

@@ -1,7 +1,7 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import type { RuntimeLogEntry, LogLevel } from "@berth/domain/instances/RuntimeLog"
 import { DateTime, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 /** A line of a runtime's log; what else stands in it is for operators. */
 const LogLine = Schema.parseJson(

@@ -1,8 +1,8 @@
 import { PurchasedItem, CardPrices } from "@berth/domain/billing/events/PurchasedItem"
-import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { Layer, Option } from "effect"
 import * as StripeCardEventSignatures from "../stripe/StripeCardEventSignatures.ts"
 import type { Settings } from "../configuration/Settings.ts"
+import { PlanId } from "@berth/domain/shared/PlanId"
 
 /** What the prices that the operator has set are for, by their ids. */
 export const readPurchasedItems = ({ cards }: Pick<Settings, "cards">): ReadonlyMap<string, PurchasedItem> =>

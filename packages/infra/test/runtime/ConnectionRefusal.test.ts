@@ -1,5 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
-import { AgentId } from "@berth/domain/agents/Agent"
 import { AgentRuntime, type Turn } from "@berth/domain/instances/AgentRuntime"
 import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
 import { isConnectionRefused } from "@berth/infra/runtime/ConnectionRefusal"
@@ -9,6 +7,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Redacted, Stream } from "effect"
 import { createServer, type Socket } from "node:net"
 import { freePort } from "../../../../test/support/FreePort.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const turn: Turn = {
   agentId: AgentId.make("agt_1"),

@@ -1,6 +1,6 @@
-import type { AgentId } from "@berth/domain/agents/Agent"
 import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { Effect, Option, Ref } from "effect"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 
 /** The agents that live in this cell: what the backend configured last. */
 export class RuntimeAgents extends Effect.Service<RuntimeAgents>()("@berth/runtime/RuntimeAgents", {

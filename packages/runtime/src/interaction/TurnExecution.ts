@@ -1,5 +1,4 @@
 import type { RuntimeTurnEvent } from "@berth/api/runtime/RuntimeContract"
-import type { AgentId } from "@berth/domain/agents/Agent"
 import type { Turn } from "@berth/domain/instances/AgentRuntime"
 import { Cause, Data, Effect, Either, Stream } from "effect"
 import { RuntimeAgents } from "../agents/RuntimeAgents.ts"
@@ -8,6 +7,7 @@ import type { Toolbox } from "../skills/Toolbox.ts"
 import { answerTurn } from "./TurnAnswer.ts"
 import { type RuntimeStopping, Drain } from "./Drain.ts"
 import * as SessionQueue from "./SessionQueue.ts"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 
 export class AgentNotHosted extends Data.TaggedError("AgentNotHosted")<{ readonly agentId: AgentId }> {}
 

@@ -1,10 +1,10 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import * as BackendModelClient from "@berth/runtime/ai/BackendModelClient"
 import { ModelClient } from "@berth/runtime/ai/ModelClient"
 import { type BackendModelCall, makeFakeBackend } from "../../../../test/fakes/FakeBackend.ts"
 import { NodeHttpClient } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
 import { Chunk, Context, Deferred, Effect, Fiber, Layer, Redacted, Schedule, Stream } from "effect"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const request = {
   agentId: AgentId.make("agt_1"),

@@ -1,9 +1,9 @@
 import { AgentOwner } from "@berth/api/agents/OwnedAgent"
-import { AgentId } from "@berth/domain/agents/Agent"
 import { Agents } from "@berth/domain/agents/Agents"
 import { HttpRouter } from "@effect/platform"
 import { Effect, Layer } from "effect"
 import { RequestSession } from "../sessions/RequestSession.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 /** Proves that the agent in the path is the caller's. */
 export const layer = Layer.effect(

@@ -2,7 +2,6 @@ import { LogsUnavailable } from "@berth/api/agents/AgentErrorBodies"
 import { makeLiveStats, makeMockStats } from "@berth/api/interaction/AgentStats"
 import { OwnedAgent } from "@berth/api/agents/OwnedAgent"
 import { WebApi } from "@berth/api/WebApi"
-import type { UserId } from "@berth/domain/shared/User"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
 import { isUp } from "@berth/domain/agents/AgentStatus"
 import { Instances } from "@berth/domain/instances/Instances"
@@ -10,6 +9,7 @@ import type { Message } from "@berth/domain/interaction/Conversation"
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Either } from "effect"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const agentMessageOf = ({ agentId, content, createdAt, id, platform, sender }: Message) => ({
   id,

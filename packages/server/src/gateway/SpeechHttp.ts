@@ -1,12 +1,12 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { ownKeyHeader, SpeechFailed, SpeechInputInvalid } from "@berth/api/gateway/speech/SpeechApi"
-import { UserId } from "@berth/domain/shared/User"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { Speech } from "@berth/domain/gateway/speech/Speech"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { toBodyErrorResponse } from "../http/RequestBody.ts"
 import { readMultipartForm } from "./MultipartForm.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const toSpeechFailure = <A>(speech: Effect.Effect<A, PluginFailed | PluginInputInvalid>) =>
   Effect.mapError(speech, (failure) =>

@@ -1,5 +1,4 @@
 import { actingUserHeader, clientAddressHeader } from "@berth/api/http/ActingUserHeaders"
-import { UserId } from "@berth/domain/shared/User"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import { type CallerContext, makeCaller } from "@berth/domain/sessions/Caller"
 import type { HttpServerRequest } from "@effect/platform"
@@ -8,6 +7,7 @@ import { isIP } from "node:net"
 import { readClientAddress } from "./ClientAddress.ts"
 import { InternalKey, readBearerToken } from "./InternalAuthHttp.ts"
 import { WebSettings } from "./WebSettings.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 type Request = HttpServerRequest.HttpServerRequest
 

@@ -1,7 +1,7 @@
 import type { HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import type { UserId } from "@berth/domain/shared/User"
 import { Clock, Effect, FiberRef, HashMap, Metric, MetricBoundaries, MetricKey, MetricLabel, Option } from "effect"
 import type { KnownRoute } from "./RouteTable.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const requestsName = "http_requests_total"
 const durationName = "http_request_duration_seconds"

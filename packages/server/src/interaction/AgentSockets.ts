@@ -1,5 +1,4 @@
 import { maximumFrameBytes, SocketClose, SocketLimitReached } from "@berth/api/interaction/AgentSocketFrames"
-import type { UserId } from "@berth/domain/shared/User"
 import { Agents } from "@berth/domain/agents/Agents"
 import { Instances } from "@berth/domain/instances/Instances"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
@@ -11,6 +10,7 @@ import { acceptWebSocket } from "../http/WebSocketUpgrade.ts"
 import * as AgentSocket from "./AgentSocket.ts"
 import { chooseProtocol, restoreProtocols } from "./SocketCredentials.ts"
 import { SocketLimits } from "./SocketLimits.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 /** The WebSockets of this process. */
 export class AgentSockets extends Context.Tag("@berth/AgentSockets")<

@@ -7,7 +7,6 @@ import {
 } from "@berth/api/interaction/InteractionErrorBodies"
 import { WebApi } from "@berth/api/WebApi"
 import type { User } from "@berth/domain/shared/User"
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { AgentConfiguration } from "@berth/domain/agents/AgentConfiguration"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
 import { type AnswerEvent, parseAnswerEventId } from "@berth/domain/interaction/answers/AnswerEvent"
@@ -22,6 +21,7 @@ import { Duration, Effect, Either, Option, type Redacted, Stream } from "effect"
 import { respondFrames, acceptsEventStream } from "../http/SseResponse.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { agentAnswerFormat, encodeAnswerFrame, type AnswerFormat, chatAnswerFormat } from "./AnswerEventFrames.ts"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 
 const memoryLength = 100
 const historyLength = 100

@@ -1,6 +1,6 @@
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { type Html, html } from "./Html.ts"
 import { renderStatusLine, renderWithScript } from "./Layout.ts"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 
 /** Where an agent is talked to; the script fills in what was said and what comes. */
 export const renderChatPanel = (agent: { readonly id: AgentId | ""; readonly name: string }): Html => html`

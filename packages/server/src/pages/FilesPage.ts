@@ -1,9 +1,9 @@
-import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { storageUpgrade } from "@berth/domain/billing/checkout/Purchase"
 import { findStorageGigabytes, type StorageTier } from "@berth/domain/billing/storage/StorageEntitlements"
 import { findCheckoutError } from "./StatusMessages.ts"
 import { type Html, html } from "./Html.ts"
 import { renderAlert, renderStatusLine, renderWithScript } from "./Layout.ts"
+import type { PlanId } from "@berth/domain/shared/PlanId"
 
 export interface FilesPage {
   /** What the owner's cell may hold, in MiB. */

@@ -1,10 +1,10 @@
 import { BackendApi } from "@berth/api/BackendApi"
 import { AgentNotInInstance, RuntimeOwner } from "@berth/api/runtime/RuntimeModelApi"
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { AgentLifecycle } from "@berth/domain/agents/AgentLifecycle"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 
 /** An instance reaches the memory of its owner's agents only. */
 export const layer = HttpApiBuilder.group(BackendApi, "runtimeMemory", (handlers) =>

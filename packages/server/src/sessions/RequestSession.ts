@@ -1,4 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { Sessions } from "@berth/domain/sessions/Sessions"
@@ -7,6 +6,7 @@ import { HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
 import { readBearerToken } from "../http/InternalAuthHttp.ts"
 import { SessionCookie } from "../http/SecretCookies.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const identify = (user: UserId) => Effect.flatMap(Caller, (caller) => caller.identify(user))
 

@@ -1,8 +1,8 @@
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
-import { ProvisionAgentJob } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Cause, Effect, Predicate, Schema } from "effect"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 
 /** Brings a new agent up. The attempt that fails last gives the agent up, so that nobody waits for it any longer. */
 export const handleAgentProvisioning = Effect.fn("AgentProvisioningHandler.handle")(function* (job: RunningJob) {

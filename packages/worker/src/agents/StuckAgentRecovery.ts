@@ -1,11 +1,12 @@
-import type { Agent, AgentId } from "@berth/domain/agents/Agent"
+import type { Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
-import { ProvisionAgentJob } from "@berth/domain/jobs/JobKind"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { DateTime, Duration, Effect, Layer, Option } from "effect"
 import { runRecurringTask } from "../jobs/RecurringTask.ts"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 
 const every = Duration.seconds(30)
 const firstRetryAfter = Duration.minutes(2)

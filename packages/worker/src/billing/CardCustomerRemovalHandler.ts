@@ -1,7 +1,7 @@
 import { CardProcessor, CardSubscriptionId, type CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
-import { RemoveCardCustomersJob } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Effect, Schema } from "effect"
+import { RemoveCardCustomersJob } from "@berth/domain/billing/checkout/CardCustomerJobs"
 
 /** Ends the subscriptions of customers whose account is gone, and their cards with them. Doing it again changes nothing. */
 export const handleCardCustomerRemoval = Effect.fn("CardCustomerRemovalHandler.handle")(function* (job: RunningJob) {

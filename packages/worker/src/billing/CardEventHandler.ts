@@ -1,7 +1,7 @@
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
-import { ApplyCardEventJob } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Effect, Schema } from "effect"
+import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
 
 /** Lets an event of the card processor have its effects. Doing it again changes nothing. */
 export const handleCardEvent = Effect.fn("CardEventHandler.handle")(function* (job: RunningJob) {

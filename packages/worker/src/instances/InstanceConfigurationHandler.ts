@@ -1,7 +1,7 @@
 import { AgentManager } from "@berth/domain/instances/AgentManager"
-import { ReconfigureInstanceJob } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Effect, Schema } from "effect"
+import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 
 /** Tells an owner's cell what his agents are by now; one that is down hears it when it comes up. Doing it again changes nothing. */
 export const handleInstanceConfiguration = Effect.fn("InstanceConfigurationHandler.handle")(function* (

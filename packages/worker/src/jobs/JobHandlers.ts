@@ -4,17 +4,7 @@ import type { CardProcessor, CardProcessorError } from "@berth/domain/billing/ch
 import type { AgentManager } from "@berth/domain/instances/AgentManager"
 import type { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import type { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
-import {
-  ApplyCardEventJob,
-  RemoveCardCustomersJob,
-  SendPasswordResetJob,
-  MatchCardEventsJob,
-  ProvisionAgentJob,
-  type QueueName,
-  ReconfigureInstanceJob,
-  RemoveAccountJob,
-  SendMailJob
-} from "@berth/domain/jobs/JobKind"
+import { type QueueName } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import type { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import type { Mailer, MailServiceUnavailable } from "@berth/domain/mail/Mailer"
@@ -28,6 +18,13 @@ import { handleInstanceConfiguration } from "../instances/InstanceConfigurationH
 import { handleAccountRemoval } from "../recovery/AccountRemovalHandler.ts"
 import { handleMailDelivery } from "../mail/MailDeliveryHandler.ts"
 import { handleAgentProvisioning } from "../agents/AgentProvisioningHandler.ts"
+import { SendMailJob } from "@berth/domain/mail/MailJobs"
+import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
+import { RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletionJobs"
+import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
+import { RemoveCardCustomersJob } from "@berth/domain/billing/checkout/CardCustomerJobs"
+import { ProvisionAgentJob, ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
+import { EmailAddressConfirmedJob } from "@berth/domain/accounts/AccountJobs"
 
 type JobFailure =
   | JobPermanentlyFailed
@@ -53,7 +50,7 @@ const handlers: Record<QueueName, ReadonlyMap<string, JobHandler>> = {
     [SendMailJob.name, handleMailDelivery],
     [SendPasswordResetJob.name, handlePasswordReset],
     [ApplyCardEventJob.name, handleCardEvent],
-    [MatchCardEventsJob.name, handleCardEventMatch],
+    [EmailAddressConfirmedJob.name, handleCardEventMatch],
     [RemoveCardCustomersJob.name, handleCardCustomerRemoval]
   ]),
   provision: new Map([[ProvisionAgentJob.name, handleAgentProvisioning]])

@@ -1,7 +1,7 @@
 import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
-import { SendMailJob } from "@berth/domain/jobs/JobKind"
 import { deliverMail } from "@berth/domain/mail/MailOutbox"
 import { Effect, Schema } from "effect"
+import { SendMailJob } from "@berth/domain/mail/MailJobs"
 
 /**
  * Hands a mail on. A worker that dies before the job is settled hands it on again, as the same mail. One that nobody takes goes to the

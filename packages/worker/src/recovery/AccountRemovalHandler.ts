@@ -1,8 +1,8 @@
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
-import { RemoveAccountJob } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Effect, Schema } from "effect"
+import { RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletionJobs"
 
 /** Deletes the rows of an account, and then its cell and files: once the rows are gone nothing brings a cell up again. Doing it again changes nothing. */
 export const handleAccountRemoval = Effect.fn("AccountRemovalHandler.handle")(function* (job: RunningJob) {

@@ -1,8 +1,8 @@
 import { parseEmail } from "@berth/domain/shared/Email"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
-import { SendPasswordResetJob } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Effect, Schema } from "effect"
+import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
 
 /** Mails a link to whoever has forgotten his password, if the address is anybody's. Doing it again changes nothing. */
 export const handlePasswordReset = Effect.fn("PasswordResetHandler.handle")(function* (job: RunningJob) {

@@ -1,6 +1,5 @@
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
-import { ProvisionAgentJob } from "@berth/domain/jobs/JobKind"
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Ref } from "effect"
@@ -8,6 +7,7 @@ import { handleAgentProvisioning } from "../../src/agents/AgentProvisioningHandl
 import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
 import { unusedMailPorts } from "../jobs/MailerFake.ts"
+import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 
 const job = (change: Partial<RunningJob> = {}): RunningJob => ({
   id: "job_1",

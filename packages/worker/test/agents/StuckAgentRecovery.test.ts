@@ -1,5 +1,4 @@
-import { UserId } from "@berth/domain/shared/User"
-import { Agent, AgentId, defaultAgentConfig } from "@berth/domain/agents/Agent"
+import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
@@ -8,6 +7,8 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { assert, describe, it } from "@effect/vitest"
 import { Array, DateTime, Duration, Effect, FastCheck, Layer, Option, Ref, TestClock } from "effect"
 import * as StuckAgentRecovery from "../../src/agents/StuckAgentRecovery.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const start = DateTime.unsafeMake(0)
 const at = (since: Duration.DurationInput) => DateTime.addDuration(start, since)

@@ -1,12 +1,12 @@
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
-import { ReconfigureInstanceJob } from "@berth/domain/jobs/JobKind"
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
 import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
 import { unusedMailPorts } from "../jobs/MailerFake.ts"
+import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 
 const job = (change: Partial<RunningJob> = {}): RunningJob => ({
   id: "job_1",

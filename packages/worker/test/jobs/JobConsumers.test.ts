@@ -1,6 +1,5 @@
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
-import { ProvisionAgentJob } from "@berth/domain/jobs/JobKind"
 import { JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { assert, describe, it } from "@effect/vitest"
@@ -8,6 +7,7 @@ import { Deferred, Effect, Exit, Layer, Ref, Scope } from "effect"
 import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
 import * as JobConsumers from "../../src/jobs/JobConsumers.ts"
 import { unusedMailPorts } from "./MailerFake.ts"
+import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 
 const job: RunningJob = {
   id: "1",

@@ -1,7 +1,6 @@
 import { Email } from "@berth/domain/shared/Email"
-import { UserId } from "@berth/domain/shared/User"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { type JobKind, SendMailJob } from "@berth/domain/jobs/JobKind"
+import { type JobKind } from "@berth/domain/jobs/JobKind"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { type Mail, MailId } from "@berth/domain/mail/Mail"
@@ -11,6 +10,8 @@ import { SecretBox, SecretUndecryptable } from "@berth/domain/secrets/SecretBox"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted, Ref, Schema } from "effect"
 import { handleMailDelivery } from "../../src/mail/MailDeliveryHandler.ts"
+import { UserId } from "@berth/domain/shared/UserId"
+import { SendMailJob } from "@berth/domain/mail/MailJobs"
 
 const letter = { to: Email.make("ada@example.com"), subject: "Hello", text: "A link with hunter2\n" }
 

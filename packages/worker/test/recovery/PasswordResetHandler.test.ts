@@ -1,8 +1,8 @@
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
-import { SendPasswordResetJob } from "@berth/domain/jobs/JobKind"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
 import { handlePasswordReset } from "../../src/recovery/PasswordResetHandler.ts"
+import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
 
 const job = (payload: unknown) => ({
   id: "job_9",

@@ -1,6 +1,6 @@
 import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
 import { Email } from "@berth/domain/shared/Email"
-import { defaultNotificationPreferences, UserId } from "@berth/domain/shared/User"
+import { defaultNotificationPreferences } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
@@ -11,6 +11,7 @@ import { DateTime, Effect, Either, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const Live = Layer.merge(PostgresUserRepository.layer, PostgresTransaction.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))

@@ -1,4 +1,4 @@
-import { Agent, AgentId } from "@berth/domain/agents/Agent"
+import { Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
@@ -9,6 +9,7 @@ import { DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const Live = Layer.mergeAll(
   PostgresAgentRepository.layer,

@@ -1,5 +1,3 @@
-import { AgentId } from "@berth/domain/agents/Agent"
-import { UserId } from "@berth/domain/shared/User"
 import { ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import * as PostgresAgentRepository from "@berth/infra/postgres/agents/PostgresAgentRepository"
 import * as PostgresModelUsage from "@berth/infra/postgres/ai/PostgresModelUsage"
@@ -14,6 +12,8 @@ import { insertAgent, insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { makeTcpProxy } from "../../../support/TcpProxy.ts"
 import { eventually } from "../../../support/Eventually.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const Live = Layer.mergeAll(PostgresModelUsage.layer, PostgresAgentRepository.layer, PostgresUserRepository.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))

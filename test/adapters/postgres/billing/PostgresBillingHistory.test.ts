@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { BillingHistory } from "@berth/domain/billing/history/BillingHistory"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
@@ -7,6 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Option, TestClock, TestContext } from "effect"
 import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => {
   it.effect("tells everything that units, credits and money went through, newest first", () =>

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { type CreditBooking, CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
@@ -8,6 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { readBalance, BillingServices, readLedger, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const packOf = (userId: UserId, cause: string, changes: Partial<CreditBooking> = {}): CreditBooking => ({
   userId,

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
 import { findStorageGigabytes, StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
@@ -7,6 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 layer(BillingServices, { excludeTestServices: true })("StorageEntitlements", (it) => {
   it.effect("are ten gigabytes, and fifty while the upgrade is paid for", () =>

@@ -1,4 +1,3 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import { ReservationId } from "@berth/domain/billing/units/UnitLedger"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { type ChatSession, ChatSessionId, type Message, MessageId } from "@berth/domain/interaction/Conversation"
@@ -11,6 +10,7 @@ import { DateTime, Effect, Layer, Option, TestClock, TestContext } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const Live = Layer.mergeAll(
   PostgresConversationRepository.layer,

@@ -1,4 +1,4 @@
-import { type Agent, AgentId } from "@berth/domain/agents/Agent"
+import { type Agent } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
@@ -14,6 +14,7 @@ import { DateTime, Effect, FastCheck, Layer, Option, TestClock, TestContext } fr
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const Live = Layer.mergeAll(
   PostgresMemoryRepository.layer,

@@ -1,6 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
-import { AgentId } from "@berth/domain/agents/Agent"
-import { ProvisionAgentJob } from "@berth/domain/jobs/JobKind"
 import { maximumInFlightPerOwner, Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresOutbox from "@berth/infra/postgres/jobs/PostgresOutbox"
@@ -13,6 +10,9 @@ import { Context, Duration, Effect, Either, Fiber, Layer, Option, Schema } from 
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { eventually } from "../../../support/Eventually.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
+import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
 
 const Live = Layer.merge(PostgresOutbox.layer, PostgresTransaction.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))

@@ -1,5 +1,4 @@
 import { AccountInUse } from "@berth/domain/accounts/AccountErrors"
-import { UserId } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
@@ -11,6 +10,7 @@ import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const Live = Layer.merge(PostgresUserRepository.layer, PostgresTransaction.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { CredentialKey } from "@berth/domain/secrets/Credential"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import * as AesGcmSecretBox from "@berth/infra/crypto/AesGcmSecretBox"
@@ -11,6 +10,7 @@ import { randomBytes } from "node:crypto"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const Live = Layer.merge(PostgresCredentialRepository.layer, PostgresUserRepository.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))

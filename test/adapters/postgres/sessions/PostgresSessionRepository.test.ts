@@ -1,6 +1,5 @@
 import { maximumSessionsPerUser, Session, SessionId } from "@berth/domain/sessions/Session"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
-import type { UserId } from "@berth/domain/shared/User"
 import * as PostgresSessionRepository from "@berth/infra/postgres/sessions/PostgresSessionRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { assert, layer } from "@effect/vitest"
@@ -8,6 +7,7 @@ import { DateTime, Effect, Layer, Option } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const Live = Layer.merge(PostgresSessionRepository.layer, PostgresUserRepository.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))

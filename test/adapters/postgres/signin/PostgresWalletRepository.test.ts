@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { WalletRepository } from "@berth/domain/signin/wallets/WalletRepository"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { Transaction } from "@berth/domain/persistence/Transaction"
@@ -13,6 +12,7 @@ import { getAddress } from "viem"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const Live = Layer.mergeAll(
   PostgresWalletRepository.layer,

@@ -1,10 +1,10 @@
-import { UserId } from "@berth/domain/shared/User"
-import { AgentId } from "@berth/domain/agents/Agent"
 import { ProviderName } from "@berth/domain/ai/models/Model"
 import { ChatMessage, ToolCall, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalAuth } from "../../http/InternalAuth.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /*
  * Answers of models on the private listener, for a gateway in another process.

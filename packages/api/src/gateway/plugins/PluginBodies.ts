@@ -1,9 +1,9 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import { Multipart } from "@effect/platform"
 import { Schema } from "effect"
 import { AiChatMessage, ChatPayload } from "../../ai/AiApi.ts"
 import { payload } from "../../http/Payload.ts"
 import { SttFields, TtsFields } from "../speech/SpeechFields.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 /*
  * What each plugin takes. Members that stand in none of them are ignored.

@@ -1,8 +1,8 @@
-import { UserId } from "@berth/domain/shared/User"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, Multipart } from "@effect/platform"
 import { Data, Duration, Schema } from "effect"
 import { errorClassSchema, errorFields } from "../../http/ErrorBody.ts"
 import { InternalAuth } from "../../http/InternalAuth.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /*
  * Speech on the private listener, for the web API. Sound travels as it is: in a form towards the backend, as the body back.

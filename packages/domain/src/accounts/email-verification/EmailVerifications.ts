@@ -1,17 +1,18 @@
 import { Data, Effect, Option, type Redacted } from "effect"
-import { MatchCardEventsJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { MailOutbox } from "../../mail/MailOutbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { normalizeEmail } from "../../shared/Email.ts"
-import type { User, UserId } from "../../shared/User.ts"
+import type { User } from "../../shared/User.ts"
 import { UserNotFound } from "../AccountErrors.ts"
 import { composeEmailVerificationMail } from "../AccountMails.ts"
 import { AccountPolicy, isSyntheticEmail } from "../AccountPolicy.ts"
 import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { Referrals } from "../referrals/Referrals.ts"
 import { UserRepository } from "../UserRepository.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import { EmailAddressConfirmedJob } from "../AccountJobs.ts"
 
 /** The link is unknown, expired, or was mailed to an address that the account no longer has. */
 export class VerificationLinkInvalid extends Data.TaggedError("VerificationLinkInvalid")<object> {}
@@ -39,7 +40,7 @@ export class EmailVerifications extends Effect.Service<EmailVerifications>()("@b
       yield* mails.append(composeEmailVerificationMail(user.email, policy.appUrl, token), user.id)
     })
 
-    const matchCardEvents = (userId: UserId) => outbox.append(MatchCardEventsJob, { userId }, userId)
+    const matchCardEvents = (userId: UserId) => outbox.append(EmailAddressConfirmedJob, { userId }, userId)
 
     /**
      * Mails a link to a new address. Joins the running transaction, which holds the user. Earlier card payments of an address

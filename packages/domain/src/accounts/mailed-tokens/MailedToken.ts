@@ -1,6 +1,6 @@
 import { Duration } from "effect"
 import type { Email } from "../../shared/Email.ts"
-import type { UserId } from "../../shared/User.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 export type MailedTokenPurpose = "password-reset" | "email-verification"
 

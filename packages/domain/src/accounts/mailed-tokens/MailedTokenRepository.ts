@@ -1,6 +1,6 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { MailedToken, MailedTokenPurpose } from "./MailedToken.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 type MailedTokenOwner = Pick<MailedToken, "userId" | "email">
 

@@ -1,9 +1,10 @@
 import { DateTime, Effect, Option, type Redacted } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
-import type { User, UserId } from "../../shared/User.ts"
+import type { User } from "../../shared/User.ts"
 import { mailedTokenLifetimes, type MailedTokenPurpose } from "./MailedToken.ts"
 import { MailedTokenRepository } from "./MailedTokenRepository.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Tokens in mailed links. A user has one live token of each purpose; only its hash is stored. */
 export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedTokens", {

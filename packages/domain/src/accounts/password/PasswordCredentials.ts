@@ -4,13 +4,14 @@ import { Transaction } from "../../persistence/Transaction.ts"
 import type { SessionId } from "../../sessions/Session.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { parseEmail } from "../../shared/Email.ts"
-import type { User, UserId } from "../../shared/User.ts"
+import type { User } from "../../shared/User.ts"
 import { CurrentPasswordIncorrect } from "../AccountErrors.ts"
 import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { UserRepository } from "../UserRepository.ts"
 import { CommonPasswords } from "./CommonPasswords.ts"
 import { validatePassword } from "./Password.ts"
 import { PasswordHasher } from "./PasswordHasher.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** One error for every cause, so that a response never reveals whether the account exists. */
 export class CredentialsInvalid extends Data.TaggedError("CredentialsInvalid")<object> {}

@@ -1,5 +1,5 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { UserId } from "../../shared/User.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** The credits of one referral. `referrerId` is null once the referrer's account is deleted. */
 export interface ReferralReward {

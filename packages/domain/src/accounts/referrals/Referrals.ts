@@ -1,10 +1,11 @@
 import { DateTime, Effect, Option } from "effect"
-import type { User, UserId } from "../../shared/User.ts"
+import type { User } from "../../shared/User.ts"
 import { ReferralCodeInvalid } from "../AccountErrors.ts"
 import { AccountPolicy } from "../AccountPolicy.ts"
 import { UserRepository } from "../UserRepository.ts"
 import { maximumDailyReferralRewards, parseReferralCode } from "./ReferralCode.ts"
 import { ReferralRepository } from "./ReferralRepository.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 const startOfDay = Effect.map(DateTime.now, DateTime.startOf("day"))
 

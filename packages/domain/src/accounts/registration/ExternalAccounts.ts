@@ -1,14 +1,14 @@
 import { Effect, Option, Redacted } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
-import { MatchCardEventsJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import type { Email } from "../../shared/Email.ts"
-import { UserId } from "../../shared/User.ts"
 import { parseDisplayName } from "../profile/DisplayName.ts"
 import { makeReferralCode } from "../referrals/ReferralCode.ts"
 import { Referrals } from "../referrals/Referrals.ts"
 import { UserRepository } from "../UserRepository.ts"
+import { UserId } from "../../shared/UserId.ts"
+import { EmailAddressConfirmedJob } from "../AccountJobs.ts"
 
 /** Accounts of wallets and outside identity providers. Callers have verified the wallet or identity. */
 export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth/ExternalAccounts", {
@@ -39,7 +39,7 @@ export class ExternalAccounts extends Effect.Service<ExternalAccounts>()("@berth
     const confirmEmail = Effect.fn("ExternalAccounts.confirmEmail")(function* (id: UserId) {
       yield* repository.markEmailVerified(id)
       yield* referrals.payReward(id)
-      yield* outbox.append(MatchCardEventsJob, { userId: id }, id)
+      yield* outbox.append(EmailAddressConfirmedJob, { userId: id }, id)
     })
 
     return { create, findByEmailForUpdate: repository.findByEmailForUpdate, confirmEmail }

@@ -3,7 +3,7 @@ import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { type Email, normalizeEmail } from "../../shared/Email.ts"
-import { type User, UserId } from "../../shared/User.ts"
+import { type User } from "../../shared/User.ts"
 import { EmailAlreadyTaken } from "../AccountErrors.ts"
 import { AccountPolicy, parseAccountEmail } from "../AccountPolicy.ts"
 import { EmailVerifications } from "../email-verification/EmailVerifications.ts"
@@ -14,6 +14,7 @@ import { validateDisplayName } from "../profile/DisplayName.ts"
 import { makeReferralCode } from "../referrals/ReferralCode.ts"
 import { Referrals } from "../referrals/Referrals.ts"
 import { UserRepository } from "../UserRepository.ts"
+import { UserId } from "../../shared/UserId.ts"
 
 export interface RegistrationRequest {
   readonly email: string

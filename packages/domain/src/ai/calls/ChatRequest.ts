@@ -1,8 +1,8 @@
-import type { UserId } from "../../shared/User.ts"
-import type { AgentId } from "../../agents/Agent.ts"
 import type { ProviderName } from "../models/Model.ts"
 import type { ChatMessage, ChatOptions, TokenUsage, ToolCall } from "../chat/ModelChat.ts"
 import type { CallAttempt } from "./CallFallback.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 export interface ChatRequest {
   /** At least one. */

@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
-import type { UserId } from "../../shared/User.ts"
-import type { AgentId } from "../../agents/Agent.ts"
 import type { ProviderName } from "../models/Model.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** One answered model call. */
 export interface ModelCallRecord {

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, type Redacted } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { ProviderName } from "../models/Model.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** The providers whose keys owners can bring. */
 export const ownableProviders = [

@@ -1,7 +1,7 @@
 import { Cache, Duration, Effect, Layer } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import { OwnerKeys } from "./OwnerKeys.ts"
 import { CredentialVault } from "../../secrets/CredentialVault.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** How long a key that was replaced may still be used, and a new one not yet. */
 const age = Duration.seconds(2)

@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { CustomerId } from "./CardProcessor.ts"
 import type { Currency } from "../../shared/Money.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** A user as the card processor knows him, for what he pays in a currency. */
 export interface CardCustomer {

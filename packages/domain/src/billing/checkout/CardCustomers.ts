@@ -1,11 +1,12 @@
 import { Effect, Redacted } from "effect"
-import type { User, UserId } from "../../shared/User.ts"
+import type { User } from "../../shared/User.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { CardCustomerRepository } from "./CardCustomerRepository.ts"
 import { CardProcessor, type CustomerId } from "./CardProcessor.ts"
-import { RemoveCardCustomersJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import type { Currency } from "../../shared/Money.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import { RemoveCardCustomersJob } from "./CardCustomerJobs.ts"
 
 /** Who users are at the card processor, which takes one currency a customer for what is paid monthly. */
 export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardCustomers", {

@@ -1,7 +1,7 @@
 import { Context, Data, type Effect, type Option, Schema } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { Currency } from "../../shared/Money.ts"
 import type { PricedCredits, Purchase, SoldPlanId } from "./Purchase.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** A user as the card processor knows him; there he has one currency for all that is paid monthly. */
 export const CustomerId = Schema.String.pipe(Schema.brand("CustomerId"))

@@ -1,7 +1,7 @@
 import { Context, type DateTime, type Duration, type Effect, type Option, Schema } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { CustomerId } from "./CardProcessor.ts"
 import type { PricedCredits } from "./Purchase.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Names what is asked of the card processor, once however often it is asked: its idempotency key there. */
 export const PurchaseAttemptId = Schema.String.pipe(Schema.brand("PurchaseAttemptId"))

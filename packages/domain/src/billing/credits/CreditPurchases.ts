@@ -1,7 +1,7 @@
 import { Context, type Effect, Option } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { Currency } from "../../shared/Money.ts"
 import type { Reversal } from "../Reversal.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /**
  * `purchase`: credits for money. `grant`: credits for nothing. `subscription`: a month of a plan or of storage, which

@@ -1,11 +1,11 @@
 import { Schema } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { CreditBooking as LedgerBooking } from "../credits/CreditPurchases.ts"
 import { Currency } from "../../shared/Money.ts"
 import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
 import type { CardCreditBooking } from "./CardFactApplication.ts"
 import type { PaidAmount } from "./CardFact.ts"
 import type { RecurringItem } from "./SubscriptionFacts.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 const isCurrency = Schema.is(Currency)
 

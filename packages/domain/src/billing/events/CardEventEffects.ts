@@ -1,8 +1,7 @@
 import { Duration, Effect, Option } from "effect"
 import { AccountPolicy } from "../../accounts/AccountPolicy.ts"
-import type { User, UserId } from "../../shared/User.ts"
+import type { User } from "../../shared/User.ts"
 import { Users } from "../../accounts/Users.ts"
-import { ApplyCardEventJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { CreditPurchases } from "../credits/CreditPurchases.ts"
@@ -17,6 +16,8 @@ import { makeCreditBooking, makeMonthBooking } from "./CardBookings.ts"
 import { CardPrices } from "./PurchasedItem.ts"
 import { readCardEvent } from "./CardEventReader.ts"
 import { readReversal } from "./ReadReversal.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import { ApplyCardEventJob } from "./CardEventJobs.ts"
 
 /** How long events are kept: longer than the card processor sends one again, and long enough for a customer to appear. */
 export const cardEventLifetime = Duration.days(90)

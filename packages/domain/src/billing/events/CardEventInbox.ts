@@ -1,10 +1,10 @@
 import { Clock, Context, Data, Effect, type Option, Schema } from "effect"
-import { ApplyCardEventJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { CardEventEnvelope, isCardEvent } from "./CardEvent.ts"
 import { CardEventRepository } from "./CardEventRepository.ts"
 import { verifySignature } from "./CardEventSignature.ts"
+import { ApplyCardEventJob } from "./CardEventJobs.ts"
 
 /** This installation knows no secret that the card processor signs by. */
 export class CardEventsNotConfigured extends Data.TaggedError("CardEventsNotConfigured")<object> {}

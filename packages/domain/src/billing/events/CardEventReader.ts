@@ -1,12 +1,12 @@
 import { Array, Data, Either, Option, ParseResult, Schema } from "effect"
 import { parseEmail } from "../../shared/Email.ts"
-import { UserId } from "../../shared/User.ts"
 import type { PurchaseEvent } from "./CardEvent.ts"
 import type { CardFact, CreditPurchase, PaidAmount } from "./CardFact.ts"
 import { PurchaseAttemptId } from "../checkout/PurchaseAttempts.ts"
 import * as Objects from "./CardProcessorObjects.ts"
 import { type PurchasedItem, identifyPurchasedItem, type EventPrice } from "./PurchasedItem.ts"
 import type { EventMoment, PaymentState, TimedValue, RecurringItem, SubscriptionFacts } from "./SubscriptionFacts.ts"
+import { UserId } from "../../shared/UserId.ts"
 
 /** An event whose object is not of the shape that its type says. The reason names members, and quotes nothing of the event. */
 export class CardEventUnreadable extends Data.TaggedError("CardEventUnreadable")<{ readonly reason: string }> {}

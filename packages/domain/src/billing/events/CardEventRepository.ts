@@ -1,9 +1,9 @@
 import { Context, type Duration, type Effect, type Option, Schema } from "effect"
 import type { Email } from "../../shared/Email.ts"
-import type { UserId } from "../../shared/User.ts"
 import type { AppliedCardFact, CardRecords, RecordedSubscription } from "./CardFactApplication.ts"
 import type { CardEvent } from "./CardEvent.ts"
 import type { CardFact } from "./CardFact.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /**
  * What was made of an event: nothing yet; its effects; those that it has although nothing says what was paid for; nothing since

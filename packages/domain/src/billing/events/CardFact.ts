@@ -1,8 +1,8 @@
 import type { Option } from "effect"
 import type { Email } from "../../shared/Email.ts"
-import type { UserId } from "../../shared/User.ts"
 import type { PurchaseAttemptId } from "../checkout/PurchaseAttempts.ts"
 import type { EventMoment, RecurringItem, SubscriptionFacts } from "./SubscriptionFacts.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Credits that were paid for. */
 export interface CreditPurchase {

@@ -1,7 +1,7 @@
 import { Option } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { CardFact, CreditPurchase } from "./CardFact.ts"
 import { mergeSubscriptionFacts, pickNewest, type TimedValue, type SubscriptionFacts } from "./SubscriptionFacts.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Who pays at the card processor, and whom he was found to be. */
 export interface Payer {

@@ -1,7 +1,7 @@
 import { Array, Option, Order } from "effect"
-import type { PlanId } from "../subscriptions/Plan.ts"
 import type { SubscriptionStatus } from "../subscriptions/Subscription.ts"
 import type { RecordedSubscription } from "./CardFactApplication.ts"
+import type { PlanId } from "../../shared/PlanId.ts"
 
 /** The subscription by which a user has his plan. */
 export interface EffectiveSubscription {

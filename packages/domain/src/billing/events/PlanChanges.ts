@@ -3,7 +3,6 @@ import { AccountPolicy, isSyntheticEmail } from "../../accounts/AccountPolicy.ts
 import type { User } from "../../shared/User.ts"
 import { Users } from "../../accounts/Users.ts"
 import { AgentLimits } from "../../agents/AgentLimits.ts"
-import { ReconfigureInstanceJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { MailOutbox } from "../../mail/MailOutbox.ts"
 import { Allowances } from "../subscriptions/Allowances.ts"
@@ -13,6 +12,7 @@ import type { RecordedSubscription } from "./CardFactApplication.ts"
 import { CardEventRepository } from "./CardEventRepository.ts"
 import { type EffectiveSubscription, findEffectiveSubscription, hasStorageUpgrade } from "./EffectiveSubscription.ts"
 import { composeAgentsStoppedMail } from "./PlanMails.ts"
+import { ReconfigureInstanceJob } from "../../agents/AgentJobs.ts"
 
 const ofSeconds = (seconds: number) => DateTime.unsafeMake(seconds * 1000)
 

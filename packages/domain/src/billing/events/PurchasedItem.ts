@@ -1,6 +1,6 @@
 import { Array, Context, Data, Option, Schema } from "effect"
-import { PlanId } from "../subscriptions/Plan.ts"
 import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
+import { PlanId } from "../../shared/PlanId.ts"
 
 /** What somebody has bought by card. */
 export type PurchasedItem = Data.TaggedEnum<{

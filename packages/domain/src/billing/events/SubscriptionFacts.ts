@@ -1,6 +1,6 @@
 import { Order, Schema } from "effect"
-import { UserId } from "../../shared/User.ts"
-import { PlanId } from "../subscriptions/Plan.ts"
+import { PlanId } from "../../shared/PlanId.ts"
+import { UserId } from "../../shared/UserId.ts"
 
 /**
  * When something was said, and how much it counts. Events come twice, late and in any order, and several are made in one

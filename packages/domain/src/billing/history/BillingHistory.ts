@@ -1,6 +1,6 @@
 import { Context, type DateTime, type Effect } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { Currency } from "../../shared/Money.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 export type BillingHistoryKind = "usage" | "purchase" | "grant" | "refund" | "subscription"
 

@@ -1,5 +1,5 @@
 import { Context, type Effect, Schema } from "effect"
-import type { UserId } from "../../shared/User.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** `included`: what every account has. `upgraded`: while the storage upgrade is paid for. */
 export const StorageTier = Schema.Literal("included", "upgraded").annotations({ identifier: "StorageTier" })

@@ -1,10 +1,11 @@
 import { Effect, Option } from "effect"
 import { Administrators } from "../../accounts/Administrators.ts"
 import type { User } from "../../shared/User.ts"
-import { adminEntitlements, findEntitlements, type PlanId } from "./Plan.ts"
+import { adminEntitlements, findEntitlements } from "./Plan.ts"
 import { allFeatures, findPlanFeatures, type PlanFeatures } from "./PlanFeatures.ts"
 import { findStorageGigabytes, StorageEntitlements, type StorageTier } from "../storage/StorageEntitlements.ts"
 import { type Subscription, SubscriptionRepository } from "./Subscription.ts"
+import type { PlanId } from "../../shared/PlanId.ts"
 
 export interface Allowance {
   readonly plan: PlanId

@@ -1,4 +1,5 @@
-import { findEntitlements, type PlanId } from "./Plan.ts"
+import { findEntitlements } from "./Plan.ts"
+import type { PlanId } from "../../shared/PlanId.ts"
 
 /** What is sold, in the words that customers read. The two sets of plans are separate; every price is a month's. */
 export interface SoldPlan {

@@ -1,5 +1,5 @@
 import { Channel } from "../../channels/Channel.ts"
-import { PlanId } from "./Plan.ts"
+import { PlanId } from "../../shared/PlanId.ts"
 
 /** What of the service's features goes with a plan. */
 export interface PlanFeatures {

@@ -1,6 +1,6 @@
 import { Context, type DateTime, type Effect, type Option, Schema } from "effect"
-import { UserId } from "../../shared/User.ts"
-import { PlanId } from "./Plan.ts"
+import { PlanId } from "../../shared/PlanId.ts"
+import { UserId } from "../../shared/UserId.ts"
 
 export const SubscriptionStatus = Schema.Literal("active", "past_due", "canceled")
 export type SubscriptionStatus = typeof SubscriptionStatus.Type

@@ -1,6 +1,7 @@
 import { Context, Data, type DateTime, type Duration, type Effect, type Option } from "effect"
-import type { User, UserId } from "../../shared/User.ts"
+import type { User } from "../../shared/User.ts"
 import { idSchema } from "../../ids/IdGenerator.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 export const ReservationId = idSchema("ReservationId", "A reservation of units, rsv_…")
 export type ReservationId = typeof ReservationId.Type

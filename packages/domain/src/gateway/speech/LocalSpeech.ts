@@ -1,5 +1,4 @@
 import { Clock, Context, Duration, Effect, Either, Layer, Option } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import { CurrentAiSettings } from "../../ai/calls/AiSettings.ts"
 import { makeCircuitBreakers } from "../../ai/calls/CircuitBreakers.ts"
 import type { ProviderName } from "../../ai/models/Model.ts"
@@ -16,6 +15,7 @@ import { validateRecording, validateSpeechInput, makeAudioFilename } from "./Spe
 import { computeTranscriptionCost, computeSpeechCost, hasKnownPrice } from "./SpeechCost.ts"
 import { resolveSpeechModel, type SpeechModel, formatSpeechModelId, selectSpeechRoute } from "./SpeechModel.ts"
 import { ownableVendors, type SpeechProvider, SpeechProviders } from "./SpeechProviders.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** How long providers may take. They answer in one piece: a long recording is worked on for minutes before there is a word. */
 export interface SpeechTimeoutSettings {

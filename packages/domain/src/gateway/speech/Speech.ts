@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 export interface SpeechInput {
   readonly text: string

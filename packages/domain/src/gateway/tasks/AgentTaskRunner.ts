@@ -1,6 +1,6 @@
 import { Duration, Effect, Layer, Option, Stream } from "effect"
 import type { User } from "../../shared/User.ts"
-import type { Agent, AgentId } from "../../agents/Agent.ts"
+import type { Agent } from "../../agents/Agent.ts"
 import { AgentNotFound } from "../../agents/AgentErrors.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { isUp } from "../../agents/AgentStatus.ts"
@@ -15,6 +15,7 @@ import { type AgentTask, AgentTasks } from "./AgentTasks.ts"
 import { Orchestrator } from "./Orchestrator.ts"
 import { type PluginEvent, PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
 import { type TaskText, parseTaskText, formatTaskWithContext } from "./TaskText.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
 
 /** A task that takes longer fails. */
 const deadline = Duration.minutes(5)

@@ -1,9 +1,9 @@
 import { Context } from "effect"
 import type { Option } from "effect"
 import type { User } from "../../shared/User.ts"
-import type { AgentId } from "../../agents/Agent.ts"
 import type { ChatMessage } from "../../ai/chat/ModelChat.ts"
 import type { PluginRun } from "../plugins/PluginRun.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
 
 export interface AgentTask {
   /** Whose agent does it; none where nobody is signed in. It is not charged here. */

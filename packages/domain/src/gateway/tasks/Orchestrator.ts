@@ -1,5 +1,4 @@
 import { Clock, DateTime, Duration, Effect, Ref, Stream } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { Prompt } from "../../ai/prompt/PromptFitting.ts"
 import { makeCalculatorTool } from "../../skills/calculator/CalculatorTool.ts"
 import { currentTimeTool } from "../../skills/time/CurrentTimeTool.ts"
@@ -9,6 +8,7 @@ import { answerInRounds } from "../../skills/tools/ToolRounds.ts"
 import { ModelAnswers } from "../plugins/ModelAnswers.ts"
 import { type PluginEvent, PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
 import type { TaskText } from "./TaskText.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Bounds of a task, which has one price however long it takes. */
 export const orchestratorLimits = {

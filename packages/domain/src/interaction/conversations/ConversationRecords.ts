@@ -1,12 +1,12 @@
 import { DateTime, Effect, Option } from "effect"
-import type { UserId } from "../../shared/User.ts"
-import type { AgentId } from "../../agents/Agent.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { ChatSessionId, MessageId } from "../Conversation.ts"
 import { ChatSessionNotFound } from "../ConversationErrors.ts"
 import { ConversationRepository } from "./ConversationRepository.ts"
 import { Memories } from "../memory/Memories.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** A page of a session's record: so many messages before that one; the newest when absent. */
 export interface RecordPage {

@@ -1,6 +1,6 @@
 import { Cause, DateTime, Duration, Effect, FiberSet, Option, Schedule, Stream } from "effect"
-import type { User, UserId } from "../../shared/User.ts"
-import { type Agent, type AgentId } from "../../agents/Agent.ts"
+import type { User } from "../../shared/User.ts"
+import { type Agent } from "../../agents/Agent.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { isUp } from "../../agents/AgentStatus.ts"
 import { UnitLedger, type ReservationId } from "../../billing/units/UnitLedger.ts"
@@ -24,6 +24,8 @@ import { fitHistory, maximumHistoryMessages } from "./HistoryWindow.ts"
 import { Memories } from "../memory/Memories.ts"
 import * as SessionLine from "./TurnQueue.ts"
 import { publishAnswer, type AnswerPublication } from "../answers/AnswerPublication.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 export interface OutgoingMessage {
   readonly message: string

@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
-import type { UserId } from "../../shared/User.ts"
-import type { AgentId } from "../../agents/Agent.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** A turn of an agent for its owner, by the id that its cell was given: a message's, or a task's that no message stands for. */
 export interface AgentTurn {

@@ -1,12 +1,14 @@
 import { DateTime, Duration, Effect, Option } from "effect"
-import type { User, UserId } from "../../shared/User.ts"
-import type { Agent, AgentId } from "../../agents/Agent.ts"
+import type { User } from "../../shared/User.ts"
+import type { Agent } from "../../agents/Agent.ts"
 import { AgentConfiguration } from "../../agents/AgentConfiguration.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { isUp } from "../../agents/AgentStatus.ts"
 import { Instances } from "../../instances/Instances.ts"
 import { RunningAgentNotFound } from "../ConversationErrors.ts"
 import { ConversationRecords } from "../conversations/ConversationRecords.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** How long the cell of an agent that is up has been up; zero for one that is not. */
 export const computeUptime = (

@@ -1,10 +1,10 @@
 import { DateTime, Effect, Option } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import type { Message } from "../Conversation.ts"
 import { MemoryRepository, type MemoryOwner } from "./MemoryRepository.ts"
 import { deduplicateRecollections, selectMemories, formatRecollection } from "./Recollection.ts"
 import { validateSummary } from "./ConversationSummary.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Notes that an agent keeps at most; the oldest go. */
 const notesLimit = 500

@@ -1,9 +1,9 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { UserId } from "../../shared/User.ts"
-import type { AgentId } from "../../agents/Agent.ts"
 import type { ChatSessionId, Message } from "../Conversation.ts"
 import type { MemoryNote, Recollection, RecalledMessage } from "./Recollection.ts"
 import type { ConversationSummary } from "./ConversationSummary.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** An agent and its owner. Nothing of another agent, or of another owner, is ever read or written. */
 export interface MemoryOwner {

@@ -1,5 +1,5 @@
 import { Context, Effect } from "effect"
-import type { UserId } from "../../shared/User.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** A way into an account. */
 export interface AccessMethod {

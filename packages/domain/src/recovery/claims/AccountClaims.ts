@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { ExternalAccounts } from "../../accounts/registration/ExternalAccounts.ts"
-import type { UserId } from "../../shared/User.ts"
 import { AccessMethods } from "./AccessMethods.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Accounts with an unverified address, claimed by the address's owner (pre-hijack defense). */
 export class AccountClaims extends Effect.Service<AccountClaims>()("@berth/AccountClaims", {

@@ -1,13 +1,14 @@
 import { Context, Data, DateTime, Duration, Effect, Either, Option, type Redacted } from "effect"
 import { PasswordCredentials } from "../../accounts/password/PasswordCredentials.ts"
-import { RemoveAccountJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { SessionId } from "../../sessions/Session.ts"
 import { AuthenticationRequired } from "../../sessions/SessionErrors.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
-import type { User, UserId } from "../../shared/User.ts"
+import type { User } from "../../shared/User.ts"
 import { AccountRemoval } from "./AccountRemoval.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import { RemoveAccountJob } from "./AccountDeletionJobs.ts"
 
 /** The request needs the password, or a recent sign-in. */
 export class ReauthenticationRequired extends Data.TaggedError("ReauthenticationRequired")<object> {}

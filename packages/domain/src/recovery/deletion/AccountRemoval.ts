@@ -2,7 +2,7 @@ import { Effect, Schedule } from "effect"
 import { Users } from "../../accounts/Users.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
-import type { UserId } from "../../shared/User.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Transactions that hold rows of the account are short. */
 const retrySchedule = Schedule.exponential("50 millis").pipe(

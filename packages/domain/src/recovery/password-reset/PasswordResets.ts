@@ -6,13 +6,13 @@ import { minimumResetPasswordLength, validatePassword } from "../../accounts/pas
 import { PasswordCredentials } from "../../accounts/password/PasswordCredentials.ts"
 import { PasswordHasher } from "../../accounts/password/PasswordHasher.ts"
 import { Users } from "../../accounts/Users.ts"
-import { SendPasswordResetJob } from "../../jobs/JobKind.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { normalizeEmail, parseEmail } from "../../shared/Email.ts"
 import { AccountClaims } from "../claims/AccountClaims.ts"
+import { SendPasswordResetJob } from "./PasswordResetJobs.ts"
 
 /** One error for unknown, expired, replaced and used tokens. */
 export class ResetTokenInvalid extends Data.TaggedError("ResetTokenInvalid")<object> {}

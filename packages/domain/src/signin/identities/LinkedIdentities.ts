@@ -1,7 +1,7 @@
 import { DateTime, Effect } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { ExternalIdentity } from "./LinkedIdentity.ts"
 import { LinkedIdentityRepository } from "./LinkedIdentityRepository.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** The identities at other providers that lead into accounts. Who asks has proved the identity before. */
 export class LinkedIdentities extends Effect.Service<LinkedIdentities>()("@berth/LinkedIdentities", {

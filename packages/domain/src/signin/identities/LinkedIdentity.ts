@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { UserId } from "../../shared/User.ts"
+import { UserId } from "../../shared/UserId.ts"
 
 /** Who besides ourselves can say who somebody is. The names are those of the paths. */
 export const IdentityProvider = Schema.Literal("oauthA", "oauthB", "socialIdentity")

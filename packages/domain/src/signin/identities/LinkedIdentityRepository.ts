@@ -1,6 +1,6 @@
 import { Context, type Effect, type Option } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import type { ExternalIdentity, LinkedIdentity } from "./LinkedIdentity.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Which identities lead into which accounts. */
 export class LinkedIdentityRepository extends Context.Tag("@berth/LinkedIdentityRepository")<

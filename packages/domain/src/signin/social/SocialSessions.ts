@@ -1,10 +1,10 @@
 import { Data, DateTime, Duration, Effect, Option, Redacted } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import type { SessionId } from "../../sessions/Session.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { SocialSessionRepository } from "./SocialSessionRepository.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** How long a token lives, whether or not it is used. */
 export const socialSessionLifetime = Duration.seconds(86_400)

@@ -2,7 +2,6 @@ import { Data, Effect, Option, type Redacted } from "effect"
 import { AccountPolicy } from "../../accounts/AccountPolicy.ts"
 import { Email } from "../../shared/Email.ts"
 import { ExternalAccounts } from "../../accounts/registration/ExternalAccounts.ts"
-import type { UserId } from "../../shared/User.ts"
 import { Users } from "../../accounts/Users.ts"
 import { Wallets } from "../wallets/Wallets.ts"
 import { parseWalletAddress, type WalletAddress, normalizeWalletAddress } from "../../chain/WalletAddress.ts"
@@ -13,6 +12,7 @@ import type { ExternalIdentity } from "../identities/LinkedIdentity.ts"
 import { LinkedIdentities } from "../identities/LinkedIdentities.ts"
 import { type SocialIdentity, SocialIdentityTokens } from "./SocialIdentity.ts"
 import { SocialSessions } from "./SocialSessions.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** A proven address does not hold enough of the gating token. */
 export class TokenBalanceInsufficient extends Data.TaggedError("TokenBalanceInsufficient")<{

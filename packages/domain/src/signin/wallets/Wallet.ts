@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { normalizeWalletAddress, WalletAddress } from "../../chain/WalletAddress.ts"
 import { Email } from "../../shared/Email.ts"
-import { UserId } from "../../shared/User.ts"
+import { UserId } from "../../shared/UserId.ts"
 
 /** A wallet that signs a user in. It belongs to one user. */
 export const Wallet = Schema.Struct({

@@ -1,11 +1,11 @@
 import { Effect } from "effect"
-import type { UserId } from "../../shared/User.ts"
 import { Wallets } from "./Wallets.ts"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { SessionId } from "../../sessions/Session.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 export interface WalletLinkRequest extends WalletProofRequest {
   readonly userId: UserId

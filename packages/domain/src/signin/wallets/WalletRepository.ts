@@ -1,7 +1,7 @@
 import { Context, type Effect, type Option } from "effect"
 import type { WalletAddress } from "../../chain/WalletAddress.ts"
-import type { UserId } from "../../shared/User.ts"
 import type { Wallet } from "./Wallet.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** Which wallets are whose. Addresses are the same in any case. */
 export class WalletRepository extends Context.Tag("@berth/WalletRepository")<

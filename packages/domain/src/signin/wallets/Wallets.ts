@@ -7,10 +7,10 @@ import { validateWalletUnlinking } from "./WalletUnlinking.ts"
 import { PasswordCredentials } from "../../accounts/password/PasswordCredentials.ts"
 import { ExternalAccounts } from "../../accounts/registration/ExternalAccounts.ts"
 import { Users } from "../../accounts/Users.ts"
-import type { UserId } from "../../shared/User.ts"
 import { makeWalletEmail, maximumWalletsPerUser, type Wallet } from "./Wallet.ts"
 import { WalletLimitReached, WalletAlreadyLinked } from "./WalletErrors.ts"
 import { WalletRepository } from "./WalletRepository.ts"
+import type { UserId } from "../../shared/UserId.ts"
 
 /** The wallets that lead into accounts. Who asks has proved the wallet before. */
 export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {

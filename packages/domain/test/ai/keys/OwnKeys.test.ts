@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
@@ -17,6 +16,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, FastCheck, Layer, Redacted, Stream } from "effect"
 import { makeModel, modelsArbitrary, providerNames } from "../ModelSamples.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const opus = makeModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCost: 25 })
 const gpt = makeModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import type { CredentialKey, CredentialValues } from "@berth/domain/secrets/Credential"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
@@ -6,6 +5,7 @@ import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
 import * as OwnerKeysFromVault from "@berth/domain/ai/keys/VaultOwnerKeys"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Redacted, Ref, TestClock } from "effect"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const [ada, bob] = [UserId.make("usr_ada"), UserId.make("usr_bob")]
 

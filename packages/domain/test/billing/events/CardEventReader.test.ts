@@ -3,9 +3,9 @@ import type { PurchaseEvent, PurchaseEventType } from "@berth/domain/billing/eve
 import { findEffectiveSubscription } from "@berth/domain/billing/events/EffectiveSubscription"
 import { readCardEvent } from "@berth/domain/billing/events/CardEventReader"
 import type { PaymentState } from "@berth/domain/billing/events/SubscriptionFacts"
-import { UserId } from "@berth/domain/shared/User"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const prices = new Map<string, PurchasedItem>([
   ["price_label", PurchasedItem.Plan({ plan: "label" })],

@@ -1,9 +1,9 @@
-import { UserId } from "@berth/domain/shared/User"
 import { computeAllowance } from "@berth/domain/billing/subscriptions/Allowances"
 import { allFeatures } from "@berth/domain/billing/subscriptions/PlanFeatures"
-import type { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
+import type { PlanId } from "@berth/domain/shared/PlanId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const userId = UserId.make("usr_1")
 const on = (plan: PlanId, status: "active" | "past_due" | "canceled" = "active") =>

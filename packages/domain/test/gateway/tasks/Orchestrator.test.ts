@@ -1,4 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
 import type { ChatEvent, ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
 import { estimateMessagesTokens, estimateSerializedToolTokens } from "@berth/domain/ai/prompt/PromptBudget"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
@@ -7,6 +6,7 @@ import { type PluginEvent, PluginFailed } from "@berth/domain/gateway/plugins/Pl
 import type { TaskText } from "@berth/domain/gateway/tasks/TaskText"
 import { expect, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Ref, Stream, TestClock } from "effect"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const task: TaskText = { context: "", history: [], task: "hello" }
 

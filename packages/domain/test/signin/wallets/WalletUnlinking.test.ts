@@ -1,10 +1,10 @@
 import { Email } from "@berth/domain/shared/Email"
 import { validateWalletUnlinking, type WalletUnlinkingInput } from "@berth/domain/signin/wallets/WalletUnlinking"
-import { UserId } from "@berth/domain/shared/User"
 import { LastAccessMethodRequired, WalletEmailInUse, WalletNotFound } from "@berth/domain/signin/wallets/WalletErrors"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Either } from "effect"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const [one, other] = [WalletAddress.make(`0x${"Ab".repeat(20)}`), WalletAddress.make(`0x${"Cd".repeat(20)}`)]
 const wallet = (address: WalletAddress) => ({

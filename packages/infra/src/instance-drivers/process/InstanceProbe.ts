@@ -1,5 +1,4 @@
 import type { RuntimeAddress, RuntimeHealth } from "@berth/api/runtime/RuntimeContract"
-import type { UserId } from "@berth/domain/shared/User"
 import type { RunningInstance } from "@berth/domain/instances/InstanceDriver"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
@@ -9,6 +8,7 @@ import * as ProcessRecord from "./ProcessRecord.ts"
 import type { FileOperationFailed } from "./HostFiles.ts"
 import * as HostProcess from "./HostProcess.ts"
 import { makeWriteFlag } from "./NodeFlags.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 export interface InstanceProbe extends InstanceFindings {
   /** The process, unless it is gone or a stranger's. */

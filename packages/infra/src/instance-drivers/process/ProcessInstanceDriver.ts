@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import type { RuntimeLogQuery } from "@berth/domain/instances/RuntimeLog"
 import {
   type RunningInstance,
@@ -28,6 +27,7 @@ import { detectPermissionFlags } from "./NodeFlags.ts"
 import { readProcessMetrics } from "./ProcessMetrics.ts"
 import { type BundleUnreadable, prepareInstanceRoot } from "./InstanceRoot.ts"
 import type { RunningProcess } from "./RunningProcess.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 export interface ProcessInstanceDriverOptions {
   /** Where the cells live, one directory an owner: `DATA_DIR/instances`. */

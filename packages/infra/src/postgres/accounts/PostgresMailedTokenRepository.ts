@@ -1,10 +1,10 @@
 import { Email } from "@berth/domain/shared/Email"
 import type { MailedToken, MailedTokenPurpose } from "@berth/domain/accounts/mailed-tokens/MailedToken"
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
-import { UserId } from "@berth/domain/shared/User"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const FoundRow = Schema.Struct({ userId: UserId, email: Email })
 

@@ -1,9 +1,9 @@
 import { type ReferralReward, ReferralRepository } from "@berth/domain/accounts/referrals/ReferralRepository"
-import { UserId } from "@berth/domain/shared/User"
 import { convertUnitsToCredits, convertCreditsToUnits } from "@berth/domain/billing/units/UnitSplit"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const RewardRow = Schema.Struct({
   newcomerId: UserId,

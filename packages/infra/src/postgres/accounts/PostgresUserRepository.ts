@@ -1,6 +1,6 @@
 import { EmailAlreadyTaken } from "@berth/domain/accounts/AccountErrors"
 import type { Email } from "@berth/domain/shared/Email"
-import { defaultNotificationPreferences, type UserId } from "@berth/domain/shared/User"
+import { defaultNotificationPreferences } from "@berth/domain/shared/User"
 import { type NewUser, type UserChanges, UserRepository } from "@berth/domain/accounts/UserRepository"
 import { convertCreditsToUnits } from "@berth/domain/billing/units/UnitSplit"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
@@ -13,6 +13,7 @@ import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { makeUserRemoval } from "./UserRemoval.ts"
 import { toUser, UserRow } from "./UserRow.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const UserWithPassword = Schema.Struct({ ...UserRow.fields, passwordHash: Schema.NullOr(Schema.String) })
 

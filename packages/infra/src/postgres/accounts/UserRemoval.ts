@@ -1,5 +1,4 @@
 import { AccountInUse } from "@berth/domain/accounts/AccountErrors"
-import { UserId } from "@berth/domain/shared/User"
 import type { UserAbsence } from "@berth/domain/accounts/UserRepository"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -8,6 +7,7 @@ import { digestPrincipal } from "../limits/PostgresIdempotencyKeys.ts"
 import { countAffectedRows, decodeRows } from "../Rows.ts"
 import { isLockConflict } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const Absent = Schema.Struct({ id: UserId, wasDeleted: Schema.Boolean })
 

@@ -1,8 +1,9 @@
 import { Email } from "@berth/domain/shared/Email"
-import { NotificationPreferences, User, UserId } from "@berth/domain/shared/User"
+import { NotificationPreferences, User } from "@berth/domain/shared/User"
 import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
 import { Schema } from "effect"
 import { StoredPlan } from "../billing/StoredPlan.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /** A row of `users`, the password hash left out. */
 export const UserRow = Schema.Struct({

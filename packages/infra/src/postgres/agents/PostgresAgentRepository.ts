@@ -1,5 +1,4 @@
-import type { UserId } from "@berth/domain/shared/User"
-import { Agent, type AgentId } from "@berth/domain/agents/Agent"
+import { Agent } from "@berth/domain/agents/Agent"
 import { type AgentChanges, AgentRepository } from "@berth/domain/agents/AgentRepository"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -7,6 +6,8 @@ import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeRows, listColumns, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const AgentRow = Schema.Struct({
   ...Agent.fields,

@@ -1,9 +1,9 @@
-import type { UserId } from "@berth/domain/shared/User"
 import type { LedgerAccount } from "@berth/domain/billing/units/Ledger"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { type Context, DateTime, Effect } from "effect"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 export interface LedgerMovement {
   /** Whose units moved; `formerUser` is the name that his records have since he left. */

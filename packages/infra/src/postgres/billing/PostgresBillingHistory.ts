@@ -1,4 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { BillingHistory, describeUsage, type BillingHistoryEntry } from "@berth/domain/billing/history/BillingHistory"
 import { Currency, toMajorUnits } from "@berth/domain/shared/Money"
 import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
@@ -6,6 +5,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Layer, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const Units = Schema.NumberFromString
 

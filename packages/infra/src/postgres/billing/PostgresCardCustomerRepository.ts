@@ -1,9 +1,9 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { type CardCustomer, CardCustomerRepository } from "@berth/domain/billing/checkout/CardCustomerRepository"
 import { CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const CustomerRow = Schema.Struct({ customerId: CustomerId, currency: Schema.Literal("GBP", "USD") })
 const CustomerIdRow = Schema.Struct({ customerId: CustomerId })

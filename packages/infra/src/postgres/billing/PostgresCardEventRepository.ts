@@ -1,5 +1,4 @@
 import type { Email } from "@berth/domain/shared/Email"
-import { UserId } from "@berth/domain/shared/User"
 import type {
   AppliedCardFact,
   CardRecords,
@@ -13,6 +12,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, Duration, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const StatusColumn = Schema.transformLiterals(
   ["received", "stored"],

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import {
   type CreditBooking,
   type CreditBookingOutcome,
@@ -16,6 +15,7 @@ import { Data, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { makeLedgerWriter } from "./LedgerWriter.ts"
 import { countAffectedRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const Booked = Schema.Struct({ id: Schema.String })
 const OwnerRow = Schema.Struct({ userId: Schema.NullOr(UserId) })

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { CustomerId } from "@berth/domain/billing/checkout/CardProcessor"
 import {
   PurchaseAttemptId,
@@ -11,6 +10,7 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 /** Nobody takes up an attempt of this age. */
 const attemptRetention = Duration.days(30)

@@ -1,9 +1,9 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { StorageEntitlements, StorageTier } from "@berth/domain/billing/storage/StorageEntitlements"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeFirstRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const Entitled = Schema.Struct({ tier: StorageTier })
 

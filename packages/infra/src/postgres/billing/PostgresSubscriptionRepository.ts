@@ -1,4 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
 import {
   type CardSubscriptionTerms,
   Subscription,
@@ -9,6 +8,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeFirstRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { StoredPlan } from "./StoredPlan.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const SubscriptionRow = Schema.Struct({ ...Subscription.fields, plan: StoredPlan })
 

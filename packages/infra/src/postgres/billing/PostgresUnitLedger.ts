@@ -1,7 +1,7 @@
 import { Administrators } from "@berth/domain/accounts/Administrators"
-import { type User, UserId } from "@berth/domain/shared/User"
+import { type User } from "@berth/domain/shared/User"
 import { UnitLedger, ReservationId } from "@berth/domain/billing/units/UnitLedger"
-import { findEntitlements, PlanId } from "@berth/domain/billing/subscriptions/Plan"
+import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import { settleUnits, takeUnits, type UnitSplit, computeUnitUsage } from "@berth/domain/billing/units/UnitSplit"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -11,6 +11,8 @@ import { makeLedgerWriter } from "./LedgerWriter.ts"
 import { decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
+import { PlanId } from "@berth/domain/shared/PlanId"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const Units = Schema.NumberFromString
 const ReservationKey = Schema.Struct({ id: ReservationId })

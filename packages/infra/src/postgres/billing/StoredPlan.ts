@@ -1,5 +1,5 @@
-import { PlanId } from "@berth/domain/billing/subscriptions/Plan"
 import { Schema } from "effect"
+import { PlanId } from "@berth/domain/shared/PlanId"
 
 const isPlan = Schema.is(PlanId)
 

@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { type DesiredState, Instance } from "@berth/domain/instances/Instance"
 import { type InstanceChanges, InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
@@ -9,6 +8,7 @@ import { Array, DateTime, Effect, Layer, Option, type Redacted, Schema } from "e
 import * as AdvisoryLocks from "../AdvisoryLocks.ts"
 import { decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const InstanceRow = Schema.Struct({
   ...Instance.fields,

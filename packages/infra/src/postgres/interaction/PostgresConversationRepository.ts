@@ -1,5 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { ReservationId } from "@berth/domain/billing/units/UnitLedger"
 import {
   ChatSession,
@@ -19,6 +17,8 @@ import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const ChatSessionRow = Schema.Struct({
   ...ChatSession.fields,

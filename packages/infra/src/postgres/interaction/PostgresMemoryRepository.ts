@@ -1,4 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { type ChatSessionId, type Message, Sender } from "@berth/domain/interaction/Conversation"
 import { MemoryRepository, type NewNote, type MemoryOwner } from "@berth/domain/interaction/memory/MemoryRepository"
 import type { MemoryNote, RecalledMessage } from "@berth/domain/interaction/memory/Recollection"
@@ -8,6 +7,7 @@ import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 /** Matches that are ranked, the newest ones. */
 const maximumCandidates = 1_000

@@ -1,4 +1,3 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { JobKind, TraceParent } from "@berth/domain/jobs/JobKind"
 import { maximumInFlightPerOwner, Outbox, OutboxEntry } from "@berth/domain/jobs/Outbox"
@@ -10,6 +9,7 @@ import { openDedicatedConnection } from "../DedicatedConnection.ts"
 import { countAffectedRows, decodeRows } from "../Rows.ts"
 import { readSqlErrorCode } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const channel = "berth_outbox"
 // A notification is only an accelerator: one that is lost delays a job by this much.

@@ -1,10 +1,10 @@
-import type { UserId } from "@berth/domain/shared/User"
 import { CredentialKey } from "@berth/domain/secrets/Credential"
 import { CredentialRepository } from "@berth/domain/secrets/CredentialRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, type Redacted, Schema } from "effect"
 import { countAffectedRows, decodeRows } from "../Rows.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const KeyRow = Schema.Struct({ key: CredentialKey })
 const SealedRow = Schema.Struct({ key: CredentialKey, sealed: Schema.String })

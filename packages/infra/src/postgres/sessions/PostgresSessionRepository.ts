@@ -1,4 +1,4 @@
-import type { User, UserId } from "@berth/domain/shared/User"
+import type { User } from "@berth/domain/shared/User"
 import { maximumSessionsPerUser, Session, SessionId } from "@berth/domain/sessions/Session"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -7,6 +7,7 @@ import { preparedMark } from "../PreparedStatements.ts"
 import { countAffectedRows, decodeRows, listColumns, decodeFirstRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { toUser, UserRow } from "../accounts/UserRow.ts"
+import type { UserId } from "@berth/domain/shared/UserId"
 
 const SessionWithUser = Schema.Struct({
   ...UserRow.fields,

@@ -1,10 +1,10 @@
-import { UserId } from "@berth/domain/shared/User"
 import { type ExternalIdentity, IdentityProvider, LinkedIdentity } from "@berth/domain/signin/identities/LinkedIdentity"
 import { LinkedIdentityRepository } from "@berth/domain/signin/identities/LinkedIdentityRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeRows, decodeFirstRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const LinkedRow = Schema.Struct({
   provider: IdentityProvider,

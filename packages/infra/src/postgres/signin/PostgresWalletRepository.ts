@@ -1,4 +1,3 @@
-import { UserId } from "@berth/domain/shared/User"
 import { Wallet } from "@berth/domain/signin/wallets/Wallet"
 import { WalletRepository } from "@berth/domain/signin/wallets/WalletRepository"
 import { WalletAddress, normalizeWalletAddress } from "@berth/domain/chain/WalletAddress"
@@ -6,6 +5,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeRows, decodeFirstRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const WalletRow = Schema.Struct({
   address: WalletAddress,

@@ -1,5 +1,4 @@
 import { runtimeAddressFile } from "@berth/api/runtime/RuntimeContract"
-import { UserId } from "@berth/domain/shared/User"
 import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import { isProcessAlive as alive } from "@berth/infra/process/ProcessIdentity"
@@ -14,6 +13,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { bundleRuntime } from "../../../../../test/support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
+import { UserId } from "@berth/domain/shared/UserId"
 
 const owner = UserId.make("usr_ada")
 const spec = {

@@ -1,10 +1,10 @@
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { ToolFailed } from "@berth/domain/skills/tools/Tool"
 import { Effect, Either } from "effect"
 import { constants } from "node:fs"
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { parseFilePath } from "./FilePath.ts"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 
 /** Bytes a file may have. */
 export const fileLimit = 1024 * 1024

@@ -1,6 +1,6 @@
 import type { RuntimeRecollection } from "@berth/api/runtime/RuntimeContract"
-import type { AgentId } from "@berth/domain/agents/Agent"
 import { Context, Data, type Effect } from "effect"
+import type { AgentId } from "@berth/domain/shared/AgentId"
 
 /** The memory did not do what it was asked for; the reason is a sentence. */
 export class MemoryFailed extends Data.TaggedError("MemoryFailed")<{ readonly reason: string }> {}

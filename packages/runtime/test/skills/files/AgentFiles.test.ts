@@ -1,10 +1,10 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import * as AgentFiles from "@berth/runtime/skills/files/AgentFiles"
 import { expect, it } from "@effect/vitest"
 import { Effect, Either } from "effect"
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { temporaryDirectory } from "../../../../../test/support/TemporaryDirectories.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const ada = AgentId.make("agt_ada")
 const bob = AgentId.make("agt_bob")

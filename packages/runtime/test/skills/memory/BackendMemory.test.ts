@@ -1,4 +1,3 @@
-import { AgentId } from "@berth/domain/agents/Agent"
 import * as BackendMemory from "@berth/runtime/skills/memory/BackendMemory"
 import { Memory } from "@berth/runtime/skills/memory/Memory"
 import { makeRecallTool, makeRememberTool } from "@berth/runtime/skills/memory/MemoryTools"
@@ -7,6 +6,7 @@ import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { makeFakeBackend } from "../../../../../test/fakes/FakeBackend.ts"
 import { sampleAgent } from "../../AgentSamples.ts"
+import { AgentId } from "@berth/domain/shared/AgentId"
 
 const make = (url: string) =>
   BackendMemory.layer({ backendUrl: url, token: Redacted.make("own") }).pipe(

@@ -1,0 +1,18 @@
+import { Schema } from "effect"
+import { AgentId } from "../shared/AgentId.ts"
+import { UserId } from "../shared/UserId.ts"
+import type { JobKind } from "../jobs/JobKind.ts"
+
+/** Provisions an agent in its owner's instance. */
+export const ProvisionAgentJob = {
+  queue: "provision",
+  name: "new-agent",
+  payload: Schema.Struct({ agentId: AgentId })
+} as const satisfies JobKind<{ readonly agentId: AgentId }, { readonly agentId: string }>
+
+/** Sends the current agents to the owner's instance. */
+export const ReconfigureInstanceJob = {
+  queue: "tasks",
+  name: "reconfigure-instance",
+  payload: Schema.Struct({ userId: UserId })
+} as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>

@@ -1,0 +1,9 @@
+import { Schema } from "effect"
+import type { JobKind } from "../../jobs/JobKind.ts"
+
+/** Sends a reset link if the address belongs to an account; only the worker looks it up. */
+export const SendPasswordResetJob = {
+  queue: "tasks",
+  name: "forgotten-password",
+  payload: Schema.Struct({ email: Schema.String })
+} as const satisfies JobKind<{ readonly email: string }, { readonly email: string }>
