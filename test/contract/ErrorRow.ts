@@ -1,6 +1,7 @@
 import { Email } from "@berth/domain/shared/Email"
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Context, DateTime, Effect, Layer, Redacted } from "effect"
@@ -50,7 +51,7 @@ const resetTokenOf = ({ user }: SignedIn) =>
     const expiresAt = DateTime.add(yield* DateTime.now, { hours: 1 })
     const { email, id: userId } = user
     yield* (yield* MailedTokenRepository).replace(
-      { userId, email, purpose: "password-reset", requestId: "job_1", tokenHash: tokens.hash(token) },
+      { userId, email, purpose: "password-reset", requestId: "job_1", tokenHash: hashSecret(yield* Digests, token) },
       expiresAt
     )
     return Redacted.value(token)

@@ -2,7 +2,6 @@ import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import { challengeLifetime } from "@berth/domain/gateway/payments/Challenge"
 import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
 import { PaymentRedemptions, redemptionLease } from "@berth/domain/gateway/payments/PaymentRedemptions"
-import * as NodePaymentDigests from "@berth/infra/tempo/NodePaymentDigests"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Duration, Effect, Fiber, Layer, Redacted, TestClock } from "effect"
 import { randomBytes } from "node:crypto"
@@ -110,7 +109,7 @@ describe("A credential is refused", () => {
       const forger = yield* makeMachinePayments({
         network,
         redemptions,
-        digests: NodePaymentDigests.make(Redacted.make("another secret"))
+        secret: Redacted.make("another secret")
       })
       const neighbour = yield* makeMachinePayments({ network, redemptions, realm: "other.example" })
       for (const forged of [

@@ -12,7 +12,7 @@ import { defaultLimits, type Limit, type LimitName } from "@berth/domain/limits/
 import { SkillCatalog } from "@berth/domain/skills/Skill"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
-import { PaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
+import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
 import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import { PluginPrices } from "@berth/domain/gateway/calls/PluginPrices"
@@ -21,7 +21,6 @@ import type { Speech } from "@berth/domain/gateway/speech/Speech"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import * as BackendModelAnswers from "@berth/infra/backend/BackendModelAnswers"
-import * as StripeCardEventSignatures from "@berth/infra/stripe/StripeCardEventSignatures"
 import * as DisabledBotDetection from "@berth/infra/bots/DisabledBotDetection"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
@@ -57,7 +56,7 @@ import { pageAssets, skillCatalogue, insertUser } from "./Samples.ts"
 import * as ScriptedAgentManager from "../fakes/FakeAgentManager.ts"
 import * as ScriptedJobQueue from "../fakes/FakeJobQueue.ts"
 import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
-import { testPaymentDigests, paymentRecipient } from "./payments/PaymentFixtures.ts"
+import { paymentRecipient, testPaymentSecret } from "./payments/PaymentFixtures.ts"
 import * as ScriptedPlugins from "../fakes/FakePlugins.ts"
 import * as ScriptedModels from "../fakes/FakeModelProviders.ts"
 import type { PlanId } from "@berth/domain/shared/PlanId"
@@ -262,7 +261,8 @@ const make = (options: TestAppOptions) =>
         socialIdentity: { ...nobodySocial, ...options.socialIdentity },
         timeout: options.providerTimeout ?? Duration.seconds(5)
       }),
-      StripeCardEventSignatures.layer(
+      Layer.succeed(
+        CardEventSecret,
         Option.map(
           Option.fromNullable(options.cardEventSecret === undefined ? testCardEventSecret : options.cardEventSecret),
           (secret) => Redacted.make(secret)
@@ -282,12 +282,12 @@ const make = (options: TestAppOptions) =>
     )
     const payments = Layer.mergeAll(
       Layer.succeed(PaymentChain, network.chain),
-      Layer.succeed(PaymentDigests, testPaymentDigests),
       Layer.succeed(PaymentSettings, {
         realm: appUrl.host,
         chainId: network.chainId,
         currency: WalletAddress.make(network.token),
-        recipient: paymentRecipient
+        recipient: paymentRecipient,
+        secret: testPaymentSecret
       }),
       Layer.succeed(PluginPrices, testPluginPrices)
     )

@@ -80,7 +80,7 @@ const accessTokens = (settings: Settings) =>
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
-    CardEventsWiring.signaturesFromSettings(settings),
+    CardEventsWiring.secretFromSettings(settings),
     BillingWiring.fromSettings(settings),
     HttpModelKeyVerifier.layer(Record.map(settings.providers, ({ baseUrl }) => baseUrl)),
     ChainWiring.fromSettings(settings),

@@ -1,7 +1,9 @@
+import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { Tokens } from "@berth/domain/secrets/Tokens"
+import * as NodeDigests from "@berth/infra/crypto/NodeDigests"
 import * as NodeTokens from "@berth/infra/crypto/NodeTokens"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, FastCheck, Redacted } from "effect"
+import { Effect, Encoding, FastCheck, Redacted } from "effect"
 
 describe("Tokens", () => {
   it.effect("makes 256 random bits as base64url, never the same twice", () =>
@@ -12,20 +14,35 @@ describe("Tokens", () => {
       for (const token of made) assert.match(token, /^[A-Za-z0-9_-]{43}$/)
     }).pipe(Effect.provide(NodeTokens.layer))
   )
+})
 
-  it.effect("hashes by SHA-256, in hex", () =>
+describe("Digests", () => {
+  it.effect("hashes a secret by SHA-256, in lower-case hex", () =>
     Effect.gen(function* () {
-      const { hash } = yield* Tokens
-      assert.strictEqual(hash(Redacted.make("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-    }).pipe(Effect.provide(NodeTokens.layer))
+      assert.strictEqual(
+        hashSecret(yield* Digests, Redacted.make("abc")),
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+      )
+    }).pipe(Effect.provide(NodeDigests.layer))
   )
 
-  it.effect.prop("tells tokens apart, of whatever length", [FastCheck.string(), FastCheck.string()], ([one, other]) =>
+  it.effect("computes the HMAC-SHA256 that openssl computes", () =>
     Effect.gen(function* () {
-      const { equal } = yield* Tokens
+      const { hmacSha256 } = yield* Digests
+      // From `openssl dgst -sha256 -hmac whsec_1`.
+      assert.strictEqual(
+        Encoding.encodeHex(hmacSha256(Redacted.make("whsec_1"), "1.{}")),
+        "f1ee2c2aeec54799513f774d06f9a665c3082cf76906ba81a8f7e543d31efaed"
+      )
+    }).pipe(Effect.provide(NodeDigests.layer))
+  )
+
+  it.effect.prop("compares secrets of any length", [FastCheck.string(), FastCheck.string()], ([one, other]) =>
+    Effect.gen(function* () {
+      const { equal } = yield* Digests
       assert.isTrue(equal(Redacted.make(one), Redacted.make(`${one}`)))
       assert.strictEqual(equal(Redacted.make(one), Redacted.make(other)), one === other)
       assert.isFalse(equal(Redacted.make(one), Redacted.make(`${one} `)))
-    }).pipe(Effect.provide(NodeTokens.layer))
+    }).pipe(Effect.provide(NodeDigests.layer))
   )
 })

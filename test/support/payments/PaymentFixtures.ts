@@ -4,16 +4,17 @@ import { makeAttributionMemo } from "@berth/domain/gateway/payments/AttributionM
 import { MachinePayments, type RedemptionResult } from "@berth/domain/gateway/payments/MachinePayments"
 import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
-import { PaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
+import { makePaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
 import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
-import * as NodePaymentDigests from "@berth/infra/tempo/NodePaymentDigests"
+import { digests } from "@berth/infra/crypto/NodeDigests"
 import { Context, Effect, Encoding, Layer, Redacted } from "effect"
 import * as TestSecrets from "../TestSecrets.ts"
 import type { PaymentNetwork } from "../../fakes/payments/PaymentNetwork.ts"
 
 export const paymentRecipient = WalletAddress.make(`0x${"ab".repeat(20)}`)
-export const testPaymentDigests = NodePaymentDigests.make(Redacted.make("a secret for tests"))
+export const testPaymentSecret = Redacted.make("a secret for tests")
+const testPaymentDigests = makePaymentDigests(digests, testPaymentSecret)
 
 /** A call as the gateway hands it on. */
 export const paidRequest: PaidRequest = {
@@ -28,28 +29,28 @@ export interface MachinePaymentsOptions {
   readonly network: Pick<PaymentNetwork, "chain" | "chainId" | "token">
   readonly redemptions: PaymentRedemptions["Type"]
   readonly realm?: string
-  readonly digests?: PaymentDigests["Type"]
+  readonly secret?: Redacted.Redacted
 }
 
 /** The use case of one process over what processes share. */
 export const makeMachinePayments = ({
-  digests: given = testPaymentDigests,
   network,
   realm = "berth.example",
-  redemptions
+  redemptions,
+  secret = testPaymentSecret
 }: MachinePaymentsOptions) =>
   Effect.map(
     Layer.build(
       MachinePayments.Default.pipe(
         Layer.provide([
           Layer.succeed(PaymentChain, network.chain),
-          Layer.succeed(PaymentDigests, given),
           Layer.succeed(PaymentRedemptions, redemptions),
           Layer.succeed(PaymentSettings, {
             realm,
             chainId: network.chainId,
             currency: WalletAddress.make(network.token),
-            recipient: paymentRecipient
+            recipient: paymentRecipient,
+            secret
           }),
           TestSecrets.layer
         ])

@@ -1,7 +1,7 @@
 import { Effect, Option, type Redacted } from "effect"
 import { Users } from "../accounts/Users.ts"
 import { Agents } from "../agents/Agents.ts"
-import { Tokens } from "../secrets/Tokens.ts"
+import { Digests } from "../secrets/Digests.ts"
 import { Instances } from "./Instances.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 
@@ -11,7 +11,7 @@ export class GatewayAccess extends Effect.Service<GatewayAccess>()("@berth/Gatew
     const agents = yield* Agents
     const instances = yield* Instances
     const users = yield* Users
-    const tokens = yield* Tokens
+    const digests = yield* Digests
 
     /** The agent with its owner, and what changes when the token does; none when the token is not that agent's, or there is no such agent. */
     const authenticate = Effect.fn("GatewayAccess.authenticate")(function* (id: AgentId, shown: Redacted.Redacted) {
@@ -22,7 +22,7 @@ export class GatewayAccess extends Effect.Service<GatewayAccess>()("@berth/Gatew
       const owner = yield* Effect.option(
         Effect.all({ token: instances.ensureGatewayToken(agent.ownerId), user: users.find(agent.ownerId) })
       )
-      if (Option.isNone(owner) || !tokens.equal(shown, owner.value.token)) return Option.none()
+      if (Option.isNone(owner) || !digests.equal(shown, owner.value.token)) return Option.none()
       const mark = (yield* instances.listGatewayTokenVersions([agent.ownerId])).get(agent.ownerId) ?? ""
       return Option.some({ agent, user: owner.value.user, mark })
     })

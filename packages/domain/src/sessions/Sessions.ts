@@ -1,5 +1,6 @@
 import { DateTime, Duration, Effect, Option, type Redacted } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
+import { Digests, hashSecret } from "../secrets/Digests.ts"
 import { Tokens } from "../secrets/Tokens.ts"
 import { Caller } from "./Caller.ts"
 import { parseClientNetwork } from "./ClientNetwork.ts"
@@ -13,6 +14,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
   effect: Effect.gen(function* () {
     const repository = yield* SessionRepository
     const tokens = yield* Tokens
+    const digests = yield* Digests
     const ids = yield* IdGenerator
 
     /** A new session and its token, which is told this once. */
@@ -31,14 +33,14 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
         ),
         address: Option.getOrNull(Option.flatMap(address, parseClientNetwork))
       }
-      yield* repository.insert(session, tokens.hash(token))
+      yield* repository.insert(session, hashSecret(digests, token))
       return { token, session }
     })
 
     /** The user behind a token; the session's expiry slides with its use. */
     const authenticate = Effect.fn("Sessions.authenticate")(function* (token: Redacted.Redacted) {
       const now = yield* DateTime.now
-      const found = yield* repository.findByTokenHash(tokens.hash(token), now)
+      const found = yield* repository.findByTokenHash(hashSecret(digests, token), now)
       if (Option.isSome(found) && isDueForRenewal(found.value.session, now))
         yield* repository.renew(found.value.session.id, {
           lastSeenAt: now,
@@ -58,7 +60,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     })
 
     const revokeByToken = Effect.fn("Sessions.revokeByToken")(function* (token: Redacted.Redacted) {
-      yield* repository.removeByTokenHash(tokens.hash(token))
+      yield* repository.removeByTokenHash(hashSecret(digests, token))
     })
 
     /** Ends the session, wherever it is in use. */

@@ -1,6 +1,6 @@
+import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
 import { PurchasedItem, CardPrices } from "@berth/domain/billing/events/PurchasedItem"
 import { Layer, Option } from "effect"
-import * as StripeCardEventSignatures from "../stripe/StripeCardEventSignatures.ts"
 import type { Settings } from "../configuration/Settings.ts"
 import { PlanId } from "@berth/domain/shared/PlanId"
 
@@ -22,4 +22,4 @@ export const readPurchasedItems = ({ cards }: Pick<Settings, "cards">): Readonly
 export const pricesFromSettings = (settings: Settings) => Layer.succeed(CardPrices, readPurchasedItems(settings))
 
 /** For who receives them: who sent them. */
-export const signaturesFromSettings = ({ cards }: Settings) => StripeCardEventSignatures.layer(cards.webhookSecret)
+export const secretFromSettings = ({ cards }: Settings) => Layer.succeed(CardEventSecret, cards.webhookSecret)

@@ -4,6 +4,7 @@ import type { Settings } from "../configuration/Settings.ts"
 import type { KeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
 import * as UuidIdGenerator from "../crypto/UuidIdGenerator.ts"
 import * as AesGcmSecretBox from "../crypto/AesGcmSecretBox.ts"
+import * as NodeDigests from "../crypto/NodeDigests.ts"
 import * as NodeTokens from "../crypto/NodeTokens.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import { resolveAdminEmails, requireDatabaseUrl, resolveKeyEncryptionKeys } from "./SecretsWiring.ts"
@@ -96,6 +97,7 @@ export const layer = (options: PersistenceOptions) =>
       Layer.mergeAll(
         UuidIdGenerator.layer,
         NodeTokens.layer,
+        NodeDigests.layer,
         AesGcmSecretBox.layer({ keys: options.keys }),
         Layer.succeed(
           Administrators,

@@ -1,6 +1,6 @@
 import { AiAccess } from "@berth/api/ai/AiErrorBodies"
 import { InternalKeyRequired } from "@berth/api/http/InternalAuth"
-import { Tokens } from "@berth/domain/secrets/Tokens"
+import { Digests } from "@berth/domain/secrets/Digests"
 import { HttpServerRequest } from "@effect/platform"
 import { Context, Effect, Layer, Option } from "effect"
 import { InternalKey, readBearerToken } from "../http/InternalAuthHttp.ts"
@@ -12,9 +12,9 @@ export class IsAiLayerPrivate extends Context.Tag("@berth/IsAiLayerPrivate")<IsA
 export const makeModelAccessCheck = Effect.gen(function* () {
   const isPrivate = yield* IsAiLayerPrivate
   const key = yield* InternalKey
-  const tokens = yield* Tokens
+  const digests = yield* Digests
   return (request: HttpServerRequest.HttpServerRequest): boolean =>
-    !isPrivate || Option.exists(readBearerToken(request), (shown) => tokens.equal(shown, key))
+    !isPrivate || Option.exists(readBearerToken(request), (shown) => digests.equal(shown, key))
 })
 
 export const layer = Layer.effect(

@@ -13,7 +13,7 @@ import { Plugins } from "@berth/domain/gateway/Plugins"
 import { IdempotentExecution } from "@berth/domain/limits/IdempotentExecution"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
-import { Tokens } from "@berth/domain/secrets/Tokens"
+import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { Caller } from "@berth/domain/sessions/Caller"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiBuilder, type HttpServerRequest, type HttpServerResponse } from "@effect/platform"
@@ -57,13 +57,13 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
     const limiter = yield* RateLimiter
     const idempotency = yield* IdempotencyMiddleware
     const oncePerKey = yield* IdempotentExecution
-    const tokens = yield* Tokens
+    const digests = yield* Digests
     const prices = yield* PluginPrices
     const plugins = yield* Plugins
     const cards = yield* CardCalls
     const machines = yield* MachineCalls
 
-    const digest = (text: string) => tokens.hash(Redacted.make(text))
+    const digest = (text: string) => hashSecret(digests, Redacted.make(text))
     const checkoutOf = ({ input, plugin }: GatewayCall) => makeCardCheckout(appUrl, input, prices[plugin])
     const paidRequestOf = ({ body, input }: GatewayCall) => machines.paidRequest(input, { route: gatewayRoute, body })
 

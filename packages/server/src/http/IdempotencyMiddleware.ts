@@ -14,7 +14,7 @@ import {
   type StoredResponse
 } from "@berth/domain/limits/IdempotencyKeys"
 import { IdempotencyClaimLost, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
-import { Tokens } from "@berth/domain/secrets/Tokens"
+import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Duration, Effect, Option, Redacted, Schedule, type Scope } from "effect"
@@ -45,7 +45,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
   effect: Effect.gen(function* () {
     const keys = yield* IdempotencyKeys
     const session = yield* RequestSession
-    const tokens = yield* Tokens
+    const digests = yield* Digests
     const bearer = yield* BearerSessions
 
     const byToken = (request: HttpServerRequest.HttpServerRequest) =>
@@ -185,7 +185,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         if (Option.isNone(principal)) return yield* app
         if (!isUsable(key)) return invalidKeyResponse
         const body = yield* Effect.orDie(request.text)
-        const requestHash = tokens.hash(Redacted.make(body))
+        const requestHash = hashSecret(digests, Redacted.make(body))
         const named = { principal: principal.value.user.id, route: name, key }
         return yield* claimOrReplay(named, requestHash, (claim) =>
           answerOnce(

@@ -1,5 +1,5 @@
 import { InternalAuth, InternalKeyRequired } from "@berth/api/http/InternalAuth"
-import { Tokens } from "@berth/domain/secrets/Tokens"
+import { Digests } from "@berth/domain/secrets/Digests"
 import { HttpServerRequest } from "@effect/platform"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 
@@ -19,11 +19,11 @@ export const layer = Layer.effect(
   InternalAuth,
   Effect.gen(function* () {
     const key = yield* InternalKey
-    const tokens = yield* Tokens
+    const digests = yield* Digests
     return InternalAuth.of({
       internal: () =>
         Effect.flatMap(currentBearerToken, (token) =>
-          Option.exists(token, (shown) => tokens.equal(shown, key)) ? Effect.void : new InternalKeyRequired()
+          Option.exists(token, (shown) => digests.equal(shown, key)) ? Effect.void : new InternalKeyRequired()
         )
     })
   })

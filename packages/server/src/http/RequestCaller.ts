@@ -1,5 +1,5 @@
 import { actingUserHeader, clientAddressHeader } from "@berth/api/http/ActingUserHeaders"
-import { Tokens } from "@berth/domain/secrets/Tokens"
+import { Digests } from "@berth/domain/secrets/Digests"
 import { type CallerContext, makeCaller } from "@berth/domain/sessions/Caller"
 import type { HttpServerRequest } from "@effect/platform"
 import { Effect, Option } from "effect"
@@ -29,14 +29,14 @@ export const makeClientCallerResolver: Effect.Effect<ResolveCaller, never, WebSe
 const idPattern = /^[\w-]{1,128}$/
 
 /** On the private listener: whoever a process with the internal key works for; without that key its word counts for nothing. */
-export const makeInternalCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings | InternalKey | Tokens> =
+export const makeInternalCallerResolver: Effect.Effect<ResolveCaller, never, WebSettings | InternalKey | Digests> =
   Effect.gen(function* () {
     const { trustedProxies } = yield* WebSettings
     const key = yield* InternalKey
-    const tokens = yield* Tokens
+    const digests = yield* Digests
     return (request) => {
       const direct = Option.some(readClientAddress(request, trustedProxies))
-      if (!Option.exists(readBearerToken(request), (shown) => tokens.equal(shown, key))) return makeCaller(direct)
+      if (!Option.exists(readBearerToken(request), (shown) => digests.equal(shown, key))) return makeCaller(direct)
       const told = (name: string, isValid: (text: string) => boolean) =>
         Option.filter(Option.fromNullable(request.headers[name]), isValid)
       return makeCaller(

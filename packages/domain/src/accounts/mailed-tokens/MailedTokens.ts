@@ -1,5 +1,6 @@
 import { DateTime, Effect, Option, type Redacted } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import type { User } from "../../shared/User.ts"
 import { mailedTokenLifetimes, type MailedTokenPurpose } from "./MailedToken.ts"
@@ -11,6 +12,7 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
   effect: Effect.gen(function* () {
     const repository = yield* MailedTokenRepository
     const tokens = yield* Tokens
+    const digests = yield* Digests
     const ids = yield* IdGenerator
 
     const make = Effect.fnUntraced(function* (
@@ -20,7 +22,7 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
     ) {
       const token = yield* tokens.make
       const expiresAt = DateTime.addDuration(yield* DateTime.now, mailedTokenLifetimes[purpose])
-      return { token, expiresAt, stored: { userId, purpose, requestId, tokenHash: tokens.hash(token), email } }
+      return { token, expiresAt, stored: { userId, purpose, requestId, tokenHash: hashSecret(digests, token), email } }
     })
 
     /** Returns a token for the user's address that replaces the previous one. Joins the running transaction. */
@@ -45,7 +47,7 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
 
     /** The user and address of a live token. */
     const find = Effect.fn("MailedTokens.find")(function* (purpose: MailedTokenPurpose, token: Redacted.Redacted) {
-      return yield* repository.find(purpose, tokens.hash(token), yield* DateTime.now)
+      return yield* repository.find(purpose, hashSecret(digests, token), yield* DateTime.now)
     })
 
     /** The same, and uses the token up. Joins the running transaction; concurrent calls wait for its end. */
@@ -53,7 +55,7 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
       purpose: MailedTokenPurpose,
       token: Redacted.Redacted
     ) {
-      return yield* repository.consume(purpose, tokens.hash(token), yield* DateTime.now)
+      return yield* repository.consume(purpose, hashSecret(digests, token), yield* DateTime.now)
     })
 
     const revoke = Effect.fn("MailedTokens.revoke")(function* (userId: UserId, purpose: MailedTokenPurpose) {

@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import type { User } from "../../shared/User.ts"
-import { Tokens } from "../../secrets/Tokens.ts"
+import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { CardCustomerRepository } from "./CardCustomerRepository.ts"
 import { CardProcessor, type CustomerId } from "./CardProcessor.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
@@ -13,7 +13,7 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
   effect: Effect.gen(function* () {
     const repository = yield* CardCustomerRepository
     const processor = yield* CardProcessor
-    const tokens = yield* Tokens
+    const digests = yield* Digests
     const outbox = yield* Outbox
 
     const listByUser = Effect.fn("CardCustomers.listByUser")(function* (userId: UserId) {
@@ -32,7 +32,7 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
         email: user.email,
         currency,
         // The address belongs to what is asked for: with another one it is another request.
-        idempotencyKey: `customer-${tokens.hash(Redacted.make(`${name} ${currency} ${user.email}`))}`
+        idempotencyKey: `customer-${hashSecret(digests, Redacted.make(`${name} ${currency} ${user.email}`))}`
       })
 
     /** The user's customer for a currency, made if there is none. Any number at once make one. */

@@ -1,6 +1,7 @@
-import { Clock, Context, Data, Effect, type Option, Schema } from "effect"
+import { Clock, Context, Data, Effect, type Option, type Redacted, Schema } from "effect"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
+import { Digests } from "../../secrets/Digests.ts"
 import { CardEventEnvelope, isCardEvent } from "./CardEvent.ts"
 import { CardEventRepository } from "./CardEventRepository.ts"
 import { verifySignature } from "./CardEventSignature.ts"
@@ -12,10 +13,10 @@ export class CardEventsNotConfigured extends Data.TaggedError("CardEventsNotConf
 /** The card processor has signed it, and it is no event. */
 export class CardEventMalformed extends Data.TaggedError("CardEventMalformed")<object> {}
 
-/** HMAC-SHA256, as lower-case hex, by the secret that the card processor signs its events by; none where none is set. */
-export class CardEventSignatures extends Context.Tag("@berth/CardEventSignatures")<
-  CardEventSignatures,
-  { readonly hmac: Option.Option<(bytes: Uint8Array) => string> }
+/** The secret by which the card processor signs its events: `STRIPE_WEBHOOK_SECRET`, with its prefix. */
+export class CardEventSecret extends Context.Tag("@berth/CardEventSecret")<
+  CardEventSecret,
+  Option.Option<Redacted.Redacted>
 >() {}
 
 const decodeEvent = Schema.decodeUnknown(Schema.parseJson(CardEventEnvelope))
@@ -24,16 +25,17 @@ const readText = (body: Uint8Array) => Effect.try(() => new TextDecoder("utf-8",
 /** Where events of the card processor arrive. Nobody waits here for what follows from them. */
 export class CardEventInbox extends Effect.Service<CardEventInbox>()("@berth/CardEventInbox", {
   effect: Effect.gen(function* () {
-    const { hmac } = yield* CardEventSignatures
+    const configured = yield* CardEventSecret
+    const digests = yield* Digests
     const events = yield* CardEventRepository
     const outbox = yield* Outbox
     const transaction = yield* Transaction
 
     /** Takes an event: it and the job that applies it are stored together, once, however often it is sent. */
     const receive = Effect.fn("CardEventInbox.receive")(function* (header: string | undefined, body: Uint8Array) {
-      const sign = yield* Effect.mapError(hmac, () => new CardEventsNotConfigured())
+      const secret = yield* Effect.mapError(configured, () => new CardEventsNotConfigured())
       const nowMillis = yield* Clock.currentTimeMillis
-      yield* Effect.tapError(verifySignature({ header, body, hmac: sign, nowMillis }), ({ fault }) =>
+      yield* Effect.tapError(verifySignature(digests, { header, body, secret, nowMillis }), ({ fault }) =>
         Effect.logWarning("An event of the card processor was refused").pipe(Effect.annotateLogs({ signature: fault }))
       )
       const event = yield* Effect.mapError(

@@ -1,4 +1,5 @@
-import { Data, Duration, Either } from "effect"
+import { Data, Duration, Either, Encoding, Redacted } from "effect"
+import type { Digests } from "../../secrets/Digests.ts"
 
 /** Why a signature does not count. */
 export type SignatureFault = "missing" | "malformed" | "wrong" | "too old" | "from the future"
@@ -28,13 +29,6 @@ export const parseSignatureHeader = (header: string): Either.Either<SignatureHea
     : Either.left(new SignatureInvalid({ fault: "malformed" }))
 }
 
-/** Whether two texts are the same, in a time that only their lengths tell. */
-const sameText = (one: string, other: string): boolean => {
-  let difference = one.length ^ other.length
-  for (let index = 0; index < one.length; index++) difference |= one.charCodeAt(index) ^ other.charCodeAt(index)
-  return difference === 0
-}
-
 /** The bytes that are signed: the moment, a dot, and the body as it came. */
 const signedBytes = (timestamp: string, body: Uint8Array): Uint8Array => {
   const head = new TextEncoder().encode(`${timestamp}.`)
@@ -44,21 +38,22 @@ const signedBytes = (timestamp: string, body: Uint8Array): Uint8Array => {
   return bytes
 }
 
-/**
- * Whether the card processor has signed these bytes just now. `hmac` is HMAC-SHA256 by the secret that only the two know, as
- * lower-case hex. The time is looked at last: of a wrong signature it says nothing.
- */
-export const verifySignature = (given: {
-  readonly header: string | undefined
-  readonly body: Uint8Array
-  readonly hmac: (bytes: Uint8Array) => string
-  readonly nowMillis: number
-}): Either.Either<void, SignatureInvalid> => {
+/** Whether the header holds a recent HMAC-SHA256 of the body by the secret. The time is checked after the signature. */
+export const verifySignature = (
+  digests: Pick<Digests["Type"], "equal" | "hmacSha256">,
+  given: {
+    readonly header: string | undefined
+    readonly body: Uint8Array
+    readonly secret: Redacted.Redacted
+    readonly nowMillis: number
+  }
+): Either.Either<void, SignatureInvalid> => {
   if (given.header === undefined || given.header.trim() === "")
     return Either.left(new SignatureInvalid({ fault: "missing" }))
   return Either.flatMap(parseSignatureHeader(given.header), ({ signatures, timestamp }) => {
-    const expected = given.hmac(signedBytes(timestamp, given.body))
-    const matches = signatures.filter((signature) => sameText(expected, signature)).length
+    const bytes = signedBytes(timestamp, given.body)
+    const expected = Redacted.make(Encoding.encodeHex(digests.hmacSha256(given.secret, bytes)))
+    const matches = signatures.filter((signature) => digests.equal(expected, Redacted.make(signature))).length
     if (matches === 0) return Either.left(new SignatureInvalid({ fault: "wrong" }))
     const age = given.nowMillis - Number(timestamp) * 1000
     const tolerance = Duration.toMillis(signatureTolerance)

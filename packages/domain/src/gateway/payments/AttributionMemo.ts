@@ -9,14 +9,14 @@ const version = "01"
 /** Where the client says who it is. */
 const client = { start: digits(15), end: digits(25) }
 
-const prefix = (keccak256: PaymentDigests["Type"]["keccak256"]) => keccak256("mpp").slice(0, digits(4)) + version
+const prefix = (keccak256: PaymentDigests["keccak256"]) => keccak256("mpp").slice(0, digits(4)) + version
 
 /**
  * The memo that binds a transfer to a challenge, from a client that does not say who it is: four bytes of the hash of "mpp", a
  * version, ten bytes of the realm's, ten of the client's, seven of the challenge id's.
  */
 export const makeAttributionMemo = (
-  { keccak256 }: PaymentDigests["Type"],
+  { keccak256 }: PaymentDigests,
   { id, realm }: { readonly id: string; readonly realm: string }
 ): string =>
   [
@@ -29,7 +29,7 @@ export const makeAttributionMemo = (
 
 /** What a memo of 32 bytes is bound to, whichever client wrote it. */
 export const classifyMemo = (
-  digests: PaymentDigests["Type"],
+  digests: PaymentDigests,
   memo: string | undefined,
   challenge: { readonly id: string; readonly realm: string }
 ): MemoBinding => {

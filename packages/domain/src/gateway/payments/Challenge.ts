@@ -39,11 +39,10 @@ export interface Challenge extends ChallengeParts {
   readonly description: string
 }
 
-type Digests = PaymentDigests["Type"]
 type Terms = PaymentSettings["Type"]
 
 /** The draft's binding: seven slots in fixed places. */
-export const bindChallenge = ({ hmac }: Digests, parts: ChallengeParts): string =>
+export const bindChallenge = ({ hmac }: PaymentDigests, parts: ChallengeParts): string =>
   hmac([parts.realm, parts.method, parts.intent, parts.request, parts.expires, parts.digest, parts.opaque].join("|"))
 
 /** What of a challenge does not follow from the settings and the request: when it ends and what makes it one of its own. */
@@ -73,7 +72,7 @@ const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) =>
  * it, since it is in its slots for the expiry and for opaque data.
  */
 export const makeChallenge = (
-  digests: Digests,
+  digests: PaymentDigests,
   { chainId, currency, realm, recipient }: Terms,
   { amount, body, description, plugin, route }: PaidRequest,
   { expires, seed }: ChallengeSeed

@@ -1,12 +1,13 @@
 import { Clock, Data, DateTime, Duration, Effect, type Either, Option, Redacted, Schedule } from "effect"
 import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
+import { Digests } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { type Challenge, makeChallenge, challengeLifetime, parseChallengeId } from "./Challenge.ts"
 import { verifyMinedTransaction, verifySignedTransaction } from "./PaymentVerification.ts"
 import type { PaidRequest } from "./PaidRequest.ts"
 import { type ChainTransaction, PaymentChain } from "./PaymentChain.ts"
 import { matchesChallengeEcho, parsePaymentCredential, type PaymentProof } from "./PaymentCredential.ts"
-import { PaymentDigests } from "./PaymentDigests.ts"
+import { makePaymentDigests } from "./PaymentDigests.ts"
 import type { PaymentFailure } from "./PaymentFailure.ts"
 import { type PaymentReceipt, makePaymentReceipt } from "./PaymentReceipt.ts"
 import { PaymentRedemptions, type RedemptionClaim, redemptionLease, RedemptionOutcome } from "./PaymentRedemptions.ts"
@@ -46,9 +47,10 @@ const judged = <A>(verdict: Either.Either<A, PaymentFailure>) => Effect.mapError
 export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/MachinePayments", {
   effect: Effect.gen(function* () {
     const chain = yield* PaymentChain
-    const digests = yield* PaymentDigests
     const redemptions = yield* PaymentRedemptions
     const settings = yield* PaymentSettings
+    const hashes = yield* Digests
+    const digests = makePaymentDigests(hashes, settings.secret)
     const tokens = yield* Tokens
 
     const nowInSeconds = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000))
@@ -64,7 +66,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     const met = (id: string, request: PaidRequest) =>
       Option.filter(
         Option.map(parseChallengeId(id), (seed) => makeChallenge(digests, settings, request, seed)),
-        (ours) => tokens.equal(Redacted.make(ours.id), Redacted.make(id))
+        (ours) => hashes.equal(Redacted.make(ours.id), Redacted.make(id))
       )
 
     /** Somebody keeps the claim while this runs; it takes longer than a lease when a chain or a model is slow. */

@@ -1,14 +1,19 @@
-import { Context } from "effect"
+import { Encoding, type Redacted } from "effect"
+import type { Digests } from "../../secrets/Digests.ts"
 
-/** The hash functions of the payment protocols. The key of the first is the installation's and shown to nobody. */
-export class PaymentDigests extends Context.Tag("@berth/PaymentDigests")<
-  PaymentDigests,
-  {
-    /** HMAC-SHA256 of the text's UTF-8 bytes, as base64url without padding. */
-    readonly hmac: (text: string) => string
-    /** SHA-256, as base64 with padding. */
-    readonly sha256: (bytes: Uint8Array) => string
-    /** Keccak-256 of the text's UTF-8 bytes, as 64 lower-case hex digits. */
-    readonly keccak256: (text: string) => string
-  }
->() {}
+/** The hash functions of the payment protocols, in their encodings. */
+export interface PaymentDigests {
+  /** HMAC-SHA256 by the installation's secret, as base64url without padding. */
+  readonly hmac: (text: string) => string
+  /** SHA-256, as base64 with padding. */
+  readonly sha256: (bytes: Uint8Array) => string
+  /** Keccak-256, as 64 lower-case hex digits. */
+  readonly keccak256: (text: string) => string
+}
+
+/** The secret's UTF-8 bytes are the HMAC key, as in other servers of the protocol. */
+export const makePaymentDigests = (digests: Digests["Type"], secret: Redacted.Redacted): PaymentDigests => ({
+  hmac: (text) => Encoding.encodeBase64Url(digests.hmacSha256(secret, text)),
+  sha256: (bytes) => Encoding.encodeBase64(digests.sha256(bytes)),
+  keccak256: (text) => Encoding.encodeHex(digests.keccak256(text))
+})

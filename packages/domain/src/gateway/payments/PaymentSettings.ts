@@ -1,4 +1,4 @@
-import { Context } from "effect"
+import { Context, type Redacted } from "effect"
 import type { WalletAddress } from "../../chain/WalletAddress.ts"
 
 /** To whom machines pay, in what, and where. */
@@ -12,5 +12,7 @@ export class PaymentSettings extends Context.Tag("@berth/PaymentSettings")<
     /** A TIP-20 token; all of them have six decimals. */
     readonly currency: WalletAddress
     readonly recipient: WalletAddress
+    /** Signs challenges. */
+    readonly secret: Redacted.Redacted
   }
 >() {}

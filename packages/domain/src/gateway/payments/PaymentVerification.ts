@@ -23,7 +23,7 @@ const shortcoming = (
 
 /** What the memos say of the transfers that pay in full: bound to the challenge when one of them is. */
 export const determineMemoBinding = (
-  digests: PaymentDigests["Type"],
+  digests: PaymentDigests,
   challenge: Challenge,
   transfers: ReadonlyArray<TokenTransfer>
 ): Either.Either<MemoBinding, PaymentFailure> => {
@@ -38,7 +38,7 @@ export const determineMemoBinding = (
 
 /** Whether a signed transaction may be sent for a challenge: it would pay the right one, enough, here and now. */
 export const verifySignedTransaction = (
-  digests: PaymentDigests["Type"],
+  digests: PaymentDigests,
   challenge: Challenge,
   expected: { readonly chainId: number; readonly now: number },
   signed: SignedTransaction
@@ -52,7 +52,7 @@ export const verifySignedTransaction = (
 
 /** Whether what happened on the chain pays a challenge. */
 export const verifyMinedTransaction = (
-  digests: PaymentDigests["Type"],
+  digests: PaymentDigests,
   challenge: Challenge,
   transaction: ChainTransaction
 ): Either.Either<MemoBinding, PaymentFailure> => {

@@ -1,6 +1,7 @@
 import { Effect, Schedule } from "effect"
 import { Users } from "../../accounts/Users.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
+import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
@@ -16,12 +17,13 @@ export class AccountRemoval extends Effect.Service<AccountRemoval>()("@berth/Acc
   effect: Effect.gen(function* () {
     const users = yield* Users
     const tokens = yield* Tokens
+    const digests = yield* Digests
     const transaction = yield* Transaction
 
     /** Idempotent. */
     const remove = Effect.fn("AccountRemoval.remove")(function* (userId: UserId) {
       // Random, so that nothing leads from the pseudonym to the user.
-      const formerUser = `fmr_${tokens.hash(yield* tokens.make).slice(0, 32)}`
+      const formerUser = `fmr_${hashSecret(digests, yield* tokens.make).slice(0, 32)}`
       const removed = yield* Effect.retry(transaction.run(users.remove(userId, formerUser)), retrySchedule)
       if (removed) yield* Effect.logInfo("Account deleted").pipe(Effect.annotateLogs("userId", userId))
     })

@@ -1,7 +1,7 @@
 import { Data, Effect, Option, Redacted } from "effect"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import { Tokens } from "../../secrets/Tokens.ts"
+import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { LinkedAccounts } from "../identities/LinkedAccounts.ts"
 import {
@@ -50,7 +50,7 @@ export class OAuthSignIn extends Effect.Service<OAuthSignIn>()("@berth/OAuthSign
     const states = yield* OAuthStateRepository
     const accounts = yield* LinkedAccounts
     const sessions = yield* Sessions
-    const tokens = yield* Tokens
+    const digests = yield* Digests
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
@@ -72,7 +72,7 @@ export class OAuthSignIn extends Effect.Service<OAuthSignIn>()("@berth/OAuthSign
       })
       const redeemed = yield* Effect.mapError(opened, () => new OAuthStateInvalid())
       // Before the code is used and not with what comes of it: a provider that sees a code twice takes back what it gave.
-      if (!(yield* states.consume(tokens.hash(redeemed.state), redeemed.expiresAt)))
+      if (!(yield* states.consume(hashSecret(digests, redeemed.state), redeemed.expiresAt)))
         return yield* new OAuthStateInvalid()
       return redeemed
     })

@@ -1,5 +1,6 @@
 import { DateTime, Duration, Effect, Option, Redacted, Schema } from "effect"
 import { SecretBox } from "../../secrets/SecretBox.ts"
+import { Digests } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { OAuthProviderName, type OAuthSecrets } from "./OAuthProvider.ts"
 
@@ -31,6 +32,7 @@ const decodeTicket = Schema.decodeOption(Ticket)
 export class OAuthTickets extends Effect.Service<OAuthTickets>()("@berth/OAuthTickets", {
   effect: Effect.gen(function* () {
     const tokens = yield* Tokens
+    const digests = yield* Digests
     const box = yield* SecretBox
 
     const issue = Effect.fn("OAuthTickets.issue")(function* (provider: OAuthProviderName, callbackUrl: string) {
@@ -53,7 +55,7 @@ export class OAuthTickets extends Effect.Service<OAuthTickets>()("@berth/OAuthTi
         Option.flatMap((text) => decodeTicket(Redacted.value(text))),
         Option.filter(({ provider }) => provider === expected.provider),
         Option.filter(({ expiresAt }) => DateTime.greaterThan(expiresAt, now)),
-        Option.filter(({ state }) => tokens.equal(state, expected.state))
+        Option.filter(({ state }) => digests.equal(state, expected.state))
       )
     })
 

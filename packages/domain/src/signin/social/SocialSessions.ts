@@ -1,5 +1,6 @@
 import { Data, DateTime, Duration, Effect, Option, Redacted } from "effect"
 import { Transaction } from "../../persistence/Transaction.ts"
+import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import type { SessionId } from "../../sessions/Session.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
@@ -25,11 +26,12 @@ export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/Soc
     const repository = yield* SocialSessionRepository
     const sessions = yield* Sessions
     const tokens = yield* Tokens
+    const digests = yield* Digests
     const transaction = yield* Transaction
 
     const issue = Effect.fnUntraced(function* (sessionId: SessionId, expiresAt: DateTime.Utc) {
       const token = toBase64(yield* tokens.make)
-      yield* repository.insert({ tokenHash: tokens.hash(token), sessionId, expiresAt })
+      yield* repository.insert({ tokenHash: hashSecret(digests, token), sessionId, expiresAt })
       return token
     })
 
@@ -45,7 +47,7 @@ export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/Soc
 
     /** The session behind a token, with its user. */
     const authenticate = Effect.fn("SocialSessions.authenticate")(function* (token: Redacted.Redacted) {
-      const id = yield* repository.find(tokens.hash(token), yield* DateTime.now)
+      const id = yield* repository.find(hashSecret(digests, token), yield* DateTime.now)
       return yield* Option.match(id, { onNone: () => Effect.succeedNone, onSome: sessions.find })
     })
 
@@ -53,7 +55,7 @@ export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/Soc
     const refresh = Effect.fn("SocialSessions.refresh")(function* (token: Redacted.Redacted) {
       const next = yield* transaction.run(
         Effect.gen(function* () {
-          const exchanged = yield* repository.exchange(tokens.hash(token), yield* DateTime.now)
+          const exchanged = yield* repository.exchange(hashSecret(digests, token), yield* DateTime.now)
           if (Option.isNone(exchanged)) return Option.none<Redacted.Redacted>()
           const { isFirst, sessionId } = exchanged.value
           if (isFirst) {
@@ -71,7 +73,7 @@ export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/Soc
     })
 
     const close = Effect.fn("SocialSessions.close")(function* (token: Redacted.Redacted) {
-      const id = yield* repository.find(tokens.hash(token), yield* DateTime.now)
+      const id = yield* repository.find(hashSecret(digests, token), yield* DateTime.now)
       yield* Option.match(id, { onNone: () => Effect.void, onSome: sessions.revokeById })
     })
 

@@ -3,7 +3,7 @@ import { SmartWalletSignatures } from "../../chain/SmartWalletSignatures.ts"
 import type { WalletAddress } from "../../chain/WalletAddress.ts"
 import { normalizeWalletAddress } from "../../chain/WalletAddress.ts"
 import { AccountPolicy } from "../../accounts/AccountPolicy.ts"
-import { Tokens } from "../../secrets/Tokens.ts"
+import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { validateSiweMessage, siweClockSkew, siweFreshness, type SiweFault } from "./SiweValidation.ts"
 import { maximumSiweMessageLength, SiweParser } from "./SiweParser.ts"
 import { WalletNonceRepository } from "./WalletNonceRepository.ts"
@@ -40,11 +40,11 @@ export class WalletProofs extends Effect.Service<WalletProofs>()("@berth/WalletP
     const signatures = yield* SmartWalletSignatures
     const nonces = yield* WalletNonces
     const used = yield* WalletNonceRepository
-    const tokens = yield* Tokens
+    const digests = yield* Digests
     const { appUrl } = yield* AccountPolicy
 
     const refuse = (reason: ProofFault) => new WalletProofRejected({ reason })
-    const hash = (text: string) => tokens.hash(Redacted.make(text))
+    const hash = (text: string) => hashSecret(digests, Redacted.make(text))
 
     /** Everything but whether the nonce was used before. */
     const verify = Effect.fn("WalletProofs.verify")(

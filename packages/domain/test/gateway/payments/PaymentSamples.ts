@@ -3,12 +3,13 @@ import { makeChallenge, type ChallengeSeed } from "@berth/domain/gateway/payment
 import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
 import type { PaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
 import type { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
+import { Redacted } from "effect"
 import { createHash, createHmac } from "node:crypto"
 
 const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data)
 
 /** Keccak is another function here: what matters is that it is one. */
-export const makePaymentDigests = (secret: string): PaymentDigests["Type"] => ({
+export const makePaymentDigests = (secret: string): PaymentDigests => ({
   hmac: (text) => createHmac("sha256", secret).update(text).digest("base64url"),
   sha256: (bytes) => sha256(bytes).digest("base64"),
   keccak256: (text) => sha256(`keccak ${text}`).digest("hex")
@@ -19,7 +20,8 @@ export const samplePaymentSettings: PaymentSettings["Type"] = {
   realm: "berth.example",
   chainId: 42_431,
   currency: WalletAddress.make(`0x20c0${"00".repeat(18)}`),
-  recipient: WalletAddress.make(`0x${"Ab".repeat(20)}`)
+  recipient: WalletAddress.make(`0x${"Ab".repeat(20)}`),
+  secret: Redacted.make("a secret for tests")
 }
 
 export const samplePaidRequest: PaidRequest = {

@@ -1,4 +1,5 @@
 import { SecretBox, SecretUndecryptable } from "@berth/domain/secrets/SecretBox"
+import { Digests } from "@berth/domain/secrets/Digests"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import { OAuthTickets } from "@berth/domain/signin/oauth/OAuthTickets"
 import { assert, describe, it } from "@effect/vitest"
@@ -21,13 +22,17 @@ const tokens = Layer.effect(
     make: Effect.map(
       Ref.updateAndGet(count, (n) => n + 1),
       (n) => Redacted.make(`token-${n}`)
-    ),
-    hash: (token) => `hash of ${Redacted.value(token)}`,
-    equal: (a, b) => Redacted.value(a) === Redacted.value(b)
+    )
   }))
 )
+const digests = Layer.succeed(Digests, {
+  sha256: () => new Uint8Array(),
+  hmacSha256: () => new Uint8Array(),
+  keccak256: () => new Uint8Array(),
+  equal: (a, b) => Redacted.value(a) === Redacted.value(b)
+})
 
-const live = OAuthTickets.Default.pipe(Layer.provide(Layer.merge(box, tokens)))
+const live = OAuthTickets.Default.pipe(Layer.provide(Layer.mergeAll(box, tokens, digests)))
 
 describe("OAuthTickets", () => {
   it.effect("open for ten minutes, and not a moment longer", () =>

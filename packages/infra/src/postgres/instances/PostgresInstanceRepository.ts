@@ -1,6 +1,7 @@
 import { type DesiredState, Instance } from "@berth/domain/instances/Instance"
 import { type InstanceChanges, InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { SecretBox } from "@berth/domain/secrets/SecretBox"
+import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { Tokens } from "@berth/domain/secrets/Tokens"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -26,6 +27,7 @@ const make = Effect.gen(function* () {
   const locks = yield* AdvisoryLocks.AdvisoryLocks
   const box = yield* SecretBox
   const tokens = yield* Tokens
+  const digests = yield* Digests
 
   const columns = sql.literal(
     "owner_id as user_id, subdomain, desired, status, started_at, runtime_version, created_at"
@@ -43,7 +45,7 @@ const make = Effect.gen(function* () {
       const { sealed } = yield* stored
       if (sealed !== null) return yield* box.open(sealed, context)
       const made = yield* tokens.make
-      const hash = column === "runtime_token_sealed" ? [sql`runtime_token_hash = ${tokens.hash(made)}`] : []
+      const hash = column === "runtime_token_sealed" ? [sql`runtime_token_hash = ${hashSecret(digests, made)}`] : []
       yield* sql`
         update instances set ${sql.csv([sql`${sql(column)} = ${yield* box.seal(made, context)}`, ...hash])}
         where owner_id = ${userId} and ${sql(column)} is null`
@@ -88,10 +90,11 @@ const make = Effect.gen(function* () {
       token("runtime_token_sealed", userId)
     ),
     findByRuntimeToken: Effect.fn("InstanceRepository.findByRuntimeToken")(function* (shown: Redacted.Redacted) {
-      const owner = yield* sql`select owner_id from instances where runtime_token_hash = ${tokens.hash(shown)}`.pipe(
-        decodeFirstRow(Owner),
-        Effect.orDie
-      )
+      const owner =
+        yield* sql`select owner_id from instances where runtime_token_hash = ${hashSecret(digests, shown)}`.pipe(
+          decodeFirstRow(Owner),
+          Effect.orDie
+        )
       return Option.map(owner, (row) => row.ownerId)
     }),
     ensureGatewayToken: Effect.fn("InstanceRepository.ensureGatewayToken")((userId: UserId) =>
@@ -115,7 +118,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const layer: Layer.Layer<InstanceRepository, never, PgClient | SqlClient | SecretBox | Tokens> = Layer.effect(
-  InstanceRepository,
-  make
-).pipe(Layer.provide(AdvisoryLocks.layer))
+export const layer: Layer.Layer<InstanceRepository, never, PgClient | SqlClient | SecretBox | Digests | Tokens> =
+  Layer.effect(InstanceRepository, make).pipe(Layer.provide(AdvisoryLocks.layer))

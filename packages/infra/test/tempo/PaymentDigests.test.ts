@@ -1,11 +1,11 @@
 import { bindChallenge } from "@berth/domain/gateway/payments/Challenge"
 import { encodeCanonicalJson } from "@berth/domain/gateway/payments/CanonicalJson"
-import { make } from "@berth/infra/tempo/NodePaymentDigests"
-import { generateTreasuryKey, deriveTreasuryAddress } from "@berth/infra/tempo/TreasuryKey"
+import { makePaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
+import * as NodeDigests from "@berth/infra/crypto/NodeDigests"
 import { assert, describe, it } from "@effect/vitest"
-import { Either, Encoding, Redacted } from "effect"
+import { Encoding, Redacted } from "effect"
 
-const digests = make(Redacted.make("test-vector-secret"))
+const digests = makePaymentDigests(NodeDigests.digests, Redacted.make("test-vector-secret"))
 const amount = { amount: "1000000" }
 const expires = "2025-01-06T12:00:00Z"
 const digest = "sha-256=X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE"
@@ -29,9 +29,9 @@ const vectors: ReadonlyArray<
   ["aAY7_IEDzsznNYplhOSE8cERQxvjFcT4Lcn-7FHjLVE", amount, { intent: "session" }]
 ]
 
-describe("The binding of a challenge", () => {
+describe("A payment challenge", () => {
   for (const [id, request, others = {}] of vectors)
-    it(`of ${JSON.stringify({ request, ...others })} is what others compute`, () =>
+    it(`is bound as mppx binds it, for ${JSON.stringify({ request, ...others })}`, () =>
       assert.strictEqual(
         bindChallenge(digests, {
           realm: "api.example.com",
@@ -46,28 +46,12 @@ describe("The binding of a challenge", () => {
         id
       ))
 
-  it("rests on hash functions that are the known ones", () => {
+  it("uses the standard hash functions, whatever the secret", () => {
     assert.strictEqual(digests.keccak256(""), "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470")
-    assert.strictEqual(digests.keccak256("é"), make(Redacted.make("other")).keccak256("é"))
-    assert.strictEqual(digests.sha256(new TextEncoder().encode("abc")), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=")
-  })
-})
-
-describe("A treasury", () => {
-  it("is the wallet of its key", () => {
-    const key = Redacted.make("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
-    assert.deepStrictEqual(
-      Either.map(deriveTreasuryAddress(key), String),
-      Either.right("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
+    assert.strictEqual(
+      digests.keccak256("é"),
+      makePaymentDigests(NodeDigests.digests, Redacted.make("other")).keccak256("é")
     )
-    assert.isTrue(Either.isRight(deriveTreasuryAddress(generateTreasuryKey())))
-  })
-
-  it("has no address without a key, and says nothing of what it was given instead", () => {
-    for (const text of ["", "0x", "hunter2", `0x${"00".repeat(32)}`, `0x${"ff".repeat(32)}`, `0x${"11".repeat(31)}`]) {
-      const address = deriveTreasuryAddress(Redacted.make(text))
-      assert.isTrue(Either.isLeft(address), text)
-      assert.notInclude(JSON.stringify(Either.merge(address)), "hunter2")
-    }
+    assert.strictEqual(digests.sha256(new TextEncoder().encode("abc")), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=")
   })
 })

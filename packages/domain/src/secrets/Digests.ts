@@ -1,0 +1,17 @@
+import { Context, Encoding, Redacted } from "effect"
+
+/** Hash functions and constant-time comparison. Text is hashed as its UTF-8 bytes. */
+export class Digests extends Context.Tag("@berth/Digests")<
+  Digests,
+  {
+    readonly sha256: (data: string | Uint8Array) => Uint8Array
+    readonly hmacSha256: (key: Redacted.Redacted, data: string | Uint8Array) => Uint8Array
+    readonly keccak256: (data: string) => Uint8Array
+    /** Compares in constant time, whatever the lengths. */
+    readonly equal: (a: Redacted.Redacted, b: Redacted.Redacted) => boolean
+  }
+>() {}
+
+/** SHA-256 in lower-case hex: the form in which secrets are stored for lookup. */
+export const hashSecret = ({ sha256 }: Pick<Digests["Type"], "sha256">, secret: Redacted.Redacted): string =>
+  Encoding.encodeHex(sha256(Redacted.value(secret)))
