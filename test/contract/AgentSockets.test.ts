@@ -200,18 +200,18 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
   )
 
   const wrong: ReadonlyArray<readonly [string, string | object, string]> = [
-    ["no JSON", "hello", "invalid_frame"],
-    ["no object", "[1]", "invalid_frame"],
-    ["null", "null", "invalid_frame"],
-    ["of no type", { message: "hello" }, "invalid_frame"],
-    ["of an unknown type", { type: "dance" }, "invalid_frame"],
-    ["a chat without a message", { type: "chat" }, "invalid_frame"],
-    ["a chat whose message is no text", { type: "chat", message: 1 }, "invalid_frame"],
-    ["a text with U+0000", String.raw`{"type":"chat","message":"\u0000"}`, "invalid_frame"],
-    ["a chat with a blank message", { type: "chat", id: "x", message: " " }, "invalid_message"],
-    ["a chat that is too long", { type: "chat", id: "x", message: "m".repeat(100_001) }, "invalid_message"],
-    ["a chat in no session", { type: "chat", id: "x", message: "hello", sessionId: "chs_0" }, "session_not_found"],
-    ["a resume of no event", { type: "resume", lastEventId: "hello" }, "invalid_last_event_id"],
+    ["no JSON", "hello", "frame_invalid"],
+    ["no object", "[1]", "frame_invalid"],
+    ["null", "null", "frame_invalid"],
+    ["of no type", { message: "hello" }, "frame_invalid"],
+    ["of an unknown type", { type: "dance" }, "frame_invalid"],
+    ["a chat without a message", { type: "chat" }, "frame_invalid"],
+    ["a chat whose message is no text", { type: "chat", message: 1 }, "frame_invalid"],
+    ["a text with U+0000", String.raw`{"type":"chat","message":"\u0000"}`, "frame_invalid"],
+    ["a chat with a blank message", { type: "chat", id: "x", message: " " }, "message_invalid"],
+    ["a chat that is too long", { type: "chat", id: "x", message: "m".repeat(100_001) }, "message_invalid"],
+    ["a chat in no session", { type: "chat", id: "x", message: "hello", sessionId: "chs_0" }, "chat_session_not_found"],
+    ["a resume of no event", { type: "resume", lastEventId: "hello" }, "last_event_id_invalid"],
     ["a resume of no message", { type: "resume", lastEventId: "msg_0:1" }, "message_not_found"]
   ]
   for (const [what, frame, code] of wrong)
@@ -238,7 +238,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
           client.send({ type: "chat", id, message: "hello", ...more })
           return (yield* client.until((frame) => ofType("error")(frame) && frame["id"] === id))["code"]
         })
-      assert.strictEqual(yield* codeOf("foreign", { sessionId: stranger.conversation }), "session_not_found")
+      assert.strictEqual(yield* codeOf("foreign", { sessionId: stranger.conversation }), "chat_session_not_found")
       const { messageId } = yield* chat(yield* socketOf(stranger), "mine")
       client.send({ type: "resume", lastEventId: `${messageId}:0` })
       yield* client.until((frame) => frame["code"] === "message_not_found")
@@ -246,7 +246,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent's WebSocket", (it) =
       assert.strictEqual(yield* codeOf("spent"), "units_exhausted")
       const { changeStatus } = yield* AgentRepository
       yield* changeStatus(owner.agent.id, "running", "stopped")
-      assert.strictEqual(yield* codeOf("stopped"), "no_running_agent")
+      assert.strictEqual(yield* codeOf("stopped"), "running_agent_not_found")
     })
   )
 

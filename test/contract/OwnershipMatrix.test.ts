@@ -234,7 +234,7 @@ layer(App.layer(), { excludeTestServices: true })("Of what another owns", (it) =
       const [owner, stranger] = [yield* createOwnerWithAgent(), yield* createOwnerWithAgent()]
       for (const agentId of [stranger.agent.id, "agt_0"]) {
         const answer = yield* web({ ...say({ message: "hello", sessionId: owner.conversation, agentId }), as: owner })
-        assert.deepStrictEqual([answer.status, answer.body["code"]], [404, "session_not_found"])
+        assert.deepStrictEqual([answer.status, answer.body["code"]], [404, "chat_session_not_found"])
       }
     })
   )

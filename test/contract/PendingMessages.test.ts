@@ -77,7 +77,7 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
           yield* eventually(answered, (count) => count === 8)
           for (const path of ["/api/agent", "/api/chat"]) {
             const refused = yield* postMessage(owner, { message: "one more" }, path)
-            assertError(refused, { status: 429, code: "too_many_pending" })
+            assertError(refused, { status: 429, code: "pending_message_limit_reached" })
             assert.strictEqual(refused.headers["retry-after"], "2")
             assert.deepInclude(refused.body, { of: "session", limit: perSession, retryAfter: 2 })
           }
@@ -125,7 +125,7 @@ layer(App.layer(), { excludeTestServices: true })("Messages that wait", (it) => 
           yield* eventually(answered, (count) => count === 6)
           const sessionId = yield* newSession(owner)
           const refused = yield* postMessage(owner, { message: "one more", sessionId })
-          assertError(refused, { status: 429, code: "too_many_pending" })
+          assertError(refused, { status: 429, code: "pending_message_limit_reached" })
           assert.deepInclude(refused.body, { of: "user", limit: perUser })
           yield* go
           const statuses = (yield* Fiber.join(sent)).map(({ status }) => status)

@@ -207,7 +207,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       yield* killCell(pid)
       expect(Exit.isSuccess(yield* end)).toBe(true)
       expect(told.map(({ event }) => event)).toEqual(["delta", "delta", "error"])
-      expect(told.at(-1)?.data).toMatchObject({ code: "not_answered" })
+      expect(told.at(-1)?.data).toMatchObject({ code: "message_unanswered" })
       // Nobody pays for an answer that nobody will read.
       yield* eventually(
         Effect.sync(() => upstream.abandonedRequests()),

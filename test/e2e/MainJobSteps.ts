@@ -146,7 +146,7 @@ export const runMainJob = (person: SignedUpClient) =>
     expect(yield* statuses).toEqual(["stopped", "stopped", "stopped"])
     expect(yield* raw("POST", "/api/agent", { body: { message: "Anyone?" } })).toMatchObject({
       status: 404,
-      body: { code: "no_running_agent" }
+      body: { code: "running_agent_not_found" }
     })
     expect(yield* raw("POST", "/api/chat", { body: { message: "Anyone?" } })).toMatchObject({
       status: 500,

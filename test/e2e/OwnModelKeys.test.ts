@@ -82,7 +82,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an owner'
       expect(first).toMatchObject({ status: 200, body: { reply: "You said: A word of Ada's" } })
       expect(last).toMatchObject({ status: 200, body: { reply: "You said: A last word of Ada's" } })
       expect(textOrEmpty(memberAt(ofBob?.body, "reply") ?? "")).not.toBe("You said: A word of Bob's")
-      expect(ofEve).toMatchObject({ status: 500, body: { code: "not_answered" } })
+      expect(ofEve).toMatchObject({ status: 500, body: { code: "message_unanswered" } })
       expect(textOrEmpty(memberAt(ofEve?.body, "message"))).toContain("your openai key was refused")
 
       // What she pays for herself costs her nothing here.

@@ -244,7 +244,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })(
           })
         expect(yield* person.raw("POST", "/api/agent", { body: { message: "Third" } })).toMatchObject({
           status: 500,
-          body: { code: "not_answered" }
+          body: { code: "message_unanswered" }
         })
         expect(yield* person.raw("POST", "/api/chat", { body: { message: "Fourth" } })).toMatchObject({
           status: 500,

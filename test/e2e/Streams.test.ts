@@ -222,7 +222,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       const heard = yield* resumed(person.other, told[0]?.id)
       // What was not written when the process died is not told again, and nothing is told twice.
       const [last, ...before] = heard.toReversed()
-      expect(last).toMatchObject({ event: "error", data: { code: "not_answered" } })
+      expect(last).toMatchObject({ event: "error", data: { code: "message_unanswered" } })
       for (const event of before) expect(told).toContainEqual(event)
       expect(heard.every(({ id }) => id !== told[0]?.id)).toBe(true)
       yield* costs(person.userId, 0, 1)

@@ -161,7 +161,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         yield* works
         upstream.respondWith(...behaviours)
         const said = yield* person.raw("POST", "/api/agent", { body: { message: `This meets ${name}` } })
-        expect([name, said]).toMatchObject([name, { status: 500, body: { code: "not_answered" } }])
+        expect([name, said]).toMatchObject([name, { status: 500, body: { code: "message_unanswered" } }])
         expect([name, textOrEmpty(memberAt(said.body, "message"))]).toEqual([name, expect.stringMatching(words)])
 
         yield* works
@@ -175,7 +175,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         const told = Chunk.toReadonlyArray(
           yield* Stream.runCollect(person.events("/api/agent", { message: `This meets ${name} as a stream` }))
         )
-        expect([name, told.at(-1)]).toMatchObject([name, { event: "error", data: { code: "not_answered" } }])
+        expect([name, told.at(-1)]).toMatchObject([name, { event: "error", data: { code: "message_unanswered" } }])
         failed += 3
 
         const shown = JSON.stringify([said.body, sent.body, told])
@@ -192,7 +192,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
       const inOrder = { replies: answered, used: answered, booked: answered, ledger: answered, pending: 0, open: 0 }
       expect(yield* Records.readMessageAccounts(person.userId)).toEqual({ answered, failed, ...inOrder })
 
-      expect(yield* Fiber.join(hanging)).toMatchObject({ status: 500, body: { code: "not_answered" } })
+      expect(yield* Fiber.join(hanging)).toMatchObject({ status: 500, body: { code: "message_unanswered" } })
       expect(yield* Records.readMessageAccounts(silent.userId)).toMatchObject({
         answered: 0,
         failed: 1,

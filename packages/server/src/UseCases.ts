@@ -36,6 +36,9 @@ import * as LocalAgentManager from "@berth/domain/instances/LocalAgentManager"
 import { DeadLetters } from "@berth/domain/jobs/DeadLetters"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
+import { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
+import { ChatSessions } from "@berth/domain/interaction/conversations/ChatSessions"
+import { ConversationTurns } from "@berth/domain/interaction/conversations/ConversationTurns"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
@@ -99,6 +102,10 @@ const accountDeletionHooks = Layer.effect(
   AccountDeletionHooks,
   Effect.map(CardCustomers, ({ scheduleRemoval }) => [scheduleRemoval])
 ).pipe(Layer.provide(CardCustomers.Default))
+const conversations = Layer.merge(
+  Layer.provideMerge(Conversations.Default, Layer.merge(ChatSessions.Default, ConversationTurns.Default)),
+  ResumedAnswers.Default
+)
 
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
@@ -115,7 +122,7 @@ export const web = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(Layer.merge(wallets, TokenGate.Default)),
   Layer.provideMerge(Layer.merge(accounts, LinkedIdentities.Default)),
-  Layer.provideMerge(Layer.mergeAll(Conversations.Default, ConversationRecords.Default, AgentConfiguration.Default)),
+  Layer.provideMerge(Layer.mergeAll(conversations, ConversationRecords.Default, AgentConfiguration.Default)),
   Layer.provideMerge(Users.Default),
   Layer.provideMerge(PasswordCredentials.Default),
   Layer.provideMerge(MailedTokens.Default),

@@ -68,13 +68,13 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   unauthorized("GET /api/agent"),
   read("the action is unknown", () => "action=dance", 400, "invalid_request"),
   read("the action is given twice", () => "action=sessions&action=memory", 400, "invalid_request"),
-  read("the session is not named", () => "action=session", 400, "invalid_message"),
-  read("there is no such session", () => "action=session&sessionId=chs_0", 404, "session_not_found"),
+  read("the session is not named", () => "action=session", 400, "message_invalid"),
+  read("there is no such session", () => "action=session&sessionId=chs_0", 404, "chat_session_not_found"),
   read(
     "the session is another's",
     ({ stranger }) => `action=session&sessionId=${stranger.conversation}`,
     404,
-    "session_not_found"
+    "chat_session_not_found"
   ),
   read(
     "the agent is another's",
@@ -88,7 +88,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
       `there is no agent whose ${action} could be told`,
       () => `action=${action}`,
       404,
-      "no_running_agent",
+      "running_agent_not_found",
       ({ newcomer }) => newcomer
     )
   ),
@@ -103,21 +103,21 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
 
   unauthorized("POST /api/agent"),
   act("the action is unknown", { action: "dance", message: "hello" }, 400, "invalid_request", { fields: ["action"] }),
-  act("the message is missing", {}, 400, "invalid_message"),
-  act("the message is null", { message: null }, 400, "invalid_message"),
-  act("the message is blank", { message: " \n" }, 400, "invalid_message"),
-  act("the message is too long", { message: tooLong }, 400, "invalid_message"),
+  act("the message is missing", {}, 400, "message_invalid"),
+  act("the message is null", { message: null }, 400, "message_invalid"),
+  act("the message is blank", { message: " \n" }, 400, "message_invalid"),
+  act("the message is too long", { message: tooLong }, 400, "message_invalid"),
   act("the types are wrong", { message: 1, sessionId: 2, agentId: 3 }, 400, "invalid_request", {
     fields: ["message", "sessionId", "agentId"]
   }),
-  act("there is no such session", { message: "hello", sessionId: "chs_0" }, 404, "session_not_found"),
+  act("there is no such session", { message: "hello", sessionId: "chs_0" }, 404, "chat_session_not_found"),
   {
     when: "the session is another's",
     listener: "web",
     route: "POST /api/agent",
     call: ({ owner, stranger }) => ({ as: owner, json: { message: "hello", sessionId: stranger.conversation } }),
     status: 404,
-    code: "session_not_found"
+    code: "chat_session_not_found"
   },
   {
     when: "the agent is another's",
@@ -135,13 +135,13 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     status: 404,
     code: "agent_not_found"
   },
-  act("there is no agent", { message: "hello" }, 404, "no_running_agent", { as: ({ newcomer }) => newcomer }),
-  act("the agent is stopped", { message: "hello" }, 404, "no_running_agent", { as: ({ idle }) => idle }),
-  act("there is no agent to open a session with", { action: "create-session" }, 404, "no_running_agent", {
+  act("there is no agent", { message: "hello" }, 404, "running_agent_not_found", { as: ({ newcomer }) => newcomer }),
+  act("the agent is stopped", { message: "hello" }, 404, "running_agent_not_found", { as: ({ idle }) => idle }),
+  act("there is no agent to open a session with", { action: "create-session" }, 404, "running_agent_not_found", {
     as: ({ newcomer }) => newcomer
   }),
   act("the units are used up", { message: "hello" }, 402, "units_exhausted", { as: ({ spent }) => spent }),
-  ...silent.map(([when, during]) => act(when, { message: "hello" }, 500, "not_answered", { during })),
+  ...silent.map(([when, during]) => act(when, { message: "hello" }, 500, "message_unanswered", { during })),
 
   switching("the skill is not named", { enabled: true }, 400, "invalid_request", { fields: ["skillId"] }),
   switching("it is not said which way", { skillId: "time" }, 400, "invalid_request", { fields: ["enabled"] }),
@@ -155,7 +155,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   ...["nothing", "", "TIME", " time", "time\u00e9", "__proto__", "s".repeat(10_000)].map((skillId) =>
     switching(`there is no skill ${skillId.slice(0, 20)}`, { skillId, enabled: false }, 404, "skill_not_found")
   ),
-  switching("there is no agent", { skillId: "time", enabled: true }, 404, "no_running_agent", {
+  switching("there is no agent", { skillId: "time", enabled: true }, 404, "running_agent_not_found", {
     as: ({ newcomer }) => newcomer
   }),
   {
@@ -198,16 +198,22 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   keeping("both are null", { key: null, value: null }, 400, "invalid_request", { fields: ["key", "value"] }),
   keeping("the types are wrong", { key: 1, value: ["hunter2"] }, 400, "invalid_request", { fields: ["key", "value"] }),
   ...["groq", "OpenAI", "", "openai ", "__proto__"].map((key) =>
-    keeping(`no credential is called ${JSON.stringify(key)}`, { key, value: "hunter2" }, 400, "unknown_credential", {
-      members: {
-        message: "key: must be one of anthropic, openai, openrouter, google, telegram, discord, whatsapp."
+    keeping(
+      `no credential is called ${JSON.stringify(key)}`,
+      { key, value: "hunter2" },
+      400,
+      "credential_key_unknown",
+      {
+        members: {
+          message: "key: must be one of anthropic, openai, openrouter, google, telegram, discord, whatsapp."
+        }
       }
-    })
+    )
   ),
-  keeping("the value is empty", { key: "openai", value: "" }, 400, "invalid_credential"),
-  keeping("the value is blank", { key: "openai", value: " \n\t" }, 400, "invalid_credential"),
-  keeping("the value is too long", { key: "openai", value: "v".repeat(8_193) }, 400, "invalid_credential"),
-  keeping("the value has a line break", { key: "openai", value: "hunter2\nhunter2" }, 400, "invalid_credential"),
+  keeping("the value is empty", { key: "openai", value: "" }, 400, "credential_invalid"),
+  keeping("the value is blank", { key: "openai", value: " \n\t" }, 400, "credential_invalid"),
+  keeping("the value is too long", { key: "openai", value: "v".repeat(8_193) }, 400, "credential_invalid"),
+  keeping("the value has a line break", { key: "openai", value: "hunter2\nhunter2" }, 400, "credential_invalid"),
   {
     when: "a credential is to be set by another's agent",
     listener: "web",
@@ -220,7 +226,7 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
     code: "agent_not_found"
   },
   ...[
-    { when: "what is shown of an event is no id", id: "3", status: 400, code: "invalid_last_event_id" },
+    { when: "what is shown of an event is no id", id: "3", status: 400, code: "last_event_id_invalid" },
     { when: "the event is of no message", id: "msg_0:3", status: 404, code: "message_not_found" }
   ].flatMap(({ code, id, status, when }) => {
     const headers = { accept: "text/event-stream", "last-event-id": id }
@@ -251,11 +257,11 @@ export const interactionRows: ReadonlyArray<ErrorRow> = [
   unauthorized("POST /api/chat"),
   unauthorized("GET /api/chat"),
   chat("the message is missing", {}, 400, "invalid_request", { fields: ["message"] }),
-  chat("the message is blank", { message: "" }, 400, "invalid_message"),
-  chat("the message is too long", { message: tooLong }, 400, "invalid_message"),
+  chat("the message is blank", { message: "" }, 400, "message_invalid"),
+  chat("the message is too long", { message: tooLong }, 400, "message_invalid"),
   chat("the types are wrong", { message: {}, topic: 1 }, 400, "invalid_request", { fields: ["message", "topic"] }),
-  chat("there is no agent", { message: "hello" }, 500, "failed_to_send", { as: ({ newcomer }) => newcomer }),
-  chat("the agent is stopped", { message: "hello" }, 500, "failed_to_send", { as: ({ idle }) => idle }),
+  chat("there is no agent", { message: "hello" }, 500, "chat_failed", { as: ({ newcomer }) => newcomer }),
+  chat("the agent is stopped", { message: "hello" }, 500, "chat_failed", { as: ({ idle }) => idle }),
   chat("the units are used up", { message: "hello" }, 402, "units_exhausted", { as: ({ spent }) => spent }),
-  ...silent.map(([when, during]) => chat(when, { message: "hello" }, 500, "failed_to_send", { during }))
+  ...silent.map(([when, during]) => chat(when, { message: "hello" }, 500, "chat_failed", { during }))
 ]

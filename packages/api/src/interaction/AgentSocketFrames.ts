@@ -17,32 +17,32 @@ import {
 } from "./InteractionErrorBodies.ts"
 
 /*
- * The agents' WebSocket, `/agents/:id/ws`: JSON frames, one object each, told apart by `type`.
+ * The agents' WebSocket, `/agents/:id/ws`: one JSON object per frame, discriminated by `type`.
  */
 
-/** The subprotocol. A client that can set no header offers it together with `berth.bearer.<token>`. */
+/** The subprotocol. Clients that cannot set headers offer it with `berth.bearer.<token>`. */
 export const socketProtocol = "berth"
 export const bearerProtocolPrefix = "berth.bearer."
 
-/** A client's frame may have this many bytes; a longer one closes the socket with 1009. */
+/** Largest client frame; a larger one closes the socket with 1009. */
 export const maximumFrameBytes = 256 * 1024
 
-/** What closes a socket from this side, besides the standard's own codes. */
+/** Close codes of the server, besides those of RFC 6455. */
 export const SocketClose = {
   goingAway: 1001,
   /** A binary frame. */
   unsupported: 1003,
-  /** Frames come faster than they are worked on. */
+  /** Frames arrive faster than they are handled. */
   tooFast: 1008,
-  /** The client does not read what it is sent. Its answers can be resumed on another socket. */
+  /** The client does not read. Its answers can be resumed on another socket. */
   tooSlow: 1013,
-  /** The session has ended, or the token is another one now. */
+  /** The session ended, or the token was replaced. */
   unauthorized: 4401,
-  /** The agent is gone. */
+  /** The agent was deleted. */
   gone: 4404
 } as const
 
-/** `id` is the client's own, and comes back with what is said about the frame. */
+/** `id` is the client's own and correlates the replies to the frame. */
 export const ChatFrame = Schema.Struct({
   type: Schema.Literal("chat"),
   id: Schema.optional(Schema.String.pipe(Schema.maxLength(128))),
@@ -52,16 +52,14 @@ export const ChatFrame = Schema.Struct({
 export const ResumeFrame = Schema.Struct({ type: Schema.Literal("resume"), lastEventId: Schema.String })
 export const PingFrame = Schema.Struct({ type: Schema.Literal("ping") })
 
-/** What a client says. */
 export const ClientFrame = Schema.Union(ChatFrame, ResumeFrame, PingFrame).annotations({
   parseOptions: { errors: "all" }
 })
 export type ClientFrame = typeof ClientFrame.Type
 
 /**
- * What the service says: `status` first and with every change; `accepted` once a message is stored; the pieces of its answer and
- * its end, `id` being the event's, which `resume` takes; `error` about a frame, `id` being the frame's, or instead of an
- * answer, `id` being the event's.
+ * `status` comes first and on change, `accepted` once a message is stored. `id` is an event's in `delta`, `done` and an
+ * answer's `error` (`resume` takes it), and the frame's in `accepted` and an `error` about a frame.
  */
 export const ServerFrame = Schema.Union(
   Schema.Struct({ type: Schema.Literal("status"), status: AgentStatus }),
@@ -90,27 +88,27 @@ export const ServerFrame = Schema.Union(
 )
 export type ServerFrame = typeof ServerFrame.Type
 
-/** A frame that is no JSON object of a known type. */
+/** Not a JSON object of a known type. */
 export class FrameInvalid extends Data.TaggedError("FrameInvalid")<{ readonly reason: string }> {}
 export const FrameInvalidBody = errorBody(FrameInvalid, {
   status: 400,
-  code: "invalid_frame",
+  code: "frame_invalid",
   error: "Invalid frame",
   message: ({ reason }) => `The frame ${reason}.`,
   read: (message) => new FrameInvalid({ reason: message })
 })
 
-/** More answers at a time than a socket follows. */
+/** Too many answers at a time on one socket. */
 export class AnswerLimitReached extends Data.TaggedError("AnswerLimitReached")<{ readonly limit: number }> {}
 export const AnswerLimitReachedBody = errorBody(AnswerLimitReached, {
   status: 429,
   code: "answer_limit_reached",
   error: "Too many answers at a time",
-  message: ({ limit }) => `This socket follows ${limit} answers already. Wait for some of them.`,
+  message: ({ limit }) => `This socket streams ${limit} answers already. Wait for some of them.`,
   read: () => new AnswerLimitReached({ limit: 0 })
 })
 
-/** Whatever can be wrong with a frame, in the words that the routes have for it. */
+/** The errors of a frame, with the bodies of the routes. */
 export const FrameErrorBody = Schema.Union(
   FrameInvalidBody,
   AnswerLimitReachedBody,
@@ -129,17 +127,17 @@ export const FrameErrorBody = Schema.Union(
 )
 export type FrameError = typeof FrameErrorBody.Type
 
-/** The request is no WebSocket handshake: 426. */
+/** Not a WebSocket handshake. */
 export class UpgradeRequired extends Data.TaggedError("UpgradeRequired")<object> {}
 export const UpgradeRequiredBody = errorBody(UpgradeRequired, {
   status: 426,
   code: "upgrade_required",
   error: "Upgrade required",
-  message: "This path speaks WebSocket (RFC 6455, version 13).",
+  message: "Open this path by a WebSocket handshake (RFC 6455, version 13).",
   read: () => new UpgradeRequired()
 })
 
-/** The user has as many sockets open as anybody may have. */
+/** The user's limit of open sockets in one process. */
 export class SocketLimitReached extends Data.TaggedError("SocketLimitReached")<{ readonly limit: number }> {}
 export const SocketLimitReachedBody = errorBody(SocketLimitReached, {
   status: 429,

@@ -1,6 +1,7 @@
 import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { Channel } from "@berth/domain/channels/Channel"
 import { ChatSessionId, MessageId, MessageState } from "@berth/domain/interaction/Conversation"
+import { memoryExcerptLength } from "@berth/domain/interaction/conversations/ConversationRecords"
 import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
@@ -27,8 +28,6 @@ import {
 } from "./InteractionErrorBodies.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
-export const interactionApiVersion = "1.0.0"
-
 const summaryFields = {
   id: ChatSessionId,
   status: Schema.Literal("active"),
@@ -44,7 +43,7 @@ export const SessionMessage = Schema.Struct({
   role,
   content: Schema.String,
   timestamp: EpochMillis,
-  status: MessageState.annotations({ description: "Whether the message was answered; a failed one cost nothing" })
+  status: MessageState.annotations({ description: "Whether the message was answered" })
 }).annotations({ identifier: "SessionMessage" })
 export const FullSession = Schema.Struct({
   ...summaryFields,
@@ -53,17 +52,19 @@ export const FullSession = Schema.Struct({
 
 export const MemoryItem = Schema.Struct({ role, content: Schema.String }).annotations({
   identifier: "MemoryItem",
-  description: "content is cut to 100 characters"
+  description: `content is cut to ${memoryExcerptLength} characters`
 })
 
 export const AgentHealthView = Schema.Struct({
   status: AgentStatus,
-  version: Schema.String.annotations({ description: "Of the runtime that the agent's cell runs" }),
+  version: Schema.String.annotations({ description: "Version of the instance's runtime" }),
   apiVersion: Schema.String,
-  uptime: Schema.Int.annotations({ description: "Seconds since its cell was started; 0 when the agent is not up" }),
+  uptime: Schema.Int.annotations({
+    description: "Seconds since the instance started; 0 when the agent is not running"
+  }),
   model: Schema.String,
   channels: Schema.Array(Channel),
-  skills: Schema.Array(Schema.String).annotations({ description: "Ids of the skills that it works with" }),
+  skills: Schema.Array(Schema.String).annotations({ description: "Ids of the skills in use" }),
   lastSeen: EpochMillis
 }).annotations({ identifier: "AgentHealth" })
 
@@ -71,7 +72,7 @@ export const SkillView = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   description: Schema.String,
-  enabled: Schema.Boolean.annotations({ description: "Whether the agent works with it: chosen, and part of the plan" })
+  enabled: Schema.Boolean.annotations({ description: "Selected and part of the plan" })
 }).annotations({ identifier: "Skill" })
 
 export const InteractionIndex = Schema.Struct({
@@ -80,10 +81,10 @@ export const InteractionIndex = Schema.Struct({
   endpoints: Schema.Record({ key: Schema.String, value: Schema.String })
 }).annotations({ identifier: "InteractionIndex" })
 
-/** Messages of a conversation that are shown at a time, the newest ones unless `before` names one. */
+/** A page of a conversation: the newest messages, or those before one of them. */
 const sessionPage = {
   before: Schema.optional(
-    MessageId.annotations({ description: "Only messages of the conversation before this one of its messages" })
+    MessageId.annotations({ description: "Only the messages before this message of the conversation" })
   ),
   limit: pageNumber({ least: 1, most: 300, usual: 300 })
 }
@@ -107,7 +108,7 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
       Schema.Struct({ sessions: Schema.Array(SessionSummary) }),
       Schema.Struct({ session: FullSession }),
       Schema.Struct({ memory: Schema.Array(MemoryItem) }),
-      // Before what is told of skills alone, whose members it has too.
+      // Before the skills body, whose members it has too.
       AgentHealthView,
       Schema.Struct({ skills: Schema.Array(SkillView) }),
       Schema.Struct({ credentials: CredentialMap }),
@@ -123,8 +124,8 @@ const read = HttpApiEndpoint.get("read", "/api/agent")
 const actions = ["chat", "create-session", "update-skill", "set-credential"] as const
 
 /**
- * POST /api/agent: `action` is chat when omitted. With `Accept: text/event-stream` a chat is answered piece by piece, and
- * with `Last-Event-ID` as well nothing is sent: the rest of that event's answer comes.
+ * POST /api/agent: `action` is chat when omitted. `Accept: text/event-stream` streams the answer; with `Last-Event-ID`
+ * nothing is sent and that event's answer is resumed.
  */
 const act = HttpApiEndpoint.post("act", "/api/agent")
   .setPayload(
@@ -176,7 +177,7 @@ export const ChatRecord = Schema.Struct({
   timestamp: Timestamp
 }).annotations({ identifier: "ChatRecord" })
 
-/** POST /api/chat, piece by piece as POST /api/agent. */
+/** POST /api/chat: streamed and resumed like POST /api/agent. */
 const chat = HttpApiEndpoint.post("chat", "/api/chat")
   .setPayload(
     payload({
@@ -209,8 +210,8 @@ const history = HttpApiEndpoint.get("history", "/api/chat")
   .middleware(SessionAuth)
 
 /**
- * GET /api/agent/messages/:messageId/events: the answer to a message as server-sent events, from its beginning or from what
- * `Last-Event-ID` names, as a browser's EventSource asks for it; 204 for who has heard all of it.
+ * GET /api/agent/messages/:messageId/events: the answer as server-sent events, from its beginning or behind `Last-Event-ID`;
+ * 204 when that is its end, which stops a browser's EventSource.
  */
 const events = HttpApiEndpoint.get("events", "/api/agent/messages/:messageId/events")
   .setPath(Schema.Struct({ messageId: MessageId }))

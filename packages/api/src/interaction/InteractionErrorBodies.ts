@@ -16,48 +16,48 @@ import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
 
 export const ChatSessionNotFoundBody = errorBody(ChatSessionNotFound, {
   status: 404,
-  code: "session_not_found",
+  code: "chat_session_not_found",
   error: "Session not found",
   message: "You have no conversation with this id.",
   read: () => new ChatSessionNotFound()
 })
 export const MessageInvalidBody = errorBody(MessageInvalid, {
   status: 400,
-  code: "invalid_message",
+  code: "message_invalid",
   error: "Invalid message",
   message: ({ reason }) => `message: ${reason}`,
   read: (message) => new MessageInvalid({ reason: message.replace(/^message: /, "") })
 })
 export const RunningAgentNotFoundBody = errorBody(RunningAgentNotFound, {
   status: 404,
-  code: "no_running_agent",
+  code: "running_agent_not_found",
   error: "No running agent",
-  message: "You have no agent that is up. Provision one, or start your instance.",
+  message: "You have no running agent. Provision one, or start your instance.",
   read: () => new RunningAgentNotFound()
 })
 export const SkillNotFoundBody = errorBody(SkillNotFound, {
   status: 404,
   code: "skill_not_found",
   error: "Skill not found",
-  message: "There is no skill with this id. GET /api/agent?action=skills lists what there is.",
+  message: "There is no skill with this id. GET /api/agent?action=skills lists the skills.",
   read: () => new SkillNotFound()
 })
 export const CredentialKeyUnknownBody = errorBody(CredentialKeyUnknown, {
   status: 400,
-  code: "unknown_credential",
+  code: "credential_key_unknown",
   error: "Unknown credential",
   message: `key: must be one of ${CredentialKey.literals.join(", ")}.`,
   read: () => new CredentialKeyUnknown()
 })
 export const CredentialInvalidBody = errorBody(CredentialInvalid, {
   status: 400,
-  code: "invalid_credential",
+  code: "credential_invalid",
   error: "Invalid credential",
   message: ({ reason }) => `value: ${reason}`,
   read: (message) => new CredentialInvalid({ reason: message.replace(/^value: /, "") })
 })
 
-/** What an action needs and the body does not have, told like any other mismatch with the contract. */
+/** The absent fields of an action, reported like any other mismatch with the contract. */
 export const makeMissingFieldsError = (fields: ReadonlyArray<string>) =>
   new HttpApiError.HttpApiDecodeError({
     message: "fields are missing",
@@ -66,7 +66,7 @@ export const makeMissingFieldsError = (fields: ReadonlyArray<string>) =>
 
 export const MessageUnansweredBody = errorBody(MessageUnanswered, {
   status: 500,
-  code: "not_answered",
+  code: "message_unanswered",
   error: "The agent did not answer",
   message: ({ reason }) => `Your message is kept and cost nothing, but no answer came: ${reason}`,
   read: (message) =>
@@ -95,15 +95,24 @@ export const UnitsExhaustedBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 402, description: "Neither units nor credits are left" }))
 
-/** POST /api/chat has one answer for whatever kept the message from being answered. */
+/** The one error of POST /api/chat for an unanswered message. */
 export class ChatFailed extends Data.TaggedError("ChatFailed")<{ readonly reason: string }> {}
 export const ChatFailedBody = errorBody(ChatFailed, {
   status: 500,
-  code: "failed_to_send",
+  code: "chat_failed",
   error: "failed to send",
   message: ({ reason }) => `The message could not be answered: ${reason}`,
   read: (message) => new ChatFailed({ reason: message.replace(/^The message could not be answered: /, "") })
 })
+
+/** Maps the errors of a message to the one of POST /api/chat. */
+export const toChatFailed = {
+  ChatSessionLimitReached: () => new ChatFailed({ reason: "you have too many conversations" }),
+  RunningAgentNotFound: () => new ChatFailed({ reason: "you have no running agent" }),
+  AgentNotFound: () => new ChatFailed({ reason: "the agent was deleted" }),
+  ChatSessionNotFound: () => new ChatFailed({ reason: "the conversation was deleted" }),
+  MessageUnanswered: ({ reason }: MessageUnanswered) => new ChatFailed({ reason })
+}
 
 export const MessageNotFoundBody = errorBody(MessageNotFound, {
   status: 404,
@@ -113,27 +122,27 @@ export const MessageNotFoundBody = errorBody(MessageNotFound, {
   read: () => new MessageNotFound()
 })
 
-/** What a client shows of where it stopped is no id of an event, or one of another message. */
+/** `Last-Event-ID` is malformed, or belongs to another message. */
 export class LastEventIdInvalid extends Data.TaggedError("LastEventIdInvalid")<object> {}
 export const LastEventIdInvalidBody = errorBody(LastEventIdInvalid, {
   status: 400,
-  code: "invalid_last_event_id",
+  code: "last_event_id_invalid",
   error: "Invalid last event id",
   message: "Last-Event-ID: must be the id of an event of this answer, <messageId>:<number>.",
   read: () => new LastEventIdInvalid()
 })
 
-/** How long who has too many messages waiting is asked to wait, in seconds. */
+/** `Retry-After` of a rejected message, in seconds. */
 export const pendingRetryAfterSeconds = 2
 
 /** 429, with `Retry-After` in the header and the seconds again in the body. */
 export const PendingMessageLimitReachedBody = Schema.transform(
   Schema.Struct({
-    ...errorFields("too_many_pending"),
+    ...errorFields("pending_message_limit_reached"),
     of: Schema.Literal("session", "user"),
     limit: Schema.Int,
     retryAfter: Schema.Int.annotations({ description: "Seconds" })
-  }).annotations({ identifier: "TooManyPending" }),
+  }).annotations({ identifier: "PendingMessageLimitReached" }),
   errorClassSchema(PendingMessageLimitReached),
   {
     strict: true,
@@ -141,7 +150,7 @@ export const PendingMessageLimitReachedBody = Schema.transform(
     encode: ({ limit, of }) => ({
       error: "Too many pending messages",
       message: `${limit} messages of ${of === "session" ? "this conversation" : "yours"} wait for their answers. Wait for some of them.`,
-      code: "too_many_pending" as const,
+      code: "pending_message_limit_reached" as const,
       of,
       limit,
       retryAfter: pendingRetryAfterSeconds
@@ -159,7 +168,7 @@ export const ChatSessionLimitReachedBody = Schema.transform(
     decode: ({ limit }) => new ChatSessionLimitReached({ limit }),
     encode: ({ limit }) => ({
       error: "Too many conversations",
-      message: `You have ${limit} conversations, and nobody may have more. POST /api/instance/:userId/reset-memory forgets them.`,
+      message: `You have ${limit} conversations, and which is the limit. POST /api/instance/:userId/reset-memory deletes them.`,
       code: "chat_session_limit_reached" as const,
       limit
     })

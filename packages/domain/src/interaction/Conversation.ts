@@ -57,3 +57,5 @@ export type MessageFigures = typeof MessageFigures.Type
 
 /** A message may have at most this many characters. */
 export const maximumMessageLength = 100_000
+
+export const toChatRole = (sender: Sender): "user" | "assistant" => (sender === "user" ? "user" : "assistant")

@@ -8,17 +8,15 @@ import {
   AnswerLimitReached
 } from "@berth/api/interaction/AgentSocketFrames"
 import { InternalFailure, ServiceUnavailable } from "@berth/api/http/TransportErrors"
+import { makeAnswerFrame } from "@berth/api/interaction/AnswerFrames"
 import { LastEventIdInvalid } from "@berth/api/interaction/InteractionErrorBodies"
 import type { User } from "@berth/domain/shared/User"
 import type { Agent } from "@berth/domain/agents/Agent"
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
-import {
-  type AnswerEvent,
-  formatAnswerEventId,
-  parseAnswerEventId
-} from "@berth/domain/interaction/answers/AnswerEvent"
+import { type AnswerEvent, parseAnswerEventId } from "@berth/domain/interaction/answers/AnswerEvent"
+import type { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
 import type { Message } from "@berth/domain/interaction/Conversation"
-import { MessageNotFound, MessageUnanswered } from "@berth/domain/interaction/ConversationErrors"
+import { MessageNotFound } from "@berth/domain/interaction/ConversationErrors"
 import type { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import type { SessionId } from "@berth/domain/sessions/Session"
 import {
@@ -39,7 +37,7 @@ import { type RawData, WebSocket } from "ws"
 import { parseJsonBody } from "../http/RequestBody.ts"
 import type { SocketLimits } from "./SocketLimits.ts"
 
-/** Who talks to which agent, and what has proved it; `mark` is another one once the token is. */
+/** The authenticated user and agent of a socket. `mark` changes with the gateway token. */
 export interface SocketHolder {
   readonly user: User
   readonly agent: Agent
@@ -48,10 +46,10 @@ export interface SocketHolder {
 
 export interface AgentSocket {
   readonly holder: SocketHolder
-  /** Says the status when it is another one than was said last. */
+  /** Sends a changed status. */
   readonly sendStatus: (status: AgentStatus) => Effect.Effect<void>
   readonly close: (code: number, reason: string) => Effect.Effect<void>
-  /** Takes no more messages, and waits until the answers in work have been told. */
+  /** Rejects further messages and waits for the answers in progress. */
   readonly drain: Effect.Effect<void>
   readonly closed: Effect.Effect<void>
 }
@@ -60,24 +58,23 @@ const decodeFrame = Schema.decodeUnknownEither(ClientFrame)
 const encodeError = Schema.encodeSync(FrameErrorBody)
 const encoder = new TextEncoder()
 
-/** A client's frame, or what is wrong with it. */
 export const readClientFrame = (text: string): Either.Either<ClientFrame, FrameInvalid> =>
   parseJsonBody(encoder.encode(text)).pipe(
     Either.mapLeft(({ reason }) => new FrameInvalid({ reason })),
     Either.flatMap((value) =>
       Either.mapLeft(
         decodeFrame(value),
-        (error) => new FrameInvalid({ reason: `is not understood: ${describeFaults(error)}` })
+        (error) => new FrameInvalid({ reason: `is invalid: ${describeIssues(error)}` })
       )
     )
   )
 
-const textOf = (data: RawData): string => {
+const readText = (data: RawData): string => {
   if (Array.isArray(data)) return Buffer.concat(data).toString("utf8")
   return data instanceof ArrayBuffer ? Buffer.from(data).toString("utf8") : data.toString("utf8")
 }
 
-const describeFaults = (error: ParseResult.ParseError) =>
+const describeIssues = (error: ParseResult.ParseError) =>
   [
     ...new Set(
       ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
@@ -88,32 +85,16 @@ const describeFaults = (error: ParseResult.ParseError) =>
     .slice(0, 5)
     .join("; ")
 
-const errorFrame = (error: FrameError, id: string | undefined): ServerFrame => {
+const makeErrorFrame = (error: FrameError, id: string | undefined): ServerFrame => {
   const { code, error: sentence, message } = encodeError(error)
   return { type: "error", ...(id === undefined ? {} : { id }), code, error: sentence, message }
 }
 
-const makeAnswerFrame =
-  ({ id: messageId }: Message) =>
-  (event: AnswerEvent): ServerFrame => {
-    const id = formatAnswerEventId(messageId, event.n)
-    switch (event.type) {
-      case "delta":
-        return { type: "delta", id, text: event.text }
-      case "done": {
-        const { content, createdAt, sessionId } = event.reply
-        return { type: "done", id, sessionId, reply: content, timestamp: createdAt.epochMillis }
-      }
-      case "failed":
-        return errorFrame(new MessageUnanswered({ reason: event.reason }), id)
-    }
-  }
-
-/** A conversation over one socket, for as long as the scope is open; `closed` says when the client has gone. */
+/** Serves one socket until the scope closes; `closed` succeeds when the client disconnects. */
 export const make = (
   ws: WebSocket,
   holder: SocketHolder,
-  conversations: Conversations,
+  { conversations, resumed }: { readonly conversations: Conversations; readonly resumed: ResumedAnswers },
   limits: Context.Tag.Service<typeof SocketLimits>
 ): Effect.Effect<AgentSocket, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -123,10 +104,10 @@ export const make = (
     const closed = yield* Deferred.make<void>()
     const turn = yield* Effect.makeSemaphore(1)
     let isDraining = false
-    let isHeard = true
-    let said: AgentStatus | undefined
+    let isAlive = true
+    let lastStatus: AgentStatus | undefined
 
-    const shut = (code: number, reason: string) => {
+    const closeSocket = (code: number, reason: string) => {
       ws.close(code, reason)
       setTimeout(() => ws.terminate(), Duration.toMillis(limits.closeTimeout)).unref()
     }
@@ -134,8 +115,8 @@ export const make = (
     const send = (frame: ServerFrame) =>
       Effect.sync(() => {
         if (ws.readyState !== WebSocket.OPEN) return
-        // What waits here is memory of ours; the client can come back for the rest when it reads again.
-        if (ws.bufferedAmount > limits.bufferedBytes) shut(SocketClose.tooSlow, "you do not read what you are sent")
+        // Back-pressure: the client can resume the answer on another socket.
+        if (ws.bufferedAmount > limits.bufferedBytes) closeSocket(SocketClose.tooSlow, "the client reads too slowly")
         else ws.send(JSON.stringify(frame))
       })
 
@@ -155,7 +136,7 @@ export const make = (
             if ((yield* FiberSet.size(answers)) >= limits.answers)
               return yield* new AnswerLimitReached({ limit: limits.answers })
             const { id, message, sessionId } = frame
-            const sent = yield* conversations.send(
+            const { events, opening } = yield* conversations.send(
               user,
               { message, sessionId, agentId: agent.id },
               { isResumable: true }
@@ -163,10 +144,10 @@ export const make = (
             yield* send({
               type: "accepted",
               ...(id === undefined ? {} : { id }),
-              messageId: sent.message.id,
-              sessionId: sent.session.id
+              messageId: opening.message.id,
+              sessionId: opening.session.id
             })
-            return yield* follow(sent.message, sent.events)
+            return yield* follow(opening.message, events)
           })
         case "resume":
           return Effect.gen(function* () {
@@ -176,10 +157,10 @@ export const make = (
             )
             if ((yield* FiberSet.size(answers)) >= limits.answers)
               return yield* new AnswerLimitReached({ limit: limits.answers })
-            const { events, message } = yield* conversations.resume(user.id, position)
-            // The socket is its agent's alone.
-            if (message.agentId !== agent.id) return yield* new MessageNotFound()
-            return yield* follow(message, events)
+            const { events, opening } = yield* resumed.resume(user.id, position)
+            // A socket serves its own agent only.
+            if (opening.message.agentId !== agent.id) return yield* new MessageNotFound()
+            return yield* follow(opening.message, events)
           })
       }
     }
@@ -187,18 +168,18 @@ export const make = (
     const idOf = (frame: ClientFrame) =>
       frame.type === "chat" ? frame.id : frame.type === "resume" ? frame.lastEventId.slice(0, 128) : undefined
 
-    const work = (text: string) => {
+    const handleText = (text: string) => {
       const frame = readClientFrame(text)
-      if (Either.isLeft(frame)) return send(errorFrame(frame.left, undefined))
+      if (Either.isLeft(frame)) return send(makeErrorFrame(frame.left, undefined))
       const id = idOf(frame.right)
       return turn
         .withPermits(1)(handle(frame.right))
         .pipe(
-          Effect.catchAll((error) => send(errorFrame(error, id))),
+          Effect.catchAll((error) => send(makeErrorFrame(error, id))),
           Effect.catchAllDefect((defect) =>
             Effect.zipRight(
-              Effect.logError("A frame failed unexpectedly", defect),
-              send(errorFrame(new InternalFailure(), id))
+              Effect.logError("Socket frame failed unexpectedly", defect),
+              send(makeErrorFrame(new InternalFailure(), id))
             )
           ),
           Effect.annotateLogs({ userId: user.id, agentId: agent.id }),
@@ -212,17 +193,17 @@ export const make = (
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         ws.on("message", (data, isBinary) => {
-          isHeard = true
-          if (isBinary) return shut(SocketClose.unsupported, "frames are JSON text")
-          if (!frames.unsafeOffer(textOf(data))) shut(SocketClose.tooFast, "too many frames at a time")
+          isAlive = true
+          if (isBinary) return closeSocket(SocketClose.unsupported, "frames must be JSON text")
+          if (!frames.unsafeOffer(readText(data))) closeSocket(SocketClose.tooFast, "too many frames at a time")
         })
         ws.on("pong", () => {
-          isHeard = true
+          isAlive = true
         })
-        // A frame that is too large or malformed: the library closes with the code for it.
+        // The library closes the socket for an oversized or malformed frame.
         ws.on("error", () => undefined)
         ws.on("close", () => Deferred.unsafeDone(closed, Effect.void))
-        // It may have gone while this was made ready.
+        // The client may have disconnected before the listeners were added.
         if (ws.readyState === WebSocket.CLOSED) Deferred.unsafeDone(closed, Effect.void)
       }),
       () => Effect.sync(() => ws.terminate())
@@ -230,28 +211,28 @@ export const make = (
 
     const sendStatus = (status: AgentStatus) =>
       Effect.suspend(() => {
-        if (said === status) return Effect.void
-        said = status
+        if (lastStatus === status) return Effect.void
+        lastStatus = status
         return send({ type: "status", status })
       })
 
     const beat = Effect.sync(() => {
-      if (!isHeard) return ws.terminate()
-      isHeard = false
+      if (!isAlive) return ws.terminate()
+      isAlive = false
       if (ws.readyState === WebSocket.OPEN) ws.ping()
     })
 
     yield* sendStatus(agent.status)
-    yield* Effect.forkScoped(Stream.runForEach(Mailbox.toStream(frames), work))
+    yield* Effect.forkScoped(Stream.runForEach(Mailbox.toStream(frames), handleText))
     yield* Effect.forkScoped(Effect.schedule(beat, Schedule.spaced(limits.heartbeat)))
 
     return {
       holder,
       sendStatus,
-      close: (code, reason) => Effect.sync(() => shut(code, reason)),
+      close: (code, reason) => Effect.sync(() => closeSocket(code, reason)),
       drain: Effect.suspend(() => {
         isDraining = true
-        // After the frame that is being worked on.
+        // Waits for the frame in progress.
         return Effect.zipRight(turn.withPermits(1)(Effect.void), FiberSet.awaitEmpty(answers))
       }),
       closed: Deferred.await(closed)

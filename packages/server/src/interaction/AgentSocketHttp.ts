@@ -24,7 +24,7 @@ export const agentSocketRoutes = [makePlainRoute("GET", path)]
 /** RFC 9110 section 15.5.22 and RFC 6455 section 4.4. */
 const handshakeHeaders = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" }
 
-/** `/agents/:id/ws`, by session cookie or by the instance's gateway token. What is refused is refused before the handshake, as JSON. */
+/** `/agents/:id/ws`, by session cookie or gateway token. Rejections precede the handshake and are JSON. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const { appUrl } = yield* WebSettings
@@ -33,7 +33,7 @@ export const layer = HttpLayerRouter.use((router) =>
     const gateway = yield* GatewayAccess
     const sockets = yield* AgentSockets
 
-    const holderOf = (request: HttpServerRequest.HttpServerRequest, id: AgentId) =>
+    const authenticate = (request: HttpServerRequest.HttpServerRequest, id: AgentId) =>
       Option.match(parseBearerToken(request.headers["authorization"]), {
         onSome: (token) =>
           Effect.flatMap(
@@ -54,11 +54,11 @@ export const layer = HttpLayerRouter.use((router) =>
 
     const handle = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
-      // A page of another origin must not speak for whoever is signed in here; programs send no `Origin`.
+      // Browsers send cookies with cross-origin handshakes. Programs send no `Origin`.
       if (!isOwnOrigin("POST", request.headers["origin"], appUrl))
         return makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed())
       const { params } = yield* HttpRouter.RouteContext
-      const holder = yield* holderOf(request, AgentId.make(params["id"] ?? ""))
+      const holder = yield* authenticate(request, AgentId.make(params["id"] ?? ""))
       if (!canAccept(request)) return makeErrorResponse(UpgradeRequiredBody, new UpgradeRequired(), handshakeHeaders)
       yield* sockets.open(request, holder)
       return HttpServerResponse.empty({ status: 101 })

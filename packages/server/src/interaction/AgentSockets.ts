@@ -1,6 +1,7 @@
 import { maximumFrameBytes, SocketClose, SocketLimitReached } from "@berth/api/interaction/AgentSocketFrames"
 import { Agents } from "@berth/domain/agents/Agents"
 import { Instances } from "@berth/domain/instances/Instances"
+import { ResumedAnswers } from "@berth/domain/interaction/answers/ResumedAnswers"
 import { Conversations } from "@berth/domain/interaction/conversations/Conversations"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import type { HttpServerRequest } from "@effect/platform"
@@ -12,11 +13,11 @@ import { chooseProtocol, restoreProtocols } from "./SocketCredentials.ts"
 import { SocketLimits } from "./SocketLimits.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** The WebSockets of this process. */
+/** The open WebSockets of this process. */
 export class AgentSockets extends Context.Tag("@berth/AgentSockets")<
   AgentSockets,
   {
-    /** Makes a socket of the request and talks over it until either side closes it. Fails before the handshake; false when there was none. */
+    /** Upgrades the request and serves the socket until it closes. Errors precede the handshake; false when the upgrade failed. */
     readonly open: (
       request: HttpServerRequest.HttpServerRequest,
       holder: AgentSocket.SocketHolder
@@ -24,14 +25,14 @@ export class AgentSockets extends Context.Tag("@berth/AgentSockets")<
   }
 >() {}
 
-const openSockets = Metric.gauge("agent_sockets_open", { description: "WebSockets to agents that are open" })
+const openSockets = Metric.gauge("agent_sockets_open", { description: "Open WebSockets to agents" })
 
 const make = (drain: Duration.Duration) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const instances = yield* Instances
     const sessions = yield* Sessions
-    const conversations = yield* Conversations
+    const answers = { conversations: yield* Conversations, resumed: yield* ResumedAnswers }
     const limits = yield* SocketLimits
     const lives = yield* FiberSet.make<void>()
     const runLife = yield* FiberSet.runtime(lives)<never>()
@@ -45,7 +46,7 @@ const make = (drain: Duration.Duration) =>
       handleProtocols: chooseProtocol
     })
 
-    const tell = Effect.suspend(() => Metric.set(openSockets, sockets.size))
+    const recordCount = Effect.suspend(() => Metric.set(openSockets, sockets.size))
 
     const enter = (userId: UserId) =>
       Effect.suspend(() => {
@@ -64,16 +65,16 @@ const make = (drain: Duration.Duration) =>
     const live = (ws: WebSocket, holder: AgentSocket.SocketHolder) =>
       Effect.scoped(
         Effect.gen(function* () {
-          const socket = yield* AgentSocket.make(ws, holder, conversations, limits)
+          const socket = yield* AgentSocket.make(ws, holder, answers, limits)
           yield* Effect.acquireRelease(
             Effect.zipRight(
               Effect.sync(() => sockets.add(socket)),
-              tell
+              recordCount
             ),
             () =>
               Effect.zipRight(
                 Effect.sync(() => sockets.delete(socket)),
-                tell
+                recordCount
               )
           )
           yield* socket.closed
@@ -94,15 +95,15 @@ const make = (drain: Duration.Duration) =>
           handshake,
           Option.match({
             onNone: () => Effect.as(leave(holder.user.id), false),
-            // Not in the request's span, which ends with the handshake.
+            // Forked outside the request's span, which ends with the handshake.
             onSome: (ws) => Effect.sync(() => runLife(live(ws, holder))).pipe(Effect.as(true))
           })
         )
       )
     })
 
-    /** One look at the rows behind every socket: three statements, however many there are. */
-    const look = Effect.gen(function* () {
+    /** Revalidates every socket by three statements in total. */
+    const revalidate = Effect.gen(function* () {
       if (sockets.size === 0) return
       const all = [...sockets]
       const proofs = all.map(({ holder }) => holder.proof)
@@ -118,32 +119,34 @@ const make = (drain: Duration.Duration) =>
         (socket) => {
           const { agent, proof, user } = socket.holder
           const isProved = proof.by === "session" ? open.has(proof.id) : marks.get(user.id) === proof.mark
-          if (!isProved) return socket.close(SocketClose.unauthorized, "you are signed out")
+          if (!isProved) return socket.close(SocketClose.unauthorized, "signed out")
           const status = statuses.get(agent.id)
-          return status === undefined ? socket.close(SocketClose.gone, "the agent is gone") : socket.sendStatus(status)
+          return status === undefined
+            ? socket.close(SocketClose.gone, "the agent was deleted")
+            : socket.sendStatus(status)
         },
         { discard: true }
       )
     }).pipe(
-      Effect.catchAllCause((cause) => Effect.logWarning("Sockets could not be looked after", cause)),
+      Effect.catchAllCause((cause) => Effect.logWarning("Socket revalidation failed", cause)),
       Effect.withTracerEnabled(false)
     )
-    yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(look, Schedule.spaced(limits.pollInterval))))
+    yield* Effect.forkScoped(Effect.interruptible(Effect.schedule(revalidate, Schedule.spaced(limits.pollInterval))))
 
-    /** Answers in work are told to their end, as far as there is time; then the sockets are closed, and whoever does not answer is cut off. */
+    /** Finishes answers within the drain limit, then closes the sockets; silent clients are disconnected. */
     const end = Effect.suspend(() => {
       const all = [...sockets]
-      const patiently = (work: Effect.Effect<unknown>, limit: Duration.Duration) =>
+      const withLimit = (work: Effect.Effect<unknown>, limit: Duration.Duration) =>
         Effect.timeoutOption(Effect.interruptible(work), limit)
       const each = (work: (socket: AgentSocket.AgentSocket) => Effect.Effect<unknown>) =>
         Effect.forEach(all, work, { concurrency: "unbounded", discard: true })
-      return patiently(
+      return withLimit(
         each((socket) => Effect.zipRight(socket.drain, socket.close(SocketClose.goingAway, "the service is stopping"))),
         drain
       ).pipe(
         Effect.zipRight(each((socket) => socket.close(SocketClose.goingAway, "the service is stopping"))),
         Effect.zipRight(
-          patiently(
+          withLimit(
             each((socket) => socket.closed),
             limits.closeTimeout
           )
@@ -155,5 +158,5 @@ const make = (drain: Duration.Duration) =>
     return AgentSockets.of({ open })
   })
 
-/** `drain`: how long answers in work may take once the listener closes. */
+/** `drain` limits answers in progress once the listener closes. */
 export const layer = ({ drain }: { readonly drain: Duration.Duration }) => Layer.scoped(AgentSockets, make(drain))

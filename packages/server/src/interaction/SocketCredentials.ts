@@ -6,12 +6,12 @@ import type { IncomingMessage } from "node:http"
 
 const path = /^\/agents\/[^/?]+\/ws\/?(?=\?|$)/
 
-/** What clients offered as subprotocols before a token was taken out of them. */
+/** The subprotocol header before the token was removed from it. */
 const offeredProtocols = new WeakMap<IncomingMessage, string>()
 
 const listed = (header: string | undefined) => (header ?? "").split(",").map((one) => one.trim())
 
-/** The token in a subprotocol or in the query, and the request without it. */
+/** Returns the token of a subprotocol or the query, and the request without it. */
 export const extractToken = (given: { readonly url: string; readonly protocols: string | undefined }) => {
   const url = new URL(given.url, "http://localhost")
   const query = Option.fromNullable(url.searchParams.get("token"))
@@ -28,10 +28,7 @@ export const extractToken = (given: { readonly url: string; readonly protocols: 
   }
 }
 
-/**
- * Turns a token that came by the query or a subprotocol, from a client that can set no header, into the header, before anything
- * of the request is logged or traced.
- */
+/** Moves a token from the query or a subprotocol to the header, before the request is logged or traced. */
 export const moveTokenToHeader = (request: IncomingMessage): void => {
   const { headers, url = "/" } = request
   if (!path.test(url) || !URL.canParse(url, "http://localhost")) return
@@ -46,14 +43,14 @@ export const moveTokenToHeader = (request: IncomingMessage): void => {
     headers.authorization = `Bearer ${found.token.value}`
 }
 
-/** For the moment of the handshake, which answers with one of what was offered. */
+/** The handshake must select one of the offered subprotocols. */
 export const restoreProtocols = (request: HttpServerRequest.HttpServerRequest): void => {
   const incoming = NodeHttpServerRequest.toIncomingMessage(request)
   const protocols = offeredProtocols.get(incoming)
   if (protocols !== undefined) incoming.headers["sec-websocket-protocol"] = protocols
 }
 
-/** Ours when it was offered. A client that offered its token alone goes without a socket unless it hears that again. */
+/** Berth's subprotocol if offered. A client that offered only its token fails unless the token is selected. */
 export const chooseProtocol = (protocols: ReadonlySet<string>): string | false => {
   if (protocols.has(socketProtocol)) return socketProtocol
   return [...protocols].find((one) => one.startsWith(bearerProtocolPrefix)) ?? false

@@ -66,7 +66,7 @@ const numbered = (texts: ReadonlyArray<string>, from = 1): ReadonlyArray<AnswerD
   texts.map((text, index) => ({ type: "delta", n: from + index, text }))
 
 const publish = (id: MessageId, pieces: ReadonlyArray<AnswerDelta>) =>
-  Effect.flatMap(AnswerStreams, ({ append }) => Effect.forEach(pieces, (piece) => append(id, piece)))
+  Effect.flatMap(AnswerStreams, ({ append }) => append(id, pieces))
 
 const later = (minutes: number) => Effect.map(DateTime.now, DateTime.add({ minutes }))
 
@@ -85,7 +85,7 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       for (const after of [0, 1, 2, 3, 4, 9])
         assert.deepStrictEqual(yield* elsewhere.read(id, after), {
           deltas: all.slice(after),
-          end: { state: "pending" }
+          state: { state: "pending" }
         })
     })
   )
@@ -131,22 +131,22 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       const { reply: stored } = Option.getOrThrow(yield* storeReply(answered, reply))
       yield* markFailed(failed.id, { reason: "the model said no", deltaCount: 2 })
       yield* failAbandoned(DateTime.add(leaseUntil, { minutes: 1 }))
-      assert.deepStrictEqual((yield* read(answered.id, 0)).end, { state: "answered", deltaCount: 3 })
-      assert.deepStrictEqual((yield* read(failed.id, 0)).end, {
+      assert.deepStrictEqual((yield* read(answered.id, 0)).state, { state: "answered", deltaCount: 3, reply: stored })
+      assert.deepStrictEqual((yield* read(failed.id, 0)).state, {
         state: "failed",
         deltaCount: 2,
         reason: "the model said no"
       })
-      assert.deepStrictEqual((yield* read(abandoned.id, 0)).end, {
+      assert.deepStrictEqual((yield* read(abandoned.id, 0)).state, {
         state: "failed",
         deltaCount: null,
         reason: "the process that worked on it has ended"
       })
       // Nobody answers a reply.
       for (const id of [stored.id, MessageId.make("msg_none"), MessageId.make("msg_\u0000")])
-        assert.deepStrictEqual(yield* read(id, 0), { deltas: [], end: { state: "gone" } })
+        assert.deepStrictEqual(yield* read(id, 0), { deltas: [], state: { state: "gone" } })
       yield* removeSessions(answered.userId)
-      assert.deepStrictEqual(yield* read(answered.id, 0), { deltas: [], end: { state: "gone" } })
+      assert.deepStrictEqual(yield* read(answered.id, 0), { deltas: [], state: { state: "gone" } })
     })
   )
 
@@ -190,7 +190,9 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
         yield* publish(id, pieces)
         yield* flush(id)
       }
-      yield* storeReply(ended, { id: MessageId.make(yield* next("msg")), content: "ab", deltaCount: 2 })
+      const { reply } = Option.getOrThrow(
+        yield* storeReply(ended, { id: MessageId.make(yield* next("msg")), content: "ab", deltaCount: 2 })
+      )
       yield* prune(yield* later(-1))
       assert.deepStrictEqual((yield* read(ended.id, 0)).deltas, pieces)
       const sql = yield* SqlClient
@@ -201,7 +203,10 @@ layer(Live, { excludeTestServices: true })("AnswerStreams", (it) => {
       yield* prune(yield* later(-1))
       assert.lengthOf((yield* read(ended.id, 0)).deltas, 3)
       yield* prune(yield* later(1))
-      assert.deepStrictEqual(yield* read(ended.id, 0), { deltas: [], end: { state: "answered", deltaCount: 2 } })
+      assert.deepStrictEqual(yield* read(ended.id, 0), {
+        deltas: [],
+        state: { state: "answered", deltaCount: 2, reply }
+      })
       assert.deepStrictEqual((yield* read(waiting.id, 0)).deltas, pieces)
     })
   )

@@ -234,16 +234,14 @@ layer(Live, { excludeTestServices: true })("ConversationRepository", (it) => {
     })
   )
 
-  it.effect("finds a message for who has sent it, and its reply", () =>
+  it.effect("finds a message for its sender only", () =>
     Effect.gen(function* () {
-      const { findMessage, findReply } = yield* ConversationRepository
+      const { findMessage } = yield* ConversationRepository
       const { session, user } = yield* conversation
       const stranger = yield* insertUser()
       const message = yield* say(session, "hello")
       assert.deepStrictEqual(yield* findMessage(user.id, message.id), Option.some(message))
-      assert.deepStrictEqual(yield* findReply(message), Option.none())
       const answered = yield* reply(message, "hi")
-      assert.deepStrictEqual(yield* findReply(message), answered)
       assert.deepStrictEqual(yield* findMessage(stranger.id, message.id), Option.none())
       assert.deepStrictEqual(yield* findMessage(user.id, MessageId.make("msg_\u0000")), Option.none())
       assert.deepStrictEqual(yield* findMessage(user.id, Option.getOrThrow(answered).id), Option.none())

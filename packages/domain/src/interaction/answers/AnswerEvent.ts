@@ -1,20 +1,22 @@
 import { Option } from "effect"
 import { type Message, MessageId } from "../Conversation.ts"
 
-/** A piece of an answer. Pieces are numbered from 1. */
+/** Part of an answer's text. Deltas are numbered from 1 without gaps. */
 export interface AnswerDelta {
   readonly type: "delta"
   readonly n: number
   readonly text: string
 }
 
-/** An answer as it comes: pieces, then the stored reply, or that there will be none. The end is numbered behind the last piece. */
-export type AnswerEvent =
-  | AnswerDelta
+/** The end of an answer, numbered behind its last delta. */
+export type AnswerEnd =
   | { readonly type: "done"; readonly n: number; readonly reply: Message }
   | { readonly type: "failed"; readonly n: number; readonly reason: string }
 
-/** Where somebody stopped to hear an answer: the message it answers and the number of the last event, 0 before the first. */
+/** The events of an answer as they are stored and sent to clients: deltas, then one end. */
+export type AnswerEvent = AnswerDelta | AnswerEnd
+
+/** A client's position in an answer: the message and the number of the last received event, 0 before the first. */
 export interface AnswerPosition {
   readonly messageId: MessageId
   readonly after: number
@@ -22,7 +24,7 @@ export interface AnswerPosition {
 
 const pattern = /^([^\s:]{1,100}):(\d{1,9})$/
 
-/** The id of an answer's event, as clients show it again when they come back: `<messageId>:<n>`. */
+/** The id of an answer's event on every wire: `<messageId>:<n>`. */
 export const formatAnswerEventId = (messageId: MessageId, n: number): string => `${messageId}:${n}`
 
 export const parseAnswerEventId = (text: string): Option.Option<AnswerPosition> => {

@@ -1,35 +1,32 @@
-import { Effect, Mailbox, Option, type Stream } from "effect"
-import type { AnswerDelta, AnswerEvent } from "./AnswerEvent.ts"
+import { Effect, Mailbox, type Stream } from "effect"
 import type { Message } from "../Conversation.ts"
+import type { AnswerDelta, AnswerEvent } from "./AnswerEvent.ts"
 
-/** An answer on its way to whoever asked, numbered as it goes. Nobody has to listen. */
+/** Publishes the events of an answer, numbered. Events without a reader are discarded with the mailbox. */
 export interface AnswerPublication {
-  readonly publishDelta: (text: string) => Effect.Effect<void>
-  /** How many pieces there were so far. */
-  readonly deltaCount: Effect.Effect<number>
+  /** Returns the numbered deltas. */
+  readonly publish: (texts: ReadonlyArray<string>) => ReadonlyArray<AnswerDelta>
+  readonly deltaCount: () => number
   readonly complete: (reply: Message) => Effect.Effect<void>
   readonly fail: (reason: string) => Effect.Effect<void>
   readonly events: Stream.Stream<AnswerEvent>
 }
 
-/** `keep` takes each piece for those who come back later. */
-export const publishAnswer = (
-  keep: Option.Option<(piece: AnswerDelta) => Effect.Effect<void>>
-): Effect.Effect<AnswerPublication> =>
-  Effect.map(Mailbox.make<AnswerEvent>(), (mailbox) => {
-    let told = 0
-    const last = (event: AnswerEvent) => Effect.zipRight(mailbox.offer(event), mailbox.end)
+export const makeAnswerPublication: Effect.Effect<AnswerPublication> = Effect.map(
+  Mailbox.make<AnswerEvent>(),
+  (mailbox) => {
+    let count = 0
+    const end = (event: AnswerEvent) => Effect.zipRight(mailbox.offer(event), mailbox.end)
     return {
-      publishDelta: (text) =>
-        Effect.suspend(() => {
-          told += 1
-          const piece: AnswerDelta = { type: "delta", n: told, text }
-          mailbox.unsafeOffer(piece)
-          return Option.match(keep, { onNone: () => Effect.void, onSome: (take) => take(piece) })
-        }),
-      deltaCount: Effect.sync(() => told),
-      complete: (reply) => Effect.suspend(() => last({ type: "done", n: told + 1, reply })),
-      fail: (reason) => Effect.suspend(() => last({ type: "failed", n: told + 1, reason })),
+      publish: (texts) => {
+        const deltas = texts.map((text): AnswerDelta => ({ type: "delta", n: (count += 1), text }))
+        mailbox.unsafeOfferAll(deltas)
+        return deltas
+      },
+      deltaCount: () => count,
+      complete: (reply) => Effect.suspend(() => end({ type: "done", n: count + 1, reply })),
+      fail: (reason) => Effect.suspend(() => end({ type: "failed", n: count + 1, reason })),
       events: Mailbox.toStream(mailbox)
     }
-  })
+  }
+)

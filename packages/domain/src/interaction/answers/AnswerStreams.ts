@@ -1,37 +1,33 @@
 import { Context, type DateTime, type Effect } from "effect"
+import type { Message, MessageId } from "../Conversation.ts"
 import type { AnswerDelta } from "./AnswerEvent.ts"
-import type { MessageId } from "../Conversation.ts"
 
-/** What can be known of an answer by who comes back to it. */
+/** One consistent read of an answer. */
 export interface AnswerSnapshot {
-  /** The pieces behind the asked number without a gap; empty also when some of them are not kept any more. */
+  /** The deltas behind the given number without a gap; empty when some of them were pruned. */
   readonly deltas: ReadonlyArray<AnswerDelta>
-  readonly end: AnswerEnd
+  readonly state: AnswerState
 }
 
 /**
- * `told` counts the pieces there have been; null when nobody counted, because the process that told them is gone.
- * `gone`: there is no such message, say because its conversation was deleted.
+ * `deltaCount` is null when the answering process died before it counted. `gone`: the message does not exist, for example
+ * because its conversation was deleted.
  */
-export type AnswerEnd =
+export type AnswerState =
   | { readonly state: "pending" | "gone" }
-  | { readonly state: "answered"; readonly deltaCount: number }
+  | { readonly state: "answered"; readonly deltaCount: number; readonly reply: Message }
   | { readonly state: "failed"; readonly deltaCount: number | null; readonly reason: string }
 
-/**
- * The pieces of answers for a while, where every process can read them, so that who was cut off goes on where he was. Whoever
- * makes an answer need not wait: the pieces of all answers of a process are written together, a few times a second.
- */
+/** The deltas of answers for a retention period, readable by every process. Writes are batched per process. */
 export class AnswerStreams extends Context.Tag("@berth/AnswerStreams")<
   AnswerStreams,
   {
-    /** Takes a message's next piece, in order, and returns at once. */
-    readonly append: (id: MessageId, piece: AnswerDelta) => Effect.Effect<void>
-    /** Every piece that was taken of this answer is where others can read it. Comes before the answer's end is stored. */
+    /** Buffers a message's next deltas, in order, and returns at once. */
+    readonly append: (id: MessageId, deltas: ReadonlyArray<AnswerDelta>) => Effect.Effect<void>
+    /** Returns once all buffered deltas of the answer are written. Precedes storing the answer's end. */
     readonly flush: (id: MessageId) => Effect.Effect<void>
-    /** One look at an answer: everything in it is of the same moment. */
     readonly read: (id: MessageId, after: number) => Effect.Effect<AnswerSnapshot>
-    /** Deletes the pieces of answers that have ended and had their last piece before `before`; answers how much there was to delete. */
+    /** Deletes the deltas of ended answers whose last delta is older than `before`; returns the number of rows. */
     readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

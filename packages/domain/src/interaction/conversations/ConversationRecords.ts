@@ -1,24 +1,32 @@
 import { DateTime, Effect, Option } from "effect"
+import type { AgentId } from "../../shared/AgentId.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import type { ChatSessionId, MessageId } from "../Conversation.ts"
-import { ChatSessionNotFound } from "../ConversationErrors.ts"
-import { ConversationRepository } from "./ConversationRepository.ts"
-import { Memories } from "../memory/Memories.ts"
-import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
+import { type ChatSessionId, type Message, type MessageId, toChatRole } from "../Conversation.ts"
+import { ChatSessionNotFound } from "../ConversationErrors.ts"
+import { Memories } from "../memory/Memories.ts"
+import { ConversationRepository } from "./ConversationRepository.ts"
 
-/** A page of a session's record: so many messages before that one; the newest when absent. */
+/** A page of a session's messages: the newest `limit` of those before a message, or of all. */
 export interface RecordPage {
   readonly before?: MessageId | undefined
   readonly limit?: number | undefined
 }
 
-/** Messages of a session that are shown at a time, unless fewer are asked for. */
+const maximumListedSessions = 100
 const recordLength = 300
-const memoryLength = 10
+const historyLength = 100
+/** Messages of the memory, and characters of each. */
+export const memoryLength = 10
+export const memoryExcerptLength = 100
 
-/** What was said: conversations and messages as they are kept, and how to be rid of them. */
+const makeMemoryItem = ({ content, sender }: Message) => ({
+  role: toChatRole(sender),
+  content: [...content].slice(0, memoryExcerptLength).join("")
+})
+
+/** Reads and deletes stored conversations. */
 export class ConversationRecords extends Effect.Service<ConversationRecords>()("@berth/ConversationRecords", {
   effect: Effect.gen(function* () {
     const repository = yield* ConversationRepository
@@ -28,7 +36,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
 
     /** Last used first. */
     const listSessions = Effect.fn("ConversationRecords.listSessions")(function* (userId: UserId) {
-      return yield* repository.listSessions(userId, 100)
+      return yield* repository.listSessions(userId, maximumListedSessions)
     })
 
     const findSession = Effect.fn("ConversationRecords.findSession")(function* (
@@ -36,23 +44,22 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       id: ChatSessionId,
       { before, limit = recordLength }: RecordPage = {}
     ) {
-      const found = yield* Effect.mapError(yield* repository.findSession(userId, id), () => new ChatSessionNotFound())
-      return { findSession: found, messages: yield* repository.readRecord(id, limit, before) }
+      const session = yield* Effect.mapError(yield* repository.findSession(userId, id), () => new ChatSessionNotFound())
+      return { session, messages: yield* repository.readRecord(id, limit, before) }
     })
 
-    /** The last messages of the session that was used last; none when there is no session. */
+    /** Returns the last messages, shortened, of the session used last; none without a session. */
     const readRecent = Effect.fn("ConversationRecords.readRecent")(function* (
       userId: UserId,
       agentId: AgentId | undefined
     ) {
       if (agentId !== undefined) yield* agents.find(userId, agentId)
-      const [active] = (yield* repository.listSessions(userId, 100)).filter(
-        (candidate) => agentId === undefined || candidate.agentId === agentId
+      const [active] = (yield* repository.listSessions(userId, maximumListedSessions)).filter(
+        (session) => agentId === undefined || session.agentId === agentId
       )
-      return active === undefined ? [] : yield* repository.readRecord(active.id, memoryLength)
+      return active === undefined ? [] : (yield* repository.readRecord(active.id, memoryLength)).map(makeMemoryItem)
     })
 
-    /** When the user's conversations with an agent were last used. */
     const findLastActivity = Effect.fn("ConversationRecords.findLastActivity")(function* (
       userId: UserId,
       agentId: AgentId
@@ -60,7 +67,7 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       return Option.map(yield* repository.findActiveSession(userId, agentId), (active) => active.lastActivity)
     })
 
-    /** An agent's messages over all conversations, newest first. */
+    /** An agent's messages over all sessions, newest first. */
     const listAgentMessages = Effect.fn("ConversationRecords.listAgentMessages")(function* (
       agentId: AgentId,
       page: { readonly limit: number; readonly offset: number }
@@ -68,20 +75,20 @@ export class ConversationRecords extends Effect.Service<ConversationRecords>()("
       return yield* repository.listByAgent(agentId, page)
     })
 
-    /** How an agent has done so far; `recent` counts the last hour. */
+    /** `recent` counts the last hour. */
     const findAgentFigures = Effect.fn("ConversationRecords.findAgentFigures")(function* (agentId: AgentId) {
       return yield* repository.findAgentFigures(agentId, DateTime.subtract(yield* DateTime.now, { hours: 1 }))
     })
 
-    /** Forgets every conversation of the user, and what his agents noted; answers how many conversations. */
+    /** Deletes the user's sessions and agents' notes; returns the number of sessions. */
     const removeAll = Effect.fn("ConversationRecords.removeAll")(function* (userId: UserId) {
       return yield* transaction.run(Effect.zipRight(memories.removeAll(userId), repository.removeSessions(userId)))
     })
 
-    /** All the user's messages, newest first, and how many there are. */
-    const listHistory = Effect.fn("ConversationRecords.listHistory")(function* (userId: UserId, limit: number) {
+    /** The user's newest messages, and the count of all. */
+    const listHistory = Effect.fn("ConversationRecords.listHistory")(function* (userId: UserId) {
       return yield* Effect.all({
-        messages: repository.listByUser(userId, limit),
+        messages: repository.listByUser(userId, historyLength),
         count: repository.countByUser(userId)
       })
     })

@@ -48,7 +48,6 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
     ) => Effect.Effect<Message, ChatSessionNotFound | PendingMessageLimitReached>
     /** A message that the user has sent. */
     readonly findMessage: (userId: UserId, id: MessageId) => Effect.Effect<Option.Option<Message>>
-    readonly findReply: (message: Message) => Effect.Effect<Option.Option<Message>>
     /** Whether every earlier message of the session has been answered or has failed. */
     readonly isNext: (message: Message) => Effect.Effect<boolean>
     readonly renewLease: (id: MessageId, leaseUntil: DateTime.Utc) => Effect.Effect<void>

@@ -4,13 +4,14 @@ import type { Agent } from "../../agents/Agent.ts"
 import { AgentConfiguration } from "../../agents/AgentConfiguration.ts"
 import { Agents } from "../../agents/Agents.ts"
 import { isUp } from "../../agents/AgentStatus.ts"
+import type { Channel } from "../../channels/Channel.ts"
 import { Instances } from "../../instances/Instances.ts"
 import { RunningAgentNotFound } from "../ConversationErrors.ts"
 import { ConversationRecords } from "../conversations/ConversationRecords.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** How long the cell of an agent that is up has been up; zero for one that is not. */
+/** Time since the instance of a running agent started; zero for other agents. */
 export const computeUptime = (
   status: Agent["status"],
   startedAt: Option.Option<DateTime.Utc>,
@@ -23,7 +24,7 @@ export const computeUptime = (
       })
     : Duration.zero
 
-/** The last sign of an agent: its conversations, its cell's start, or that it was made. */
+/** The latest of the agent's creation, its instance's start and its last conversation. */
 export const computeLastSeen = (
   createdAt: DateTime.Utc,
   ...signs: ReadonlyArray<Option.Option<DateTime.Utc>>
@@ -37,7 +38,17 @@ export const computeLastSeen = (
     createdAt
   )
 
-/** How an agent is, whether it is up or not. */
+export interface AgentHealthReport {
+  readonly status: Agent["status"]
+  readonly runtimeVersion: Option.Option<string>
+  readonly uptime: Duration.Duration
+  readonly model: string
+  readonly channels: ReadonlyArray<Channel>
+  readonly skills: ReadonlyArray<string>
+  readonly lastSeen: DateTime.Utc
+}
+
+/** Reports an agent's state, running or not. */
 export class AgentHealth extends Effect.Service<AgentHealth>()("@berth/AgentHealth", {
   effect: Effect.gen(function* () {
     const agents = yield* Agents
@@ -45,7 +56,7 @@ export class AgentHealth extends Effect.Service<AgentHealth>()("@berth/AgentHeal
     const configuration = yield* AgentConfiguration
     const records = yield* ConversationRecords
 
-    /** The named agent; else the owner's oldest that is up, or when none is, his oldest. */
+    /** Returns the named agent, else the owner's oldest running agent, else the oldest. */
     const resolveAgent = Effect.fn("AgentHealth.resolveAgent")(function* (
       userId: UserId,
       agentId: AgentId | undefined
@@ -68,7 +79,7 @@ export class AgentHealth extends Effect.Service<AgentHealth>()("@berth/AgentHeal
         channels,
         skills: skills.map(({ id }) => id),
         lastSeen: computeLastSeen(agent.createdAt, startedAt, yield* records.findLastActivity(owner.id, agent.id))
-      }
+      } satisfies AgentHealthReport
     })
 
     return { resolveAgent, check }

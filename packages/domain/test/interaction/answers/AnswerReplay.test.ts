@@ -1,28 +1,39 @@
-import type { AnswerDelta } from "@berth/domain/interaction/answers/AnswerEvent"
-import type { AnswerEnd, AnswerSnapshot } from "@berth/domain/interaction/answers/AnswerStreams"
-import {
-  type AnswerPart,
-  followAnswer,
-  computePollDelay,
-  computeAnswerStep
-} from "@berth/domain/interaction/answers/AnswerReplay"
+import type { AnswerDelta, AnswerEvent } from "@berth/domain/interaction/answers/AnswerEvent"
+import type { AnswerSnapshot, AnswerState } from "@berth/domain/interaction/answers/AnswerStreams"
+import { followAnswer, computePollDelay, computeAnswerStep } from "@berth/domain/interaction/answers/AnswerReplay"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { ChatSessionId, type Message, MessageId } from "@berth/domain/interaction/Conversation"
+import { UserId } from "@berth/domain/shared/UserId"
 import { assert, describe, it } from "@effect/vitest"
-import { Chunk, Duration, Effect, FastCheck, Fiber, Stream, TestClock } from "effect"
+import { Chunk, DateTime, Duration, Effect, FastCheck, Fiber, Stream, TestClock } from "effect"
+
+const reply: Message = {
+  id: MessageId.make("msg_2"),
+  sessionId: ChatSessionId.make("chs_1"),
+  userId: UserId.make("usr_1"),
+  agentId: AgentId.make("agt_1"),
+  seq: 2,
+  sender: "agent",
+  content: "whole",
+  topic: null,
+  platform: "web",
+  state: "answered",
+  createdAt: DateTime.unsafeMake(0)
+}
 
 const texts = FastCheck.array(FastCheck.string({ unit: "binary", maxLength: 4 }), { maxLength: 30 })
 const numbered = (all: ReadonlyArray<string>): ReadonlyArray<AnswerDelta> =>
   all.map((text, index) => ({ type: "delta", n: index + 1, text }))
 
-/** The whole answer, as its first listener hears it. */
-const wholeOf = (all: ReadonlyArray<string>): ReadonlyArray<AnswerPart> => [
+const wholeOf = (all: ReadonlyArray<string>): ReadonlyArray<AnswerEvent> => [
   ...numbered(all),
-  { type: "answered", n: all.length + 1 }
+  { type: "done", n: all.length + 1, reply }
 ]
 
-const pending: AnswerEnd = { state: "pending" }
+const pending: AnswerState = { state: "pending" }
 
-/** What looks show one after the other: more pieces each time, the end with the last. */
-const looksAt = (all: ReadonlyArray<string>, known: ReadonlyArray<number>) => {
+/** Successive snapshots: more deltas each time, the end with the last. */
+const readSnapshots = (all: ReadonlyArray<string>, known: ReadonlyArray<number>) => {
   let look = -1
   return (after: number) =>
     Effect.sync((): AnswerSnapshot => {
@@ -30,69 +41,73 @@ const looksAt = (all: ReadonlyArray<string>, known: ReadonlyArray<number>) => {
       const upTo = known[look] ?? all.length
       return {
         deltas: numbered(all).slice(after, upTo),
-        end: look >= known.length ? { state: "answered", deltaCount: all.length } : pending
+        state: look >= known.length ? { state: "answered", deltaCount: all.length, reply } : pending
       }
     })
 }
 
-const collect = (stream: Stream.Stream<AnswerPart>) =>
+const collect = (stream: Stream.Stream<AnswerEvent>) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.fork(Stream.runCollect(stream))
     yield* TestClock.adjust("1 minute")
     return Chunk.toReadonlyArray(yield* Fiber.join(fiber))
   })
 
-describe("An answer that is followed", () => {
+describe("A followed answer", () => {
   it.effect.prop(
-    "is, with what was heard before any cut, the whole answer, however it comes",
+    "completes the events received before any disconnect to the whole answer",
     [texts, FastCheck.nat(40), FastCheck.array(FastCheck.nat(30), { maxLength: 8 })],
     ([all, cut, moments]) =>
       Effect.gen(function* () {
         const whole = wholeOf(all)
         const after = Math.min(cut, whole.length)
         const known = moments.map((upTo) => Math.min(upTo, all.length)).toSorted((a, b) => a - b)
-        const rest = yield* collect(followAnswer(looksAt(all, known), after))
+        const rest = yield* collect(followAnswer(readSnapshots(all, known), after))
         assert.deepStrictEqual([...whole.slice(0, after), ...rest], whole)
       })
   )
 
-  it("ends with the whole reply alone where pieces are missing", () => {
-    const end: AnswerEnd = { state: "answered", deltaCount: 7 }
-    assert.deepStrictEqual(computeAnswerStep({ deltas: [], end }, 3), {
-      parts: [{ type: "answered", n: 8 }],
+  it("yields only the end where deltas are missing", () => {
+    const state: AnswerState = { state: "answered", deltaCount: 7, reply }
+    assert.deepStrictEqual(computeAnswerStep({ deltas: [], state }, 3), {
+      events: [{ type: "done", n: 8, reply }],
       after: 8,
       isDone: true
     })
-    assert.deepStrictEqual(computeAnswerStep({ deltas: [], end: pending }, 3), { parts: [], after: 3, isDone: false })
+    assert.deepStrictEqual(computeAnswerStep({ deltas: [], state: pending }, 3), {
+      events: [],
+      after: 3,
+      isDone: false
+    })
   })
 
-  it("is over without a word for who has heard its end", () => {
-    for (const end of [
-      { state: "answered", deltaCount: 7 },
+  it("yields nothing behind its end", () => {
+    for (const state of [
+      { state: "answered", deltaCount: 7, reply },
       { state: "failed", deltaCount: 7, reason: "the model said no" }
     ] as const)
-      assert.deepStrictEqual(computeAnswerStep({ deltas: [], end }, 8), { parts: [], after: 8, isDone: true })
+      assert.deepStrictEqual(computeAnswerStep({ deltas: [], state }, 8), { events: [], after: 8, isDone: true })
   })
 
-  it("says that it failed behind the last piece that anybody may have heard", () => {
+  it("numbers a failure behind the last delta that a client may have", () => {
     const reason = "the process that worked on it has ended"
     const [piece] = numbered(["a"])
     const pieces = piece === undefined ? [] : [piece]
     assert.deepStrictEqual(
-      computeAnswerStep({ deltas: pieces, end: { state: "failed", deltaCount: null, reason } }, 0).parts,
+      computeAnswerStep({ deltas: pieces, state: { state: "failed", deltaCount: null, reason } }, 0).events,
       [...pieces, { type: "failed", n: 2, reason }]
     )
-    // The last pieces of a process that was killed were heard and never written.
+    // The last deltas of a killed process can be delivered and never written.
     assert.deepStrictEqual(
-      computeAnswerStep({ deltas: [], end: { state: "failed", deltaCount: null, reason } }, 5).parts,
+      computeAnswerStep({ deltas: [], state: { state: "failed", deltaCount: null, reason } }, 5).events,
       [{ type: "failed", n: 6, reason }]
     )
-    assert.deepStrictEqual(computeAnswerStep({ deltas: [], end: { state: "gone" } }, 2).parts, [
+    assert.deepStrictEqual(computeAnswerStep({ deltas: [], state: { state: "gone" } }, 2).events, [
       { type: "failed", n: 3, reason: "the message was deleted" }
     ])
   })
 
-  it("is looked at less often the longer there is no news, and at least twice a second", () => {
+  it("is polled less often without news, and at least twice a second", () => {
     assert.deepStrictEqual(
       [0, 1, 2, 3, 4, 1000].map((looks) => Duration.toMillis(computePollDelay(looks))),
       [50, 100, 200, 400, 500, 500]

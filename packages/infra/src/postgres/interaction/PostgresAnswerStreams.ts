@@ -1,20 +1,21 @@
 import type { AnswerDelta } from "@berth/domain/interaction/answers/AnswerEvent"
-import { type AnswerEnd, type AnswerSnapshot, AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
-import { type MessageId, MessageState } from "@berth/domain/interaction/Conversation"
+import { type AnswerSnapshot, AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
+import { ChatSessionId, type MessageId, MessageState } from "@berth/domain/interaction/Conversation"
+import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow } from "../Rows.ts"
 import { readSqlErrorCode } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
 
-/** Pieces wait this long for others, so that no piece costs a statement; somebody who comes back hears it this much later. */
+/** Batching delay: bounds the statements per delta and delays other processes' reads. */
 const batchDelay = Duration.millis(40)
 const retryDelay = Duration.seconds(1)
-/** Rows of one statement, and pieces of one row, at most. */
+/** Rows of one statement and deltas of one row, at most. */
 const maximumBatchRows = 500
 const maximumDeltasPerRow = 200
 
-/** Consecutive pieces of one answer, to be one row. Its key is settled once it was tried: a retry must not say more under the same key. */
+/** Consecutive deltas of one answer. A row is closed before its first write: a retry must not write more under the same key. */
 interface DeltaRow {
   readonly messageId: MessageId
   readonly n: number
@@ -25,8 +26,12 @@ const AnswerRow = Schema.Struct({
   state: MessageState,
   deltaCount: Schema.NullOr(Schema.Int),
   failure: Schema.NullOr(Schema.String),
+  sessionId: ChatSessionId,
+  seq: Schema.Int,
   rows: Schema.Array(Schema.Tuple(Schema.Int, Schema.Array(Schema.String)))
 })
+
+const gone: AnswerSnapshot = { deltas: [], state: { state: "gone" } }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -36,17 +41,19 @@ const make = Effect.gen(function* () {
   let inWork: Array<DeltaRow> = []
   let open = new Map<MessageId, DeltaRow>()
 
-  const append = (id: MessageId, { n, text }: AnswerDelta) =>
+  const append = (id: MessageId, deltas: ReadonlyArray<AnswerDelta>) =>
     Effect.sync(() => {
-      const last = open.get(id)
-      if (last !== undefined && last.n + last.texts.length === n && last.texts.length < maximumDeltasPerRow) {
-        last.texts.push(text)
-        return
+      for (const { n, text } of deltas) {
+        const last = open.get(id)
+        if (last !== undefined && last.n + last.texts.length === n && last.texts.length < maximumDeltasPerRow) {
+          last.texts.push(text)
+          continue
+        }
+        const row = { messageId: id, n, texts: [text] }
+        rows.push(row)
+        open.set(id, row)
+        waiting.unsafeOpen()
       }
-      const row = { messageId: id, n, texts: [text] }
-      rows.push(row)
-      open.set(id, row)
-      waiting.unsafeOpen()
     })
 
   const insert = (some: ReadonlyArray<DeltaRow>) =>
@@ -65,7 +72,7 @@ const make = Effect.gen(function* () {
         on conflict (message_id, first_delta) do nothing`
     )
 
-  /** One at a time, so that whoever waited for its turn finds its pieces written, or writes them. What fails is kept for another try. */
+  /** Exclusive: after waiting, a flush finds its deltas written, or writes them. Failed batches are kept for a retry. */
   const write = turn.withPermits(1)(
     Effect.suspend(() => {
       const taken = rows
@@ -91,9 +98,7 @@ const make = Effect.gen(function* () {
 
   const writeGathered = Effect.zipRight(waiting.await, Effect.delay(write, batchDelay)).pipe(
     Effect.catchAllCause((cause) =>
-      Effect.logWarning("Pieces of answers could not be written and are tried again", cause).pipe(
-        Effect.delay(retryDelay)
-      )
+      Effect.logWarning("Answer deltas not written, retrying", cause).pipe(Effect.delay(retryDelay))
     ),
     Effect.withTracerEnabled(false),
     Effect.forever
@@ -102,7 +107,7 @@ const make = Effect.gen(function* () {
 
   return AnswerStreams.of({
     append,
-    // What cannot be written is missing for who comes back, and no reason to lose the answer.
+    // Best-effort: missing deltas only affect resumed streams.
     flush: Effect.fn("AnswerStreams.flush")(function* (id: MessageId) {
       yield* Effect.whenEffect(
         write,
@@ -111,15 +116,15 @@ const make = Effect.gen(function* () {
         )
       ).pipe(
         Effect.catchAll((error) =>
-          Effect.logWarning("Pieces of an answer could not be written in time").pipe(
+          Effect.logWarning("Answer deltas not written before the answer's end").pipe(
             Effect.annotateLogs({ messageId: id, code: readSqlErrorCode(error.cause) ?? "none" })
           )
         )
       )
     }),
-    read: Effect.fn("AnswerStreams.read")(function* (id: MessageId, after: number) {
-      const seen = yield* sql`
-        select state, delta_count, failure, (
+    read: Effect.fn("AnswerStreams.read")(function* (id: MessageId, after: number): Effect.fn.Return<AnswerSnapshot> {
+      const found = yield* sql`
+        select state, delta_count, failure, session_id, seq, (
           select coalesce(json_agg(json_build_array(first_delta, deltas) order by first_delta), '[]') from answer_events
           where message_id = messages.id and first_delta + answer_events.delta_count > ${after + 1}
         ) as rows
@@ -127,10 +132,29 @@ const make = Effect.gen(function* () {
         decodeFirstRow(AnswerRow),
         Effect.orDie
       )
-      return Option.match(seen, {
-        onNone: (): AnswerSnapshot => ({ deltas: [], end: { state: "gone" } }),
-        onSome: (found): AnswerSnapshot => ({ deltas: deltasAfter(found.rows, after), end: endOf(found) })
-      })
+      if (Option.isNone(found)) return gone
+      const deltas = selectDeltas(found.value.rows, after)
+      const { deltaCount, failure, seq, sessionId, state } = found.value
+      switch (state) {
+        case "pending":
+          return { deltas, state: { state } }
+        case "failed":
+          return {
+            deltas,
+            state: { state, deltaCount, reason: failure ?? "the process that worked on it has ended" }
+          }
+        case "answered": {
+          const reply = yield* sql`
+            select ${selectMessageColumns(sql)} from messages
+            where session_id = ${sessionId} and seq = ${seq + 1} and sender = 'agent'`.pipe(
+            decodeFirstRow(MessageRow),
+            Effect.orDie
+          )
+          // Deleted between the two statements.
+          if (Option.isNone(reply)) return gone
+          return { deltas, state: { state, deltaCount: deltaCount ?? 0, reply: reply.value } }
+        }
+      }
     }),
     prune: Effect.fn("AnswerStreams.prune")(function* (before: DateTime.Utc) {
       return yield* countAffectedRows(sql`
@@ -145,27 +169,16 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The pieces behind `after`, as far as none is missing. */
-const deltasAfter = (
+/** The deltas behind `after` up to the first gap. */
+const selectDeltas = (
   rows: ReadonlyArray<readonly [number, ReadonlyArray<string>]>,
   after: number
 ): ReadonlyArray<AnswerDelta> => {
-  const pieces: Array<AnswerDelta> = []
+  const deltas: Array<AnswerDelta> = []
   for (const [start, texts] of rows)
     for (const [index, text] of texts.entries())
-      if (start + index === after + pieces.length + 1) pieces.push({ type: "delta", n: start + index, text })
-  return pieces
-}
-
-const endOf = ({ deltaCount, failure, state }: typeof AnswerRow.Type): AnswerEnd => {
-  switch (state) {
-    case "pending":
-      return { state }
-    case "answered":
-      return { state, deltaCount: deltaCount ?? 0 }
-    case "failed":
-      return { state, deltaCount, reason: failure ?? "the process that worked on it has ended" }
-  }
+      if (start + index === after + deltas.length + 1) deltas.push({ type: "delta", n: start + index, text })
+  return deltas
 }
 
 export const layer: Layer.Layer<AnswerStreams, never, SqlClient> = Layer.scoped(AnswerStreams, make)

@@ -2,7 +2,7 @@ import { ReservationId } from "@berth/domain/billing/units/UnitLedger"
 import {
   ChatSession,
   type ChatSessionId,
-  Message,
+  type Message,
   MessageFigures,
   MessageId
 } from "@berth/domain/interaction/Conversation"
@@ -19,15 +19,13 @@ import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow } from "
 import { toStorableText } from "../StorableText.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
+import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 
 const ChatSessionRow = Schema.Struct({
   ...ChatSession.fields,
   createdAt: Schema.DateTimeUtcFromDate,
   lastActivity: Schema.DateTimeUtcFromDate
 })
-const MessageRow = Schema.Struct({ ...Message.fields, createdAt: Schema.DateTimeUtcFromDate })
-/** The row also has what searches read, which is larger than the message. */
-const messageColumns = (sql: SqlClient) => sql.csv(Object.keys(Message.fields).map((name) => sql`${sql(name)}`))
 const Abandoned = Schema.Struct({ id: MessageId, reservationId: Schema.NullOr(ReservationId) })
 const AnswerRow = Schema.Struct({ ...MessageRow.fields, ownKeys: Schema.Boolean })
 const IsNext = Schema.Struct({ isNext: Schema.Boolean })
@@ -99,7 +97,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             ${message.topic === null ? null : toStorableText(message.topic)}, ${toStorableText(message.platform)},
             'pending', ${yield* toDatabaseTime(sql, leaseUntil)}, ${Option.getOrNull(reservation)}, ${now}
           from session
-          returning ${messageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
+          returning ${selectMessageColumns(sql)}`.pipe(decodeFirstRow(MessageRow), Effect.orDie)
         if (Option.isSome(appended)) return appended.value
         const { isThere, ofSession } = yield* sql`
           with waiting as (${waiting})
@@ -112,16 +110,8 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       findMessage: Effect.fn("ConversationRepository.findMessage")(function* (userId: UserId, id: MessageId) {
         return yield* sql`
-          select ${messageColumns(sql)} from messages
+          select ${selectMessageColumns(sql)} from messages
           where id = ${toStorableText(id)} and user_id = ${userId} and sender = 'user'`.pipe(
-          decodeFirstRow(MessageRow),
-          Effect.orDie
-        )
-      }),
-      findReply: Effect.fn("ConversationRepository.findReply")(function* (message: Message) {
-        return yield* sql`
-          select ${messageColumns(sql)} from messages
-          where session_id = ${message.sessionId} and seq = ${message.seq + 1} and sender = 'agent'`.pipe(
           decodeFirstRow(MessageRow),
           Effect.orDie
         )
@@ -159,7 +149,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           select ${reply.id}, session_id, user_id, agent_id, seq + 1, 'agent', ${toStorableText(reply.content)},
             topic, platform, 'answered', ${now}
           from answered
-          returning ${messageColumns(sql)},
+          returning ${selectMessageColumns(sql)},
             (select called_by is not distinct from 'owner' from answered) as own_keys`.pipe(
           decodeFirstRow(AnswerRow),
           Effect.map(Option.map(({ ownKeys, ...reply }) => ({ reply, ownKeys }))),
@@ -194,7 +184,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         const before = options.beforeSeq === undefined ? [] : [sql`seq < ${options.beforeSeq}`]
         const after = options.afterSeq === undefined ? [] : [sql`seq > ${options.afterSeq}`]
         const newestFirst = yield* sql`
-          select ${messageColumns(sql)} from messages
+          select ${selectMessageColumns(sql)} from messages
           where ${sql.and([sql`session_id = ${toStorableText(sessionId)}`, sql`state <> 'failed'`, ...before, ...after])}
           order by seq desc limit ${options.limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
         return Array.reverse(newestFirst)
@@ -209,7 +199,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
             ? []
             : [sql`seq < (select seq from messages where id = ${toStorableText(before)} and session_id = ${sessionId})`]
         const newestFirst = yield* sql`
-          select ${messageColumns(sql)} from messages where ${sql.and([sql`session_id = ${toStorableText(sessionId)}`, ...earlier])}
+          select ${selectMessageColumns(sql)} from messages where ${sql.and([sql`session_id = ${toStorableText(sessionId)}`, ...earlier])}
           order by seq desc limit ${limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
         return Array.reverse(newestFirst)
       }),
@@ -218,7 +208,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         { limit, offset }: { readonly limit: number; readonly offset: number }
       ) {
         const messages = yield* sql`
-          select ${messageColumns(sql)} from messages where agent_id = ${agentId}
+          select ${selectMessageColumns(sql)} from messages where agent_id = ${agentId}
           order by created_at desc, seq desc limit ${limit} offset ${offset}`.pipe(decodeRows(MessageRow), Effect.orDie)
         const { count } = yield* sql`select count(*)::int as count from messages where agent_id = ${agentId}`.pipe(
           decodeSingleRow(Count),
@@ -249,7 +239,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
       }),
       listByUser: Effect.fn("ConversationRepository.listByUser")(function* (userId: UserId, limit: number) {
         return yield* sql`
-          select ${messageColumns(sql)} from messages where user_id = ${userId}
+          select ${selectMessageColumns(sql)} from messages where user_id = ${userId}
           order by created_at desc, seq desc limit ${limit}`.pipe(decodeRows(MessageRow), Effect.orDie)
       }),
       countByUser: Effect.fn("ConversationRepository.countByUser")(function* (userId: UserId) {

@@ -1,0 +1,82 @@
+import { type AnswerEvent, formatAnswerEventId } from "@berth/domain/interaction/answers/AnswerEvent"
+import type { Message } from "@berth/domain/interaction/Conversation"
+import { MessageUnanswered } from "@berth/domain/interaction/ConversationErrors"
+import { DateTime, Schema } from "effect"
+import { encodeSseEvent } from "../http/Sse.ts"
+import type { ServerFrame } from "./AgentSocketFrames.ts"
+import { ChatFailed, ChatFailedBody, MessageUnansweredBody } from "./InteractionErrorBodies.ts"
+
+/*
+ * An answer's events on the two client wires. Both carry the event's id, which resumes the answer.
+ */
+
+const encodeMessageUnanswered = Schema.encodeSync(MessageUnansweredBody)
+const encodeChatFailed = Schema.encodeSync(ChatFailedBody)
+
+/** The data of a route's `done` and `error` events. */
+export interface AnswerFormat {
+  readonly done: (message: Message, reply: Message) => unknown
+  readonly failed: (reason: string) => unknown
+}
+
+/** The bodies of POST /api/agent. */
+export const agentAnswerFormat: AnswerFormat = {
+  done: (_message, reply) => ({
+    sessionId: reply.sessionId,
+    reply: reply.content,
+    timestamp: reply.createdAt.epochMillis
+  }),
+  failed: (reason) => encodeMessageUnanswered(new MessageUnanswered({ reason }))
+}
+
+/** The bodies of POST /api/chat. */
+export const chatAnswerFormat: AnswerFormat = {
+  done: (message, reply) => ({
+    id: message.id,
+    message: message.content,
+    topic: message.topic,
+    status: "sent",
+    timestamp: DateTime.formatIso(message.createdAt),
+    reply: reply.content
+  }),
+  failed: (reason) => encodeChatFailed(new ChatFailed({ reason }))
+}
+
+/** Encodes an event as a server-sent one: `delta`, `done` or `error`. */
+export const encodeAnswerEvent =
+  (message: Message, format: AnswerFormat) =>
+  (event: AnswerEvent): string => {
+    const encode = (name: string, data: unknown) =>
+      encodeSseEvent({ event: name, id: formatAnswerEventId(message.id, event.n), data: JSON.stringify(data) })
+    switch (event.type) {
+      case "delta":
+        return encode("delta", { text: event.text })
+      case "done":
+        return encode("done", format.done(message, event.reply))
+      case "failed":
+        return encode("error", format.failed(event.reason))
+    }
+  }
+
+/** Maps an event to a WebSocket frame. */
+export const makeAnswerFrame =
+  (message: Message) =>
+  (event: AnswerEvent): ServerFrame => {
+    const id = formatAnswerEventId(message.id, event.n)
+    switch (event.type) {
+      case "delta":
+        return { type: "delta", id, text: event.text }
+      case "done": {
+        const { content, createdAt, sessionId } = event.reply
+        return { type: "done", id, sessionId, reply: content, timestamp: createdAt.epochMillis }
+      }
+      case "failed": {
+        const {
+          code,
+          error,
+          message: sentence
+        } = encodeMessageUnanswered(new MessageUnanswered({ reason: event.reason }))
+        return { type: "error", id, code, error, message: sentence }
+      }
+    }
+  }

@@ -1,0 +1,66 @@
+import type { ChatSession, Message } from "@berth/domain/interaction/Conversation"
+import { toChatRole } from "@berth/domain/interaction/Conversation"
+import type { AgentHealthReport } from "@berth/domain/interaction/health/AgentHealth"
+import { memoryLength } from "@berth/domain/interaction/conversations/ConversationRecords"
+import { Duration, Option } from "effect"
+
+export const interactionApiVersion = "1.0.0"
+
+export const makeInteractionIndex = (serviceVersion: string) => ({
+  apiVersion: interactionApiVersion,
+  serviceVersion,
+  endpoints: {
+    "GET /api/agent?action=health": "The state of your agent",
+    "GET /api/agent?action=sessions": "Your conversations, last used first",
+    "GET /api/agent?action=session&sessionId=<id>": "One conversation with its messages",
+    "GET /api/agent?action=memory": `The last ${memoryLength} messages of the conversation used last`,
+    "GET /api/agent?action=skills": "Every skill, and whether your agent uses it",
+    "GET /api/agent?action=credentials": "The configured credentials",
+    "POST /api/agent (action chat, or none)": "message, sessionId?: returns the reply",
+    "POST /api/agent (action create-session)": "Creates a conversation",
+    "POST /api/agent (action update-skill)": "skillId, enabled: switches a skill on or off",
+    "POST /api/agent (action set-credential)": "key, value: stores a credential; it is never returned",
+    "GET /api/chat": "Your messages over all conversations, newest first",
+    "POST /api/chat": "message, topic?: returns the reply",
+    "GET /api/agent/messages/<id>/events": "The answer to a message as server-sent events; Last-Event-ID resumes"
+  }
+})
+
+export const makeSessionSummary = ({ createdAt, id, lastActivity, messageCount, status }: ChatSession) => ({
+  id,
+  status,
+  messageCount,
+  createdAt,
+  lastActivity
+})
+
+export const makeSessionMessage = ({ content, createdAt, id, sender, state }: Message) => ({
+  id,
+  role: toChatRole(sender),
+  content,
+  timestamp: createdAt,
+  status: state
+})
+
+export const makeChatRecord = ({ content, createdAt, id, sender, topic }: Message) => ({
+  id,
+  sender,
+  message: content,
+  topic,
+  timestamp: createdAt
+})
+
+/** An instance that was never started has the version that it would run. */
+export const makeAgentHealth = (report: AgentHealthReport, serviceVersion: string) => {
+  const { channels, lastSeen, model, runtimeVersion, skills, status, uptime } = report
+  return {
+    status,
+    version: Option.getOrElse(runtimeVersion, () => serviceVersion),
+    apiVersion: interactionApiVersion,
+    uptime: Math.floor(Duration.toSeconds(uptime)),
+    model,
+    channels,
+    skills,
+    lastSeen
+  }
+}

@@ -1,0 +1,68 @@
+import { DateTime, Effect, Option } from "effect"
+import type { Agent } from "../../agents/Agent.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import { Agents } from "../../agents/Agents.ts"
+import { isUp } from "../../agents/AgentStatus.ts"
+import { IdGenerator } from "../../ids/IdGenerator.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import { type ChatSession, ChatSessionId } from "../Conversation.ts"
+import { ChatSessionLimitReached, ChatSessionNotFound, RunningAgentNotFound } from "../ConversationErrors.ts"
+import { ConversationRepository } from "./ConversationRepository.ts"
+
+/** Conversations of one user, at most. */
+const maximumSessions = 10_000
+
+/** Finds or creates the conversation that a message belongs to. */
+export class ChatSessions extends Effect.Service<ChatSessions>()("@berth/ChatSessions", {
+  effect: Effect.gen(function* () {
+    const repository = yield* ConversationRepository
+    const agents = yield* Agents
+    const ids = yield* IdGenerator
+
+    const findRunningAgent = Effect.fnUntraced(function* (userId: UserId, agentId: AgentId | undefined) {
+      if (agentId === undefined)
+        return yield* Effect.mapError(yield* agents.findDefaultRunning(userId), () => new RunningAgentNotFound())
+      const agent = yield* agents.find(userId, agentId)
+      return isUp(agent.status) ? agent : yield* new RunningAgentNotFound()
+    })
+
+    const insert = Effect.fnUntraced(function* (userId: UserId, agent: Agent) {
+      const now = yield* DateTime.now
+      const session: ChatSession = {
+        id: ChatSessionId.make(yield* ids.next("chs")),
+        userId,
+        agentId: agent.id,
+        status: "active",
+        messageCount: 0,
+        createdAt: now,
+        lastActivity: now
+      }
+      return (yield* repository.insertSession(session, maximumSessions))
+        ? session
+        : yield* new ChatSessionLimitReached({ limit: maximumSessions })
+    })
+
+    const create = Effect.fn("ChatSessions.create")(function* (userId: UserId, agentId: AgentId | undefined) {
+      return yield* insert(userId, yield* findRunningAgent(userId, agentId))
+    })
+
+    /** Returns the named session, else the last used one with the named agent, else with the oldest running agent. */
+    const resolve = Effect.fn("ChatSessions.resolve")(function* (
+      userId: UserId,
+      { agentId, sessionId }: { readonly sessionId?: ChatSessionId | undefined; readonly agentId?: AgentId | undefined }
+    ) {
+      if (sessionId !== undefined) {
+        const found = yield* repository.findSession(userId, sessionId)
+        const session = yield* Effect.mapError(found, () => new ChatSessionNotFound())
+        if (agentId !== undefined && agentId !== session.agentId) return yield* new ChatSessionNotFound()
+        yield* findRunningAgent(userId, session.agentId)
+        return session
+      }
+      const agent = yield* findRunningAgent(userId, agentId)
+      const active = yield* repository.findActiveSession(userId, agent.id)
+      return yield* Option.match(active, { onNone: () => insert(userId, agent), onSome: Effect.succeed })
+    })
+
+    return { create, resolve }
+  })
+}) {}

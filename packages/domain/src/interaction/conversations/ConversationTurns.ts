@@ -1,0 +1,171 @@
+import { Cause, DateTime, Duration, Effect, Option, Schedule, Stream } from "effect"
+import { type ReservationId, UnitLedger } from "../../billing/units/UnitLedger.ts"
+import { IdGenerator } from "../../ids/IdGenerator.ts"
+import { AgentManager } from "../../instances/AgentManager.ts"
+import type { TurnEvent } from "../../instances/AgentRuntime.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import type { AnswerPublication } from "../answers/AnswerPublication.ts"
+import { AnswerStreams } from "../answers/AnswerStreams.ts"
+import { type Message, MessageId, toChatRole } from "../Conversation.ts"
+import { MessageUnanswered } from "../ConversationErrors.ts"
+import { Memories } from "../memory/Memories.ts"
+import { ConversationRepository } from "./ConversationRepository.ts"
+import { fitHistory, maximumHistoryMessages } from "./HistoryWindow.ts"
+import * as TurnQueue from "./TurnQueue.ts"
+
+/** How long a turn stays with a process that stops renewing it. */
+export const turnLease = Duration.seconds(15)
+const leaseRenewal = Duration.seconds(5)
+const failureRetry = Schedule.spaced("250 millis").pipe(Schedule.upTo("5 seconds"))
+/** Units of a message. Turns on the user's own keys cost nothing. */
+export const messageUnits = 1
+
+export interface AcceptedMessage {
+  readonly message: Message
+  readonly reservation: Option.Option<ReservationId>
+}
+
+/** Works on accepted messages: one turn of a session at a time, in order, until the reply or the failure is stored. */
+export class ConversationTurns extends Effect.Service<ConversationTurns>()("@berth/ConversationTurns", {
+  effect: Effect.gen(function* () {
+    const repository = yield* ConversationRepository
+    const manager = yield* AgentManager
+    const ledger = yield* UnitLedger
+    const ids = yield* IdGenerator
+    const memories = yield* Memories
+    const transaction = yield* Transaction
+    const streams = yield* AnswerStreams
+    const queue = yield* TurnQueue.make
+
+    /** A failed renewal is retried before the lease ends. */
+    const renewLease = (message: Message) =>
+      DateTime.now.pipe(
+        Effect.flatMap((now) => repository.renewLease(message.id, DateTime.addDuration(now, turnLease))),
+        Effect.catchAllCause((cause) => Effect.logWarning("Turn lease not renewed", cause)),
+        Effect.schedule(Schedule.spaced(leaseRenewal))
+      )
+
+    /** Waits for the session's earlier turns, then returns the context of this one. The pending limit is below the transcript's. */
+    const awaitContext = (message: Message, ticket: TurnQueue.TurnTicket) => {
+      const read = Effect.gen(function* () {
+        const { afterSeq, ...known } = yield* memories.recallForTurn(message)
+        const before = yield* repository.readTranscript(message.sessionId, {
+          afterSeq,
+          beforeSeq: message.seq,
+          limit: maximumHistoryMessages
+        })
+        return { known, before }
+      })
+      const awaitNext = (polls: number): Effect.Effect<void> =>
+        Effect.flatMap(Effect.zipRight(ticket.wait(polls), repository.isNext(message)), (isNext) =>
+          isNext ? Effect.void : awaitNext(polls + 1)
+        )
+      return Effect.flatMap(read, (context) =>
+        context.before.some(({ state }) => state === "pending")
+          ? Effect.zipRight(awaitNext(0), read)
+          : Effect.succeed(context)
+      )
+    }
+
+    const chat = (message: Message, { before, known }: Effect.Effect.Success<ReturnType<typeof awaitContext>>) =>
+      manager.chat(message.userId, {
+        agentId: message.agentId,
+        sessionId: message.sessionId,
+        messageId: message.id,
+        ...known,
+        history: fitHistory(before).map(({ content, sender, seq }) => ({ seq, role: toChatRole(sender), content })),
+        message: message.content
+      })
+
+    const answer = Effect.fn("ConversationTurns.answer")(function* (
+      { message, reservation }: AcceptedMessage,
+      ticket: TurnQueue.TurnTicket,
+      publication: AnswerPublication,
+      isResumable: boolean
+    ) {
+      let reply: string | undefined
+      const handle = (events: Iterable<TurnEvent>): Effect.Effect<void> => {
+        const texts: Array<string> = []
+        let rest = Effect.void
+        for (const event of events)
+          if (event.type === "delta") texts.push(event.text)
+          else if (event.type === "compacted") rest = Effect.zipRight(rest, memories.storeSummary(message, event))
+          else reply = event.reply
+        const deltas = texts.length === 0 ? [] : publication.publish(texts)
+        return isResumable && deltas.length > 0 ? Effect.zipRight(streams.append(message.id, deltas), rest) : rest
+      }
+      yield* Stream.runForEachChunk(chat(message, yield* awaitContext(message, ticket)), handle)
+      if (reply === undefined) return yield* new MessageUnanswered({ reason: "the agent stopped answering" })
+      const replyId = MessageId.make(yield* ids.next("msg"))
+      const stored = { id: replyId, content: reply, deltaCount: publication.deltaCount() }
+      yield* streams.flush(message.id)
+      // A conversation deleted in mid-answer is settled too. The reservation of an abandoned message is released already.
+      const answered = yield* transaction.run(
+        Effect.tap(repository.storeReply(message, stored), (found) =>
+          settle(reservation, Option.exists(found, ({ ownKeys }) => ownKeys) ? 0 : messageUnits)
+        )
+      )
+      return yield* Option.match(answered, {
+        onNone: () => new MessageUnanswered({ reason: "the message was given up" }),
+        onSome: (found) => Effect.succeed(found.reply)
+      })
+    })
+
+    const settle = (reservation: Option.Option<ReservationId>, units: number) =>
+      Option.match(reservation, { onNone: () => Effect.void, onSome: (id) => ledger.settle(id, units) })
+
+    /** Retried: the cause of the failure may also prevent storing it. */
+    const storeFailure = (
+      { message, reservation }: AcceptedMessage,
+      failure: { readonly reason: string; readonly deltaCount: number }
+    ) =>
+      transaction
+        .run(
+          Effect.zipRight(
+            repository.markFailed(message.id, failure),
+            Option.match(reservation, { onNone: () => Effect.void, onSome: ledger.release })
+          )
+        )
+        .pipe(Effect.sandbox, Effect.retry(failureRetry), Effect.unsandbox)
+
+    const handleFailure = Effect.fnUntraced(function* (
+      accepted: AcceptedMessage,
+      publication: AnswerPublication,
+      cause: Cause.Cause<{ readonly _tag: string; readonly reason: string }>
+    ) {
+      const { agentId, id: messageId, userId } = accepted.message
+      const reason = describeFailure(cause)
+      yield* Effect.logError("Message not answered", cause).pipe(
+        Effect.annotateLogs({ messageId, agentId, userId, reason })
+      )
+      yield* streams.flush(messageId)
+      yield* storeFailure(accepted, { reason, deltaCount: publication.deltaCount() })
+      yield* publication.fail(reason)
+    })
+
+    /** Runs the turn of a message and publishes its answer. A failure releases the reservation, at a shutdown too. */
+    const run = (accepted: AcceptedMessage, publication: AnswerPublication, isResumable: boolean) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(queue.enter(accepted.message.sessionId, accepted.message.seq), (ticket) =>
+          answer(accepted, ticket, publication, isResumable).pipe(
+            Effect.raceFirst(Effect.zipRight(renewLease(accepted.message), Effect.never)),
+            restore,
+            Effect.matchCauseEffect({
+              onSuccess: publication.complete,
+              onFailure: (cause) => handleFailure(accepted, publication, cause)
+            }),
+            Effect.catchAllCause((cause) => Effect.logError("Turn failed unexpectedly", cause)),
+            Effect.ensuring(publication.fail("an internal error"))
+          )
+        ).pipe(Effect.scoped)
+      )
+
+    return { run }
+  })
+}) {}
+
+const describeFailure = (cause: Cause.Cause<{ readonly _tag: string; readonly reason: string }>): string =>
+  Option.match(Cause.failureOption(cause), {
+    onNone: () => (Cause.isInterruptedOnly(cause) ? "the service is shutting down" : "an internal error"),
+    onSome: ({ reason }) => reason
+  })
