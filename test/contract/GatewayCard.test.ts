@@ -1,5 +1,5 @@
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
-import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Fiber, Redacted, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
@@ -104,7 +104,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeModelProviders
       const as = yield* App.signInNewUser("pro")
-      const half = Stream.make({ type: "text" as const, text: "Half " })
+      const half = Stream.make({ type: "delta" as const, text: "Half " })
       const failures = [Stream.empty, half, Stream.concat(half, Stream.die(new Error("hunter2")))]
       for (const chat of failures)
         for (const headers of [{}, events]) {

@@ -217,7 +217,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
       const { paymentNetwork } = yield* App.TestApp
       const { withBehavior } = yield* FakeModelProviders
       const { authorization, hash, raw } = yield* payForCall()
-      const half = Stream.make({ type: "text" as const, text: "Half " })
+      const half = Stream.make({ type: "delta" as const, text: "Half " })
       for (const chat of [Stream.empty, half, Stream.die(new Error("hunter2"))])
         for (const accept of [{}, events]) {
           const answer = yield* withBehavior({ chat: () => chat })(

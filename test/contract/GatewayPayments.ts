@@ -1,7 +1,7 @@
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { GatewayAnswer, gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
-import type { ChatChunk } from "@berth/domain/ai/chat/ModelChat"
 import { ChallengeBody } from "@berth/domain/gateway/payments/ChallengeMessage"
 import { Deferred, Effect, Schema, Stream } from "effect"
 import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
@@ -54,11 +54,11 @@ export const readUsedUnits = ({ user }: App.SignedIn) =>
   )
 
 /** An answer that took so many tokens. */
-export const textAnswer = (text: string, totalTokens = 10): Stream.Stream<ChatChunk> =>
+export const textAnswer = (text: string, totalTokens = 10): Stream.Stream<ModelEvent<ProviderEnding>> =>
   Stream.make(
-    { type: "text" as const, text },
+    { type: "delta" as const, text },
     {
-      type: "end" as const,
+      type: "done" as const,
       usage: { promptTokens: totalTokens - 1, completionTokens: 1, totalTokens },
       finishReason: "stop"
     }
@@ -93,7 +93,7 @@ export const withPendingAnswer = <A, E, R>(
     const chat = () =>
       Stream.suspend(() => {
         calls += 1
-        const first = Stream.fromIterable(beginning.map((text) => ({ type: "text" as const, text })))
+        const first = Stream.fromIterable(beginning.map((text) => ({ type: "delta" as const, text })))
         return Stream.concat(first, Stream.concat(waiting, textAnswer("done.")))
       })
     return yield* withBehavior({ chat })(

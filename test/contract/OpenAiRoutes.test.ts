@@ -1,4 +1,5 @@
-import { type ChatMessage, type ChatOptions, ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
+import { type ChatMessage, type ChatOptions } from "@berth/domain/ai/chat/ModelChat"
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Stream } from "effect"
 import { type ModelProviderBehavior, FakeModelProviders } from "../fakes/FakeModelProviders.ts"
@@ -32,7 +33,7 @@ const reaching = (json: object) =>
       during({
         chat: (_, said, options) => {
           reached.push({ messages: said, options })
-          return Stream.make({ type: "end", usage: null, finishReason: "stop" } as const)
+          return Stream.make({ type: "done", usage: null, finishReason: "stop" } as const)
         }
       })
     )
@@ -297,7 +298,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
         during({
           chat: () =>
             Stream.concat(
-              Stream.make({ type: "text", text: "Half " } as const),
+              Stream.make({ type: "delta", text: "Half " } as const),
               Stream.fail(new ProviderFailed({ provider: "openai", kind: "unreachable", reason: "it is gone" }))
             )
         })
@@ -375,7 +376,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/ai/chat", (it) => {
         during({
           chat: (_, said, options) => {
             reached.push(said, options.responseFormat)
-            return Stream.make({ type: "end", usage: null, finishReason: "stop" } as const)
+            return Stream.make({ type: "done", usage: null, finishReason: "stop" } as const)
           }
         })
       )

@@ -1,6 +1,9 @@
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
 import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
-import { type ChatChunk, ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/chat/ModelChat"
+import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { Context, Duration, Effect, Layer, Redacted, Ref, Stream } from "effect"
 
@@ -8,7 +11,9 @@ export interface ModelProviderBehavior {
   /** The catalogue; may die. */
   readonly catalogue: Effect.Effect<ReadonlyArray<Model>>
   readonly healthy: (provider: ProviderName) => Effect.Effect<boolean>
-  readonly chat: ModelProvider["chat"]
+  readonly chat: (
+    ...asked: Parameters<ModelProvider["chat"]>
+  ) => Stream.Stream<ModelEvent<ProviderEnding>, ProviderFailed>
   /** Keys that an owner has brought. */
   readonly keys: OwnerKeys["Type"]["find"]
 }
@@ -42,10 +47,10 @@ export const fakeModels: ReadonlyArray<Model> = [
   model("openai", "openai/gpt-4")
 ]
 
-const answer: ReadonlyArray<ChatChunk> = [
-  { type: "text", text: "Good " },
-  { type: "text", text: "day." },
-  { type: "end", usage: { promptTokens: 7, completionTokens: 3, totalTokens: 10 }, finishReason: "stop" }
+const answer: ReadonlyArray<ModelEvent<ProviderEnding>> = [
+  { type: "delta", text: "Good " },
+  { type: "delta", text: "day." },
+  { type: "done", usage: { promptTokens: 7, completionTokens: 3, totalTokens: 10 }, finishReason: "stop" }
 ]
 
 const defaultBehavior: ModelProviderBehavior = {
@@ -66,7 +71,7 @@ export const layer: Layer.Layer<ModelProviders | ModelCatalog | FakeModelProvide
         models: Effect.succeed(fakeModels.filter((one) => one.provider === name)),
         modelIds: Effect.succeed(fakeModels.filter((one) => one.provider === name).map(({ id }) => id)),
         healthy: Effect.flatMap(now, ({ healthy }) => healthy(name)),
-        chat: (...asked) => Stream.unwrap(Effect.map(now, ({ chat }) => chat(...asked)))
+        chat: (...asked) => Effect.flatMap(now, ({ chat }) => makeChunkSource(chat(...asked)))
       })
       return Context.make(ModelProviders, {
         all: [provider("anthropic"), provider("openai")],

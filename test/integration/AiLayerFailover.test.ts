@@ -9,7 +9,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Chunk, Context, Duration, Effect, Either, Layer, Redacted, Stream } from "effect"
 import { type ModelBehavior, makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import type { FakeModelVendor } from "../fakes/models/FakeModelVendor.ts"
-import { anthropicWire, helloMessages } from "../fakes/models/ModelWires.ts"
+import { anthropicWire, helloMessages, streamAnswer } from "../fakes/models/ModelWires.ts"
 
 const model = "openai/gpt-4o"
 const sse = "text/event-stream"
@@ -109,7 +109,7 @@ describe("trouble after the first text", () => {
           kind === "timeout" ? { idleTimeout: Duration.millis(300) } : {}
         )
         openai.respondWith(behaviour)
-        const events = yield* Stream.runCollect(Stream.either(ai.chat(request)))
+        const events = yield* Stream.runCollect(Stream.either(streamAnswer(ai, request)))
         const texts = Chunk.toReadonlyArray(events).flatMap((event) =>
           Either.isRight(event) && event.right.type === "delta" ? [event.right.text] : []
         )

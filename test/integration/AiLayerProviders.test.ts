@@ -1,6 +1,7 @@
+import { ModelCatalog, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
-import { type ChatMessage, ModelCatalog, ModelProviders } from "@berth/domain/ai/chat/ModelChat"
+import { type ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
@@ -12,7 +13,7 @@ import { Chunk, Context, Duration, Effect, Layer, Logger, Redacted, Schedule, St
 import { createServer } from "node:net"
 import { aimockServer } from "../fakes/models/AimockServer.ts"
 import { makeFakeOpenAi, type FakeOpenAiOptions } from "../fakes/models/FakeOpenAi.ts"
-import { anthropicWire, waitForCondition, googleWire, helloMessages } from "../fakes/models/ModelWires.ts"
+import { anthropicWire, waitForCondition, googleWire, helloMessages, streamAnswer } from "../fakes/models/ModelWires.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
 const openRouterModels = ["anthropic/claude-opus-4.6", "openai/gpt-4o-mini"].map((id, index) => ({
@@ -295,7 +296,7 @@ describe("the AI layer over real wires", () => {
       const openai = { baseUrl: `${server.url}/v1`, apiKey: Redacted.make("any") }
       const { ai } = yield* aiOf({ openai, sandbox: null }, null)
       const named = { ...request, model: "gpt-4o" }
-      const events = Chunk.toReadonlyArray(yield* Stream.runCollect(ai.chat(named)))
+      const events = Chunk.toReadonlyArray(yield* Stream.runCollect(streamAnswer(ai, named)))
       expect(events.filter(({ type }) => type === "delta").length).toBeGreaterThan(3)
       expect(events.at(-1)).toMatchObject({ type: "done", model: "openai/gpt-4o", usageIsEstimated: false })
       expect(yield* ai.health()).toMatchObject({ status: "healthy" })

@@ -1,4 +1,4 @@
-import { ModelCatalog } from "@berth/domain/ai/chat/ModelChat"
+import { ModelCatalog } from "@berth/domain/ai/models/ModelProviders"
 import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
 import * as ConfiguredModelProviders from "@berth/infra/ai/ConfiguredModelProviders"
 import { describe, expect, it } from "@effect/vitest"

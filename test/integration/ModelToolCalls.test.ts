@@ -1,11 +1,6 @@
-import type {
-  ChatChunk,
-  ChatMessage,
-  ChatOptions,
-  ModelProvider,
-  ToolCall,
-  ToolSpec
-} from "@berth/domain/ai/chat/ModelChat"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
+import type { ChatMessage, ChatOptions, ToolCall, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { describe, expect, it } from "@effect/vitest"
 import { Chunk, Effect, Either, Schema, Stream } from "effect"
 import OpenAI from "openai"
@@ -15,6 +10,7 @@ import { aimockServer } from "../fakes/models/AimockServer.ts"
 import {
   anthropicWire,
   connectProvider,
+  streamChat,
   googleWire,
   openAiWire,
   type ModelWire,
@@ -44,7 +40,7 @@ const both: readonly [FakeToolCall, FakeToolCall] = [
   { id: "call_b", name: "calculate", arguments: '{"expression":"17*23"}' }
 ]
 
-const callsIn = (chunks: ReadonlyArray<ChatChunk>) =>
+const callsIn = (chunks: ReadonlyArray<ModelEvent<ProviderEnding>>) =>
   chunks.flatMap((chunk) => (chunk.type === "tool-call" ? [chunk.call] : []))
 
 const run = (
@@ -52,14 +48,16 @@ const run = (
   model: string,
   messages: ReadonlyArray<ChatMessage>,
   options: ChatOptions = { tools }
-) => Effect.map(Stream.runCollect(provider.chat(model, messages, options)), Chunk.toReadonlyArray)
+) => Effect.map(Stream.runCollect(streamChat(provider, model, messages, options)), Chunk.toReadonlyArray)
 
 /** What came of an answer before it ended or failed. */
 const collectUntilEnd = (provider: ModelProvider, model: string) =>
   Effect.gen(function* () {
-    const chunks: Array<ChatChunk> = []
+    const chunks: Array<ModelEvent<ProviderEnding>> = []
     const ending = yield* Effect.either(
-      Stream.runForEach(provider.chat(model, asked, { tools }), (chunk) => Effect.sync(() => void chunks.push(chunk)))
+      Stream.runForEach(streamChat(provider, model, asked, { tools }), (chunk) =>
+        Effect.sync(() => void chunks.push(chunk))
+      )
     )
     return { chunks, failed: Either.isLeft(ending) }
   })
@@ -90,13 +88,13 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
         { id: "call_a", name: "current_time", arguments: "{}" },
         { id: "call_b", name: "calculate", arguments: '{"expression":"17*23"}' }
       ])
-      expect(chunks.slice(-3).map(({ type }) => type)).toEqual(["tool-call", "tool-call", "end"])
+      expect(chunks.slice(-3).map(({ type }) => type)).toEqual(["tool-call", "tool-call", "done"])
       expect(chunks.at(-1)).toMatchObject({ finishReason: "tool_calls", usage: { completionTokens: 2 } })
 
       const after = yield* run(provider, model, [...asked, ...round(callsIn(chunks), "Let me see.")])
-      const text = after.map((chunk) => (chunk.type === "text" ? chunk.text : "")).join("")
+      const text = after.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")
       expect(text).toContain("result of calculate")
-      expect(after.at(-1)).toMatchObject({ type: "end", finishReason: "stop" })
+      expect(after.at(-1)).toMatchObject({ type: "done", finishReason: "stop" })
     })
   )
 
@@ -153,9 +151,9 @@ describe.each(modelWires)("tools over the wire to $name", ({ model, name, makeFa
         ...(question === undefined ? [] : [[question, ...round([call("a")])]])
       ]
       for (const talk of talks) {
-        expect((yield* run(provider, model, talk)).at(-1)).toMatchObject({ type: "end" })
+        expect((yield* run(provider, model, talk)).at(-1)).toMatchObject({ type: "done" })
         // The last word of a turn is asked for without tools.
-        expect((yield* run(provider, model, talk, {})).at(-1)).toMatchObject({ type: "end" })
+        expect((yield* run(provider, model, talk, {})).at(-1)).toMatchObject({ type: "done" })
       }
     })
   )
@@ -278,7 +276,7 @@ describe("calls that a vendor signs", () => {
       expect(partOf(1)).toMatchObject({ thoughtSignature: "gemini-3.5-flash-c2ln" })
       // The stand-in refuses, as Google does, a call without a signature and one of another model's.
       expect((yield* run(provider, "google/gemini-3.1-pro-preview", [...talk, ...round(more)])).at(-1)).toMatchObject({
-        type: "end"
+        type: "done"
       })
       expect(partOf(1)).toMatchObject({ thoughtSignature: "skip_thought_signature_validator" })
       yield* run(provider, "google/gemini-2.5-pro", talk)
@@ -308,7 +306,7 @@ describe("calls that a vendor signs", () => {
       })
       // A round of another provider's model.
       const foreign = calls.map(({ signature: _, ...call }) => call)
-      expect((yield* run(provider, model, [...asked, ...round(foreign)])).at(-1)).toMatchObject({ type: "end" })
+      expect((yield* run(provider, model, [...asked, ...round(foreign)])).at(-1)).toMatchObject({ type: "done" })
     })
   )
 })

@@ -1,4 +1,4 @@
-import type { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import type { ModelBehavior } from "../fakes/models/FakeModelVendor.ts"

@@ -1,4 +1,5 @@
-import type { ChatMessage, ModelProvider } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
+import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { makeSandboxModelProvider, sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Logger, Schedule, type Scope, Stream, Tracer } from "effect"
@@ -7,6 +8,7 @@ import { aimockServer } from "../fakes/models/AimockServer.ts"
 import { makeFakeOpenAi } from "../fakes/models/FakeOpenAi.ts"
 import {
   anthropicWire,
+  streamChat,
   runChat,
   connectProvider,
   waitForCondition,
@@ -27,10 +29,10 @@ const provides = (name: string, make: Effect.Effect<{ provider: ModelProvider; m
         const { model, provider } = yield* make
         const chunks = yield* runChat(provider, model)
         expect(joinText(chunks)).toContain("Hello")
-        expect(chunks.slice(0, -1).every(({ type }) => type === "text")).toBe(true)
+        expect(chunks.slice(0, -1).every(({ type }) => type === "delta")).toBe(true)
         const last = chunks.at(-1)
-        expect(last).toMatchObject({ type: "end", finishReason: "stop" })
-        if (last?.type === "end" && last.usage !== null) {
+        expect(last).toMatchObject({ type: "done", finishReason: "stop" })
+        if (last?.type === "done" && last.usage !== null) {
           expect(last.usage.totalTokens).toBe(last.usage.promptTokens + last.usage.completionTokens)
           expect(last.usage.promptTokens).toBeGreaterThan(0)
         } else expect.fail("it did not count")
@@ -54,7 +56,7 @@ const provides = (name: string, make: Effect.Effect<{ provider: ModelProvider; m
     it.scopedLive("can be interrupted", () =>
       Effect.gen(function* () {
         const { model, provider } = yield* make
-        const first = yield* Stream.runHead(provider.chat(model, helloMessages, {}))
+        const first = yield* Stream.runHead(streamChat(provider, model, helloMessages, {}))
         expect(first._tag).toBe("Some")
       })
     )
@@ -110,13 +112,13 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
       const standIn = yield* someStandIn
       standIn.respondWith({ type: "answer", pieces: ["Grüß ", "Gott, ", "日本 🚢"] })
       const chunks = yield* runChat(yield* connectProvider(name, standIn), model)
-      expect(chunks.filter((chunk) => chunk.type === "text" && chunk.text !== "")).toEqual([
-        { type: "text", text: "Grüß " },
-        { type: "text", text: "Gott, " },
-        { type: "text", text: "日本 🚢" }
+      expect(chunks.filter((chunk) => chunk.type === "delta" && chunk.text !== "")).toEqual([
+        { type: "delta", text: "Grüß " },
+        { type: "delta", text: "Gott, " },
+        { type: "delta", text: "日本 🚢" }
       ])
       expect(chunks.at(-1)).toEqual({
-        type: "end",
+        type: "done",
         finishReason: "stop",
         usage: { promptTokens: 7, completionTokens: 3, totalTokens: 10 }
       })
@@ -148,7 +150,7 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
       const standIn = yield* someStandIn
       standIn.respondWith({ type: "answer", pieces: ["Hi"], withoutUsage: true })
       expect((yield* runChat(yield* connectProvider(name, standIn), model)).at(-1)).toEqual({
-        type: "end",
+        type: "done",
         finishReason: "stop",
         usage: null
       })
@@ -235,7 +237,7 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
         yield* waitForCondition(() => standIn.abandonedRequests() === before + 1)
       }
       standIn.respondWith({ type: "endless" })
-      yield* Stream.runDrain(Stream.take(provider.chat(model, helloMessages, {}), 3))
+      yield* Stream.runDrain(Stream.take(streamChat(provider, model, helloMessages, {}), 3))
       yield* waitForCondition(() => standIn.abandonedRequests() === 3)
     })
   )
@@ -256,7 +258,7 @@ describe.each(modelProtocols)("the wire to $name", ({ model, name, makeFake: som
       const standIn = yield* someStandIn
       const provider = yield* connectProvider(name, standIn)
       standIn.respondWith({ type: "endless" })
-      const pull = yield* Stream.toPull(provider.chat(model, helloMessages, {}))
+      const pull = yield* Stream.toPull(streamChat(provider, model, helloMessages, {}))
       yield* pull
       // As long as the buffers between here and there fill, it goes on; then it stands.
       let last = -1
@@ -285,8 +287,8 @@ describe("what a vendor is asked", () => {
     Effect.gen(function* () {
       const standIn = yield* openAiWire.makeFake
       const provider = yield* connectProvider("openai", standIn)
-      yield* Stream.runDrain(provider.chat("openai/gpt-4o", messages, options))
-      yield* Stream.runDrain(provider.chat("openai/gpt-5", messages, options))
+      yield* Stream.runDrain(streamChat(provider, "openai/gpt-4o", messages, options))
+      yield* Stream.runDrain(streamChat(provider, "openai/gpt-5", messages, options))
       const [request, reasoning] = standIn.received
       expect(request?.body).toEqual({
         model: "gpt-4o",
@@ -306,12 +308,12 @@ describe("what a vendor is asked", () => {
     Effect.gen(function* () {
       const standIn = yield* anthropicWire.makeFake
       const provider = yield* connectProvider("anthropic", standIn)
-      const ask = (model: string) => Stream.runDrain(provider.chat(model, messages, options))
+      const ask = (model: string) => Stream.runDrain(streamChat(provider, model, messages, options))
       // The stand-in refuses, as Anthropic does, what these models do not take.
       yield* Effect.forEach(["claude-opus-4-6", "claude-opus-4-7", "claude-sonnet-4"], (name) =>
         ask(`anthropic/${name}`)
       )
-      yield* Stream.runDrain(provider.chat("anthropic/claude-3-haiku", helloMessages, { temperature: 1.7 }))
+      yield* Stream.runDrain(streamChat(provider, "anthropic/claude-3-haiku", helloMessages, { temperature: 1.7 }))
       const [request, later, alias, old] = standIn.received
       expect(request).toMatchObject({
         path: "/v1/messages",
@@ -329,7 +331,7 @@ describe("what a vendor is asked", () => {
     Effect.gen(function* () {
       const standIn = yield* googleWire.makeFake
       const provider = yield* connectProvider("google", standIn)
-      yield* Stream.runDrain(provider.chat("google/gemini-2.5-pro", messages, options))
+      yield* Stream.runDrain(streamChat(provider, "google/gemini-2.5-pro", messages, options))
       yield* Effect.flip(runChat(provider, "google/../../elsewhere"))
       const [request, escaped] = standIn.received
       expect(request).toMatchObject({
@@ -366,7 +368,7 @@ describe("what a vendor is asked", () => {
           ]
         ]
         // Anthropic refuses blanks and an assistant's first or last word, Google the last; so do their stand-ins.
-        for (const talk of talks) expect((yield* runChat(provider, model, talk)).at(-1)).toMatchObject({ type: "end" })
+        for (const talk of talks) expect((yield* runChat(provider, model, talk)).at(-1)).toMatchObject({ type: "done" })
       })
   )
 
@@ -380,7 +382,7 @@ describe("what a vendor is asked", () => {
       standIn.respondWith({ type: "raw", contentType: "application/json", body })
       const chunks = yield* runChat(yield* connectProvider("openai", standIn), openAiWire.model)
       expect(joinText(chunks)).toBe("All at once")
-      expect(chunks.at(-1)).toEqual({ type: "end", finishReason: "stop", usage: null })
+      expect(chunks.at(-1)).toEqual({ type: "done", finishReason: "stop", usage: null })
     })
   )
 })
@@ -399,7 +401,7 @@ describe("a mock by others", () => {
         expect(joinText(chunks)).toBe("Hi from the mock, in more than one piece")
         expect(chunks.length).toBeGreaterThan(3)
         expect(chunks.at(-1)).toEqual({
-          type: "end",
+          type: "done",
           finishReason: "stop",
           usage: { promptTokens: 9, completionTokens: 4, totalTokens: 13 }
         })

@@ -1,4 +1,4 @@
-import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { Effect, Stream } from "effect"
 import { fakeModels, type ModelProviderBehavior, FakeModelProviders } from "../../fakes/FakeModelProviders.ts"
 import type { CallCondition, ErrorRow } from "../ErrorRow.ts"

@@ -1,6 +1,6 @@
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { AgentNotFound } from "@berth/domain/agents/AgentErrors"
 import type { Model } from "@berth/domain/ai/models/Model"
-import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { Duration, Effect, Stream } from "effect"
 import { fakeModels, type ModelProviderBehavior, FakeModelProviders } from "../../fakes/FakeModelProviders.ts"
@@ -25,7 +25,7 @@ const failing = (kind: ProviderFailed["kind"]) =>
         new ProviderFailed({ provider: "openai", kind, reason: "it said no", retryAfter: Duration.seconds(7) })
       )
   })
-const cut = ai({ chat: () => Stream.make({ type: "text", text: "Half " } as const) })
+const cut = ai({ chat: () => Stream.make({ type: "delta", text: "Half " } as const) })
 const broken = ai({ chat: () => Stream.die(new Error("hunter2 at /internal/x")) })
 const nothing = ai({
   catalogue: Effect.succeed(fakeModels.map((model): Model => ({ ...model, available: false })))

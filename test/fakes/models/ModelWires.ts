@@ -1,4 +1,9 @@
-import type { ChatChunk, ChatMessage, ModelProvider } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
+import type { AiLayer } from "@berth/domain/ai/AiLayer"
+import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
+import { streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
+import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
 import { type KeyedProviderName, makeModelProvider } from "@berth/infra/ai/ConfiguredModelProviders"
 import { FetchHttpClient } from "@effect/platform"
 import { Chunk, Effect, Redacted, Schedule, type Scope, Stream } from "effect"
@@ -58,12 +63,20 @@ export const connectProvider = (
 
 export const helloMessages: ReadonlyArray<ChatMessage> = [{ role: "user", content: "Hello" }]
 
-/** The whole of an answer. */
-export const runChat = (provider: ModelProvider, model: string, messages = helloMessages) =>
-  Effect.map(Stream.runCollect(provider.chat(model, messages, {})), Chunk.toReadonlyArray)
+/** A call of a provider as a stream. */
+export const streamChat = (provider: ModelProvider, ...asked: Parameters<ModelProvider["chat"]>) =>
+  Stream.unwrapScoped(Effect.map(provider.chat(...asked), streamFromSource))
 
-export const joinText = (chunks: ReadonlyArray<ChatChunk>) =>
-  chunks.map((chunk) => (chunk.type === "text" ? chunk.text : "")).join("")
+/** The events of the AI layer's answer. */
+export const streamAnswer = (ai: AiLayer, request: ChatRequest) =>
+  Stream.unwrapScoped(Effect.map(ai.open(request), ({ events }) => events))
+
+/** The whole of an answer. */
+export const runChat = (provider: ModelProvider, model: string, messages = helloMessages, options: ChatOptions = {}) =>
+  Effect.map(Stream.runCollect(streamChat(provider, model, messages, options)), Chunk.toReadonlyArray)
+
+export const joinText = (chunks: ReadonlyArray<ModelEvent<ProviderEnding>>) =>
+  chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")
 
 /** Waits for a condition on the other side of a connection. */
 export const waitForCondition = (isSo: () => boolean) =>

@@ -3,10 +3,10 @@ import {
   MessagesMissing,
   ModelNotFound,
   ModelsUnavailable,
+  ProviderFailed,
   ProviderNotFound,
   TokenCountInvalid
 } from "@berth/domain/ai/models/ModelErrors"
-import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { ProviderName, TaskType } from "@berth/domain/ai/models/Model"
 import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "@effect/platform"
 import { Schema } from "effect"

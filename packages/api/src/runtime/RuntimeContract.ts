@@ -1,4 +1,5 @@
-import { ChatMessage, ToolCall, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { RuntimeAgent, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { Schema } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
@@ -53,8 +54,8 @@ export const RuntimeModelRequest = Schema.Struct({
 export type RuntimeModelRequest = typeof RuntimeModelRequest.Type
 
 export const RuntimeModelEvent = Schema.Union(
-  Schema.Struct({ type: Schema.Literal("delta"), text: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("tool-call"), call: ToolCall }),
+  ModelDelta,
+  ModelToolCall,
   Schema.Struct({ type: Schema.Literal("done"), model: Schema.String, provider: Schema.String }),
   Schema.Struct({ type: Schema.Literal("error"), message: Schema.String })
 )

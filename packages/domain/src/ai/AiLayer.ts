@@ -1,23 +1,19 @@
 import { Chunk, Clock, Duration, Effect, Fiber, HashSet, Option, Ref, type Scope, Stream } from "effect"
+import type { ModelEvent, ProviderEnding } from "./streams/ModelEvent.ts"
+import { ModelCatalog, type ModelProvider, ModelProviders } from "./models/ModelProviders.ts"
+import type { ProviderFailed } from "./models/ModelErrors.ts"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { CurrentAiSettings } from "./calls/AiSettings.ts"
 import { meterAnswer } from "./calls/AnswerMeter.ts"
 import { hasImage } from "./chat/ContentPart.ts"
-import type { ChatCompletion, ChatEvent, ChatOpening, ChatRequest } from "./calls/ChatRequest.ts"
+import type { ChatCompletion, ChatOpening, ChatRequest } from "./calls/ChatRequest.ts"
 import { makeCircuitBreakers } from "./calls/CircuitBreakers.ts"
 import { estimateCost, type TokenCounts } from "./models/ModelCost.ts"
 import { estimatePromptTokens } from "./prompt/TokenEstimate.ts"
 import { type Model, ProviderName } from "./models/Model.ts"
 import { findModelRoutes } from "./models/ModelRoutes.ts"
 import { callUntilAnswered } from "./calls/CallFallback.ts"
-import {
-  type ChatChunk,
-  ModelCatalog,
-  type ModelProvider,
-  ModelProviders,
-  type ProviderFailed,
-  type ToolCall
-} from "./chat/ModelChat.ts"
+import { type ToolCall } from "./chat/ModelChat.ts"
 import {
   AiServiceUnavailable,
   MessagesMissing,
@@ -44,28 +40,29 @@ export interface AiHealth {
 }
 
 /** An answer whose first text is there. */
-export interface OpenChat extends ChatOpening {
-  readonly events: Stream.Stream<ChatEvent, ProviderFailed>
+export interface OpenChat {
+  readonly opening: ChatOpening
+  readonly events: Stream.Stream<ModelEvent, ProviderFailed>
 }
 
 /** The same, as it is asked for chunk by chunk; the last event is `done`. */
 interface BegunChat {
   readonly opening: ChatOpening
-  readonly first: ReadonlyArray<ChatEvent>
-  readonly more: Effect.Effect<ReadonlyArray<ChatEvent>, ProviderFailed>
+  readonly first: ReadonlyArray<ModelEvent>
+  readonly more: Effect.Effect<ReadonlyArray<ModelEvent>, ProviderFailed>
 }
 
 /** The events of an answer as a stream, up to `done`. */
-const eventsOf = ({ first, more }: BegunChat): Stream.Stream<ChatEvent, ProviderFailed> =>
+const eventsOf = ({ first, more }: BegunChat): Stream.Stream<ModelEvent, ProviderFailed> =>
   Stream.fromPull(
     Effect.sync(() => {
-      let last: ReadonlyArray<ChatEvent> | null = null
-      const keep = (events: ReadonlyArray<ChatEvent>) => {
+      let last: ReadonlyArray<ModelEvent> | null = null
+      const keep = (events: ReadonlyArray<ModelEvent>) => {
         last = events
         return Chunk.unsafeFromArray(events)
       }
       const further = Effect.mapBoth(more, { onFailure: Option.some, onSuccess: keep })
-      return Effect.suspend((): Effect.Effect<Chunk.Chunk<ChatEvent>, Option.Option<ProviderFailed>> => {
+      return Effect.suspend((): Effect.Effect<Chunk.Chunk<ModelEvent>, Option.Option<ProviderFailed>> => {
         if (last === null) return Effect.succeed(keep(first))
         return last.some(({ type }) => type === "done") ? Effect.fail(Option.none()) : further
       })
@@ -256,16 +253,11 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
         overheadMs: answer.calledAt - startedAt
       }
       const meter = yield* meterAnswer(answer, request, usage)
-      const toEvent = (chunk: ChatChunk): ChatEvent => {
+      const toEvent = (chunk: ModelEvent<ProviderEnding>): ModelEvent => {
         meter.add(chunk)
-        switch (chunk.type) {
-          case "text":
-            return { type: "delta", text: chunk.text }
-          case "tool-call":
-            return chunk
-          case "end":
-            return { type: "done", ...opening, ...meter.usage(), finishReason: chunk.finishReason }
-        }
+        return chunk.type === "done"
+          ? { type: "done", ...opening, ...meter.usage(), finishReason: chunk.finishReason }
+          : chunk
       }
       return {
         opening,
@@ -279,20 +271,16 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
      * call.
      */
     const open = (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
-      Effect.map(begin(request), (begun) => ({ ...begun.opening, events: eventsOf(begun) })).pipe(
+      Effect.map(begin(request), (begun) => ({ opening: begun.opening, events: eventsOf(begun) })).pipe(
         withExportedSpan("AiLayer.open")
       )
-
-    /** The same as one stream, for whoever has no use for what is known before the first text. */
-    const chat = (request: ChatRequest): Stream.Stream<ChatEvent, ChatError> =>
-      Stream.unwrapScoped(Effect.map(open(request), ({ events }) => events))
 
     /** The whole answer at once. */
     const complete = (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> =>
       Effect.flatMap(begin(request), ({ first, more }) => {
         const texts: Array<string> = []
         const toolCalls: Array<ToolCall> = []
-        const gather = (events: ReadonlyArray<ChatEvent>): Effect.Effect<ChatCompletion, ProviderFailed> => {
+        const gather = (events: ReadonlyArray<ModelEvent>): Effect.Effect<ChatCompletion, ProviderFailed> => {
           for (const event of events) {
             switch (event.type) {
               case "delta":
@@ -360,7 +348,6 @@ export class AiLayer extends Effect.Service<AiLayer>()("@berth/AiLayer", {
 
       resolve,
       open,
-      chat,
       complete
     }
   })

@@ -1,6 +1,7 @@
 import { Effect, Encoding, Option, Stream } from "effect"
+import type { ModelEvent } from "../ai/streams/ModelEvent.ts"
 import type { User } from "../shared/User.ts"
-import type { ChatEvent, ChatOpening } from "../ai/calls/ChatRequest.ts"
+import type { ChatOpening } from "../ai/calls/ChatRequest.ts"
 import { AgentTasks } from "./tasks/AgentTasks.ts"
 import { ModelAnswers } from "./plugins/ModelAnswers.ts"
 import type { PluginInput } from "./PluginInput.ts"
@@ -16,7 +17,7 @@ export interface RunOptions {
 }
 
 /** The text of a model's answer as the events of a plugin. */
-const textEvents = <E>(answer: Stream.Stream<ChatEvent, E>): Stream.Stream<PluginEvent, E> =>
+const textEvents = <E>(answer: Stream.Stream<ModelEvent, E>): Stream.Stream<PluginEvent, E> =>
   Stream.suspend(() => {
     const texts: Array<string> = []
     return Stream.filterMap(answer, (event) => {

@@ -1,13 +1,9 @@
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
 import { type Model, ProviderName } from "@berth/domain/ai/models/Model"
-import {
-  type ChatChunk,
-  ModelCatalog,
-  type ModelProvider,
-  ModelProviders,
-  ProviderFailed
-} from "@berth/domain/ai/chat/ModelChat"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
@@ -29,6 +25,7 @@ import {
   TestClock,
   type Tracer
 } from "effect"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeModel, modelsArbitrary } from "./ModelSamples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -36,18 +33,18 @@ const opus = makeModel({ id: "anthropic/claude-opus-4-6", inputCost: 5, outputCo
 const gpt = makeModel({ id: "openai/gpt-4o", inputCost: 2, outputCost: 8 })
 const sandbox = makeModel({ id: "sandbox/echo", provider: "sandbox", inputCost: 0, outputCost: 0 })
 
-const text = (content: string): ChatChunk => ({ type: "text", text: content })
-const end: ChatChunk = {
-  type: "end",
+const text = (content: string): ModelEvent<ProviderEnding> => ({ type: "delta", text: content })
+const end: ModelEvent<ProviderEnding> = {
+  type: "done",
   usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
   finishReason: "stop"
 }
-const endUncounted: ChatChunk = { type: "end", usage: null, finishReason: "stop" }
+const endUncounted: ModelEvent<ProviderEnding> = { type: "done", usage: null, finishReason: "stop" }
 
 const fails = (provider: ProviderName, kind: ProviderFailed["kind"], retryAfter?: Duration.Duration) =>
   Stream.fail(new ProviderFailed({ provider, kind, reason: `is ${kind}`, retryAfter }))
 
-type Script = (modelId: string, call: number) => Stream.Stream<ChatChunk, ProviderFailed>
+type Script = (modelId: string, call: number) => Stream.Stream<ModelEvent<ProviderEnding>, ProviderFailed>
 
 /** A provider that answers by a script, and the ids it was called with. */
 const provider = (name: ProviderName, script: Script, healthy: Effect.Effect<boolean> = Effect.succeed(true)) => {
@@ -58,9 +55,9 @@ const provider = (name: ProviderName, script: Script, healthy: Effect.Effect<boo
     modelIds: Effect.succeed([]),
     healthy,
     chat: (modelId) =>
-      Stream.suspend(() => {
+      Effect.suspend(() => {
         calls.push(modelId)
-        return script(modelId, calls.length)
+        return makeChunkSource(script(modelId, calls.length))
       })
   }
   return { port, calls }
@@ -95,6 +92,9 @@ const withAi = <A, E>(
   return Effect.scoped(Effect.flatMap(AiLayer, use)).pipe(Effect.provide(layerOf(providers, models)))
 }
 
+const streamAnswer = (ai: AiLayer, asked: ChatRequest) =>
+  Stream.unwrapScoped(Effect.map(ai.open(asked), ({ events }) => events))
+
 /** Runs an effect that sleeps, with the clock moved on as far as it takes. */
 const letting = <A, E, R>(duration: Duration.DurationInput, effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
@@ -109,7 +109,7 @@ describe("chat", () => {
     return withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
         const userId = UserId.make("usr_1")
-        const events = yield* Stream.runCollect(ai.chat(request({ caller: { userId, agentId: null } })))
+        const events = yield* Stream.runCollect(streamAnswer(ai, request({ caller: { userId, agentId: null } })))
         expect(Chunk.toReadonlyArray(events)).toEqual([
           { type: "delta", text: "Hel" },
           { type: "delta", text: "lo" },
@@ -150,22 +150,22 @@ describe("chat", () => {
     const router: ModelProvider = {
       ...provider("openrouter", () => Stream.empty).port,
       chat: (_, __, { tools }) =>
-        Stream.unwrap(
-          Effect.map(Effect.orDie(Effect.currentSpan), (span) => {
-            spans.push(span)
-            offered.push(tools)
-            const chunks: ReadonlyArray<ChatChunk> = [
-              { type: "tool-call", call },
-              { type: "end", usage: null, finishReason: "tool_calls" }
-            ]
-            return Stream.fromIterable(chunks)
-          })
-        )
+        Effect.flatMap(Effect.orDie(Effect.currentSpan), (span) => {
+          spans.push(span)
+          offered.push(tools)
+          const chunks: ReadonlyArray<ModelEvent<ProviderEnding>> = [
+            { type: "tool-call", call },
+            { type: "done", usage: null, finishReason: "tool_calls" }
+          ]
+          return makeChunkSource(Stream.fromIterable(chunks))
+        })
     }
     const tools = [{ name: "calculate", description: "Calculates", parameters: { type: "object" } }]
     return withAi([router], [opus], (ai) =>
       Effect.gen(function* () {
-        const events = Chunk.toReadonlyArray(yield* Stream.runCollect(ai.chat(request({ options: { tools } }))))
+        const events = Chunk.toReadonlyArray(
+          yield* Stream.runCollect(streamAnswer(ai, request({ options: { tools } })))
+        )
         expect(events).toMatchObject([
           { type: "tool-call", call },
           { type: "done", finishReason: "tool_calls", usageIsEstimated: true, usage: { completionTokens: 8 } }
@@ -186,7 +186,7 @@ describe("chat", () => {
   it.effect("gives a whole answer with its calls of tools and what it cost", () => {
     const call = { id: "call_1", name: "calculate", arguments: "{}" }
     const router = provider("openrouter", () =>
-      Stream.make<Array<ChatChunk>>(text("So"), { type: "tool-call", call }, end)
+      Stream.make<Array<ModelEvent<ProviderEnding>>>(text("So"), { type: "tool-call", call }, end)
     )
     return withAi([router.port], [opus], (ai) =>
       Effect.gen(function* () {
@@ -273,7 +273,7 @@ describe("chat", () => {
     return withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
         const texts = yield* Ref.make("")
-        const exit = yield* ai.chat(request()).pipe(
+        const exit = yield* streamAnswer(ai, request()).pipe(
           Stream.runForEach((event) => Ref.update(texts, (all) => all + (event.type === "delta" ? event.text : "?"))),
           Effect.flip
         )
@@ -381,7 +381,7 @@ describe("chat", () => {
       Effect.gen(function* () {
         const began = yield* Deferred.make<void>()
         const fiber = yield* Effect.fork(
-          Stream.runForEach(ai.chat(request()), () => Deferred.succeed(began, undefined))
+          Stream.runForEach(streamAnswer(ai, request()), () => Deferred.succeed(began, undefined))
         )
         yield* Deferred.await(began)
         yield* Fiber.interrupt(fiber)

@@ -1,5 +1,5 @@
+import { type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
 import { ProviderName } from "@berth/domain/ai/models/Model"
-import { type ModelProvider, ModelProviders } from "@berth/domain/ai/chat/ModelChat"
 import { FetchHttpClient, HttpClient } from "@effect/platform"
 import { Effect, Layer, type Redacted } from "effect"
 import { defaultAnthropicUrl, makeAnthropicModelProvider } from "./anthropic/AnthropicModelProvider.ts"

@@ -1,7 +1,8 @@
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { parseRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
 import { ModelAnswerEvent, ModelAnswerRequest, modelAnswersPath } from "@berth/api/gateway/plugins/ModelAnswersApi"
-import type { ChatEvent, ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
+import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
@@ -28,7 +29,7 @@ const logAndFail = (cause: { readonly _tag: string }, failure: PluginFailed) =>
 const decodeAnswerEvent = (
   event: ModelAnswerEvent,
   opened: (opening: ChatOpening) => Effect.Effect<void>
-): Effect.Effect<Option.Option<ChatEvent>, PluginFailed | PluginInputInvalid> => {
+): Effect.Effect<Option.Option<ModelEvent>, PluginFailed | PluginInputInvalid> => {
   switch (event.type) {
     case "opened": {
       const { type: _, ...opening } = event

@@ -105,7 +105,7 @@ describe("an answer", () => {
     expect(text).toBe("Hello")
     expect(finishAnthropicAnswer(answer)).toEqual(
       Either.right({
-        type: "end",
+        type: "done",
         finishReason: "stop",
         usage: { promptTokens: 115, completionTokens: 42, totalTokens: 157 }
       })

@@ -78,7 +78,7 @@ describe("an answer", () => {
     expect(text).toBe("Hello")
     expect(finishGoogleAnswer(answer)).toEqual(
       Either.right({
-        type: "end",
+        type: "done",
         finishReason: "stop",
         usage: { promptTokens: 11, completionTokens: 23, totalTokens: 34 }
       })
@@ -89,7 +89,7 @@ describe("an answer", () => {
     const [answer] = read(candidate("Hi", "MAX_TOKENS"), { usageMetadata: { promptTokenCount: 4 } })
     expect(finishGoogleAnswer(answer)).toEqual(
       Either.right({
-        type: "end",
+        type: "done",
         finishReason: "length",
         usage: { promptTokens: 4, completionTokens: 0, totalTokens: 4 }
       })

@@ -77,7 +77,7 @@ describe("an answer", () => {
     expect([first, second, third]).toEqual(["Hel", "lo", ""])
     expect(finishOpenAiAnswer(counted)).toEqual(
       Either.right({
-        type: "end",
+        type: "done",
         finishReason: "stop",
         usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5 }
       })

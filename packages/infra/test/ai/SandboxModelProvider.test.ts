@@ -1,8 +1,13 @@
 import type { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
+import { streamFromSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeSandboxModelProvider, sandboxModel } from "@berth/infra/ai/sandbox/SandboxModelProvider"
 import { makeSandboxReply } from "@berth/infra/ai/sandbox/SandboxReply"
 import { describe, expect, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Stream } from "effect"
+
+const streamChat = (...asked: Parameters<ModelProvider["chat"]>) =>
+  Stream.unwrapScoped(Effect.map(makeSandboxModelProvider().chat(...asked), streamFromSource))
 
 const user = (content: string): ChatMessage => ({ role: "user", content })
 const assistant = (content: string): ChatMessage => ({ role: "assistant", content })
@@ -26,21 +31,17 @@ describe("the sandbox model", () => {
 
   it.prop("streams its reply in pieces, the same each time, and counts", [FastCheck.string()], ([said]) => {
     const run = () =>
-      Chunk.toReadonlyArray(
-        Effect.runSync(Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, [user(said)], {})))
-      )
+      Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [user(said)], {}))))
     const chunks = run()
-    const text = chunks.map((chunk) => (chunk.type === "text" ? chunk.text : "")).join("")
+    const text = chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")
     expect(text).toBe(makeSandboxReply([user(said)]))
-    expect(chunks.at(-1)).toMatchObject({ type: "end", finishReason: "stop" })
+    expect(chunks.at(-1)).toMatchObject({ type: "done", finishReason: "stop" })
     expect(run()).toEqual(chunks)
   })
 
   it("keeps to a limit of tokens", () => {
     const chunks = Chunk.toReadonlyArray(
-      Effect.runSync(
-        Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, [user("hello")], { maxTokens: 2 }))
-      )
+      Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [user("hello")], { maxTokens: 2 })))
     )
     expect(chunks.at(-1)).toMatchObject({ finishReason: "length", usage: { completionTokens: 2 } })
   })
@@ -80,10 +81,8 @@ describe("what the sandbox model knows from its instructions", () => {
 describe("a summary by the sandbox model", () => {
   const asked: ChatMessage = { role: "system", content: "Summarize the conversation below in few words." }
   const summaryOf = (...messages: ReadonlyArray<ChatMessage>) =>
-    Chunk.toReadonlyArray(
-      Effect.runSync(Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, [asked, ...messages], {})))
-    )
-      .map((chunk) => (chunk.type === "text" ? chunk.text : ""))
+    Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, [asked, ...messages], {}))))
+      .map((chunk) => (chunk.type === "delta" ? chunk.text : ""))
       .join("")
 
   it("keeps what users said, in order, and nothing of the assistant's", () => {
@@ -131,9 +130,7 @@ describe("the sandbox model with tools", () => {
     "delete_file"
   ].map(tool)
   const run = (messages: ReadonlyArray<ChatMessage>, tools = all) =>
-    Chunk.toReadonlyArray(
-      Effect.runSync(Stream.runCollect(makeSandboxModelProvider().chat(sandboxModel.id, messages, { tools })))
-    )
+    Chunk.toReadonlyArray(Effect.runSync(Stream.runCollect(streamChat(sandboxModel.id, messages, { tools }))))
   const called = (said: string, tools = all) => {
     const [first] = run([user(said)], tools)
     return first?.type === "tool-call" ? [first.call.name, JSON.parse(first.call.arguments)] : null
@@ -181,7 +178,7 @@ describe("the sandbox model with tools", () => {
       type: "tool-call",
       call: { id: "call_1", name: "calculate", arguments: '{"expression":"17*23"}' }
     })
-    expect(end).toMatchObject({ type: "end", finishReason: "tool_calls" })
+    expect(end).toMatchObject({ type: "done", finishReason: "tool_calls" })
     if (call?.type !== "tool-call") return expect.fail("no call")
     const talk: ReadonlyArray<ChatMessage> = [
       question,
@@ -190,7 +187,7 @@ describe("the sandbox model with tools", () => {
     ]
     for (const tools of [all, []]) {
       const chunks = run(talk, tools)
-      expect(chunks.map((chunk) => (chunk.type === "text" ? chunk.text : "")).join("")).toBe("The result: 391")
+      expect(chunks.map((chunk) => (chunk.type === "delta" ? chunk.text : "")).join("")).toBe("The result: 391")
       expect(chunks.at(-1)).toMatchObject({ finishReason: "stop" })
     }
     expect(run([...talk, assistant("The result: 391"), user("List files")])[0]).toMatchObject({

@@ -5,8 +5,12 @@ import {
   ProviderFailedBody
 } from "@berth/api/ai/AiErrorBodies"
 import { type ParameterUnsupported, ParameterUnsupportedBody } from "@berth/api/ai/OpenAiErrors"
-import type { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
-import type { MessagesMissing, ModelNotFound, ModelsUnavailable } from "@berth/domain/ai/models/ModelErrors"
+import type {
+  MessagesMissing,
+  ModelNotFound,
+  ModelsUnavailable,
+  ProviderFailed
+} from "@berth/domain/ai/models/ModelErrors"
 import type { HttpServerResponse } from "@effect/platform"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 

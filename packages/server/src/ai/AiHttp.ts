@@ -1,3 +1,4 @@
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
 import { type ChatAnswer, ChatPayload } from "@berth/api/ai/AiApi"
 import { chatEventFrames } from "@berth/api/ai/ChatEvents"
@@ -5,7 +6,7 @@ import { makeChatRequest } from "@berth/api/ai/ChatMessageMapping"
 import { isPlainChat } from "@berth/api/ai/PayloadFastPath"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import type { ChatCompletion, ChatEvent } from "@berth/domain/ai/calls/ChatRequest"
+import type { ChatCompletion } from "@berth/domain/ai/calls/ChatRequest"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Chunk, DateTime, Effect, Option, Schema, Stream } from "effect"
 import type { DirectHandler } from "../http/DirectRoutes.ts"
@@ -28,9 +29,9 @@ const answerOf = (
 })
 
 /** Frames of a streamed answer; `text` gathers what the last frame says again. */
-const frames = <E>(events: Stream.Stream<ChatEvent, E>) => {
+const frames = <E>(events: Stream.Stream<ModelEvent, E>) => {
   const texts: Array<string> = []
-  const frameOf = (event: ChatEvent, now: DateTime.Utc): string => {
+  const frameOf = (event: ModelEvent, now: DateTime.Utc): string => {
     switch (event.type) {
       case "delta":
         texts.push(event.text)
@@ -67,10 +68,10 @@ const answerChat = (ai: AiLayer) => (payload: typeof ChatPayload.Type) =>
     }
     if (payload.stream === true) {
       // The scope is the request's: it ends with the answer, or when the client leaves.
-      const opened = yield* ai.open(request)
+      const { events, opening } = yield* ai.open(request)
       return respondFrames(
-        Stream.catchAll(frames(opened.events), (failure) => Stream.make(chatEventFrames.error(encodeFailure(failure)))),
-        makeOpeningHeaders(opened)
+        Stream.catchAll(frames(events), (failure) => Stream.make(chatEventFrames.error(encodeFailure(failure)))),
+        makeOpeningHeaders(opening)
       )
     }
     const completion = yield* ai.complete(request)

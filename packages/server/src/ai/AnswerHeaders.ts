@@ -1,5 +1,5 @@
+import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
-import type { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { Effect } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
 

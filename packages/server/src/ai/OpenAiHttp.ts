@@ -1,12 +1,14 @@
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
+import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { ProviderFailedBody } from "@berth/api/ai/AiErrorBodies"
 import { type OpenAiCompletion, OpenAiCompletionPayload } from "@berth/api/ai/OpenAiApi"
 import { type OpenAiFrames, makeOpenAiFrames } from "@berth/api/ai/OpenAiFrames"
 import { isPlainCompletion } from "@berth/api/ai/PayloadFastPath"
 import { BackendApi } from "@berth/api/BackendApi"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import type { ChatCompletion, ChatEnding, ChatEvent } from "@berth/domain/ai/calls/ChatRequest"
+import type { ChatCompletion, ChatEnding } from "@berth/domain/ai/calls/ChatRequest"
 import type { Model } from "@berth/domain/ai/models/Model"
-import type { ProviderFailed, ToolCall } from "@berth/domain/ai/chat/ModelChat"
+import type { ToolCall } from "@berth/domain/ai/chat/ModelChat"
 import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"
 import { HttpApiBuilder, HttpApiSchema, HttpServerResponse } from "@effect/platform"
 import { Chunk, Clock, Effect, Option, Schema, Stream } from "effect"
@@ -58,9 +60,9 @@ const encodeFailure = Schema.encodeSync(ProviderFailedBody)
 const failureStatus = HttpApiSchema.getStatusError(ProviderFailedBody)
 
 /** An answer as frames; the first of them says whose it is, before any text. */
-const framesOf = (events: Stream.Stream<ChatEvent, ProviderFailed>, frames: OpenAiFrames): Stream.Stream<string> => {
+const framesOf = (events: Stream.Stream<ModelEvent, ProviderFailed>, frames: OpenAiFrames): Stream.Stream<string> => {
   let calls = 0
-  const frameOf = (event: ChatEvent): string => {
+  const frameOf = (event: ModelEvent): string => {
     switch (event.type) {
       case "delta":
         return frames.delta({ content: event.text })
@@ -75,7 +77,7 @@ const framesOf = (events: Stream.Stream<ChatEvent, ProviderFailed>, frames: Open
   }
   let opening = frames.delta({ role: "assistant", content: "" })
   // What has come together goes out together.
-  const text = (chunk: Chunk.Chunk<ChatEvent>) => {
+  const text = (chunk: Chunk.Chunk<ModelEvent>) => {
     const said = opening + Chunk.toReadonlyArray(chunk).map(frameOf).join("")
     opening = ""
     return Chunk.of(said)
@@ -94,10 +96,10 @@ const answerCompletion = (ai: AiLayer) => (payload: OpenAiCompletionPayload) =>
     const created = yield* seconds
     if (payload.stream === true) {
       // The scope is the request's: it ends with the answer, or when the client leaves.
-      const opened = yield* ai.open(request)
+      const { events, opening } = yield* ai.open(request)
       const withUsage = payload.stream_options?.include_usage === true
-      const frames = makeOpenAiFrames({ id: opened.id, model: opened.model, created, withUsage })
-      return respondFrames(framesOf(opened.events, frames), makeOpeningHeaders(opened))
+      const frames = makeOpenAiFrames({ id: opening.id, model: opening.model, created, withUsage })
+      return respondFrames(framesOf(events, frames), makeOpeningHeaders(opening))
     }
     const answer = yield* ai.complete(request)
     const completion: OpenAiCompletion = completionOf(answer, created)

@@ -32,7 +32,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "runtimeModel", (handlers)
         })
         const { agentId, messageId: turnId } = payload
         const answer = Stream.unwrapScoped(
-          Effect.flatMap(opening, ({ events, ownKey }) =>
+          Effect.flatMap(opening, ({ events, opening: { ownKey } }) =>
             Effect.as(turnKeys.recordCall({ userId: owner, agentId, turnId, ownKey }), events)
           )
         )

@@ -1,5 +1,6 @@
 import { ProviderName } from "@berth/domain/ai/models/Model"
-import { ChatMessage, ToolCall, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
+import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalAuth } from "../../http/InternalAuth.ts"
@@ -82,8 +83,8 @@ const opening = {
 /** A stream of them begins with `opened` and ends with `done`, or with what went wrong; one that ends with none of them was cut. */
 export const ModelAnswerEvent = Schema.Union(
   Schema.Struct({ type: Schema.Literal("opened"), ...opening }),
-  Schema.Struct({ type: Schema.Literal("delta"), text: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("tool-call"), call: ToolCall }),
+  ModelDelta,
+  ModelToolCall,
   Schema.Struct({
     type: Schema.Literal("done"),
     ...opening,

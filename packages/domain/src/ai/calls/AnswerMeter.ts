@@ -1,8 +1,9 @@
 import { Clock, Effect, Either, Scope } from "effect"
+import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
 import { estimateCost } from "../models/ModelCost.ts"
 import { estimatePromptTokens } from "../prompt/TokenEstimate.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
-import type { ChatChunk, TokenUsage } from "../chat/ModelChat.ts"
+import type { TokenUsage } from "../chat/ModelChat.ts"
 import type { AnsweredCall } from "./CallFallback.ts"
 import { countCall, countTokens, measureCall, makeUsageAttributes } from "./ModelTelemetry.ts"
 import type { ModelUsage } from "./ModelUsage.ts"
@@ -18,18 +19,18 @@ export interface MeteredUsage {
 
 export interface AnswerMeter {
   /** Counts a piece, which one fiber at a time hands on. */
-  readonly add: (chunk: ChatChunk) => void
+  readonly add: (chunk: ModelEvent<ProviderEnding>) => void
   /** What was seen so far. */
   readonly usage: () => MeteredUsage
 }
 
-const bytesOf = (chunk: ChatChunk): number => {
+const bytesOf = (chunk: ModelEvent<ProviderEnding>): number => {
   switch (chunk.type) {
-    case "text":
+    case "delta":
       return encoder.encode(chunk.text).length
     case "tool-call":
       return encoder.encode(chunk.call.name + chunk.call.arguments).length
-    case "end":
+    case "done":
       return 0
   }
 }
@@ -46,7 +47,7 @@ export const meterAnswer = (
   // Plain variables: an answer has hundreds of pieces, and an effect for each is most of what passing it on costs.
   let bytes = 0
   let toolCalls = 0
-  let end: Extract<ChatChunk, { type: "end" }> | null = null
+  let end: Extract<ModelEvent<ProviderEnding>, { type: "done" }> | null = null
 
   const costOf = ({ completionTokens, promptTokens }: TokenUsage) =>
     Either.getOrElse(estimateCost(call.model, { inputTokens: promptTokens, outputTokens: completionTokens }), () => 0)
@@ -93,7 +94,7 @@ export const meterAnswer = (
       add: (chunk) => {
         bytes += bytesOf(chunk)
         if (chunk.type === "tool-call") toolCalls += 1
-        if (chunk.type === "end") end = chunk
+        if (chunk.type === "done") end = chunk
       }
     }
   )

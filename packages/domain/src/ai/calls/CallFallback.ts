@@ -1,23 +1,15 @@
 import { Clock, Effect, Either, ExecutionStrategy, Exit, Option, Scope } from "effect"
+import type { ProviderName } from "../models/Model.ts"
+import type { CallAttempt } from "./ChatRequest.ts"
+import type { ModelProvider } from "../models/ModelProviders.ts"
+import { ProviderFailed } from "../models/ModelErrors.ts"
 import type { AiSettings } from "./AiSettings.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
-import type { ProviderName } from "../models/Model.ts"
-import { type ModelProvider, ProviderFailed } from "../chat/ModelChat.ts"
 import { type CallInput, type OpenedCall, openCall } from "./OpenedCall.ts"
 import { countCall, measureFirstText } from "./ModelTelemetry.ts"
 import type { TimeoutWatcher } from "../streams/IdleTimeout.ts"
 import type { PlannedCall } from "./CallPlan.ts"
 import { withCircuitBreakers, retryCall } from "./CallRetry.ts"
-
-/** One model called at one provider for an answer. */
-export interface CallAttempt {
-  readonly model: string
-  readonly provider: ProviderName
-  /** `answered`; the kind of its failure; or `skipped`, since it has failed too often just before. */
-  readonly outcome: "answered" | "skipped" | ProviderFailed["kind"]
-  /** How often it was tried. */
-  readonly tries: number
-}
 
 export interface AnsweredCall extends OpenedCall {
   readonly call: PlannedCall

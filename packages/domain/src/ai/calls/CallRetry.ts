@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect, Either, Exit, Option, Random } from "effect"
+import type { ProviderFailed } from "../models/ModelErrors.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
-import type { ProviderFailed } from "../chat/ModelChat.ts"
 import { countCall } from "./ModelTelemetry.ts"
 import type { CalledModel } from "./CallPlan.ts"
 import { computeRetryDelay, type RetryPolicy } from "./RetryPolicy.ts"

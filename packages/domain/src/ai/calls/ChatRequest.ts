@@ -1,6 +1,6 @@
+import type { ProviderFailed } from "../models/ModelErrors.ts"
 import type { ProviderName } from "../models/Model.ts"
 import type { ChatMessage, ChatOptions, TokenUsage, ToolCall } from "../chat/ModelChat.ts"
-import type { CallAttempt } from "./CallFallback.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
@@ -18,6 +18,16 @@ export interface ChatRequest {
   readonly ownKeysOnly?: boolean | undefined
   /** On whose behalf: with his own keys where he has some, and for the record of usage. Null where nobody is known. */
   readonly caller: { readonly userId: UserId | null; readonly agentId: AgentId | null }
+}
+
+/** One model called at one provider for an answer. */
+export interface CallAttempt {
+  readonly model: string
+  readonly provider: ProviderName
+  /** `answered`; the kind of its failure; or `skipped`, since it has failed too often just before. */
+  readonly outcome: "answered" | "skipped" | ProviderFailed["kind"]
+  /** How often it was tried. */
+  readonly tries: number
 }
 
 /** What is known of an answer when its first text is there. */
@@ -43,12 +53,6 @@ export interface ChatEnding {
   readonly costUsd: number
   readonly finishReason: string | null
 }
-
-/** Pieces of text, none of them empty, and calls of tools in order, then one `done`. */
-export type ChatEvent =
-  | { readonly type: "delta"; readonly text: string }
-  | { readonly type: "tool-call"; readonly call: ToolCall }
-  | ({ readonly type: "done" } & ChatOpening & ChatEnding)
 
 /** A whole answer. */
 export interface ChatCompletion extends ChatOpening, ChatEnding {

@@ -1,5 +1,5 @@
 import { Data, Duration } from "effect"
-import type { ProviderFailed } from "../chat/ModelChat.ts"
+import type { ProviderFailed } from "../models/ModelErrors.ts"
 
 /** Times are epoch milliseconds. `Probing` is one call let through after a rest, to see whether the provider is back. */
 export type CircuitBreakerState = Data.TaggedEnum<{

@@ -1,4 +1,5 @@
 import { Clock, Effect, HashMap, Option } from "effect"
+import type { ProviderFailed } from "../models/ModelErrors.ts"
 import {
   admitCall,
   type CircuitBreakerState,
@@ -8,7 +9,6 @@ import {
   recordCallVerdict,
   classifyFailure
 } from "./CircuitBreaker.ts"
-import type { ProviderFailed } from "../chat/ModelChat.ts"
 import type { CalledModel } from "./CallPlan.ts"
 
 type Breakers = HashMap.HashMap<string, CircuitBreakerState>

@@ -1,5 +1,5 @@
 import { Duration, Option } from "effect"
-import type { ProviderFailed } from "../chat/ModelChat.ts"
+import type { ProviderFailed } from "../models/ModelErrors.ts"
 
 export interface RetryPolicy {
   /** Further tries of one call after the first. */

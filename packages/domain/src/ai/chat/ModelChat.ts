@@ -1,7 +1,6 @@
-import { Context, Data, type Duration, type Effect, type Redacted, Schema, type Stream } from "effect"
+import { Schema } from "effect"
 import { ContentPart } from "./ContentPart.ts"
-import { type Model, ProviderName } from "../models/Model.ts"
-import type { OwnableProvider } from "../keys/OwnerKeys.ts"
+import { ProviderName } from "../models/Model.ts"
 
 /** What a model wants back word for word with its call; only the one who gave it can read it, and takes no other's. */
 export const CallSignature = Schema.Struct({
@@ -94,70 +93,3 @@ export interface TokenUsage {
   readonly completionTokens: number
   readonly totalTokens: number
 }
-
-/** `text` pieces and whole `tool-call`s in order, then one `end`. An empty text is a sign of life of a model that still thinks. */
-export type ChatChunk =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "tool-call"; readonly call: ToolCall }
-  | { readonly type: "end"; readonly usage: TokenUsage | null; readonly finishReason: string | null }
-
-/**
- * Why a provider gave no (whole) answer; `reason` is fit for a log and for the caller, never with a key in it.
- * `unauthorized` covers an account without credit too: like a wrong key, it does not pass by itself. `retryAfter` is
- * what the provider asked for, when it did. `ownKey`: the call went by the owner's own key, and what is wrong with that
- * is his to put right.
- */
-export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
-  readonly provider: ProviderName
-  readonly kind: "unreachable" | "timeout" | "rate-limited" | "unauthorized" | "refused" | "overloaded" | "nonsense"
-  readonly reason: string
-  readonly retryAfter?: Duration.Duration | undefined
-  readonly ownKey?: boolean | undefined
-}> {
-  override get message() {
-    if (this.ownKey === true && this.kind === "unauthorized") {
-      return `your ${this.provider} key was refused: ${this.reason}`
-    }
-    return `model provider ${this.provider}: ${this.reason}`
-  }
-}
-
-/** One provider's wire. */
-export interface ModelProvider {
-  readonly name: ProviderName
-  /** The models this provider can run, as far as it says so itself and their price is known. */
-  readonly models: Effect.Effect<ReadonlyArray<Model>, ProviderFailed>
-  /** The ids in the catalogue of all that it says it can run, with a known price or without. */
-  readonly modelIds: Effect.Effect<ReadonlyArray<string>, ProviderFailed>
-  /** Whether it answers its cheapest authenticated call. */
-  readonly healthy: Effect.Effect<boolean>
-  readonly chat: (
-    modelId: string,
-    messages: ReadonlyArray<ChatMessage>,
-    options: ChatOptions
-  ) => Stream.Stream<ChatChunk, ProviderFailed>
-}
-
-/** A provider that is called with somebody's own key. */
-export interface OwnProvider {
-  /** Tells the key from others, and gives nothing of it away. */
-  readonly keyId: string
-  readonly provider: ModelProvider
-}
-
-/** The providers of models. */
-export class ModelProviders extends Context.Tag("@berth/ModelProviders")<
-  ModelProviders,
-  {
-    /** Those that are configured: with a key of the platform's, and the sandbox where it is on. */
-    readonly all: ReadonlyArray<ModelProvider>
-    /** One with another key than the platform's, configured or not; the same for the same key. */
-    readonly withKey: (name: OwnableProvider, key: Redacted.Redacted) => Effect.Effect<OwnProvider>
-  }
->() {}
-
-/** Every model known here, with `available` told from the configured providers. */
-export class ModelCatalog extends Context.Tag("@berth/ModelCatalog")<
-  ModelCatalog,
-  { readonly all: Effect.Effect<ReadonlyArray<Model>> }
->() {}

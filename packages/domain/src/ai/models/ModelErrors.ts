@@ -1,4 +1,4 @@
-import { Data } from "effect"
+import { Data, type Duration } from "effect"
 import type { ProviderName, TaskType } from "./Model.ts"
 
 /** No configured provider can run any model that would do. */
@@ -44,5 +44,26 @@ export class AiServiceUnavailable extends Data.TaggedError("AiServiceUnavailable
     return names.length === 0
       ? "AI service unavailable: no model provider is configured"
       : `AI service unavailable: ${names.join(", ")} cannot be reached`
+  }
+}
+
+/**
+ * Why a provider gave no whole answer. `unauthorized` covers an account without credit: like a wrong key, it does not
+ * pass by itself. `ownKey`: the call used the owner's own key.
+ */
+export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
+  readonly provider: ProviderName
+  readonly kind: "unreachable" | "timeout" | "rate-limited" | "unauthorized" | "refused" | "overloaded" | "nonsense"
+  /** For logs and callers; never with a key in it. */
+  readonly reason: string
+  /** The wait that the provider asked for. */
+  readonly retryAfter?: Duration.Duration | undefined
+  readonly ownKey?: boolean | undefined
+}> {
+  override get message() {
+    if (this.ownKey === true && this.kind === "unauthorized") {
+      return `your ${this.provider} key was refused: ${this.reason}`
+    }
+    return `model provider ${this.provider}: ${this.reason}`
   }
 }

@@ -1,5 +1,4 @@
-import { Chunk, Effect, Option, Scope, Stream } from "effect"
-import type { ChatChunk, ProviderFailed } from "../chat/ModelChat.ts"
+import { Chunk, Effect, Option, type Scope, Stream } from "effect"
 
 /** What has come of something that comes piece by piece. */
 export interface ChunkBatch<A, E> {
@@ -72,31 +71,3 @@ export const makeChunkSource = <A, E>(
       })
     )
   )
-
-type Answer = Stream.Stream<ChatChunk, ProviderFailed>
-type OpenedAnswer = Effect.Effect<ChunkSource<ChatChunk, ProviderFailed>, never, Scope.Scope>
-
-const openings = new WeakMap<Answer, OpenedAnswer>()
-
-/** An answer that is opened when it is first asked for, as a stream. */
-export const makeAnswerStream = (
-  open: Effect.Effect<ChunkSource<ChatChunk, ProviderFailed>, ProviderFailed, Scope.Scope>
-): Answer => {
-  const opening: OpenedAnswer = Effect.map(Effect.scope, (scope) => {
-    let next: Effect.Effect<ChunkBatch<ChatChunk, ProviderFailed>> | null = null
-    const first = Scope.extend(open, scope).pipe(
-      Effect.flatMap((pull) => {
-        next = readNext(pull)
-        return next
-      }),
-      Effect.catchAll((failure) => Effect.succeed({ values: [], isDone: true, failure }))
-    )
-    return kept(Effect.suspend(() => next ?? first))
-  })
-  const stream = Stream.unwrapScoped(Effect.map(opening, streamFromSource))
-  openings.set(stream, opening)
-  return stream
-}
-
-/** How an answer is asked for piece by piece: by what it was made of, where that is known, without the machinery of a stream. */
-export const openAnswerSource = (answer: Answer): OpenedAnswer => openings.get(answer) ?? makeChunkSource(answer)

@@ -28,7 +28,7 @@ export const layer = Layer.effect(
       answer: (request: ChatRequest, opened: (opening: ChatOpening) => Effect.Effect<void> = withoutNotice) =>
         Stream.unwrapScoped(
           Effect.map(
-            Effect.tap(ai.open(request), ({ events: _, ...opening }) => opened(opening)),
+            Effect.tap(ai.open(request), ({ opening }) => opened(opening)),
             ({ events }) => events
           )
         ).pipe(Stream.mapError(asFailure))

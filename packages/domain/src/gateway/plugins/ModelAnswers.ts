@@ -1,5 +1,6 @@
 import { Context, type Effect, type Stream } from "effect"
-import type { ChatEvent, ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
+import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
 
 /**
@@ -16,6 +17,6 @@ export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
     readonly answer: (
       request: ChatRequest,
       opened?: (opening: ChatOpening) => Effect.Effect<void>
-    ) => Stream.Stream<ChatEvent, PluginFailed | PluginInputInvalid>
+    ) => Stream.Stream<ModelEvent, PluginFailed | PluginInputInvalid>
   }
 >() {}

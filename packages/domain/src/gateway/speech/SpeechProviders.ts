@@ -1,5 +1,5 @@
 import { Context, type Effect, type Redacted } from "effect"
-import type { ProviderFailed } from "../../ai/chat/ModelChat.ts"
+import type { ProviderFailed } from "../../ai/models/ModelErrors.ts"
 import type { OwnableProvider } from "../../ai/keys/OwnerKeys.ts"
 import type { PluginInputInvalid } from "../plugins/PluginRun.ts"
 import type { Recording, SpeechInput } from "./Speech.ts"

@@ -1,3 +1,4 @@
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import {
   admitCall,
   type CircuitBreakerState,
@@ -6,7 +7,6 @@ import {
   classifyFailure
 } from "@berth/domain/ai/calls/CircuitBreaker"
 import { makeCircuitBreakers } from "@berth/domain/ai/calls/CircuitBreakers"
-import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { computeRetryDelay } from "@berth/domain/ai/calls/RetryPolicy"
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, FastCheck, Option, TestClock } from "effect"

@@ -1,20 +1,17 @@
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
 import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
 import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import type { Model } from "@berth/domain/ai/models/Model"
-import {
-  type ChatChunk,
-  ModelCatalog,
-  type ModelProvider,
-  ModelProviders,
-  ProviderFailed
-} from "@berth/domain/ai/chat/ModelChat"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { applyOwnKeys, preferOwnKeyModels } from "@berth/domain/ai/keys/OwnKeyModels"
 import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, FastCheck, Layer, Redacted, Stream } from "effect"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { makeModel, modelsArbitrary, providerNames } from "../ModelSamples.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
@@ -30,9 +27,9 @@ const gemini = makeModel({
 const ada = UserId.make("usr_ada")
 const bob = UserId.make("usr_bob")
 
-const answer: ReadonlyArray<ChatChunk> = [
-  { type: "text", text: "ok" },
-  { type: "end", usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 }, finishReason: "stop" }
+const answer: ReadonlyArray<ModelEvent<ProviderEnding>> = [
+  { type: "delta", text: "ok" },
+  { type: "done", usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 }, finishReason: "stop" }
 ]
 
 interface Scene {
@@ -53,12 +50,12 @@ const scene = ({ fails = () => null, keys, models = [opus, gpt, gemini] }: Scene
       modelIds: Effect.succeed([]),
       healthy: Effect.succeed(true),
       chat: (model) =>
-        Stream.suspend(() => {
+        Effect.suspend(() => {
           calls.push(`${name} ${key} ${model}`)
           const kind = fails(name, key)
           return kind === null
-            ? Stream.fromIterable(answer)
-            : Stream.fail(new ProviderFailed({ provider: name, kind, reason: `is ${kind}` }))
+            ? makeChunkSource(Stream.fromIterable(answer))
+            : Effect.fail(new ProviderFailed({ provider: name, kind, reason: `is ${kind}` }))
         })
     })
     const context = yield* Layer.build(

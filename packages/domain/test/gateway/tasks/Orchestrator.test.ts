@@ -1,4 +1,5 @@
-import type { ChatEvent, ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
+import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
 import { estimateMessagesTokens, estimateSerializedToolTokens } from "@berth/domain/ai/prompt/PromptBudget"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { Orchestrator, orchestratorLimits } from "@berth/domain/gateway/tasks/Orchestrator"
@@ -10,12 +11,12 @@ import type { UserId } from "@berth/domain/shared/UserId"
 
 const task: TaskText = { context: "", history: [], task: "hello" }
 
-const delta = (text: string): ChatEvent => ({ type: "delta", text })
-const call = (name: string, args: unknown, id = name): ChatEvent => ({
+const delta = (text: string): ModelEvent => ({ type: "delta", text })
+const call = (name: string, args: unknown, id = name): ModelEvent => ({
   type: "tool-call",
   call: { id, name, arguments: JSON.stringify(args) }
 })
-const done = (changes: { readonly ownKey?: boolean; readonly costUsd?: number } = {}): ChatEvent => ({
+const done = (changes: { readonly ownKey?: boolean; readonly costUsd?: number } = {}): ModelEvent => ({
   type: "done",
   id: "cpl_1",
   model: "m",
@@ -30,7 +31,7 @@ const done = (changes: { readonly ownKey?: boolean; readonly costUsd?: number } 
   ...changes
 })
 
-type Script = (request: ChatRequest, at: number) => Stream.Stream<ChatEvent, PluginFailed>
+type Script = (request: ChatRequest, at: number) => Stream.Stream<ModelEvent, PluginFailed>
 
 /** What a run says, and what the model was asked for it. */
 const run = (script: Script, about: TaskText = task, userId: UserId | null = null) =>
@@ -52,7 +53,7 @@ const run = (script: Script, about: TaskText = task, userId: UserId | null = nul
     return { events, requests, end: events.at(-1) }
   }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
 
-const says = (...events: ReadonlyArray<ChatEvent>): Stream.Stream<ChatEvent> => Stream.fromIterable(events)
+const says = (...events: ReadonlyArray<ModelEvent>): Stream.Stream<ModelEvent> => Stream.fromIterable(events)
 const toolNames = (request: ChatRequest | undefined) => (request?.options?.tools ?? []).map(({ name }) => name)
 
 it.effect("answers in steps, tells each as it comes, and ends with all of it", () =>

@@ -1,4 +1,5 @@
-import type { ChatChunk, TokenUsage } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import type { TokenUsage } from "@berth/domain/ai/chat/ModelChat"
 import { Either } from "effect"
 import { foldAnswer } from "../vendor/AnswerFold.ts"
 import {
@@ -114,13 +115,13 @@ const finishReasonOf = (stopReason: string): string => {
 /** The end of an answer; one that never began, was cut before the model said that it is done, or was withheld has none. */
 export const finishAnthropicAnswer = (
   answer: AnthropicAnswer
-): Either.Either<ChatChunk, VendorAnswerMalformed | VendorAnswerWithheld> => {
+): Either.Either<ModelEvent<ProviderEnding>, VendorAnswerMalformed | VendorAnswerWithheld> => {
   if (!answer.hasBegun) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a beginning" }))
   if (answer.stopReason === null)
     return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
   return answer.stopReason === "refusal"
     ? Either.left(new VendorAnswerWithheld({ reason: answer.explanation ?? answer.stopReason }))
-    : Either.right({ type: "end", usage: usageOf(answer.usage), finishReason: finishReasonOf(answer.stopReason) })
+    : Either.right({ type: "done", usage: usageOf(answer.usage), finishReason: finishReasonOf(answer.stopReason) })
 }
 
 /** The calls of an answer; a block may be over though its answer was cut in it. */

@@ -1,5 +1,6 @@
+import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
+import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
-import { ModelCatalog, type ModelProvider, ModelProviders, type ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { FetchHttpClient } from "@effect/platform"
 import { Array, Clock, Deferred, Duration, Effect, Either, Layer, Match, Ref } from "effect"
 import { parseModelVendor } from "@berth/domain/ai/models/ModelRoutes"

@@ -1,4 +1,5 @@
-import type { ChatChunk, TokenUsage } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import type { TokenUsage } from "@berth/domain/ai/chat/ModelChat"
 import { Either } from "effect"
 import { foldAnswer } from "../vendor/AnswerFold.ts"
 import { toolCallsFinishReason, type PartialToolCall } from "../vendor/PartialToolCall.ts"
@@ -71,7 +72,7 @@ export const addGoogleChunk = (answer: GoogleAnswer, chunk: GoogleAnswerChunk): 
 /** The end of an answer; one that holds no candidate, was cut before the model said that it is done, or withheld has none. */
 export const finishGoogleAnswer = (
   answer: GoogleAnswer
-): Either.Either<ChatChunk, VendorAnswerMalformed | VendorAnswerWithheld> => {
+): Either.Either<ModelEvent<ProviderEnding>, VendorAnswerMalformed | VendorAnswerWithheld> => {
   if (answer.blockReason !== null) return Either.left(new VendorAnswerWithheld({ reason: answer.blockReason }))
   if (!answer.hasCandidate) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a candidate" }))
   switch (answer.finishReason) {
@@ -81,12 +82,12 @@ export const finishGoogleAnswer = (
     // Not Google's own word, but that of some who speak like it.
     case "FUNCTION_CALL":
       return Either.right({
-        type: "end",
+        type: "done",
         usage: answer.usage,
         finishReason: answer.calls.length === 0 ? "stop" : toolCallsFinishReason
       })
     case "MAX_TOKENS":
-      return Either.right({ type: "end", usage: answer.usage, finishReason: "length" })
+      return Either.right({ type: "done", usage: answer.usage, finishReason: "length" })
     case "MALFORMED_FUNCTION_CALL":
     case "UNEXPECTED_TOOL_CALL":
       return Either.left(new VendorAnswerMalformed({ reason: "a call of a tool that cannot be read" }))

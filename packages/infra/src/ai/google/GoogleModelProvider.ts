@@ -1,4 +1,4 @@
-import type { ModelProvider } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import type { HttpClient } from "@effect/platform"
 import { Effect, type Redacted } from "effect"
 import { makeGenerateRequest } from "./GoogleGenerateRequest.ts"

@@ -1,4 +1,5 @@
-import type { ChatChunk, TokenUsage } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import type { TokenUsage } from "@berth/domain/ai/chat/ModelChat"
 import { Either } from "effect"
 import { foldAnswer } from "../vendor/AnswerFold.ts"
 import {
@@ -72,7 +73,9 @@ export const readOpenAiToolCalls = ({
 }
 
 /** The end of an answer; one that holds no choice, or was cut before the model said that it is done, has none. */
-export const finishOpenAiAnswer = (answer: OpenAiAnswer): Either.Either<ChatChunk, VendorAnswerMalformed> => {
+export const finishOpenAiAnswer = (
+  answer: OpenAiAnswer
+): Either.Either<ModelEvent<ProviderEnding>, VendorAnswerMalformed> => {
   if (!answer.hasChoice) return Either.left(new VendorAnswerMalformed({ reason: "an answer without a choice" }))
   if (answer.finishReason === null)
     return Either.left(new VendorAnswerMalformed({ reason: "an answer that was cut short" }))
@@ -82,7 +85,7 @@ export const finishOpenAiAnswer = (answer: OpenAiAnswer): Either.Either<ChatChun
   // Some servers end an answer with calls like any other.
   const finishReason =
     answer.finishReason === "stop" && answer.calls.length > 0 ? toolCallsFinishReason : answer.finishReason
-  return Either.right({ type: "end", usage: answer.usage, finishReason })
+  return Either.right({ type: "done", usage: answer.usage, finishReason })
 }
 
 /** What is heard on the wire in the words of the AI layer. */

@@ -1,4 +1,4 @@
-import type { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import type { SpeechVendor } from "@berth/domain/gateway/speech/SpeechModel"
 import type { SpeechProvider } from "@berth/domain/gateway/speech/SpeechProviders"

@@ -1,11 +1,15 @@
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { estimatePromptTokens, estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
 import type { Model } from "@berth/domain/ai/models/Model"
-import { type ChatChunk, type ModelProvider, ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { Duration, Effect, Stream } from "effect"
 import { makeSandboxReply } from "./SandboxReply.ts"
 import { makeSandboxSummary } from "./SandboxSummary.ts"
 import { decideSandboxToolStep } from "./SandboxToolSteps.ts"
 import { countToolCalls, makeToolCallId } from "../vendor/VendorConversation.ts"
+import { makeSingleChunkSource } from "../vendor/ChunkStage.ts"
 import { toolCallsFinishReason } from "../vendor/PartialToolCall.ts"
 
 export const sandboxModel: Model = {
@@ -41,18 +45,18 @@ export const makeSandboxModelProvider = (options: SandboxModelProviderOptions = 
     healthy: Effect.succeed(true),
     chat: (modelId, messages, { maxTokens, tools = [] }) => {
       if (modelId !== sandboxModel.id) {
-        return Stream.fail(
+        return Effect.fail(
           new ProviderFailed({ provider: "sandbox", kind: "refused", reason: `has no model ${modelId}` })
         )
       }
       if (messages.some((message) => message.role === "user" && message.parts?.some(({ type }) => type === "image"))) {
-        return Stream.fail(new ProviderFailed({ provider: "sandbox", kind: "refused", reason: "sees no images" }))
+        return Effect.fail(new ProviderFailed({ provider: "sandbox", kind: "refused", reason: "sees no images" }))
       }
       const promptTokens = estimatePromptTokens(messages, tools)
-      const ending = (said: string, finishReason: string): ChatChunk => {
+      const ending = (said: string, finishReason: string): ModelEvent<ProviderEnding> => {
         const completionTokens = estimateTokens(said)
         return {
-          type: "end",
+          type: "done",
           usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
           finishReason
         }
@@ -61,19 +65,26 @@ export const makeSandboxModelProvider = (options: SandboxModelProviderOptions = 
       const step = summary === null ? decideSandboxToolStep(messages, tools) : null
       if (step?.type === "call") {
         const call = { id: makeToolCallId(countToolCalls(messages) + 1), name: step.tool, arguments: step.arguments }
-        return Stream.make<[ChatChunk, ChatChunk]>(
-          { type: "tool-call", call },
-          ending(call.name + call.arguments, toolCallsFinishReason)
+        return Effect.succeed(
+          makeSingleChunkSource<ModelEvent<ProviderEnding>>([
+            { type: "tool-call", call },
+            ending(call.name + call.arguments, toolCallsFinishReason)
+          ])
         )
       }
       const whole = summary ?? step?.text ?? makeSandboxReply(messages)
       const text = maxTokens === undefined ? whole : whole.slice(0, maxTokens * 4)
-      const pieces = Stream.fromIterable(splitIntoDeltas(text))
-      // One by one only where there is something to wait for between them.
-      return (isPaused ? Stream.tap(Stream.rechunk(pieces, 1), () => Effect.sleep(pause)) : pieces).pipe(
-        Stream.map((piece): ChatChunk => ({ type: "text", text: piece })),
-        Stream.concat(Stream.make(ending(text, text.length < whole.length ? "length" : "stop")))
-      )
+      const deltas = splitIntoDeltas(text).map((delta): ModelEvent<ProviderEnding> => ({ type: "delta", text: delta }))
+      const done = ending(text, text.length < whole.length ? "length" : "stop")
+      return isPaused
+        ? makeChunkSource(
+            Stream.fromIterable(deltas).pipe(
+              Stream.rechunk(1),
+              Stream.tap(() => Effect.sleep(pause)),
+              Stream.concat(Stream.make(done))
+            )
+          )
+        : Effect.succeed(makeSingleChunkSource([...deltas, done]))
     }
   }
 }

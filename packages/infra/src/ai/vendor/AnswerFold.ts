@@ -1,4 +1,5 @@
-import type { CallSignature, ChatChunk } from "@berth/domain/ai/chat/ModelChat"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import type { CallSignature } from "@berth/domain/ai/chat/ModelChat"
 import { Either } from "effect"
 import { makeToolCallId } from "./VendorConversation.ts"
 import { type StageOutput, type ChunkSource, applyStage } from "./ChunkStage.ts"
@@ -11,7 +12,7 @@ export interface AnswerFold<Answer, Chunk, Failure> {
   /** An answer after one more chunk, and the text in that. */
   readonly add: (answer: Answer, chunk: Chunk) => readonly [Answer, string]
   /** What an answer ends with. */
-  readonly end: (answer: Answer) => Either.Either<ChatChunk, Failure>
+  readonly end: (answer: Answer) => Either.Either<ModelEvent<ProviderEnding>, Failure>
   /** The calls of tools in an answer that has come to its end. */
   readonly calls: (answer: Answer) => ReadonlyArray<PartialToolCall>
 }
@@ -24,7 +25,7 @@ export interface AnswerContext extends Omit<CallSignature, "data"> {
 
 const toChunk =
   ({ callsBefore, model, provider }: AnswerContext) =>
-  (call: PartialToolCall, index: number): ChatChunk => ({
+  (call: PartialToolCall, index: number): ModelEvent<ProviderEnding> => ({
     type: "tool-call",
     call: {
       id: call.id === "" ? makeToolCallId(callsBefore + index + 1) : call.id,
@@ -34,7 +35,7 @@ const toChunk =
     }
   })
 
-const keepAliveChunk: ChatChunk = { type: "text", text: "" }
+const keepAliveChunk: ModelEvent<ProviderEnding> = { type: "delta", text: "" }
 
 /**
  * What is heard on a wire in the words of the AI layer. Calls of tools are handed on whole and in order, once the model
@@ -43,8 +44,12 @@ const keepAliveChunk: ChatChunk = { type: "text", text: "" }
 export const foldAnswer =
   <Answer, Chunk, Failure>({ add, calls, end, initial }: AnswerFold<Answer, Chunk, Failure>) =>
   (context: AnswerContext) =>
-  <E>(heard: ChunkSource<VendorEvent<Chunk>, E>): ChunkSource<ChatChunk, E | Failure | VendorAnswerMalformed> => {
-    const ending = (answer: Answer): Either.Either<ReadonlyArray<ChatChunk>, Failure | VendorAnswerMalformed> =>
+  <E>(
+    heard: ChunkSource<VendorEvent<Chunk>, E>
+  ): ChunkSource<ModelEvent<ProviderEnding>, E | Failure | VendorAnswerMalformed> => {
+    const ending = (
+      answer: Answer
+    ): Either.Either<ReadonlyArray<ModelEvent<ProviderEnding>>, Failure | VendorAnswerMalformed> =>
       Either.flatMap(end(answer), (last) => {
         const called = calls(answer)
         return called.some(({ name }) => name === "")
@@ -52,17 +57,22 @@ export const foldAnswer =
           : Either.right([...called.map(toChunk(context)), last])
       })
     let answer = initial
-    const chunkOf = (event: VendorEvent<Chunk>): ChatChunk => {
+    const chunkOf = (event: VendorEvent<Chunk>): ModelEvent<ProviderEnding> => {
       if (event.type !== "chunk") return keepAliveChunk
       const [after, text] = add(answer, event.chunk)
       answer = after
-      return { type: "text", text }
+      return { type: "delta", text }
     }
     return applyStage(heard, {
-      step: (events): StageOutput<ChatChunk, Failure | VendorAnswerMalformed> => ({ values: events.map(chunkOf) }),
+      step: (events): StageOutput<ModelEvent<ProviderEnding>, Failure | VendorAnswerMalformed> => ({
+        values: events.map(chunkOf)
+      }),
       end: () =>
         Either.match(ending(answer), {
-          onLeft: (failure): StageOutput<ChatChunk, Failure | VendorAnswerMalformed> => ({ values: [], failure }),
+          onLeft: (failure): StageOutput<ModelEvent<ProviderEnding>, Failure | VendorAnswerMalformed> => ({
+            values: [],
+            failure
+          }),
           onRight: (values) => ({ values })
         })
     })

@@ -1,5 +1,5 @@
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { ProviderName } from "@berth/domain/ai/models/Model"
-import { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { Match, Redacted } from "effect"
 import type { VendorAnswerWithheld, VendorRequestRejected, VendorFailure } from "./VendorErrors.ts"
 

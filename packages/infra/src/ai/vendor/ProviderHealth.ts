@@ -1,5 +1,5 @@
+import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import type { ProviderName } from "@berth/domain/ai/models/Model"
-import type { ProviderFailed } from "@berth/domain/ai/chat/ModelChat"
 import { Effect } from "effect"
 import type { VendorFailure } from "./VendorErrors.ts"
 

@@ -1,5 +1,6 @@
-import type { ChatChunk, ChatMessage, ChatOptions, ModelProvider } from "@berth/domain/ai/chat/ModelChat"
-import { makeAnswerStream } from "@berth/domain/ai/streams/ChunkSource"
+import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
+import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
+import type { ChatMessage, ChatOptions } from "@berth/domain/ai/chat/ModelChat"
 import { Array, Effect, type Scope } from "effect"
 import { readListedModelId, readListedModel } from "../catalog/ListedModels.ts"
 import { countToolCalls } from "./VendorConversation.ts"
@@ -23,7 +24,7 @@ export interface VendorModelProviderOptions<Chunk> extends FailureContext {
     context: AnswerContext
   ) => (
     heard: ChunkSource<VendorEvent<Chunk>, VendorFailure>
-  ) => ChunkSource<ChatChunk, VendorFailure | VendorAnswerWithheld>
+  ) => ChunkSource<ModelEvent<ProviderEnding>, VendorFailure | VendorAnswerWithheld>
   /** The entries of the vendor's own list. */
   readonly models: Effect.Effect<ReadonlyArray<unknown>, VendorFailure>
   /** The cheapest call that needs a key. */
@@ -37,17 +38,14 @@ export const makeVendorModelProvider = <Chunk>(options: VendorModelProviderOptio
   return {
     name: provider,
     chat: (modelId, messages, given) =>
-      makeAnswerStream(
-        chat(modelId, messages, given).pipe(
-          Effect.map((heard) =>
-            mapChunkFailure(
-              readAnswer({ provider, model: modelId, callsBefore: countToolCalls(messages) })(heard),
-              failure
-            )
-          ),
-          Effect.mapError(failure)
-        )
-      ),
+      Effect.mapBoth(chat(modelId, messages, given), {
+        onFailure: failure,
+        onSuccess: (source) =>
+          mapChunkFailure(
+            readAnswer({ provider, model: modelId, callsBefore: countToolCalls(messages) })(source),
+            failure
+          )
+      }),
     models: Effect.mapBoth(models, {
       onFailure: failure,
       onSuccess: Array.filterMap((entry) => readListedModel(provider, entry))
