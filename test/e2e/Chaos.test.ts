@@ -267,7 +267,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       const { userId } = person
       expect(yield* person.api.instances.find({ path: { userId } })).toMatchObject({ status: "error" })
       expect(yield* person.raw("POST", "/api/agent", { body: { message: "Anyone?" } })).toMatchObject({ status: 404 })
-      expect(yield* berth.logs).toContain("A cell is gone for good")
+      expect(yield* berth.logs).toContain("Instance abandoned after repeated crashes")
       expect(yield* person.raw("POST", `/api/instance/${userId}/start`)).toMatchObject({ status: 200 })
       yield* expectWell(person)
       yield* expectInOrder(person, { answered: 1, failed: 0 })

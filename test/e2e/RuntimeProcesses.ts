@@ -25,7 +25,7 @@ const read = (...path: ReadonlyArray<string>) =>
 const tracesOf = (dataDirectory: string, owner: string) =>
   Effect.all({
     owner: Effect.succeed(owner),
-    log: read(dataDirectory, "instances", owner, "cell.log"),
+    log: read(dataDirectory, "instances", owner, "instance.log"),
     pid: Effect.map(read(dataDirectory, "instances", owner, "record.json"), (text) =>
       Option.map(decodeRecord(text), ({ pid }) => pid)
     )

@@ -28,7 +28,7 @@ const read = HttpApiEndpoint.get("read", "/api/agents/:id/config")
   .setPath(path)
   .addSuccess(Schema.Struct({ config: AgentConfigView, status: Schema.Literal("ok") }))
 
-/** PUT /api/agents/:id/config: what is absent stays; a member that is not known is refused. */
+/** PUT /api/agents/:id/config: absent members stay; unknown members are rejected. */
 const change = HttpApiEndpoint.put("change", "/api/agents/:id/config")
   .setPath(path)
   .setPayload(

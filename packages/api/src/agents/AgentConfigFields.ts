@@ -5,10 +5,10 @@ import { ModelName } from "../http/Payload.ts"
 const isTimezone = (text: string) =>
   Option.isSome(Option.liftThrowable(() => new Intl.DateTimeFormat("en", { timeZone: text }))())
 
-/** May be absent, but is not `undefined` when it is there. */
+/** Optional, but never `undefined`. */
 const exactly = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
 
-/** The members of an agent's configuration as its owner may set them. */
+/** The members of an agent's configuration that its owner sets. */
 export const agentConfigFields = {
   customModel: exactly(Schema.NullOr(ModelName)),
   channels: exactly(Schema.Array(Channel).pipe(Schema.maxItems(Channel.literals.length))),
@@ -32,7 +32,7 @@ export const agentConfigFields = {
   )
 }
 
-/** A configuration: a member that is not one of these is refused. */
+/** Unknown members are rejected. */
 export const AgentConfigInput = Schema.Struct(agentConfigFields).annotations({
   identifier: "AgentConfigInput",
   parseOptions: { onExcessProperty: "error", errors: "all" }

@@ -49,7 +49,7 @@ export const CustomModelMissingBody = errorBody(CustomModelMissing, {
   status: 400,
   code: "custom_model_missing",
   error: "Custom model missing",
-  message: "config.customModel: the model custom needs the provider/model id of a model here.",
+  message: "config.customModel: the model custom needs a model id of the form provider/model here.",
   read: () => new CustomModelMissing()
 })
 export const SkillSelectionInvalidBody = Schema.transform(
@@ -64,7 +64,7 @@ export const SkillSelectionInvalidBody = Schema.transform(
     decode: ({ known, skills }) => new SkillSelectionInvalid({ skills, known }),
     encode: ({ known, skills }) => ({
       error: "Unknown skill",
-      message: `skills: there is no ${skills.join(", no ")}; there are ${known.join(", ")}.`,
+      message: `skills: unknown skill ${skills.join(", ")}. Choose from ${known.join(", ")}.`,
       code: "unknown_skill" as const,
       skills,
       known
@@ -119,13 +119,12 @@ export const PlanLimitReachedBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 429, description: "Agent limit of the plan reached" }))
 
-/** The backend, which has the logs, does not answer. */
 export class LogsUnavailable extends Data.TaggedError("LogsUnavailable")<{ readonly reason: string }> {}
 export const LogsUnavailableBody = errorBody(LogsUnavailable, {
   status: 500,
   code: "logs_unavailable",
   error: "Logs unavailable",
-  message: ({ reason }) => `The logs cannot be read at the moment: ${reason}`,
+  message: ({ reason }) => `The logs are temporarily unavailable: ${reason}`,
   read: (message) => new LogsUnavailable({ reason: message })
 })
 
@@ -133,7 +132,6 @@ export const ConfigurationNotAppliedBody = errorBody(ConfigurationNotApplied, {
   status: 500,
   code: "configuration_not_applied",
   error: "Configuration not applied",
-  message: ({ reason }) =>
-    `The configuration is stored, but the running agent has not heard of it yet; it will be told again: ${reason}`,
+  message: ({ reason }) => `The configuration is stored and is applied to the running agent later: ${reason}`,
   read: (message) => new ConfigurationNotApplied({ reason: message })
 })

@@ -5,13 +5,13 @@ import { Context, Schema } from "effect"
 import { AuthenticationRequiredBody, sessionCookie } from "../sessions/SessionAuth.ts"
 import { AgentNotFoundBody } from "./AgentErrorBodies.ts"
 
-/** The agent that the path names, proved to be the signed-in user's. */
+/** The agent of the path, owned by the signed-in user. */
 export class OwnedAgent extends Context.Tag("@berth/OwnedAgent")<
   OwnedAgent,
   { readonly user: User; readonly agent: Agent }
 >() {}
 
-/** 401 without a session, then 404 for an agent that is not the caller's, before anything else of the request is looked at. */
+/** 401 without a session, then 404 for another owner's agent, before the request is decoded. */
 export class AgentOwner extends HttpApiMiddleware.Tag<AgentOwner>()("AgentOwner", {
   provides: OwnedAgent,
   failure: Schema.Union(AuthenticationRequiredBody, AgentNotFoundBody),

@@ -9,14 +9,13 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 
 /*
- * The agent manager on the private listener, for the web API and the worker. Ownership is settled before a call comes here.
+ * The agent manager on the private listener, for the web API and the worker. Callers have checked the ownership.
  */
 
 const agent = Schema.Struct({ agentId: AgentId })
 const owner = Schema.Struct({ userId: UserId })
 
-/** What is asked of an instance's cell, and has no answer but that it is done. */
-const cellAction = <const Name extends string, Path extends `/${string}`>(name: Name, path: Path) =>
+const instanceAction = <const Name extends string, Path extends `/${string}`>(name: Name, path: Path) =>
   HttpApiEndpoint.post(name, path)
     .setPath(owner)
     .addSuccess(HttpApiSchema.NoContent)
@@ -30,13 +29,13 @@ const deploy = HttpApiEndpoint.post("deploy", "/internal/agents/:agentId/deploy"
   .addError(InstanceUnavailableBody)
   .addError(BackendUnavailableBody)
 
-const giveUp = HttpApiEndpoint.post("giveUp", "/internal/agents/:agentId/give-up")
+const failDeployment = HttpApiEndpoint.post("failDeployment", "/internal/agents/:agentId/fail-deployment")
   .setPath(agent)
   .setPayload(Schema.Struct({ reason: Schema.String }))
   .addSuccess(HttpApiSchema.NoContent)
   .addError(BackendUnavailableBody)
 
-const start = cellAction("start", "/internal/instances/:userId/start")
+const start = instanceAction("start", "/internal/instances/:userId/start")
 
 const stop = HttpApiEndpoint.post("stop", "/internal/instances/:userId/stop")
   .setPath(owner)
@@ -56,9 +55,9 @@ const restart = HttpApiEndpoint.post("restart", "/internal/instances/:userId/res
   .addError(InstanceUnavailableBody)
   .addError(BackendUnavailableBody)
 
-const update = cellAction("update", "/internal/instances/:userId/update")
+const update = instanceAction("update", "/internal/instances/:userId/update")
 
-const repair = cellAction("repair", "/internal/instances/:userId/repair")
+const repair = instanceAction("repair", "/internal/instances/:userId/repair")
 
 const reconfigure = HttpApiEndpoint.post("reconfigure", "/internal/instances/:userId/reconfigure")
   .setPath(owner)
@@ -88,13 +87,13 @@ const stats = HttpApiEndpoint.get("stats", "/internal/instances/:userId/stats")
   .addSuccess(Schema.Struct({ stats: Schema.Option(InstanceStats) }))
   .addError(BackendUnavailableBody)
 
-/** A turn's events on this wire; a stream that ends with neither `done` nor `error` was cut. */
+/** The events of a turn. A stream that ends without `done` or `error` was cut off. */
 export const ManagedTurnEvent = Schema.Union(
   ...TurnEvent.members,
   Schema.Struct({
     type: Schema.Literal("error"),
-    /** Whether the cell was not there, or the turn itself failed. */
-    kind: Schema.Literal("cell", "turn"),
+    /** Whether the instance was unavailable or the turn failed. */
+    kind: Schema.Literal("instance", "turn"),
     reason: Schema.String
   })
 )
@@ -109,7 +108,7 @@ const chat = HttpApiEndpoint.post("chat", "/internal/instances/:userId/turns")
 
 export class AgentManagerApi extends HttpApiGroup.make("agentManager")
   .add(deploy)
-  .add(giveUp)
+  .add(failDeployment)
   .add(start)
   .add(stop)
   .add(restart)

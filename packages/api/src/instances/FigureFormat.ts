@@ -1,9 +1,9 @@
-/** How figures are written in bodies. What is not known is not made up. */
+/** A figure that the host does not provide. */
 export const notAvailable = "N/A"
 
 export const formatPercent = (value: number | null): string => (value === null ? notAvailable : `${value.toFixed(2)}%`)
 
-/** As a share of a whole that may be empty. */
+/** A percentage; not available of an empty whole. */
 export const formatShare = (part: number, whole: number): string =>
   formatPercent(whole === 0 ? null : (100 * part) / whole)
 
@@ -15,11 +15,11 @@ export const formatBytes = (value: number): string => {
   return `${power === 0 ? scaled : scaled.toFixed(1)}${units[power] ?? "B"}`
 }
 
-/** Two amounts side by side: used and limit, or received and sent. */
+/** Two amounts: used and limit, or received and sent. */
 export const formatPair = (one: number | null, other: number | null): string =>
   one === null ? notAvailable : other === null ? formatBytes(one) : `${formatBytes(one)} / ${formatBytes(other)}`
 
-/** Milliseconds in the two largest units that there are. */
+/** Formats milliseconds in the two largest nonzero units. */
 export const formatDuration = (millis: number): string => {
   const seconds = Math.floor(Math.max(0, millis) / 1000)
   const parts: ReadonlyArray<readonly [number, string]> = [

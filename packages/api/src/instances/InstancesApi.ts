@@ -16,10 +16,10 @@ import {
 import { PlanId } from "@berth/domain/shared/PlanId"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/** The user whose instance the path names, proved to be the caller. */
+/** The caller, who owns the instance of the path. */
 export class InstanceOwner extends Context.Tag("@berth/InstanceOwner")<InstanceOwner, User>() {}
 
-/** 401 without a session, then 403 for anybody else's instance, existing or not. */
+/** 401 without a session, then 403 for another user's instance, existing or not. */
 export class InstanceOwnerAuth extends HttpApiMiddleware.Tag<InstanceOwnerAuth>()("InstanceOwnerAuth", {
   provides: InstanceOwner,
   failure: Schema.Union(LifecycleAuthenticationRequiredBody, InstanceNotOwnedBody),
@@ -28,8 +28,7 @@ export class InstanceOwnerAuth extends HttpApiMiddleware.Tag<InstanceOwnerAuth>(
 
 const owner = Schema.Struct({ userId: UserId })
 
-/** What is asked of the cell itself: the backend, or the cell, may not be there. */
-const cellAction = <const Name extends string, Path extends `/${string}`, A, I>(
+const instanceAction = <const Name extends string, Path extends `/${string}`, A, I>(
   name: Name,
   path: Path,
   success: Schema.Schema<A, I>
@@ -63,7 +62,7 @@ const token = HttpApiEndpoint.get("token", "/api/instance/:userId/token")
   .addSuccess(Schema.Struct({ token: Schema.String }))
   .addError(InstanceNotFoundBody)
 
-/** GET /api/instance/:userId/stats: the figures are "N/A" while the cell is down, and where its host does not tell. */
+/** GET /api/instance/:userId/stats: figures are "N/A" while the instance is down, and where its host has none. */
 const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
   .setPath(owner)
   .addSuccess(
@@ -80,7 +79,7 @@ const stats = HttpApiEndpoint.get("stats", "/api/instance/:userId/stats")
   .addError(BackendUnavailableBody)
 
 /** POST /api/instance/:userId/start */
-const start = cellAction(
+const start = instanceAction(
   "start",
   "/api/instance/:userId/start",
   Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("active") })
@@ -94,7 +93,7 @@ const stop = HttpApiEndpoint.post("stop", "/api/instance/:userId/stop")
   .addError(BackendUnavailableBody)
 
 /** POST /api/instance/:userId/restart */
-const restart = cellAction(
+const restart = instanceAction(
   "restart",
   "/api/instance/:userId/restart",
   Schema.Struct({
@@ -107,7 +106,7 @@ const restart = cellAction(
 )
 
 /** POST /api/instance/:userId/update */
-const update = cellAction(
+const update = instanceAction(
   "update",
   "/api/instance/:userId/update",
   Schema.Struct({ success: Schema.Boolean, status: Schema.Literal("running") })
@@ -116,7 +115,7 @@ const update = cellAction(
 const Done = Schema.Struct({ success: Schema.Boolean, message: Schema.String }).annotations({ identifier: "Done" })
 
 /** POST /api/instance/:userId/repair */
-const repair = cellAction("repair", "/api/instance/:userId/repair", Done)
+const repair = instanceAction("repair", "/api/instance/:userId/repair", Done)
 
 /** POST /api/instance/:userId/reset-memory: conversations, their summaries and what agents noted go; configuration, skills and credentials stay. */
 const resetMemory = HttpApiEndpoint.post("resetMemory", "/api/instance/:userId/reset-memory")

@@ -7,10 +7,10 @@ import {
 import { Data } from "effect"
 import { lifecycleErrorBody } from "../http/ErrorBody.ts"
 
-/** No session, in the lifecycle group's own shape. */
+/** No session, in the lifecycle group's error shape. */
 export class LifecycleAuthenticationRequired extends Data.TaggedError("LifecycleAuthenticationRequired")<object> {}
 
-/** An internal failure in the lifecycle group's own shape. */
+/** An internal failure in the lifecycle group's error shape. */
 export class LifecycleFailed extends Data.TaggedError("LifecycleFailed")<object> {}
 
 export const LifecycleAuthenticationRequiredBody = lifecycleErrorBody(LifecycleAuthenticationRequired, {
@@ -48,7 +48,7 @@ export const InstanceUnavailableBody = lifecycleErrorBody(InstanceUnavailable, {
   message: ({ reason }) => `The instance is unavailable: ${reason}`,
   read: (message) => new InstanceUnavailable({ reason: message.replace(/^The instance is unavailable: /, "") })
 })
-/** What any failure that is none of the above looks like in this group. Only ever read: it is told outside the endpoints. */
+/** Any other failure. Decoded by clients only: the pipeline encodes it. */
 export const LifecycleFailedBody = lifecycleErrorBody(LifecycleFailed, {
   status: 500,
   code: "internal",

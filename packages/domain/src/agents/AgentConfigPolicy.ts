@@ -5,44 +5,42 @@ import { hasSkill } from "../skills/SkillAvailability.ts"
 import type { AgentConfig } from "./Agent.ts"
 import type { PlanId } from "../shared/PlanId.ts"
 
-/** A configuration names skills that this service does not have. */
 export class SkillSelectionInvalid extends Data.TaggedError("SkillSelectionInvalid")<{
   readonly skills: ReadonlyArray<string>
   readonly known: ReadonlyArray<string>
 }> {}
 
-/** A skill or channel is part of other plans than the owner's. */
 export class PlanFeatureRequired extends Data.TaggedError("PlanFeatureRequired")<{
   readonly feature: "skill" | "channel"
   readonly id: string
-  /** The plans that have it. */
+  /** Plans with the feature. */
   readonly plans: ReadonlyArray<PlanId>
 }> {}
 
 type Choice = Pick<AgentConfig, "channels" | "skills">
 
-const added = <A>(asked: ReadonlyArray<A> | undefined, kept: ReadonlyArray<A>): ReadonlyArray<A> =>
-  (asked ?? []).filter((one) => !kept.includes(one))
+const added = <A>(requested: ReadonlyArray<A> | undefined, kept: ReadonlyArray<A>): ReadonlyArray<A> =>
+  (requested ?? []).filter((one) => !kept.includes(one))
 
-/** Only what is new is looked at: what an agent has already, from a larger plan for example, may be sent back as it is. */
+/** Validates new skills only: an agent may keep skills that are no longer in the catalog. */
 export const validateSkillSelection = (
-  catalogue: ReadonlyArray<Skill>,
+  catalog: ReadonlyArray<Skill>,
   kept: Choice,
-  asked: Partial<Choice>
+  requested: Partial<Choice>
 ): Either.Either<void, SkillSelectionInvalid> => {
-  const known = catalogue.map(({ id }) => id)
-  const skills = added(asked.skills, kept.skills).filter((id) => !known.includes(id))
+  const known = catalog.map(({ id }) => id)
+  const skills = added(requested.skills, kept.skills).filter((id) => !known.includes(id))
   return skills.length === 0 ? Either.void : Either.left(new SkillSelectionInvalid({ skills, known }))
 }
 
-/** The first of what is new that the plan does not have. Skills must be known. */
+/** Fails with the first new channel or skill that the plan lacks. Skills must be in the catalog. */
 export const validatePlanFeatures = (
-  catalogue: ReadonlyArray<Skill>,
+  catalog: ReadonlyArray<Skill>,
   features: PlanFeatures,
   kept: Choice,
-  asked: Partial<Choice>
+  requested: Partial<Choice>
 ): Either.Either<void, PlanFeatureRequired> => {
-  const channel = added(asked.channels, kept.channels).find((one) => !features.channels.includes(one))
+  const channel = added(requested.channels, kept.channels).find((one) => !features.channels.includes(one))
   if (channel !== undefined)
     return Either.left(
       new PlanFeatureRequired({
@@ -51,8 +49,8 @@ export const validatePlanFeatures = (
         plans: findPlansWith(({ channels }) => channels.includes(channel))
       })
     )
-  const wanted = added(asked.skills, kept.skills)
-  const skill = catalogue.find((one) => wanted.includes(one.id) && !hasSkill(features, one))
+  const wanted = added(requested.skills, kept.skills)
+  const skill = catalog.find((one) => wanted.includes(one.id) && !hasSkill(features, one))
   return skill === undefined
     ? Either.void
     : Either.left(
@@ -64,9 +62,9 @@ export const validatePlanFeatures = (
       )
 }
 
-/** Each channel and skill once, however often it is named. */
-export const deduplicateSelections = (asked: Partial<AgentConfig>): Partial<AgentConfig> => ({
-  ...asked,
-  ...(asked.channels === undefined ? {} : { channels: [...new Set(asked.channels)] }),
-  ...(asked.skills === undefined ? {} : { skills: [...new Set(asked.skills)] })
+/** Removes duplicate channels and skills. */
+export const deduplicateSelections = (requested: Partial<AgentConfig>): Partial<AgentConfig> => ({
+  ...requested,
+  ...(requested.channels === undefined ? {} : { channels: [...new Set(requested.channels)] }),
+  ...(requested.skills === undefined ? {} : { skills: [...new Set(requested.skills)] })
 })

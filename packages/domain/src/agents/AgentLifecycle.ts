@@ -7,41 +7,41 @@ import { type ModelReplacement, findModelReplacement } from "./LegacyModels.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** Agents as the keeper of their cells needs them: who there is, and what has happened to them. */
+/** Reads agents and applies lifecycle events for the reconciliation of their instances. */
 export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/AgentLifecycle", {
   effect: Effect.gen(function* () {
     const repository = yield* AgentRepository
     const { legacyModels } = yield* AgentSettings
 
-    /** Tells the state machine what happened to an agent. A refused move is logged and changes nothing; so does one that another process made first. */
-    const tell = (agent: Agent, event: AgentLifecycleEvent) =>
+    /** Applies an event by compare-and-set; a rejected event is logged. Returns whether the status changed. */
+    const apply = (agent: Agent, event: AgentLifecycleEvent) =>
       Effect.matchEffect(transitionAgentStatus(agent.status, event), {
         onSuccess: (to) =>
           to === agent.status ? Effect.succeed(false) : repository.changeStatus(agent.id, agent.status, to),
         onFailure: ({ from }) =>
-          Effect.logWarning("A status change was refused").pipe(
+          Effect.logWarning("Status transition rejected").pipe(
             Effect.annotateLogs({ agentId: agent.id, from, event }),
             Effect.as(false)
           )
       })
 
-    /** Gives agents whose model is retired its successor; answers the agents as they are then, and what was healed. */
+    /** Replaces retired models by their successors. Returns the changed agents and the replacements. */
     const replaceRetiredModels = Effect.fn("AgentLifecycle.replaceRetiredModels")(function* (
       agents: ReadonlyArray<Agent>
     ) {
       const healings: Array<ModelReplacement> = []
       const members = yield* Effect.forEach(agents, (agent) =>
         Effect.gen(function* () {
-          const healing = findModelReplacement(agent, legacyModels)
-          if (Option.isNone(healing)) return agent
-          const healed = yield* repository.updateConfiguration(agent.id, {
-            model: { model: "custom", customModel: healing.value.to }
+          const replacement = findModelReplacement(agent, legacyModels)
+          if (Option.isNone(replacement)) return agent
+          const changed = yield* repository.updateConfiguration(agent.id, {
+            model: { model: "custom", customModel: replacement.value.to }
           })
-          healings.push(healing.value)
-          yield* Effect.logInfo("An agent's retired model was replaced").pipe(
-            Effect.annotateLogs({ agentId: agent.id, ...healing.value })
+          healings.push(replacement.value)
+          yield* Effect.logInfo("Retired model replaced").pipe(
+            Effect.annotateLogs({ agentId: agent.id, ...replacement.value })
           )
-          return Option.getOrElse(healed, () => agent)
+          return Option.getOrElse(changed, () => agent)
         })
       )
       return { members, healings }
@@ -59,15 +59,14 @@ export class AgentLifecycle extends Effect.Service<AgentLifecycle>()("@berth/Age
       listOwned: Effect.fn("AgentLifecycle.listOwned")(function* (ownerId: UserId) {
         return yield* repository.listOwned(ownerId)
       }),
-      /** Whether the agent's status is another one now. */
       applyEvent: Effect.fn("AgentLifecycle.applyEvent")(function* (agent: Agent, event: AgentLifecycleEvent) {
-        return yield* tell(agent, event)
+        return yield* apply(agent, event)
       }),
       applyEventToAll: Effect.fn("AgentLifecycle.applyEventToAll")(function* (
         agents: ReadonlyArray<Agent>,
         event: AgentLifecycleEvent
       ) {
-        yield* Effect.forEach(agents, (agent) => tell(agent, event), { discard: true })
+        yield* Effect.forEach(agents, (agent) => apply(agent, event), { discard: true })
       })
     }
   })

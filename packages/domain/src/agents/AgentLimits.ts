@@ -6,24 +6,24 @@ import type { UserId } from "../shared/UserId.ts"
 
 const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 
-/** Of the agents that are up, or about to be, those that a limit has no room for: the oldest stay. */
+/** The agents over the limit, of those that are up or in provisioning. The oldest stay. */
 export const selectAgentsOverLimit = (agents: ReadonlyArray<Agent>, limit: number): ReadonlyArray<Agent> =>
   agents
     .filter(({ status }) => isUp(status) || status === "provisioning")
     .toSorted(oldestFirst)
     .slice(limit)
 
-/** What a plan that became smaller does to the agents. */
+/** Enforces a plan's limit of agents. */
 export class AgentLimits extends Effect.Service<AgentLimits>()("@berth/AgentLimits", {
   effect: Effect.gen(function* () {
     const repository = yield* AgentRepository
 
-    /** Whoever wants to count the owner's agents, or to make one, does it before or after the running transaction. */
+    /** Serializes the running transaction with provisioning of the same owner. */
     const lockOwner = Effect.fn("AgentLimits.lockOwner")(function* (ownerId: UserId) {
       yield* repository.lockOwner(ownerId)
     })
 
-    /** Stops the agents over the limit, and deletes none: they start again when their owner wants it and has room. */
+    /** Stops the agents over the limit and returns them. Their owner can start them again within the limit. */
     const enforce = Effect.fn("AgentLimits.enforce")(function* (ownerId: UserId, limit: number) {
       const over = selectAgentsOverLimit(yield* repository.listOwned(ownerId), limit)
       return yield* Effect.filter(over, ({ id, status }) => repository.changeStatus(id, status, "stopped"))

@@ -1,6 +1,5 @@
 import { Data, Either } from "effect"
 
-/** The model an agent asked for cannot be chosen. */
 export class ModelNotAllowed extends Data.TaggedError("ModelNotAllowed")<{
   readonly model: string
   readonly allowed: ReadonlyArray<string>
@@ -12,14 +11,14 @@ export interface ModelChoice {
   readonly customModel: string | null
 }
 
-/** `allowed` is `AGENT_MODELS`, the first one the default; `custom` needs the id of a model of the catalogue beside it. */
+/** `allowed` is `AGENT_MODELS`, the default first. `custom` needs a `customModel` of the form provider/model. */
 export const resolveAgentModel = (
   allowed: ReadonlyArray<string>,
-  asked: { readonly model?: string | undefined; readonly customModel?: string | null | undefined }
+  requested: { readonly model?: string | undefined; readonly customModel?: string | null | undefined }
 ): Either.Either<ModelChoice, ModelNotAllowed | CustomModelMissing> => {
-  const model = asked.model ?? allowed[0] ?? "custom"
+  const model = requested.model ?? allowed[0] ?? "custom"
   if (model === "custom") {
-    const customModel = asked.customModel?.trim() ?? ""
+    const customModel = requested.customModel?.trim() ?? ""
     return customModel.includes("/") ? Either.right({ model, customModel }) : Either.left(new CustomModelMissing())
   }
   return allowed.includes(model)

@@ -5,16 +5,15 @@ export const AgentStatus = Schema.Literal("provisioning", "running", "active", "
 })
 export type AgentStatus = typeof AgentStatus.Type
 
-/** What can happen to an agent. */
 export type AgentLifecycleEvent =
-  "deployed" | "deployment-failed" | "started" | "stopped" | "restarted" | "updated" | "repaired" | "cell-lost"
+  "deployed" | "deployment-failed" | "started" | "stopped" | "restarted" | "updated" | "repaired" | "instance-lost"
 
 export class StatusTransitionRejected extends Data.TaggedError("StatusTransitionRejected")<{
   readonly from: AgentStatus
   readonly event: AgentLifecycleEvent
 }> {}
 
-// The table of the specification, and: a lost cell is an error, and start, restart, repair or update revive it.
+// The specification's table, and: a lost instance is an error, which start, restart, repair and update revive.
 const moves: Record<AgentLifecycleEvent, Partial<Record<AgentStatus, AgentStatus>>> = {
   deployed: { provisioning: "running" },
   "deployment-failed": { provisioning: "error" },
@@ -23,10 +22,10 @@ const moves: Record<AgentLifecycleEvent, Partial<Record<AgentStatus, AgentStatus
   restarted: { provisioning: "active", running: "active", active: "active", stopped: "active", error: "active" },
   updated: { provisioning: "running", running: "running", active: "running", stopped: "running", error: "running" },
   repaired: { running: "running", active: "active", stopped: "active", error: "active" },
-  "cell-lost": { running: "error", active: "error" }
+  "instance-lost": { running: "error", active: "error" }
 }
 
-/** The one state machine of an agent: where `event` leads from `from`, or that it may not happen there. */
+/** The state machine of an agent: the next status, or the rejection of the event. */
 export const transitionAgentStatus = (
   from: AgentStatus,
   event: AgentLifecycleEvent
@@ -35,5 +34,5 @@ export const transitionAgentStatus = (
   return to === undefined ? Either.left(new StatusTransitionRejected({ from, event })) : Either.right(to)
 }
 
-/** Statuses in which the agent's cell should be up and it answers. */
+/** Whether the agent answers; its instance should then be up. */
 export const isUp = (status: AgentStatus): boolean => status === "running" || status === "active"

@@ -9,41 +9,38 @@ import type { UserId } from "../shared/UserId.ts"
 
 export interface RestartOutcome {
   readonly runtimeVersion: string
-  /** Retired models that were replaced on the way. */
+  /** The retired models that were replaced. */
   readonly healings: ReadonlyArray<ModelReplacement>
 }
 
-/**
- * The backend's owner of the cells. Two Layers: in the backend's own process it acts, elsewhere it is a client of the
- * backend API; callers cannot tell which. Callers have settled ownership before.
- */
+/** Manages the instances of a backend, in its process or over the backend API. Callers have checked the ownership. */
 export class AgentManager extends Context.Tag("@berth/AgentManager")<
   AgentManager,
   {
-    /** Brings the owner's cell up with this agent in it and marks the agent running. Doing it again changes nothing. */
+    /** Brings the owner's instance up with this agent and marks the agent running. Idempotent. */
     readonly deploy: (agentId: AgentId) => Effect.Effect<void, BackendUnavailable | InstanceUnavailable>
-    /** Gives up on an agent whose deployment keeps failing: provisioning to error. */
+    /** Moves an agent from provisioning to error. */
     readonly failDeployment: (agentId: AgentId, reason: string) => Effect.Effect<void, BackendUnavailable>
     readonly start: (userId: UserId) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
     readonly stop: (userId: UserId) => Effect.Effect<void, InstanceNotFound | BackendUnavailable>
     readonly restart: (
       userId: UserId
     ) => Effect.Effect<RestartOutcome, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
-    /** Brings the cell up on the newest runtime; it counts as updated only when it answers. */
+    /** Replaces the instance by one of the newest runtime version; keeps the version only when it works. */
     readonly update: (
       userId: UserId
     ) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
-    /** Rebuilds the cell's directory and configuration and brings it up; conversations, agents' files, limits and credentials stay. */
+    /** Rebuilds the instance. Conversations, agents' files and credentials stay. */
     readonly repair: (
       userId: UserId
     ) => Effect.Effect<void, InstanceNotFound | BackendUnavailable | InstanceUnavailable>
-    /** Makes a cell that is up know the agents as the rows say; one with no agents left is stopped. Nothing for a cell that is down. */
+    /** Configures a running instance with the agents of the rows, or stops it when no agent is left. Idempotent. */
     readonly reconfigure: (userId: UserId) => Effect.Effect<void, BackendUnavailable | InstanceUnavailable>
-    /** Ends the cell of an owner whose account was deleted, and deletes its files. Nothing happens to anybody else's. */
+    /** Removes the instance and the files of a deleted account. Ignored for other accounts. */
     readonly remove: (userId: UserId) => Effect.Effect<void, BackendUnavailable>
-    /** What the owner's cell and its host said lately, newest first; also of a cell that is down. */
+    /** The recent log entries of instance and host, newest first, also of a stopped instance. */
     readonly logs: (userId: UserId, query: RuntimeLogQuery) => Effect.Effect<RuntimeLogPage, BackendUnavailable>
-    /** The figures of the owner's cell; none while it is down. */
+    /** None while the instance is down. */
     readonly stats: (userId: UserId) => Effect.Effect<Option.Option<InstanceStats>, BackendUnavailable>
     readonly chat: (
       userId: UserId,

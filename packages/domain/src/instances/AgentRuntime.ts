@@ -3,34 +3,34 @@ import type { RunningInstance } from "./InstanceDriver.ts"
 import type { Redacted } from "effect"
 import { AgentId } from "../shared/AgentId.ts"
 
-/** A skill that its owner has switched on for an agent, as a SKILL.md folder describes it. */
+/** An enabled skill, as its SKILL.md describes it. */
 export const RuntimeSkill = Schema.Struct({
   id: Schema.String,
   description: Schema.String,
-  /** The body of SKILL.md: what the model is told about using it. */
+  /** The body of SKILL.md, for the model. */
   instructions: Schema.String,
-  /** Names of the runtime's tools that it uses (`allowed-tools`). */
+  /** Tools of the runtime that it uses (`allowed-tools`). */
   tools: Schema.Array(Schema.String)
 }).annotations({ identifier: "RuntimeSkill" })
 export type RuntimeSkill = typeof RuntimeSkill.Type
 
-/** An agent as its cell needs to know it. */
+/** An agent's configuration in its runtime. */
 export const RuntimeAgent = Schema.Struct({
   id: AgentId,
   name: Schema.String,
-  /** Model id to ask the AI layer for. */
+  /** Model id of the AI layer. */
   model: Schema.String,
   systemPrompt: Schema.NullOr(Schema.String),
   temperature: Schema.NullOr(Schema.Number),
   maxTokens: Schema.NullOr(Schema.Int),
   timezone: Schema.String,
   skills: Schema.Array(RuntimeSkill),
-  /** Tokens that the model takes at once, answer included. */
+  /** In tokens, the reply included. */
   contextWindow: Schema.Int
 }).annotations({ identifier: "RuntimeAgent" })
 export type RuntimeAgent = typeof RuntimeAgent.Type
 
-/** `seq` is the message's place in its session, from 1. */
+/** `seq` is the position in the session, from 1. */
 export const TurnMessage = Schema.Struct({
   seq: Schema.Int,
   role: Schema.Literal("user", "assistant"),
@@ -39,8 +39,8 @@ export const TurnMessage = Schema.Struct({
 export type TurnMessage = typeof TurnMessage.Type
 
 /**
- * One turn of a conversation: the user's message and what went before it in its session, oldest first. What went before
- * `history` is in `summary`; `memories` are what the agent knows from elsewhere, most telling first.
+ * One turn: the user's message with the messages before it, oldest first. `summary` replaces the messages before `history`;
+ * `memories` come from other sessions, the most relevant first.
  */
 export const Turn = Schema.Struct({
   agentId: AgentId,
@@ -53,10 +53,7 @@ export const Turn = Schema.Struct({
 }).annotations({ identifier: "Turn" })
 export type Turn = typeof Turn.Type
 
-/**
- * A piece of an answer, or its end with the whole text. `compacted` says that the conversation had grown too long for the
- * model and that `summary` stands for its messages up to `upToSeq` from now on.
- */
+/** A delta of the reply, or its end. After `compacted`, `summary` replaces the session's messages up to `upToSeq`. */
 export const TurnEvent = Schema.Union(
   Schema.Struct({ type: Schema.Literal("delta"), text: Schema.String }),
   Schema.Struct({ type: Schema.Literal("compacted"), summary: Schema.String, upToSeq: Schema.Int }),
@@ -64,15 +61,12 @@ export const TurnEvent = Schema.Union(
 ).annotations({ identifier: "TurnEvent" })
 export type TurnEvent = typeof TurnEvent.Type
 
-/**
- * The cell could not be reached or stopped answering. `unsent`: nothing of what was asked has left for it, so it cannot have
- * begun, and asking again asks once.
- */
+/** The runtime cannot be reached or stopped answering. `unsent`: the request never left, so a retry is safe. */
 export class RuntimeUnreachable extends Data.TaggedError("RuntimeUnreachable")<{
   readonly reason: string
   readonly unsent?: boolean | undefined
 }> {}
-/** The cell answered that the turn failed, most often because the model did. */
+/** The runtime answered that the turn failed, most often because of the model. */
 export class TurnFailed extends Data.TaggedError("TurnFailed")<{ readonly reason: string }> {}
 
 export interface RuntimeAccess {
@@ -80,11 +74,11 @@ export interface RuntimeAccess {
   readonly token: Redacted.Redacted
 }
 
-/** What the backend asks of a running cell. */
+/** The runtime of an instance. */
 export class AgentRuntime extends Context.Tag("@berth/AgentRuntime")<
   AgentRuntime,
   {
-    /** Replaces the set of agents; sessions in work go on. */
+    /** Replaces the set of agents; turns in progress continue. */
     readonly configure: (
       access: RuntimeAccess,
       agents: ReadonlyArray<RuntimeAgent>

@@ -14,7 +14,7 @@ import { InstanceRepository } from "./InstanceRepository.ts"
 import { InstanceSettings } from "./InstanceSettings.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** What an owner's cell is made of, and what it is told. */
+/** The specification and the configuration of an owner's instance. */
 export class InstanceContents extends Effect.Service<InstanceContents>()("@berth/InstanceContents", {
   effect: Effect.gen(function* () {
     const instances = yield* InstanceRepository
@@ -24,8 +24,8 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
     const { backendUrl } = yield* InstanceSettings
     const skills = yield* SkillCatalog
     const windows = yield* ContextWindows
-    /** When the cell was started that this backend has told of its agents; one that is up need not know them yet. */
-    const toldCells = yield* Ref.make<ReadonlyMap<UserId, number>>(new Map())
+    /** The start time of each instance that this backend has configured: an adopted one may not be configured. */
+    const configured = yield* Ref.make<ReadonlyMap<UserId, number>>(new Map())
 
     const makeSpec = Effect.fn("InstanceContents.makeSpec")(function* (owner: User) {
       const { memoryMb, storageMb } = yield* allowances.find(owner)
@@ -50,20 +50,19 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
         }))
       }
 
-    /** What the owner's plan has now, which may be less than what his agents were given once. */
     const featuresOf = (userId: UserId) =>
       users.find(userId).pipe(
-        Effect.mapError(() => new InstanceUnavailable({ reason: "its owner is gone" })),
+        Effect.mapError(() => new InstanceUnavailable({ reason: "its owner was deleted" })),
         Effect.flatMap(allowances.find),
         Effect.map(({ features }) => features)
       )
 
-    /** Makes the cell know exactly these agents. */
+    /** Configures the instance with exactly these agents. */
     const configure = Effect.fn("InstanceContents.configure")(
       function* (access: RuntimeAccess, members: ReadonlyArray<Agent>) {
         const features = yield* featuresOf(access.instance.owner)
         yield* runtime.configure(access, yield* Effect.forEach(members, toRuntimeAgent(features)))
-        yield* Ref.update(toldCells, (all) =>
+        yield* Ref.update(configured, (all) =>
           new Map(all).set(access.instance.owner, access.instance.startedAt.epochMillis)
         )
       },
@@ -71,7 +70,7 @@ export class InstanceContents extends Effect.Service<InstanceContents>()("@berth
     )
 
     const isConfigured = ({ owner, startedAt }: RunningInstance) =>
-      Effect.map(Ref.get(toldCells), (all) => all.get(owner) === startedAt.epochMillis)
+      Effect.map(Ref.get(configured), (all) => all.get(owner) === startedAt.epochMillis)
 
     return { makeSpec, configure, isConfigured }
   })

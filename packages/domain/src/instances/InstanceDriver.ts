@@ -3,27 +3,25 @@ import type { RuntimeLogPage, RuntimeLogQuery } from "./RuntimeLog.ts"
 import type { InstanceStats } from "./InstanceStats.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** What a cell is made of. Nothing in it is a secret of the platform: the token is the cell's own. */
+/** The specification of an instance. Its token is the only secret, and its own. */
 export interface InstanceSpec {
   readonly owner: UserId
   readonly memoryMb: number
-  /** What its directory may hold. */
   readonly diskMb: number
   readonly token: Redacted.Redacted
-  /** Base address of the backend API as the cell reaches it. */
+  /** Base address of the backend API as the instance reaches it. */
   readonly backendUrl: string
 }
 
-/** A cell that is up. */
 export interface RunningInstance {
   readonly owner: UserId
-  /** Base address of the cell's own HTTP listener, for the backend only. */
+  /** Address of the runtime's HTTP listener, for the backend only. */
   readonly endpoint: string
   readonly startedAt: DateTime.Utc
   readonly runtimeVersion: string
 }
 
-/** A cell that ended without being asked to. */
+/** An exit that was not requested. */
 export interface InstanceExit {
   readonly owner: UserId
   readonly reason: string
@@ -34,40 +32,39 @@ export class InstanceStartFailed extends Data.TaggedError("InstanceStartFailed")
   readonly reason: string
 }> {}
 
-/** Makes and ends cells on one kind of host: child process, container or pod. Calls for one owner never overlap; calls for different owners do. */
+/** Starts and stops instances on one kind of host: child process, container or pod. Calls for one owner never overlap. */
 export class InstanceDriver extends Context.Tag("@berth/InstanceDriver")<
   InstanceDriver,
   {
     /**
-     * Up and answering its health check when this returns. A cell that is up already (also one left by an earlier backend) is
-     * adopted, not doubled. It runs the version of the runtime that the owner's cell ran before; the newest when that is gone.
+     * Returns when the instance passes its health check. Adopts a running one, also of an earlier backend. Keeps the owner's
+     * runtime version while that is installed.
      */
     readonly start: (spec: InstanceSpec) => Effect.Effect<RunningInstance, InstanceStartFailed>
     /**
-     * Replaces the cell, if there is one, by one of the newest version; `fresh` clears its directory before of
-     * everything but the files of its agents. The new version is kept from the moment `accept` succeeds. When it does not come up, or is not accepted, no cell is left, and the next
-     * start runs the version before.
+     * Replaces the instance by one of the newest version, which stays once `accept` succeeds; else no instance is left and the
+     * next start runs the version before. `fresh` first removes all files but the agents'.
      */
     readonly update: <E>(
       spec: InstanceSpec,
       options: { readonly fresh: boolean },
-      accept: (cell: RunningInstance) => Effect.Effect<void, E>
+      accept: (instance: RunningInstance) => Effect.Effect<void, E>
     ) => Effect.Effect<RunningInstance, InstanceStartFailed | E>
-    /** Gone when this returns, by force after a grace period; a cell that is not there is no error. State in its directory stays. */
+    /** Returns when the instance has ended, by force after a grace period. Idempotent. Its files stay. */
     readonly stop: (owner: UserId) => Effect.Effect<void>
-    /** Stops the cell and deletes its directory. */
+    /** Stops the instance and deletes its files. */
     readonly remove: (owner: UserId) => Effect.Effect<void>
-    /** Everybody who has anything on this host, a cell or only files. */
+    /** The owners of instances or files on this host. */
     readonly listOwners: Effect.Effect<ReadonlyArray<UserId>>
-    /** The cell if it is up now. */
+    /** None while the instance is down. */
     readonly inspect: (owner: UserId) => Effect.Effect<Option.Option<RunningInstance>>
-    /** What the cell and the host said lately, also when the cell is down. */
+    /** The recent log entries of instance and host, also while the instance is down. */
     readonly logs: (owner: UserId, query: RuntimeLogQuery) => Effect.Effect<RuntimeLogPage>
-    /** None for a cell that is down. */
+    /** None while the instance is down. */
     readonly stats: (owner: UserId) => Effect.Effect<Option.Option<InstanceStats>>
     /**
-     * Deaths nobody asked for, from the moment of subscription; also of adopted cells. A cell that stops answering, fills its
-     * disk or floods its log is ended by the driver, which is such a death.
+     * Exits that were not requested, from the subscription on; also of adopted instances, and of those that the driver ends
+     * because they hang, fill their disk or flood their log.
      */
     readonly exits: Stream.Stream<InstanceExit>
   }

@@ -9,26 +9,26 @@ export interface InstanceChanges {
   readonly runtimeVersion?: string | null
 }
 
-/** Secrets of an instance are sealed before they reach a row, and opened on the way back. */
+/** Tokens are sealed in the rows. */
 export class InstanceRepository extends Context.Tag("@berth/InstanceRepository")<
   InstanceRepository,
   {
-    /** The owner's instance, made on first call; concurrent first calls make one. */
+    /** Creates the instance on the first call; concurrent first calls create one. */
     readonly ensure: (userId: UserId, subdomain: string) => Effect.Effect<Instance>
     readonly find: (userId: UserId) => Effect.Effect<Option.Option<Instance>>
     readonly update: (userId: UserId, changes: InstanceChanges) => Effect.Effect<void>
-    /** Every instance that should be up, or down: what a starting backend revives, or finds left by an earlier one. Oldest first. */
+    /** Oldest first. */
     readonly listDesired: (desired: DesiredState) => Effect.Effect<ReadonlyArray<Instance>>
-    /** The token that a cell and the backend show each other; made on first call, then the same. */
+    /** The token between runtime and backend, created on the first call. */
     readonly ensureRuntimeToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
     readonly findByRuntimeToken: (token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
-    /** The owner's token for the instance's own endpoints; made on first call, then the same. */
+    /** The owner's token for the instance's own endpoints, created on the first call. */
     readonly ensureGatewayToken: (userId: UserId) => Effect.Effect<Redacted.Redacted>
-    /** The next call makes another gateway token. */
+    /** The next `ensureGatewayToken` creates another token. */
     readonly revokeGatewayToken: (userId: UserId) => Effect.Effect<void>
-    /** Of each owner's gateway token something that changes when the token does; none for who has no token. */
+    /** A value per owner that changes with the gateway token. Owners without a token are absent. */
     readonly listGatewayTokenVersions: (userIds: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyMap<UserId, string>>
-    /** One caller at a time per owner, across processes. */
+    /** Runs one effect at a time per owner, across processes. */
     readonly serialized: <A, E, R>(userId: UserId, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 >() {}

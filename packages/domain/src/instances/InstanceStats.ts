@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** What the host says of a cell that is up. Null is what this host, or this kind of cell, does not tell. */
+/** The figures of a running instance. Null where the host has none. */
 export const InstanceStats = Schema.Struct({
   /** Of one core, over the last seconds; 250 is two and a half cores. */
   cpuPercent: Schema.NullOr(Schema.Number),

@@ -4,13 +4,11 @@ import { InstanceDriver } from "./InstanceDriver.ts"
 import { InstanceRepository } from "./InstanceRepository.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** How often this host is looked over. */
 export const orphanScanInterval = Duration.minutes(10)
 
 /**
- * What owners leave behind whose accounts were deleted: cells and files. Only an id that is known to have been a user's is
- * cleared away. What belongs to nobody that was ever heard of stays where it is: a backend that was started with another
- * installation's database must not delete the files of everybody.
+ * Removes the instances and files of deleted accounts. Ids that the database has never known are kept: a backend started
+ * with another installation's database must not delete files.
  */
 export class OrphanCleanup extends Effect.Service<OrphanCleanup>()("@berth/OrphanCleanup", {
   scoped: Effect.gen(function* () {
@@ -18,47 +16,45 @@ export class OrphanCleanup extends Effect.Service<OrphanCleanup>()("@berth/Orpha
     const driver = yield* InstanceDriver
     const instances = yield* InstanceRepository
 
-    /** In the owner's turn: a launch that was in work when the account went has left what it started, and none follows it. */
+    /** Under the owner's lock: no launch is in progress, and none follows for a deleted account. */
     const remove = Effect.fn("OrphanCleanup.remove")(function* (userId: UserId) {
       yield* Effect.annotateCurrentSpan({ "user.id": userId })
       yield* instances.serialized(
         userId,
         Effect.gen(function* () {
           if ((yield* users.findAbsent([userId])).get(userId) !== "deleted")
-            return yield* Effect.logWarning("Nothing was cleared away, for this account was not deleted").pipe(
+            return yield* Effect.logWarning("Instance kept because its account is not deleted").pipe(
               Effect.annotateLogs({ userId })
             )
           yield* driver.remove(userId)
-          yield* Effect.logInfo("The cell and the files of a deleted account are gone").pipe(
-            Effect.annotateLogs({ userId })
-          )
+          yield* Effect.logInfo("Instance of a deleted account removed").pipe(Effect.annotateLogs({ userId }))
         })
       )
     })
 
-    /** For accounts whose removal this host missed, being down or cut off when it was its turn. */
-    const lookOver = Effect.gen(function* () {
+    /** Finds the accounts that were deleted while this backend was down. */
+    const scan = Effect.gen(function* () {
       const absent = [...(yield* users.findAbsent(yield* driver.listOwners))]
       const unknown = absent.flatMap(([id, why]) => (why === "unknown" ? [id] : []))
       if (unknown.length > 0)
-        yield* Effect.logWarning("There are files of owners that this database has never heard of; they stay").pipe(
+        yield* Effect.logWarning("Instances of unknown owners kept").pipe(
           Effect.annotateLogs({ owners: unknown.length, userIds: unknown.slice(0, 10) })
         )
       yield* Effect.forEach(
         absent.flatMap(([id, why]) => (why === "deleted" ? [id] : [])),
         (id) =>
           Effect.catchAllCause(remove(id), (cause) =>
-            Effect.logWarning("What a deleted account left could not be cleared away", cause).pipe(
+            Effect.logWarning("Instance of a deleted account not removed", cause).pipe(
               Effect.annotateLogs({ userId: id })
             )
           ),
         { concurrency: 4, discard: true }
       )
     }).pipe(
-      Effect.catchAllCause((cause) => Effect.logWarning("This host could not be looked over", cause)),
-      Effect.withSpan("OrphanCleanup.lookOver", { root: true })
+      Effect.catchAllCause((cause) => Effect.logWarning("Scan for orphaned instances failed", cause)),
+      Effect.withSpan("OrphanCleanup.scan", { root: true })
     )
-    yield* Effect.forkScoped(Effect.interruptible(Effect.repeat(lookOver, Schedule.spaced(orphanScanInterval))))
+    yield* Effect.forkScoped(Effect.interruptible(Effect.repeat(scan, Schedule.spaced(orphanScanInterval))))
 
     return { remove }
   })

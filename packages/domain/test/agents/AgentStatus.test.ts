@@ -12,7 +12,7 @@ const table: Record<AgentLifecycleEvent, ReadonlyArray<AgentStatus | "-">> = {
   restarted: ["active", "active", "active", "active", "active"],
   updated: ["running", "running", "running", "running", "running"],
   repaired: ["-", "running", "active", "active", "active"],
-  "cell-lost": ["-", "error", "error", "-", "-"]
+  "instance-lost": ["-", "error", "error", "-", "-"]
 }
 
 describe("moveAgent", () => {
@@ -52,7 +52,7 @@ const AgentEventSchema = Schema.Literal(
   "restarted",
   "updated",
   "repaired",
-  "cell-lost"
+  "instance-lost"
 )
 
 function events() {

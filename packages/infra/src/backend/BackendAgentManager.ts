@@ -22,7 +22,7 @@ export interface BackendClientOptions {
   readonly internalApiKey: Redacted.Redacted
 }
 
-/** Bringing a cell up may take this long. */
+/** A start of an instance may take this long. */
 const lifecycleTimeout = Duration.seconds(60)
 /** A question that is answered from what is there. */
 const queryTimeout = Duration.seconds(10)
@@ -134,7 +134,7 @@ export const layer = (options: BackendClientOptions) =>
 
       return AgentManager.of({
         deploy: (agentId) => asked(manager.deploy({ path: { agentId } })),
-        failDeployment: (agentId, reason) => asked(manager.giveUp({ path: { agentId }, payload: { reason } })),
+        failDeployment: (agentId, reason) => asked(manager.failDeployment({ path: { agentId }, payload: { reason } })),
         start: (userId) => asked(manager.start({ path: { userId } })),
         stop: (userId) => asked(manager.stop({ path: { userId } })),
         restart: (userId) => asked(manager.restart({ path: { userId } })),

@@ -13,28 +13,28 @@ import * as Postmaster from "./Postmaster.ts"
 import { type StartFailure, classifyStartFailure } from "./StartFailure.ts"
 
 export interface EmbeddedPostgresOptions {
-  /** Directory of this server's own; made when it is missing. Only one caller at a time may start a server on it. */
+  /** The server's directory, created when missing. Only one caller at a time may start a server on it. */
   readonly directory: string
-  /** A port to insist on. Without it: the port of the last time if that is free, else any free one. */
+  /** A required port. Absent: the last port while it is free, else any free one. */
   readonly port?: number
   /** Server settings, for example `{ fsync: "off" }`. */
   readonly settings?: Readonly<Record<string, string>>
-  /** `immediate` stops without a checkpoint: for data that nobody will read again. */
+  /** `immediate` stops without a checkpoint, for data that is discarded. */
   readonly stop?: "fast" | "immediate"
-  /** Told before an empty database is made, which takes about a second. */
+  /** Runs before an empty database is created, which takes about a second. */
   readonly onInitialize?: Effect.Effect<void>
 }
 
 export interface RunningPostgres {
-  /** Of the database "postgres", as superuser. Holds the password. */
+  /** The database "postgres" as superuser, with the password. */
   readonly url: Redacted.Redacted
   readonly port: number
   readonly pid: number
   /** For example "18.4". */
   readonly version: string
-  /** It was running already, left behind by a process that was killed. */
+  /** It ran already, left by a killed process. */
   readonly adopted: boolean
-  /** Completes when the server process is gone, however it ended. */
+  /** Completes when the server process has ended. */
   readonly exited: Effect.Effect<void>
 }
 
@@ -49,7 +49,7 @@ const maximumLogBytes = 4 * 1024 * 1024
 const startTimeout = Duration.minutes(5)
 const stopTimeout = Duration.seconds(60)
 
-/** Repeats `check` until it holds or the limit has passed; true when it held. Also works in a finalizer, where timeouts do not. */
+/** Repeats `check` until it holds or the limit has passed, and returns whether it held. Works in finalizers, unlike timeouts. */
 const pollUntil = (
   check: Effect.Effect<boolean>,
   every: Duration.Duration,
@@ -68,17 +68,17 @@ const isGone = (pid: number) => Effect.sync(() => !isProcessAlive(pid))
 
 const signal = (pid: number, name: NodeJS.Signals) =>
   Effect.try(() => process.kill(pid, name)).pipe(
-    Effect.catchAll(() => Effect.logDebug(`PostgreSQL (${pid}) was gone before ${name}`)),
+    Effect.catchAll(() => Effect.logDebug(`PostgreSQL (${pid}) exited before ${name}`)),
     Effect.asVoid
   )
 
-/** Ends the server, harder each time it does not listen. */
+/** Stops the server: fast shutdown, then immediate, then SIGKILL. */
 const stop = Effect.fn("EmbeddedPostgres.stop")(function* (pid: number, mode: "fast" | "immediate") {
   const every = Duration.millis(15)
   if (mode === "fast") {
     yield* signal(pid, "SIGINT")
     if (yield* pollUntil(isGone(pid), every, stopTimeout)) return
-    yield* Effect.logWarning("PostgreSQL did not stop in time and is ended at once; it will recover at its next start")
+    yield* Effect.logWarning("PostgreSQL did not stop in time and is stopped without a checkpoint")
   }
   yield* signal(pid, "SIGQUIT")
   if (yield* pollUntil(isGone(pid), every, Duration.seconds(10))) return
@@ -97,7 +97,7 @@ const choosePort = (home: PostgresDirectory.PostgresDirectory, fixed: number | u
         Effect.mapError(() => new EmbeddedPostgresStartFailed({ reason: "no port is free on 127.0.0.1" }))
       )
 
-/** The log goes to a file and not through a pipe, so that a server that outlives us can still write. */
+/** A file, not a pipe: the server may outlive this process. */
 const openLog = (home: PostgresDirectory.PostgresDirectory) =>
   Effect.try({
     try: () => {
@@ -124,14 +124,13 @@ const postgresArguments = (cluster: string, port: number, settings: Readonly<Rec
     unix_socket_directories: "",
     timezone: "UTC",
     log_timezone: "UTC",
-    // The details of a failed statement quote rows, which are not the log's business.
+    // The details of a failed statement quote rows.
     log_error_verbosity: "terse",
     log_min_error_statement: "panic",
     ...settings
   }).flatMap(([name, value]) => ["-c", `${name}=${value}`])
 ]
 
-/** One attempt to bring a server up. */
 const launch = Effect.fn("EmbeddedPostgres.launch")(function* (
   home: PostgresDirectory.PostgresDirectory,
   installation: PostgresInstallation.PostgresInstallation,
@@ -147,7 +146,7 @@ const launch = Effect.fn("EmbeddedPostgres.launch")(function* (
     postgresArguments(cluster, port, settings)
   )
   const child = yield* Effect.try({
-    // Detached: its own session, so that Ctrl-C at the terminal does not take the database from those who still drain.
+    // Detached: Ctrl-C at the terminal must not stop the database before its clients have drained.
     try: () =>
       spawn(call.command, call.args, {
         ...call.ids,
@@ -178,7 +177,7 @@ const launch = Effect.fn("EmbeddedPostgres.launch")(function* (
   return classifyStartFailure(yield* logSince(home, log.from))
 })
 
-/** Tries again while an earlier server still lets go of the data or the port; with a port of our choice, takes another. */
+/** Retries while an earlier server releases the data or the port; without a required port, chooses another. */
 const launchWithRetry = (
   home: PostgresDirectory.PostgresDirectory,
   installation: PostgresInstallation.PostgresInstallation,
@@ -193,18 +192,18 @@ const launchWithRetry = (
       if (outcome._tag === "Other" || left <= 0) {
         return yield* new EmbeddedPostgresStartFailed({ reason: `${outcome.message} (its log is ${home.log})` })
       }
-      yield* Effect.logDebug(`PostgreSQL is tried again: ${outcome.message}`)
+      yield* Effect.logDebug(`PostgreSQL start is retried: ${outcome.message}`)
       return yield* Effect.delay(attempt(left - 1), Duration.millis(250))
     })
   return attempt(80)
 }
 
-/** A server that runs on the data directory already. It is ours: whoever started it was killed. */
+/** Adopts a server that runs on the data directory, left by a killed process. */
 const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string, port: number | undefined) {
   const found = yield* Postmaster.readPostmaster(cluster)
   if (Option.isNone(found)) return Option.none<Server>()
   const { pid } = found.value
-  if (!(yield* Postmaster.isServerOf(pid, cluster))) return Option.none<Server>()
+  if (!Postmaster.isServerOf(pid, cluster)) return Option.none<Server>()
   const settled = Effect.zipWith(
     Postmaster.readPostmaster(cluster),
     isGone(pid),
@@ -221,7 +220,7 @@ const adopt = Effect.fn("EmbeddedPostgres.adopt")(function* (cluster: string, po
   return Option.some<Server>({ pid, port: now.value.port, adopted: true, exited: Effect.asVoid(exited) })
 })
 
-const adoptOrStart = Effect.fn("EmbeddedPostgres.bringUp")(function* (
+const adoptOrStart = Effect.fn("EmbeddedPostgres.adoptOrStart")(function* (
   home: PostgresDirectory.PostgresDirectory,
   binaries: PostgresBinaries.PostgresBinaries,
   options: EmbeddedPostgresOptions
@@ -234,10 +233,7 @@ const adoptOrStart = Effect.fn("EmbeddedPostgres.bringUp")(function* (
   return yield* launchWithRetry(home, installation, cluster, options)
 })
 
-/**
- * Brings up PostgreSQL on a directory and stops it when the scope closes. The first start makes an empty database with a
- * password of its own; a server left behind on the directory is taken over.
- */
+/** Starts or adopts PostgreSQL on a directory and stops it when the scope closes. The first start creates an empty database. */
 export const start = (
   options: EmbeddedPostgresOptions
 ): Effect.Effect<RunningPostgres, EmbeddedPostgresStartFailed, Scope.Scope> =>

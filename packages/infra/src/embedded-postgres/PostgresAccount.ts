@@ -1,10 +1,7 @@
 import { Data, Effect, Option } from "effect"
 import { execFile } from "node:child_process"
 
-/**
- * Who PostgreSQL runs as. Its programs refuse the uid 0, so a root user lends them another account, or a user
- * namespace in which root is called something else.
- */
+/** The account of PostgreSQL. Its programs reject uid 0: root uses another account, or a user namespace. */
 export type PostgresAccount = Data.TaggedEnum<{
   Self: {}
   User: { readonly name: string; readonly uid: number; readonly gid: number }
@@ -42,7 +39,7 @@ export const resolveFileOwner = (account: PostgresAccount): { readonly uid: numb
     Namespace: () => ({ uid: 0, gid: 0 })
   })
 
-/** PostgreSQL gets none of our environment: it may hold keys, and settings of its own would change how it runs. */
+/** Not the program's environment, which may hold keys and PostgreSQL settings. */
 export const postgresEnvironment = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }
 
 export interface CommandResult {
@@ -50,7 +47,7 @@ export interface CommandResult {
   readonly output: string
 }
 
-/** Runs a program to its end. A program that cannot be started answers like one that failed. */
+/** Runs a program to its end. A program that does not start counts as failed. */
 export const runCommand = (
   account: PostgresAccount,
   program: string,
@@ -58,14 +55,14 @@ export const runCommand = (
 ): Effect.Effect<CommandResult> =>
   Effect.async((resume) => {
     const call = makeInvocation(account, program, args)
-    // The root directory is the one working directory that every account can enter.
+    // Every account can enter the root directory.
     execFile(call.command, call.args, { ...call.ids, cwd: "/", env: postgresEnvironment }, (error, stdout, stderr) => {
-      const said = `${stdout}${stderr}`
-      resume(Effect.succeed({ ok: error === null, output: said === "" && error !== null ? error.message : said }))
+      const output = `${stdout}${stderr}`
+      resume(Effect.succeed({ ok: error === null, output: output === "" && error !== null ? error.message : output }))
     })
   })
 
-/** Looks an account of the system up by name. */
+/** Finds an account of the system by name. */
 export const findAccount = (name: string): Effect.Effect<Option.Option<PostgresAccount>> =>
   Effect.all([runCommand(Self, "id", ["-u", name]), runCommand(Self, "id", ["-g", name])]).pipe(
     Effect.map(([uid, gid]) =>

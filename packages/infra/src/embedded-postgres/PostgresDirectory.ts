@@ -17,14 +17,12 @@ import {
 } from "node:fs/promises"
 import { randomBytes } from "node:crypto"
 import { dirname, join } from "node:path"
+import { writeFileAtomically } from "../files/AtomicFile.ts"
 import { makePassableDirectory } from "../files/DataDirectory.ts"
 import { EmbeddedPostgresStartFailed, toStartFailed } from "./EmbeddedPostgresErrors.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 
-/**
- * What lies in the directory that an embedded PostgreSQL is given: `cluster` (PostgreSQL's own data directory, or a link
- * to it), `password`, `port` and `log`.
- */
+/** The files of an embedded PostgreSQL. `cluster` is its data directory or a link to it. */
 export interface PostgresDirectory {
   readonly directory: string
   readonly cluster: string
@@ -43,10 +41,7 @@ export const postgresDirectoryAt = (directory: string): PostgresDirectory => ({
 
 const isRoot = () => process.getuid?.() === 0
 
-/**
- * Makes the directory. Others may pass through when PostgreSQL runs under another account; nobody else may list it.
- * Its paths are free of links, since a running server is recognised by the path on its command line.
- */
+/** Creates the directory. Its path contains no links: the path on the command line identifies a running server. */
 export const make = Effect.fn("PostgresDirectory.make")(function* (directory: string) {
   return yield* Effect.tryPromise({
     try: async () => {
@@ -57,19 +52,12 @@ export const make = Effect.fn("PostgresDirectory.make")(function* (directory: st
   })
 })
 
-/** Where the data directory really is; none before the first start. */
+/** The real path of the data directory; none before the first start. */
 export const findCluster = (home: PostgresDirectory): Effect.Effect<Option.Option<string>> =>
   Effect.option(Effect.tryPromise(() => realpath(home.cluster)))
 
-/** Written whole or not at all, readable by its owner only. */
 const write = (file: string, text: string) =>
-  Effect.tryPromise({
-    try: async () => {
-      await writeFile(`${file}.new`, text, { mode: 0o600 })
-      await rename(`${file}.new`, file)
-    },
-    catch: toStartFailed(`writing ${file}`)
-  })
+  Effect.tryPromise({ try: () => writeFileAtomically(file, text), catch: toStartFailed(`writing ${file}`) })
 
 export const readSavedPort = (home: PostgresDirectory): Effect.Effect<Option.Option<number>> =>
   Effect.tryPromise(() => readFile(home.port, "utf8")).pipe(
@@ -84,12 +72,12 @@ export const readPassword = (home: PostgresDirectory) =>
     try: () => readFile(home.password, "utf8"),
     catch: () =>
       new EmbeddedPostgresStartFailed({
-        reason: `the database in ${home.cluster} has a password, but ${home.password} cannot be read. Put the file back, or move ${home.directory} away to begin with an empty database`
+        reason: `the database in ${home.cluster} has a password, but ${home.password} cannot be read. Restore the file, or move ${home.directory} away to start with an empty database`
       })
   }).pipe(Effect.map((text) => text.trim()))
 
-/** The account owns the whole data directory. Only root can hand files over. */
-const changeOwner = Effect.fn("PostgresDirectory.handOver")(function* (
+/** Makes the account the owner of the data directory, which only root can do. */
+const changeOwner = Effect.fn("PostgresDirectory.changeOwner")(function* (
   cluster: string,
   account: PostgresAccount.PostgresAccount
 ) {
@@ -106,12 +94,12 @@ const changeOwner = Effect.fn("PostgresDirectory.handOver")(function* (
       const entries = await readdir(cluster, { recursive: true })
       for (const entry of ["", ...entries]) await lchown(join(cluster, entry), uid, gid)
     },
-    catch: toStartFailed(`handing ${cluster} over`)
+    catch: toStartFailed(`changing the owner of ${cluster}`)
   })
 })
 
-/** Makes an empty database in `base` and links it into the home. A start that is killed half way leaves only `cluster.new`. */
-const initialize = Effect.fn("PostgresDirectory.initialise")(function* (
+/** Creates an empty database in `base`. A start that is killed on the way leaves only `cluster.new`. */
+const initialize = Effect.fn("PostgresDirectory.initialize")(function* (
   home: PostgresDirectory,
   installation: { readonly native: string; readonly base: string; readonly account: PostgresAccount.PostgresAccount }
 ) {
@@ -149,7 +137,7 @@ const initialize = Effect.fn("PostgresDirectory.initialise")(function* (
   yield* Effect.tryPromise({ try: () => rename(fresh, cluster), catch: toStartFailed(`naming ${cluster}`) })
 })
 
-/** Moves a data directory to where the account can reach it. */
+/** Moves a data directory to a place that the account can reach. */
 const move = (from: string, to: string) =>
   Effect.tryPromise({
     try: async () => {
@@ -163,16 +151,16 @@ const move = (from: string, to: string) =>
     catch: toStartFailed(`moving ${from} to ${to}`)
   })
 
-/** The data directory, there and owned by the right account when this returns. */
+/** Creates or moves the data directory and returns its path. */
 export const prepareCluster = Effect.fn("PostgresDirectory.prepareCluster")(function* (
   home: PostgresDirectory,
   installation: { readonly native: string; readonly base: string; readonly account: PostgresAccount.PostgresAccount },
-  onInitialise: Effect.Effect<void>
+  onInitialize: Effect.Effect<void>
 ) {
   const cluster = join(installation.base, "cluster")
   const found = yield* findCluster(home)
   if (Option.isNone(found)) {
-    yield* onInitialise
+    yield* onInitialize
     yield* initialize(home, installation)
   } else if (found.value !== cluster) {
     yield* move(found.value, cluster)

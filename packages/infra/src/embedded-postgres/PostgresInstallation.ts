@@ -6,17 +6,17 @@ import { dirname, join } from "node:path"
 import { EmbeddedPostgresStartFailed, toStartFailed } from "./EmbeddedPostgresErrors.ts"
 import * as PostgresAccount from "./PostgresAccount.ts"
 
-/** Programs, an account that can run them, and a directory (`base`) that this account can reach its data in. */
+/** The programs, an account that can run them, and a directory (`base`) that the account can reach. */
 export interface PostgresInstallation {
   readonly native: string
   readonly base: string
   readonly account: PostgresAccount.PostgresAccount
 }
 
-/** Where programs and data go when no account can reach them where they are, for example below a closed home directory. */
+/** For programs and data that no account can reach where they are, for example below a private home directory. */
 const fallbackDirectory = "/var/lib/berth-postgres"
 
-/** The one that the data is in already, or a new one. */
+/** The directory that holds the data already, or a new one. */
 const chooseFallback = (cluster: Option.Option<string>) =>
   cluster.pipe(
     Option.map(dirname),
@@ -24,7 +24,11 @@ const chooseFallback = (cluster: Option.Option<string>) =>
     Option.getOrElse(() => join(fallbackDirectory, randomBytes(8).toString("hex")))
   )
 
-const isUsable = Effect.fn("PostgresInstallation.works")(function* ({ account, base, native }: PostgresInstallation) {
+const isUsable = Effect.fn("PostgresInstallation.isUsable")(function* ({
+  account,
+  base,
+  native
+}: PostgresInstallation) {
   const program = yield* PostgresAccount.runCommand(account, join(native, "bin", "postgres"), ["--version"])
   if (!program.ok) return false
   return (yield* PostgresAccount.runCommand(account, "test", ["-x", base])).ok
@@ -32,7 +36,7 @@ const isUsable = Effect.fn("PostgresInstallation.works")(function* ({ account, b
 
 const findFirstUsable = (candidates: ReadonlyArray<PostgresInstallation>) => Effect.findFirst(candidates, isUsable)
 
-/** Copied under another name first, so that a copy that is there is whole. */
+/** Copied under another name and renamed, so that an existing copy is complete. */
 const copyPrograms = Effect.fn("PostgresInstallation.copyPrograms")(function* (
   native: string,
   base: string,
@@ -53,9 +57,8 @@ const copyPrograms = Effect.fn("PostgresInstallation.copyPrograms")(function* (
 })
 
 /**
- * Chooses how to run. An account of the system named "postgres" is best; then a user namespace, which needs no account and
- * no readable parent directories but which containers often forbid; then other accounts, which may belong to somebody
- * else as well; and at last a copy in a place that every account can reach.
+ * Chooses an account: "postgres", else a user namespace (needs no readable parent directories, often forbidden in
+ * containers), else a shared account, else a copy of the programs that every account can reach.
  */
 export const chooseInstallation = Effect.fn("PostgresInstallation.choose")(function* (
   binaries: { readonly native: string; readonly version: string },

@@ -1,18 +1,17 @@
 import { Effect, Option } from "effect"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { isProcessAlive } from "../process/ProcessIdentity.ts"
-import * as PostgresAccount from "./PostgresAccount.ts"
+import { isProcessAlive, readCommandLine } from "../process/ProcessIdentity.ts"
 
-/** What a running server says about itself in `postmaster.pid`. */
+/** The content of `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number
   readonly port: number
-  /** It accepts connections. */
+  /** Accepts connections. */
   readonly isReady: boolean
 }
 
-/** The file is written line by line while the server starts, so the port and the state may still be missing. */
+/** The server writes the file line by line while it starts: port and state may be missing. */
 export const parsePostmaster = (text: string): Option.Option<Postmaster> => {
   const lines = text.split("\n")
   const pid = Number(lines[0])
@@ -22,29 +21,16 @@ export const parsePostmaster = (text: string): Option.Option<Postmaster> => {
     : Option.none()
 }
 
-/** None when there is no such file (or it went away under our hands). */
+/** None without the file. */
 export const readPostmaster = (cluster: string): Effect.Effect<Option.Option<Postmaster>> =>
   Effect.tryPromise(() => readFile(join(cluster, "postmaster.pid"), "utf8")).pipe(
     Effect.map(parsePostmaster),
     Effect.orElseSucceed(() => Option.none())
   )
 
-/** The command line of a process, its parts separated by blanks. Empty when it is gone. */
-const commandLine = (pid: number): Effect.Effect<string> =>
-  Effect.tryPromise(() => readFile(`/proc/${pid}/cmdline`, "utf8")).pipe(
-    Effect.map((text) => text.replaceAll("\0", " ")),
-    Effect.catchAll(() =>
-      PostgresAccount.runCommand(PostgresAccount.Self, "ps", ["-ww", "-o", "command=", "-p", String(pid)]).pipe(
-        Effect.map((answer) => (answer.ok ? answer.output : ""))
-      )
-    )
-  )
-
-/**
- * Is this process the server of that data directory? After a crash, or in a new container on an old volume, the number
- * in `postmaster.pid` may belong to somebody else by now.
- */
-export const isServerOf = (pid: number, cluster: string): Effect.Effect<boolean> =>
-  isProcessAlive(pid)
-    ? Effect.map(commandLine(pid), (line) => line.includes("postgres") && line.includes(cluster))
-    : Effect.succeed(false)
+/** Whether the process is the server of the data directory. A recorded number may be another process's by now. */
+export const isServerOf = (pid: number, cluster: string): boolean => {
+  if (!isProcessAlive(pid)) return false
+  const line = readCommandLine(pid).join(" ")
+  return line.includes("postgres") && line.includes(cluster)
+}

@@ -3,14 +3,13 @@ import { DateTime, Option, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
-/** A line of a runtime's log; what else stands in it is for operators. */
+/** The members of a runtime's log line that users see. */
 const LogLine = Schema.parseJson(
   Schema.Struct({
     level: Schema.String,
     timestamp: Schema.DateTimeUtc,
     message: Schema.String,
     agentId: Schema.optional(AgentId),
-    /** Why, where the message alone does not say. */
     reason: Schema.optional(Schema.String),
     cause: Schema.optional(Schema.String),
     source: Schema.optional(Schema.Literal("host"))
@@ -39,13 +38,12 @@ const messageOf = ({ cause, message, reason }: LogLine): string =>
     .join(": ")
     .slice(0, maximumMessageLength)
 
-/** Nobody says how bad a line without a level is, but a crash has its words. */
+/** Lines without a level are, for example, of a crash. */
 const guessLevel = (text: string): LogLevel => (/error|fatal|exception|cannot|failed/i.test(text) ? "error" : "info")
 
 /**
- * A cell's log as entries, oldest first. An id is made of the line itself, so it survives that the log is cut off at its
- * beginning. What has no date of its own (a crash, a foreign print) is one entry at the time of the line before; what stands
- * before the first dated line is the rest of something that was cut off, and is left out.
+ * Parses an instance's log, oldest entry first. An id is made of the line itself, so it survives rotation. Undated lines,
+ * for example of a crash, become one entry with the time of the line before; without one they are dropped.
  */
 export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> => {
   const entries: Array<RuntimeLogEntry> = []
@@ -63,7 +61,7 @@ export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> =>
     undated = []
     if (before === undefined || message === "") return
     entries.push({
-      // Not of the text, which may go on.
+      // The text may grow, so the line before makes the id.
       id: idOf(`after ${before.raw}`),
       timestamp: before.timestamp,
       level: guessLevel(message),
@@ -73,7 +71,7 @@ export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> =>
     })
   }
 
-  // The last piece is empty, or a line that is being written.
+  // The last part is empty or an unfinished line.
   for (const raw of text.split("\n").slice(0, -1)) {
     const line = decode(raw)
     if (Option.isNone(line)) {
@@ -96,6 +94,6 @@ export const parseLogEntries = (text: string): ReadonlyArray<RuntimeLogEntry> =>
   return entries
 }
 
-/** What the host says about a cell, as a line of its log. */
+/** A message of the host as a line of the instance's log. */
 export const formatHostLine = (level: LogLevel, timestamp: DateTime.Utc, message: string): string =>
   `${JSON.stringify({ level, timestamp: DateTime.formatIso(timestamp), message, source: "host" })}\n`

@@ -1,7 +1,5 @@
-/** How a program says why it ended. 0 means that it was asked to. */
-
-/** It crashed, and may be started again. */
+/** A crash; the supervisor restarts the program. */
 export const failedExitCode = 1
 
-/** What it was told cannot work (a bad setting, a port that is taken): starting it again would change nothing. */
+/** Unusable settings (EX_CONFIG of sysexits); a restart would not help. */
 export const misconfiguredExitCode = 78

@@ -1,3 +1,4 @@
+import { Option, Predicate } from "effect"
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 
@@ -5,29 +6,67 @@ const acceptsSignals = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (cause) {
-    return cause instanceof Error && "code" in cause && cause.code === "EPERM"
+    return Predicate.hasProperty(cause, "code") && cause.code === "EPERM"
   }
 }
 
-/** The fields of `/proc/<pid>/stat` after the name, which may itself hold blanks; none where there is no such file. */
-const status = (pid: number): ReadonlyArray<string> => {
+const readProcFile = (path: string): string => {
   try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? []
+    return readFileSync(path, "utf8")
   } catch {
-    return []
+    return ""
   }
 }
 
-/** A process that has ended but that its parent has not yet collected runs no more. */
-export const isProcessAlive = (pid: number): boolean => acceptsSignals(pid) && status(pid)[0] !== "Z"
+/** The fields of `/proc/<pid>/stat` after the command, which may contain blanks and parentheses. */
+const readStatFields = (pid: number): ReadonlyArray<string> =>
+  readProcFile(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ") ?? []
 
-/**
- * When a process began, in words that only this process can have. Process numbers are used again, so a number that was
- * written down is only worth something together with its birth. Empty when there is no such process.
- */
+const runPs = (pid: number, column: string): string =>
+  spawnSync("ps", ["-ww", "-o", `${column}=`, "-p", String(pid)], {
+    encoding: "utf8",
+    env: { LC_ALL: "C", PATH: process.env["PATH"] }
+  }).stdout.trim()
+
+/** Whether the process runs. A zombie does not. */
+export const isProcessAlive = (pid: number): boolean => pid > 0 && acceptsSignals(pid) && readStatFields(pid)[0] !== "Z"
+
+/** The start time of a process, which tells it from a later process with the same number. Empty when it is gone. */
 export const readProcessBirth = (pid: number): string =>
-  process.platform === "linux"
-    ? (status(pid)[19] ?? "")
-    : spawnSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" })
-        .stdout.trim()
-        .replaceAll(" ", "_")
+  process.platform === "linux" ? (readStatFields(pid)[19] ?? "") : runPs(pid, "lstart").replaceAll(" ", "_")
+
+/** The start time with the boot it belongs to: unique across restarts of the host. None when the process is gone. */
+export const readStartMark = (pid: number): Option.Option<string> =>
+  Option.map(
+    Option.liftPredicate(readProcessBirth(pid), (birth) => birth !== ""),
+    (birth) => `${readProcFile("/proc/sys/kernel/random/boot_id").trim()} ${birth}`.trim()
+  )
+
+/** The parts of a process's command line; empty when it cannot be read. */
+export const readCommandLine = (pid: number): ReadonlyArray<string> =>
+  process.platform === "linux" ? readProcFile(`/proc/${pid}/cmdline`).split("\0") : runPs(pid, "command").split(" ")
+
+/** How a recorded process number relates to the process that has the number now. */
+export type ProcessMatch =
+  | "same"
+  /** No process has the number. */
+  | "gone"
+  /** Another process has the number. */
+  | "different"
+  /** This system does not tell. */
+  | "unknown"
+
+export const matchProcess = (pid: number, startMark: Option.Option<string>): ProcessMatch => {
+  if (!isProcessAlive(pid)) return "gone"
+  const same = Option.zipWith(startMark, readStartMark(pid), (recorded, current) => recorded === current)
+  return Option.match(same, { onNone: () => "unknown", onSome: (it) => (it ? "same" : "different") })
+}
+
+/** False when no process could receive it. */
+export const sendSignal = (pid: number, name: NodeJS.Signals): boolean => {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
+  }
+}

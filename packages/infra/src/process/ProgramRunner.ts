@@ -3,10 +3,10 @@ import { Cause, Data, Effect, Layer, Option } from "effect"
 import { loadSettings, SettingsInvalid } from "../configuration/SettingsLoader.ts"
 import type { Settings } from "../configuration/Settings.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
-import { endWithParent } from "./ParentExit.ts"
 import { failedExitCode, misconfiguredExitCode } from "./ExitCode.ts"
+import { endWithParent } from "./ParentExit.ts"
 
-/** The program cannot run as it was set up, and starting it again would not help. */
+/** The settings are unusable; a restart would not help. */
 export class ProgramMisconfigured extends Data.TaggedError("ProgramMisconfigured")<{ readonly reason: string }> {
   override get message() {
     return this.reason
@@ -17,15 +17,12 @@ export const serviceVersion = "0.1.0"
 
 const exitWith = (code: number) => Effect.sync(() => process.exit(code))
 
-/**
- * The life of a program: its settings, its telemetry, then its layers until SIGTERM or SIGINT. It exits 0 when it was
- * asked to end, 78 with one sentence when it was set up badly, else 1.
- */
+/** Runs a program's layers until SIGTERM or SIGINT. Exit codes: 0 after a signal, 78 for unusable settings, else 1. */
 export const runProgram = (options: {
   readonly serviceName: string
   readonly program: (settings: Settings) => Layer.Layer<never, { readonly message: string }>
 }): void => {
-  const life = Effect.gen(function* () {
+  const main = Effect.gen(function* () {
     const settings = yield* loadSettings(process.env)
     const telemetry = Telemetry.layer({
       serviceName: Option.getOrElse(settings.serviceName, () => options.serviceName),
@@ -40,7 +37,7 @@ export const runProgram = (options: {
         Option.match(
           Option.filter(Cause.failureOption(cause), (error) => error instanceof ProgramMisconfigured),
           {
-            onNone: () => Effect.logFatal("The program ended", cause),
+            onNone: () => Effect.logFatal("Program failed", cause),
             onSome: ({ message }) => Effect.logFatal(message)
           }
         )
@@ -49,7 +46,7 @@ export const runProgram = (options: {
     )
   })
   NodeRuntime.runMain(
-    Effect.catchAll(life, (error) =>
+    Effect.catchAll(main, (error) =>
       error instanceof SettingsInvalid
         ? Effect.zipRight(
             Effect.sync(() => process.stderr.write(`${error.message}\n`)),

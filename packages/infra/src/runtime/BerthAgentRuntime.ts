@@ -4,7 +4,7 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect, Layer, Match, Stream } from "effect"
 import * as RuntimeClient from "./RuntimeClient.ts"
 
-/** Agents on Berth's own runtime: the cells are asked over HTTP, each with its own token. */
+/** Berth's own runtime over HTTP, with each instance's runtime token. */
 export const layer: Layer.Layer<AgentRuntime, never, HttpClient.HttpClient> = Layer.effect(
   AgentRuntime,
   Effect.map(HttpClient.HttpClient, (http) => {
@@ -34,7 +34,7 @@ const toRuntimeUnreachable = (error: RuntimeClient.RuntimeUnresponsive | Runtime
     ? new RuntimeUnreachable({ reason: error.message })
     : new RuntimeUnreachable({ reason: error.reason, unsent: error.unsent })
 
-/** A turn that the cell has looked at and turned down failed; anything else means that the cell is not what it should be. */
+/** A rejected turn has failed; any other status means that the runtime itself does not work. */
 const toChatError = Match.typeTags<
   RuntimeClient.RuntimeUnresponsive | RuntimeClient.RuntimeRequestRejected | RuntimeStreamProblem,
   RuntimeUnreachable | TurnFailed

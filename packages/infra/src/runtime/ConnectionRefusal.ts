@@ -1,9 +1,8 @@
-/** Causes lie in each other so deep at most. */
 const maximumCauseDepth = 8
 
 /**
- * Whether a call failed because nobody listens where it was to go. That alone says that nothing was sent: a connection that
- * was reset may have been so after the request had arrived. A host of several addresses counts when all of them refuse.
+ * Whether a call failed because nothing listens at the address. Only then nothing was sent: a reset can follow an arrived
+ * request. Of a host with several addresses all must refuse.
  */
 export const isConnectionRefused = (error: unknown, depth = 0): boolean => {
   if (!(error instanceof Error) || depth > maximumCauseDepth) return false

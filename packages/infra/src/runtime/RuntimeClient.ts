@@ -14,18 +14,16 @@ import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { Data, Duration, Effect, Option, type Redacted, Schema, Stream } from "effect"
 import { isConnectionRefused } from "./ConnectionRefusal.ts"
 
-/** Nothing came back, or nothing that can be read. `unsent`: there was no connection to send anything over. */
+/** No response, or an unreadable one. `unsent`: there was no connection, so nothing was sent. */
 export class RuntimeUnresponsive extends Data.TaggedError("RuntimeUnresponsive")<{
   readonly reason: string
   readonly unsent?: boolean | undefined
 }> {}
-/** The cell answered that it will not. */
 export class RuntimeRequestRejected extends Data.TaggedError("RuntimeRequestRejected")<{
   readonly status: number
   readonly message: string
 }> {}
 
-/** Where a cell listens, and its own token. */
 export interface RuntimeEndpoint {
   readonly endpoint: string
   readonly token: Redacted.Redacted
@@ -33,38 +31,40 @@ export interface RuntimeEndpoint {
 
 type TurnEvent = Exclude<RuntimeTurnEvent, { readonly type: "error" }>
 
-/** Berth's own runtime in its own words. */
+/** The protocol of Berth's own runtime. */
 export interface RuntimeClient {
-  readonly health: (cell: RuntimeEndpoint) => Effect.Effect<RuntimeHealth, RuntimeUnresponsive | RuntimeRequestRejected>
+  readonly health: (
+    runtime: RuntimeEndpoint
+  ) => Effect.Effect<RuntimeHealth, RuntimeUnresponsive | RuntimeRequestRejected>
   readonly configure: (
-    cell: RuntimeEndpoint,
+    runtime: RuntimeEndpoint,
     configuration: RuntimeConfiguration
   ) => Effect.Effect<void, RuntimeUnresponsive | RuntimeRequestRejected>
   readonly turn: (
-    cell: RuntimeEndpoint,
+    runtime: RuntimeEndpoint,
     turn: Turn
   ) => Stream.Stream<TurnEvent, RuntimeUnresponsive | RuntimeRequestRejected | RuntimeStreamProblem>
 }
 
-/** A cell is a process on this machine or next to it, and answers a turn's head before it asks the model. */
+/** The runtime sends a turn's response head before it calls the model. */
 const headTimeout = Duration.seconds(10)
 const healthTimeout = Duration.seconds(2)
-/** Three keep-alives missed. */
+/** Three missed keep-alives. */
 const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 
 export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
-  // Cells are ours: their spans belong to the trace of whoever asked.
+  // The runtime is part of the platform: its spans join the caller's trace.
   const client = HttpClient.withTracerPropagation(anyClient, true)
 
   const send = (
-    cell: RuntimeEndpoint,
+    runtime: RuntimeEndpoint,
     request: HttpClientRequest.HttpClientRequest,
     expected: number,
     within: Duration.Duration
   ) =>
     request.pipe(
-      HttpClientRequest.prependUrl(cell.endpoint),
-      HttpClientRequest.bearerToken(cell.token),
+      HttpClientRequest.prependUrl(runtime.endpoint),
+      HttpClientRequest.bearerToken(runtime.token),
       client.execute,
       Effect.mapError(
         (error) =>
@@ -82,32 +82,32 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
     )
 
   return {
-    health: (cell) =>
-      send(cell, HttpClientRequest.get(RuntimePaths.health), 200, healthTimeout).pipe(
+    health: (runtime) =>
+      send(runtime, HttpClientRequest.get(RuntimePaths.health), 200, healthTimeout).pipe(
         Effect.flatMap((response) =>
           HttpClientResponse.schemaBodyJson(RuntimeHealth)(response).pipe(
             Effect.timeout(healthTimeout),
-            Effect.mapError(() => new RuntimeUnresponsive({ reason: "its health is not understood" }))
+            Effect.mapError(() => new RuntimeUnresponsive({ reason: "its health response is malformed" }))
           )
         ),
         Effect.withTracerEnabled(false)
       ),
-    configure: (cell, configuration) =>
+    configure: (runtime, configuration) =>
       HttpClientRequest.put(RuntimePaths.configuration).pipe(
         HttpClientRequest.schemaBodyJson(RuntimeConfiguration)(configuration),
         Effect.orDie,
-        Effect.flatMap((request) => send(cell, request, 204, headTimeout)),
+        Effect.flatMap((request) => send(runtime, request, 204, headTimeout)),
         Effect.asVoid
       ),
-    turn: (cell, turn) =>
+    turn: (runtime, turn) =>
       HttpClientRequest.post(RuntimePaths.turns).pipe(
         HttpClientRequest.schemaBodyJson(Turn)(turn),
         Effect.orDie,
-        Effect.flatMap((request) => send(cell, request, 200, headTimeout)),
+        Effect.flatMap((request) => send(runtime, request, 200, headTimeout)),
         Effect.map((response) =>
           response.stream.pipe(
             Stream.mapError(() => new RuntimeUnresponsive({ reason: "the connection was lost" })),
-            Stream.timeoutFail(() => new RuntimeUnresponsive({ reason: "it fell silent" }), idleTimeout),
+            Stream.timeoutFail(() => new RuntimeUnresponsive({ reason: "it stopped sending" }), idleTimeout),
             Stream.decodeText(),
             parseRuntimeEvents(RuntimeTurnEvent)
           )
@@ -117,7 +117,7 @@ export const make = (anyClient: HttpClient.HttpClient): RuntimeClient => {
   }
 }
 
-const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
+const decodeErrorBody = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
 
 const toRequestRejected = (response: HttpClientResponse.HttpClientResponse) =>
   response.text.pipe(
@@ -127,7 +127,7 @@ const toRequestRejected = (response: HttpClientResponse.HttpClientResponse) =>
       (text) =>
         new RuntimeRequestRejected({
           status: response.status,
-          message: decodeRefusal(text).pipe(
+          message: decodeErrorBody(text).pipe(
             Option.map(({ message }) => message.slice(0, 500)),
             Option.getOrElse(() => `status ${response.status}`)
           )

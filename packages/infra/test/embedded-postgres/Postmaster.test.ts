@@ -8,9 +8,9 @@ const file = (pid: number, port: number, state: string) =>
 
 describe("Postmaster.parse", () => {
   it.prop("reads a server's number, port and state", [number, number], ([pid, port]) => {
-    expect(parsePostmaster(file(pid, port, "ready   "))).toEqual(Option.some({ pid, port, ready: true }))
-    expect(parsePostmaster(file(pid, port, "starting"))).toEqual(Option.some({ pid, port, ready: false }))
-    expect(parsePostmaster(file(pid, port, "stopping"))).toEqual(Option.some({ pid, port, ready: false }))
+    expect(parsePostmaster(file(pid, port, "ready   "))).toEqual(Option.some({ pid, port, isReady: true }))
+    expect(parsePostmaster(file(pid, port, "starting"))).toEqual(Option.some({ pid, port, isReady: false }))
+    expect(parsePostmaster(file(pid, port, "stopping"))).toEqual(Option.some({ pid, port, isReady: false }))
   })
 
   it.prop(

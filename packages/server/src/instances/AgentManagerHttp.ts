@@ -9,7 +9,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
   Effect.map(AgentManager, (manager) =>
     handlers
       .handle("deploy", ({ path }) => manager.deploy(path.agentId))
-      .handle("giveUp", ({ path, payload }) => manager.failDeployment(path.agentId, payload.reason))
+      .handle("failDeployment", ({ path, payload }) => manager.failDeployment(path.agentId, payload.reason))
       .handle("start", ({ path }) => manager.start(path.userId))
       .handle("stop", ({ path }) => manager.stop(path.userId))
       .handle("restart", ({ path }) => manager.restart(path.userId))
@@ -27,7 +27,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "agentManager", (handlers)
               Stream.catchAll(({ _tag, reason }) =>
                 Stream.make<[ManagedTurnEvent]>({
                   type: "error",
-                  kind: _tag === "TurnFailed" ? "turn" : "cell",
+                  kind: _tag === "TurnFailed" ? "turn" : "instance",
                   reason
                 })
               )

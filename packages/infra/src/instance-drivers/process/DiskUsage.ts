@@ -4,25 +4,22 @@ import { join } from "node:path"
 import { type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
 
 const mib = 1024 * 1024
-/** Even an empty file costs something: the directory's entry and the inode. */
+/** The cost of an empty file: its directory entry and inode. */
 const entryBytes = 4096
 
 const isGone = (cause: unknown): boolean =>
   Predicate.hasProperty(cause, "code") && (cause.code === "ENOENT" || cause.code === "ENOTDIR")
 
-/**
- * Bytes that a directory takes on the disk; links are not followed. It stops counting at `enough`, which bounds its own cost
- * together with what every entry counts at least.
- */
+/** Bytes of a directory on disk, without following links. Counting stops above `enough`, which bounds the work. */
 export const measureDiskUsage = (directory: string, enough: number): Effect.Effect<number, FileOperationFailed> =>
   tryFileOperation(`measuring ${directory}`, async () => {
     let total = 0
-    const left = [directory]
-    for (let at = left.pop(); at !== undefined && total <= enough; at = left.pop())
+    const pending = [directory]
+    for (let at = pending.pop(); at !== undefined && total <= enough; at = pending.pop())
       try {
         for await (const entry of await opendir(at)) {
           const path = join(at, entry.name)
-          if (entry.isDirectory()) left.push(path)
+          if (entry.isDirectory()) pending.push(path)
           const { blocks } = await lstat(path).catch((cause: unknown) => {
             if (isGone(cause)) return { blocks: 0 }
             throw cause
@@ -37,8 +34,8 @@ export const measureDiskUsage = (directory: string, enough: number): Effect.Effe
   })
 
 /**
- * Up to how many bytes a cell is left alone. Its own tools refuse to write over the limit, so well over it something else
- * writes. A cell that began over the limit may run on, so that its owner can tidy up, but not grow.
+ * The bytes at which an instance is ended. The runtime's tools enforce the limit itself, so well above it other code writes.
+ * An instance that started above the limit may run, so that its owner can delete files, but not grow.
  */
 export const computeDiskTolerance = (diskMb: number, atStart: number): number =>
   Math.max(Math.floor(diskMb * mib * 1.1), atStart + mib)

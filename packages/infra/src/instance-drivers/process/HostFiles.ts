@@ -2,7 +2,6 @@ import { Data, Effect, Option, Predicate } from "effect"
 import { constants } from "node:fs"
 import { open } from "node:fs/promises"
 
-/** Something on the file system did not go as it must. */
 export class FileOperationFailed extends Data.TaggedError("FileOperationFailed")<{
   readonly operation: string
   readonly cause: unknown
@@ -17,12 +16,12 @@ const codeOf = (cause: unknown): string =>
 
 export const isFileMissing = ({ cause }: FileOperationFailed): boolean => codeOf(cause) === "ENOENT"
 
-export const tryFileOperation = <A>(doing: string, work: () => Promise<A>): Effect.Effect<A, FileOperationFailed> =>
-  Effect.tryPromise({ try: work, catch: (cause) => new FileOperationFailed({ operation: doing, cause }) })
+export const tryFileOperation = <A>(operation: string, work: () => Promise<A>): Effect.Effect<A, FileOperationFailed> =>
+  Effect.tryPromise({ try: work, catch: (cause) => new FileOperationFailed({ operation, cause }) })
 
 /**
- * Up to `limit` bytes from `from` on. The file may be a cell's own, so it must be a plain file: a link could lead elsewhere, a
- * pipe would never end. None when it is missing or something else.
+ * Reads up to `limit` bytes from `from` on. An instance may have made the file: links are not followed, pipes not waited
+ * for. None when it is missing or not a regular file.
  */
 export const readRegularFile = (
   path: string,
@@ -40,7 +39,7 @@ export const readRegularFile = (
     }
   }).pipe(
     Effect.catchIf(
-      (trouble) => isFileMissing(trouble) || codeOf(trouble.cause) === "ELOOP",
+      (error) => isFileMissing(error) || codeOf(error.cause) === "ELOOP",
       () => Effect.succeedNone
     )
   )

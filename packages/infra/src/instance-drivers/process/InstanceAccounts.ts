@@ -5,10 +5,9 @@ import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import { allocateUid, isInUidRange, type UidRange } from "./UidAllocation.ts"
 import { type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
 
-/** Every account of the range has an owner. */
 export class InstanceAccountsExhausted extends Data.TaggedError("InstanceAccountsExhausted")<object> {
   override get message() {
-    return "every account for cells is taken"
+    return "every account for instances is taken"
   }
 }
 
@@ -18,15 +17,15 @@ const ownerOf = (path: string): Promise<number | undefined> =>
     () => undefined
   )
 
-/** The accounts given away: each cell's directory belongs to its own, so the directories are the register. */
+/** The accounts in use. An instance's directory belongs to its account, so the directories are the register. */
 const readTakenUids = (root: string): Effect.Effect<ReadonlySet<number>, FileOperationFailed> =>
-  tryFileOperation("reading the accounts of the cells", async () => {
+  tryFileOperation("reading the accounts of the instances", async () => {
     const owners = await readdir(root)
     const uids = await Promise.all(owners.map((owner) => ownerOf(join(root, owner, "home"))))
     return new Set(uids.filter((uid) => uid !== undefined))
   })
 
-/** Gives a directory and all in it to an account; links themselves, never what they point to. */
+/** Changes the owner of a directory tree, without following links. */
 const changeOwner = async (path: string, uid: number): Promise<void> => {
   for (const entry of await readdir(path, { withFileTypes: true }))
     if (entry.isDirectory()) await changeOwner(join(path, entry.name), uid)
@@ -35,43 +34,43 @@ const changeOwner = async (path: string, uid: number): Promise<void> => {
 }
 
 export interface InstanceAccounts {
-  /** Makes the owner's directories and answers with the account the cell runs under, where it has its own. */
+  /** Creates the owner's directories and returns the instance's account; none without accounts. */
   readonly prepare: (
     owner: string,
-    place: InstanceDirectory
+    directory: InstanceDirectory
   ) => Effect.Effect<Option.Option<number>, FileOperationFailed | InstanceAccountsExhausted>
 }
 
 export const make = (root: string, uids: Option.Option<UidRange>): Effect.Effect<InstanceAccounts> =>
   Effect.map(Effect.makeSemaphore(1), (lock) => {
-    const directories = ({ path, home }: InstanceDirectory, mode: number) =>
+    const makeDirectories = ({ path, home }: InstanceDirectory, mode: number) =>
       tryFileOperation(`making ${home}`, async () => {
         await mkdir(path, { recursive: true, mode })
         await chmod(path, mode)
         await mkdir(home, { recursive: true, mode: 0o700 })
-        // Only while it is ours: it is the cell's to change afterwards.
+        // Only while the backend owns it: afterwards the instance may change its mode.
         if ((await ownerOf(home)) === process.getuid?.()) await chmod(home, 0o700)
       })
 
-    const settle = (owner: string, place: InstanceDirectory, range: UidRange) =>
+    const assignAccount = (owner: string, directory: InstanceDirectory, range: UidRange) =>
       Effect.gen(function* () {
-        yield* directories(place, 0o711)
-        const now = yield* tryFileOperation(`looking at ${place.home}`, () => ownerOf(place.home))
-        if (now !== undefined && isInUidRange(range, now)) return now
+        yield* makeDirectories(directory, 0o711)
+        const current = yield* tryFileOperation(`reading the owner of ${directory.home}`, () => ownerOf(directory.home))
+        if (current !== undefined && isInUidRange(range, current)) return current
         const uid = yield* Effect.mapError(
           allocateUid(range, owner, yield* readTakenUids(root)),
           () => new InstanceAccountsExhausted()
         )
-        yield* tryFileOperation(`giving ${place.home} to its cell`, () => changeOwner(place.home, uid))
+        yield* tryFileOperation(`changing the owner of ${directory.home}`, () => changeOwner(directory.home, uid))
         return uid
       })
 
     return {
-      prepare: (owner, place) =>
+      prepare: (owner, directory) =>
         Option.match(uids, {
-          onNone: () => Effect.as(directories(place, 0o700), Option.none()),
-          // One at a time, so that two new owners do not get the same account.
-          onSome: (range) => lock.withPermits(1)(Effect.asSome(settle(owner, place, range)))
+          onNone: () => Effect.as(makeDirectories(directory, 0o700), Option.none()),
+          // Serialized, so that two new owners do not get the same account.
+          onSome: (range) => lock.withPermits(1)(Effect.asSome(assignAccount(owner, directory, range)))
         })
     }
   })

@@ -12,15 +12,15 @@ import { formatHostLine, parseLogEntries } from "../LogLines.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import { type FileOperationFailed, tryFileOperation, readRegularFile } from "./HostFiles.ts"
 
-/** A cell's log and the one before it are each kept up to this length, in bytes. */
+/** The limit of the log and of the rotated log, each, in bytes. */
 export const maximumLogBytes = 2 * 1024 * 1024
-/** How much of a log's end is looked through for the reason of an exit, in bytes. */
+/** Bytes at the end of the log that are searched for the reason of an exit. */
 const tailBytes = 16 * 1024
 
 const appending = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
 
 export const readFileSize = (path: string): Effect.Effect<number, FileOperationFailed> =>
-  tryFileOperation(`looking at ${path}`, () =>
+  tryFileOperation(`reading the size of ${path}`, () =>
     stat(path).then(
       ({ size }) => size,
       () => 0
@@ -38,64 +38,64 @@ const bytes = async (path: string, from: number, length: number): Promise<Buffer
 }
 
 /**
- * Starts the log over when it has grown too long; its end is kept beside it. It is emptied rather than renamed, since the cell
- * goes on writing to the file that it was given; it appends, so it goes on at the new end.
+ * Rotates a log over the limit. The file is truncated, not renamed: the instance keeps its descriptor, which is in append
+ * mode.
  */
-export const rotate = (place: InstanceDirectory): Effect.Effect<void, FileOperationFailed> =>
-  Effect.flatMap(readFileSize(place.log), (size) =>
+export const rotate = (directory: InstanceDirectory): Effect.Effect<void, FileOperationFailed> =>
+  Effect.flatMap(readFileSize(directory.log), (size) =>
     size <= maximumLogBytes
       ? Effect.void
-      : tryFileOperation(`rotating ${place.log}`, async () => {
-          const unfinished = `${place.rotatedLog}.${randomUUID()}`
+      : tryFileOperation(`rotating ${directory.log}`, async () => {
+          const unfinished = `${directory.rotatedLog}.${randomUUID()}`
           const file = await open(unfinished, "wx", 0o600)
           try {
-            await file.write(await bytes(place.log, size - maximumLogBytes, maximumLogBytes))
-            // What came meanwhile; a flood is not waited for.
-            await file.write(await bytes(place.log, size, maximumLogBytes))
+            await file.write(await bytes(directory.log, size - maximumLogBytes, maximumLogBytes))
+            // Lines appended meanwhile, bounded in case of a flood.
+            await file.write(await bytes(directory.log, size, maximumLogBytes))
           } finally {
             await file.close()
           }
-          await rename(unfinished, place.rotatedLog)
-          await truncate(place.log, 0)
+          await rename(unfinished, directory.rotatedLog)
+          await truncate(directory.log, 0)
         })
   )
 
-/** The log opened for a new cell, with its length before that cell's first word. */
+/** Opens the log for a new process; `from` is its length before. */
 export const openForProcess = (
-  place: InstanceDirectory
+  directory: InstanceDirectory
 ): Effect.Effect<{ file: FileHandle; from: number }, FileOperationFailed> =>
   Effect.gen(function* () {
-    yield* rotate(place)
-    const file = yield* tryFileOperation(`opening ${place.log}`, () => open(place.log, appending, 0o600))
-    return { file, from: yield* readFileSize(place.log) }
+    yield* rotate(directory)
+    const file = yield* tryFileOperation(`opening ${directory.log}`, () => open(directory.log, appending, 0o600))
+    return { file, from: yield* readFileSize(directory.log) }
   })
 
-/** Writes down what the host has to say about the cell. */
+/** Appends a message of the host to the instance's log. */
 export const appendHostLine = (
-  place: InstanceDirectory,
+  directory: InstanceDirectory,
   level: LogLevel,
   message: string
 ): Effect.Effect<void, FileOperationFailed> =>
   Effect.gen(function* () {
-    // A cell that is gone may have left more than a log should be long, and nobody else looks after it any more.
-    yield* rotate(place)
-    // One that died in the middle of a line must not swallow this one.
+    // An instance that has exited is no longer monitored, and its log may be over the limit.
+    yield* rotate(directory)
+    // The leading newline ends a line that the process left unfinished.
     const line = `\n${formatHostLine(level, yield* DateTime.now, message)}`
-    yield* tryFileOperation(`writing to ${place.log}`, () =>
-      appendFile(place.log, line, { flag: appending, mode: 0o600 })
+    yield* tryFileOperation(`writing to ${directory.log}`, () =>
+      appendFile(directory.log, line, { flag: appending, mode: 0o600 })
     )
   })
 
-/** The end of the log, but nothing from before `from`. */
-export const readTail = (place: InstanceDirectory, from = 0): Effect.Effect<string, FileOperationFailed> =>
-  Effect.flatMap(readFileSize(place.log), (size) =>
+/** The end of the log, from `from` on. */
+export const readTail = (directory: InstanceDirectory, from = 0): Effect.Effect<string, FileOperationFailed> =>
+  Effect.flatMap(readFileSize(directory.log), (size) =>
     Effect.map(
-      readRegularFile(place.log, tailBytes, Math.max(from > size ? 0 : from, size - tailBytes)),
+      readRegularFile(directory.log, tailBytes, Math.max(from > size ? 0 : from, size - tailBytes)),
       Option.getOrElse(() => "")
     )
   )
 
-/** The end of a file, as long as a log may be. A flood that has not been cut back yet is read no further. */
+/** The end of a file, at most twice the limit of a log. */
 const readRecent = (path: string): Effect.Effect<string, FileOperationFailed> =>
   Effect.flatMap(readFileSize(path), (size) =>
     Effect.map(
@@ -104,7 +104,6 @@ const readRecent = (path: string): Effect.Effect<string, FileOperationFailed> =>
     )
   )
 
-/** What a query asks for of all that is kept. */
 export const readLogPage = (
   { log, rotatedLog }: InstanceDirectory,
   query: RuntimeLogQuery

@@ -1,17 +1,17 @@
 import { Clock, type Duration, Effect, Option, Redacted, Schedule } from "effect"
+import { matchProcess } from "../../process/ProcessIdentity.ts"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
 import * as InstanceLogFile from "./InstanceLogFile.ts"
 import { probeHealth } from "./InstanceProbe.ts"
 import { computeDiskTolerance, measureDiskUsage } from "./DiskUsage.ts"
 import type { FileOperationFailed } from "./HostFiles.ts"
-import * as HostProcess from "./HostProcess.ts"
 import { consumeAllowance, makeFullAllowance, isLogFlood, type LogAllowance } from "./LogAllowance.ts"
 import { type CpuSample, computeCpuPercent, readProcessMetrics } from "./ProcessMetrics.ts"
 import type { RunningProcess } from "./RunningProcess.ts"
+import type { RunningProcesses } from "./RunningProcesses.ts"
 
-/** How often each thing about a cell is looked at. */
 export interface MonitorIntervals {
-  /** Whether a cell that is not our child still runs, and what memory each holds. */
+  /** Of the exit of adopted processes, and of the memory of all. */
   readonly liveness: Duration.DurationInput
   readonly logs: Duration.DurationInput
   readonly disk: Duration.DurationInput
@@ -25,54 +25,50 @@ export const defaultMonitorIntervals: MonitorIntervals = {
   health: "10 seconds"
 }
 
-/** A cell that did not answer so often in a row, two seconds each, hangs. */
+/** Consecutive health checks without an answer, two seconds each, until an instance counts as hung. */
 const maximumMissedHealthChecks = 3
-/** A cell ends itself when it holds too much; one that does not is ended when it holds so many times what it may. */
+/** An instance ends itself at its memory limit; the monitor ends one at this multiple. */
 const memoryTolerance = 1.25
-/** Measuring a large directory is work: it is at most this share of the time. */
+/** Measuring a large directory is expensive: at most this share of the time. */
 const maximumDiskCheckShare = 1 / 50
 
-/** What is known of a cell from one look to the next; nothing that a later backend needs. */
+/** The state between two checks of an instance; a later backend does not need it. */
 interface Observations {
   log: { readonly size: number; readonly allowance: LogAllowance }
   missedHealthChecks: number
   nextDiskCheckAt: number
-  /** The last two looks at its clock, the newer one first. */
+  /** The last two samples, the newer one first. */
   cpu: ReadonlyArray<CpuSample>
   isEnding: boolean
 }
 
 export interface InstanceMonitorOptions {
-  readonly processes: () => Iterable<RunningProcess>
+  readonly processes: Pick<RunningProcesses, "list" | "handleExit" | "endWithReason">
   readonly client: RuntimeClient
   readonly intervals: MonitorIntervals
-  /** The process of a cell that is not our child is gone. */
-  readonly onGone: (tenant: RunningProcess) => Effect.Effect<void>
-  /** Ends a cell and tells why. */
-  readonly endWithReason: (tenant: RunningProcess, reason: string) => Effect.Effect<void>
 }
 
 export interface InstanceMonitor {
-  /** Percent of one core over the last seconds; null where this system does not tell. */
-  readonly measureCpu: (tenant: RunningProcess, cpuMs: number) => Effect.Effect<number | null>
-  /** The log is neither read nor cut while the other is done. */
+  /** Percent of one core over the last seconds; null on a system without process metrics. */
+  readonly measureCpu: (process: RunningProcess, cpuMs: number) => Effect.Effect<number | null>
+  /** Excludes log rotation while the work runs. */
   readonly withLogLock: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
 const toMebibytes = (bytes: number): number => Math.round(bytes / 1024 / 1024)
 
-/** Looks after the cells for as long as the scope is open: those that died, hang, fill their disk or flood their log. */
-export const make = ({ client, endWithReason, intervals, onGone, processes }: InstanceMonitorOptions) =>
+/** Detects instances that exited, hang, fill their disk or flood their log, for as long as the scope is open. */
+export const make = ({ client, intervals, processes }: InstanceMonitorOptions) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const logs = yield* Effect.makeSemaphore(1)
-    const known = new WeakMap<RunningProcess, Observations>()
+    const logLock = yield* Effect.makeSemaphore(1)
+    const observations = new WeakMap<RunningProcess, Observations>()
 
-    const observationsOf = (tenant: RunningProcess) =>
+    const observationsOf = (process: RunningProcess) =>
       Effect.gen(function* () {
-        const before = known.get(tenant)
-        if (before !== undefined) return before
-        const size = yield* InstanceLogFile.readFileSize(tenant.directory.log)
+        const known = observations.get(process)
+        if (known !== undefined) return known
+        const size = yield* InstanceLogFile.readFileSize(process.directory.log)
         const allowance = makeFullAllowance(yield* Clock.currentTimeMillis)
         const fresh: Observations = {
           log: { size, allowance },
@@ -81,102 +77,107 @@ export const make = ({ client, endWithReason, intervals, onGone, processes }: In
           cpu: [],
           isEnding: false
         }
-        known.set(tenant, fresh)
+        observations.set(process, fresh)
         return fresh
       })
 
-    /** Beside the looks: a cell that ignores its end takes a while, and the others are looked at meanwhile. */
-    const end = (tenant: RunningProcess, seen: Observations, reason: string) =>
+    /** In the background: a process that ignores SIGTERM must not delay the checks of the others. */
+    const end = (process: RunningProcess, observed: Observations, reason: string) =>
       Effect.suspend(() => {
-        if (seen.isEnding) return Effect.void
-        seen.isEnding = true
-        return Effect.asVoid(Effect.forkIn(endWithReason(tenant, reason), scope))
+        if (observed.isEnding) return Effect.void
+        observed.isEnding = true
+        return Effect.asVoid(Effect.forkIn(processes.endWithReason(process, reason), scope))
       })
 
-    const lookAtLife = (tenant: RunningProcess) =>
+    const checkLiveness = (process: RunningProcess) =>
       Effect.gen(function* () {
-        if (Option.isNone(tenant.child)) {
-          const finding = yield* HostProcess.matchProcess(tenant.pid, tenant.startMark)
-          if (finding === "gone" || finding === "strange") return yield* onGone(tenant)
+        if (Option.isNone(process.child)) {
+          const match = matchProcess(process.pid, process.startMark)
+          if (match === "gone" || match === "different") return yield* processes.handleExit(process, Option.none())
         }
-        const figures = yield* readProcessMetrics(tenant.pid)
-        if (Option.isNone(figures) || Option.isNone(tenant.startedWith)) return
-        const [held, allowed] = [toMebibytes(figures.value.residentBytes), tenant.startedWith.value.memoryMb]
+        const figures = yield* readProcessMetrics(process.pid)
+        if (Option.isNone(figures) || Option.isNone(process.startedWith)) return
+        const [held, allowed] = [toMebibytes(figures.value.residentBytes), process.startedWith.value.memoryMb]
         if (held > allowed * memoryTolerance)
-          yield* end(tenant, yield* observationsOf(tenant), `it holds ${held} MB, more than the ${allowed} MB it may`)
+          yield* end(process, yield* observationsOf(process), `it holds ${held} MB, more than the ${allowed} MB it may`)
       })
 
-    const lookAtLog = (tenant: RunningProcess) =>
+    const checkLog = (process: RunningProcess) =>
       Effect.gen(function* () {
-        const seen = yield* observationsOf(tenant)
-        const size = yield* InstanceLogFile.readFileSize(tenant.directory.log)
+        const observed = yield* observationsOf(process)
+        const size = yield* InstanceLogFile.readFileSize(process.directory.log)
         const now = yield* Clock.currentTimeMillis
-        const allowance = consumeAllowance(seen.log.allowance, size - seen.log.size, now)
-        yield* logs.withPermits(1)(InstanceLogFile.rotate(tenant.directory))
-        seen.log = { size: size > InstanceLogFile.maximumLogBytes ? 0 : size, allowance }
-        if (isLogFlood(allowance)) yield* end(tenant, seen, "it floods its log")
+        const allowance = consumeAllowance(observed.log.allowance, size - observed.log.size, now)
+        yield* logLock.withPermits(1)(InstanceLogFile.rotate(process.directory))
+        observed.log = { size: size > InstanceLogFile.maximumLogBytes ? 0 : size, allowance }
+        if (isLogFlood(allowance)) yield* end(process, observed, "it floods its log")
       })
 
-    const lookAtDisk = (tenant: RunningProcess) =>
+    const checkDisk = (process: RunningProcess) =>
       Effect.gen(function* () {
-        const began = yield* Clock.currentTimeMillis
-        const seen = yield* observationsOf(tenant)
-        if (Option.isNone(tenant.startedWith) || began < seen.nextDiskCheckAt) return
-        const { diskAtStart, diskMb } = tenant.startedWith.value
+        const startedAt = yield* Clock.currentTimeMillis
+        const observed = yield* observationsOf(process)
+        if (Option.isNone(process.startedWith) || startedAt < observed.nextDiskCheckAt) return
+        const { diskAtStart, diskMb } = process.startedWith.value
         const tolerance = computeDiskTolerance(diskMb, diskAtStart)
-        const used = yield* measureDiskUsage(tenant.directory.home, tolerance)
-        const ended = yield* Clock.currentTimeMillis
-        seen.nextDiskCheckAt = ended + (ended - began) / maximumDiskCheckShare
+        const used = yield* measureDiskUsage(process.directory.home, tolerance)
+        const endedAt = yield* Clock.currentTimeMillis
+        observed.nextDiskCheckAt = endedAt + (endedAt - startedAt) / maximumDiskCheckShare
         if (used > tolerance)
-          yield* end(tenant, seen, `it holds ${toMebibytes(used)} MB on the disk, more than the ${diskMb} MB it may`)
+          yield* end(
+            process,
+            observed,
+            `it holds ${toMebibytes(used)} MB on the disk, more than the ${diskMb} MB it may`
+          )
       })
 
-    const lookAtHealth = (tenant: RunningProcess) =>
+    const checkHealth = (process: RunningProcess) =>
       Effect.gen(function* () {
-        const seen = yield* observationsOf(tenant)
-        const figures = yield* readProcessMetrics(tenant.pid)
+        const observed = yield* observationsOf(process)
+        const figures = yield* readProcessMetrics(process.pid)
         const at = yield* Clock.currentTimeMillis
-        if (Option.isSome(figures)) seen.cpu = [{ cpuMs: figures.value.cpuMs, at }, ...seen.cpu.slice(0, 1)]
-        // Its token is not known of every cell, and a refusal is an answer too.
-        const health = yield* probeHealth(client, tenant.instance.endpoint, Redacted.make("none"))
-        seen.missedHealthChecks = health === "silent" ? seen.missedHealthChecks + 1 : 0
-        if (seen.missedHealthChecks >= maximumMissedHealthChecks) yield* end(tenant, seen, "it does not answer")
+        if (Option.isSome(figures)) observed.cpu = [{ cpuMs: figures.value.cpuMs, at }, ...observed.cpu.slice(0, 1)]
+        // An adopted instance's token is unknown; a rejection is an answer too.
+        const health = yield* probeHealth(client, process.instance.endpoint, Redacted.make("none"))
+        observed.missedHealthChecks = health === "unresponsive" ? observed.missedHealthChecks + 1 : 0
+        if (observed.missedHealthChecks >= maximumMissedHealthChecks)
+          yield* end(process, observed, "it does not answer")
       })
 
-    const always = (
-      every: Duration.DurationInput,
-      look: (tenant: RunningProcess) => Effect.Effect<void, FileOperationFailed>,
+    const checkEvery = (
+      interval: Duration.DurationInput,
+      check: (process: RunningProcess) => Effect.Effect<void, FileOperationFailed>,
       concurrency: number
     ) =>
       Effect.suspend(() =>
         Effect.forEach(
-          [...processes()],
-          (tenant) =>
-            Effect.catchAllCause(look(tenant), (cause) =>
-              Effect.logError("The care for a cell failed", cause).pipe(
-                Effect.annotateLogs({ userId: tenant.instance.owner })
+          processes.list(),
+          (process) =>
+            Effect.catchAllCause(check(process), (cause) =>
+              Effect.logError("Instance check failed", cause).pipe(
+                Effect.annotateLogs({ userId: process.instance.owner })
               )
             ),
           { concurrency, discard: true }
         )
-      ).pipe(Effect.schedule(Schedule.spaced(every)), Effect.forkScoped)
+      ).pipe(Effect.schedule(Schedule.spaced(interval)), Effect.forkScoped)
 
-    yield* always(intervals.liveness, lookAtLife, 1)
-    yield* always(intervals.logs, lookAtLog, 1)
-    yield* always(intervals.disk, lookAtDisk, 1)
-    yield* always(intervals.health, lookAtHealth, 16)
+    yield* checkEvery(intervals.liveness, checkLiveness, 1)
+    yield* checkEvery(intervals.logs, checkLog, 1)
+    yield* checkEvery(intervals.disk, checkDisk, 1)
+    yield* checkEvery(intervals.health, checkHealth, 16)
 
-    const care: InstanceMonitor = {
-      measureCpu: (tenant, cpuMs) =>
+    const monitor: InstanceMonitor = {
+      measureCpu: (process, cpuMs) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
-          const marks = known.get(tenant)?.cpu ?? []
-          const before = marks.find((mark) => at - mark.at >= 1000) ?? {
+          const samples = observations.get(process)?.cpu ?? []
+          const before = samples.find((sample) => at - sample.at >= 1000) ?? {
             cpuMs: 0,
-            at: tenant.instance.startedAt.epochMillis
+            at: process.instance.startedAt.epochMillis
           }
           return computeCpuPercent(before, { cpuMs, at })
         }),
-      withLogLock: logs.withPermits(1)
+      withLogLock: logLock.withPermits(1)
     }
-    return care
+    return monitor
   })

@@ -1,20 +1,19 @@
 import type { RuntimeAddress, RuntimeHealth } from "@berth/api/runtime/RuntimeContract"
 import type { RunningInstance } from "@berth/domain/instances/InstanceDriver"
 import { DateTime, Effect, Option, Redacted } from "effect"
+import { isProcessAlive, matchProcess, type ProcessMatch, readCommandLine } from "../../process/ProcessIdentity.ts"
 import type { RuntimeClient } from "../../runtime/RuntimeClient.ts"
-import type { InstanceFindings, HealthProbeResult, ProcessMatch } from "./StartDecision.ts"
+import type { InstanceFindings, HealthProbeResult } from "./StartDecision.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
 import type { FileOperationFailed } from "./HostFiles.ts"
-import * as HostProcess from "./HostProcess.ts"
 import { makeWriteFlag } from "./NodeFlags.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 export interface InstanceProbe extends InstanceFindings {
-  /** The process, unless it is gone or a stranger's. */
+  /** None when the process is gone or another one has its number. */
   readonly pid: Option.Option<number>
   readonly record: Option.Option<ProcessRecord.ProcessRecord>
-  /** Where it says that it listens. */
   readonly address: Option.Option<RuntimeAddress>
 }
 
@@ -31,15 +30,13 @@ export const toRunningInstance = (
   runtimeVersion
 })
 
-/** The process that an address names must show our directory, since a cell writes there what it likes. */
-const matchUnrecordedProcess = (place: InstanceDirectory, { pid }: RuntimeAddress): Effect.Effect<ProcessMatch> =>
-  HostProcess.isRunning(pid)
-    ? Effect.map(HostProcess.readCommandLine(pid), (line) =>
-        line.includes(makeWriteFlag(place.home)) ? "ours" : "strange"
-      )
-    : Effect.succeed("gone")
+/** The instance writes the address file, so only a process with the directory on its command line is taken. */
+const matchUnrecordedProcess = ({ home }: InstanceDirectory, { pid }: RuntimeAddress): ProcessMatch => {
+  if (!isProcessAlive(pid)) return "gone"
+  return readCommandLine(pid).includes(makeWriteFlag(home)) ? "same" : "different"
+}
 
-/** Whether anybody answers there, and to this token. */
+/** Whether a runtime answers at the endpoint, and accepts the token. */
 export const probeHealth = (
   client: RuntimeClient,
   endpoint: string,
@@ -48,49 +45,52 @@ export const probeHealth = (
   client.health({ endpoint, token }).pipe(
     Effect.match({
       onSuccess: () => "healthy",
-      onFailure: (error) => (error._tag === "RuntimeRequestRejected" && error.status === 401 ? "refuses" : "silent")
+      onFailure: (error) =>
+        error._tag === "RuntimeRequestRejected" && error.status === 401 ? "rejected" : "unresponsive"
     })
   )
 
-/** What is there of an owner's cell, whoever started it. Without a token a living cell "refuses", which tells that it lives. */
+const findProcess = (
+  directory: InstanceDirectory,
+  recorded: Option.Option<ProcessRecord.ProcessRecord>,
+  published: Option.Option<RuntimeAddress>
+): { readonly process: ProcessMatch; readonly record: Option.Option<ProcessRecord.ProcessRecord> } => {
+  const process = Option.match(recorded, {
+    onSome: ({ pid, startMark }) => matchProcess(pid, Option.fromNullable(startMark)),
+    onNone: (): ProcessMatch => "gone"
+  })
+  if (process !== "gone" && process !== "different") return { process, record: recorded }
+  // After a crash between spawning and recording, the record is missing or of the process before.
+  return Option.exists(published, (address) => matchUnrecordedProcess(directory, address) === "same")
+    ? { process: "same", record: Option.none() }
+    : { process, record: recorded }
+}
+
+/** Inspects an owner's instance, whichever backend started it. Without a token a live instance is `rejected`. */
 export const probeInstance = (
   client: RuntimeClient,
-  place: InstanceDirectory,
+  directory: InstanceDirectory,
   token: Option.Option<Redacted.Redacted>
 ): Effect.Effect<InstanceProbe, FileOperationFailed> =>
   Effect.gen(function* () {
-    const noted = yield* ProcessRecord.readProcessRecord(place)
-    const said = yield* ProcessRecord.readRuntimeAddress(place)
-    const notedProcess = yield* Option.match(noted, {
-      onSome: ({ began, pid }) => HostProcess.matchProcess(pid, Option.fromNullable(began)),
-      onNone: () => Effect.succeed<ProcessMatch>("gone")
-    })
-    // After a crash between spawning and noting there is no record, or still that of the cell before.
-    const unrecorded =
-      notedProcess === "gone" || notedProcess === "strange"
-        ? yield* Option.match(said, {
-            onNone: () => Effect.succeed<ProcessMatch>("gone"),
-            onSome: (address) => matchUnrecordedProcess(place, address)
-          })
-        : "gone"
-    const [record, process] = unrecorded === "ours" ? [Option.none(), unrecorded] : [noted, notedProcess]
-    if (process === "gone" || process === "strange")
+    const published = yield* ProcessRecord.readRuntimeAddress(directory)
+    const { process, record } = findProcess(directory, yield* ProcessRecord.readProcessRecord(directory), published)
+    if (process === "gone" || process === "different")
       return {
         process,
-        health: "silent",
+        health: "unresponsive",
         startedWith: Option.none(),
         record,
         pid: Option.none(),
         address: Option.none()
       }
-
     const pid = Option.orElse(
       Option.map(record, (it) => it.pid),
-      () => Option.map(said, (it) => it.pid)
+      () => Option.map(published, (it) => it.pid)
     )
-    const address = Option.filter(said, (it) => Option.contains(pid, it.pid))
+    const address = Option.filter(published, (it) => Option.contains(pid, it.pid))
     const health = yield* Option.match(address, {
-      onNone: () => Effect.succeed<HealthProbeResult>("silent"),
+      onNone: () => Effect.succeed<HealthProbeResult>("unresponsive"),
       onSome: (at) =>
         probeHealth(
           client,

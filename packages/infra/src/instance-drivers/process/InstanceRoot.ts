@@ -2,28 +2,28 @@ import { Data, Effect, Option } from "effect"
 import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
 import { existsSync, realpathSync } from "node:fs"
-import { chmod, chown, copyFile, lstat, mkdir, readFile, realpath, rename, rm } from "node:fs/promises"
+import { chmod, chown, lstat, mkdir, readFile, realpath, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import { type UidRange, selectUidRange } from "./UidAllocation.ts"
 import { type FileOperationFailed, tryFileOperation, readRegularFile } from "./HostFiles.ts"
 
-/** The runtime's program is not where it should be. */
 export class BundleUnreadable extends Data.TaggedError("BundleUnreadable")<{
   readonly bundle: string
   readonly reason: string
 }> {
   override get message() {
-    return `${this.bundle} cannot be read (${this.reason}); it is built by the build script`
+    return `${this.bundle} cannot be read (${this.reason}). Run the build script`
   }
 }
 
-/** Where this backend's cells live, and as whom. */
+/** The directory of this backend's instances and their accounts. */
 export interface InstanceRoot {
   readonly path: string
-  /** The runtime's program, readable for every cell. */
+  /** The runtime's program, readable for every instance. */
   readonly bundle: string
-  /** Cells have accounts of their own in this range; none: they run as the backend does. */
+  /** The range of the instances' own accounts; none: they share the backend's account. */
   readonly uids: Option.Option<UidRange>
 }
 
@@ -33,7 +33,7 @@ export interface InstanceRootOptions {
   readonly node: string
 }
 
-/** Under a name made from its content: cells of an older program may still run while a newer one is put beside it. */
+/** Named by its digest: instances of an older version may still run. */
 const installBundle = (root: string, bundle: string, content: Buffer): Effect.Effect<string, FileOperationFailed> =>
   tryFileOperation(`copying ${bundle}`, async () => {
     const directory = join(root, ".bundle", createHash("sha256").update(content).digest("hex").slice(0, 16))
@@ -41,10 +41,7 @@ const installBundle = (root: string, bundle: string, content: Buffer): Effect.Ef
     await chmod(join(root, ".bundle"), 0o755)
     await chmod(directory, 0o755)
     const file = join(directory, "runtime.mjs")
-    const unfinished = `${file}.${randomUUID()}`
-    await copyFile(bundle, unfinished)
-    await chmod(unfinished, 0o644)
-    await rename(unfinished, file)
+    await writeFileAtomically(file, content, 0o644)
     return file
   })
 
@@ -54,27 +51,24 @@ const prepareDirectory = (directory: string): Effect.Effect<string, FileOperatio
     return realpath(directory)
   })
 
-/** Anybody may make directories there, so one that is there already must be ours and nobody else's. */
+/** The temporary directory is world-writable, so an existing directory must belong to this account alone. */
 const prepareTemporaryDirectory = (name: string): Effect.Effect<string, FileOperationFailed> =>
-  tryFileOperation(`making ${name} for cells`, async () => {
+  tryFileOperation(`making ${name}`, async () => {
     const directory = join(await realpath(tmpdir()), name)
     await mkdir(directory, { mode: 0o711 }).catch(async () => {
       const found = await lstat(directory)
       if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0)
-        throw new Error(`${directory} belongs to somebody else`)
+        throw new Error(`${directory} belongs to another account`)
     })
     return directory
   })
 
 const accessCheckScript = `const fs = require("node:fs"); fs.readFileSync(process.argv[1]); fs.writeFileSync(process.argv[2], "")`
 
-/**
- * Can another account run the program there? Tried, not reasoned: it depends on the modes of every directory above, on
- * where Node.js itself lies, and on what the system lets us do.
- */
+/** Whether the account can run the program there. Tried, because it depends on every parent directory and on Node.js's own. */
 const canRunAs = (root: string, bundle: string, node: string, uid: number): Effect.Effect<boolean> =>
   Effect.acquireUseRelease(
-    tryFileOperation("trying a cell's account", async () => {
+    tryFileOperation("trying an account", async () => {
       await chmod(root, 0o711)
       const directory = join(root, `.trial-${randomUUID()}`)
       await mkdir(directory, { mode: 0o700 })
@@ -89,34 +83,35 @@ const canRunAs = (root: string, bundle: string, node: string, uid: number): Effe
             resume(Effect.succeed(error === null))
           )
         } catch {
-          // Some systems refuse at once.
+          // Some systems fail synchronously.
           resume(Effect.succeed(false))
         }
       }),
     (directory) =>
-      Effect.orDie(tryFileOperation("ending a trial", () => rm(directory, { recursive: true, force: true })))
+      Effect.orDie(tryFileOperation("removing a trial", () => rm(directory, { recursive: true, force: true })))
   ).pipe(Effect.orElseSucceed(() => false))
 
 const installIn = (root: Effect.Effect<string, FileOperationFailed>, bundle: string, content: Buffer) =>
   Effect.flatMap(root, (at) => Effect.map(installBundle(at, bundle, content), (file) => ({ path: at, bundle: file })))
 
-const temporaryName = (root: string) => `berth-cells-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`
+const temporaryName = (root: string) =>
+  `berth-instances-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`
 
-/** Where the instances of a data directory can be: there, or outside of it when other accounts cannot reach it. */
+/** The possible directories of instances: the data directory's, and one outside that other accounts can reach. */
 export const instanceRoots = (directory: string): ReadonlyArray<string> => {
   if (!existsSync(directory)) return []
   const root = realpathSync(directory)
   return [root, join(realpathSync(tmpdir()), temporaryName(root))]
 }
 
-/** Finds a place in which cells can run under accounts of their own; else, or when we have no right to give them any, under ours. */
+/** Finds a directory in which instances can run under their own accounts; falls back to the backend's account. */
 export const prepareInstanceRoot = (
   options: InstanceRootOptions
 ): Effect.Effect<InstanceRoot, BundleUnreadable | FileOperationFailed> =>
   Effect.gen(function* () {
     const { bundle, directory, node } = options
     const content = yield* Effect.mapError(
-      tryFileOperation("reading it", () => readFile(bundle)),
+      tryFileOperation("reading", () => readFile(bundle)),
       ({ message }) => new BundleUnreadable({ bundle, reason: message })
     )
     const first = yield* installIn(prepareDirectory(directory), bundle, content)
@@ -128,13 +123,13 @@ export const prepareInstanceRoot = (
       const name = temporaryName(first.path)
       const second = yield* Effect.option(installIn(prepareTemporaryDirectory(name), bundle, content))
       if (Option.isSome(second) && (yield* canRunAs(second.value.path, second.value.bundle, node, range.value.first))) {
-        yield* Effect.logWarning(
-          "Cells live outside of the data directory, which other accounts than the backend's cannot reach"
-        ).pipe(Effect.annotateLogs({ directory: first.path, cells: second.value.path }))
+        yield* Effect.logWarning("Instances placed outside the data directory, which other accounts cannot reach").pipe(
+          Effect.annotateLogs({ directory: first.path, instances: second.value.path })
+        )
         return { ...second.value, uids: range }
       }
     }
-    yield* Effect.logWarning("Cells share the backend's account: this system gives them none of their own").pipe(
+    yield* Effect.logWarning("Instances share the backend's account").pipe(
       Effect.annotateLogs({ directory: first.path })
     )
     return { ...first, uids: Option.none() }

@@ -1,8 +1,7 @@
-/** What a cell may say at once, and how fast it may say more in the long run, in bytes. */
+/** The token bucket of an instance's log, in bytes. */
 const burst = 32 * 1024 * 1024
 const perSecond = 1024 * 1024
 
-/** How much a cell may still say; a bucket that fills up again with time. */
 export interface LogAllowance {
   readonly remainingBytes: number
   /** Epoch milliseconds. */
@@ -11,7 +10,7 @@ export interface LogAllowance {
 
 export const makeFullAllowance = (now: number): LogAllowance => ({ remainingBytes: burst, at: now })
 
-/** What is left after so many bytes; less than nothing is a flood. */
+/** The allowance after `written` more bytes; negative is a flood. */
 export const consumeAllowance = ({ at, remainingBytes }: LogAllowance, written: number, now: number): LogAllowance => ({
   remainingBytes: Math.min(burst, remainingBytes + (Math.max(0, now - at) / 1000) * perSecond) - Math.max(0, written),
   at: now

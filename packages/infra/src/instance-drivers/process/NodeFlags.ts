@@ -1,7 +1,7 @@
-/** What this Node.js knows of the permission model; from `process.allowedNodeEnvironmentFlags`. */
+/** Support of this Node.js for the permission model, from `process.allowedNodeEnvironmentFlags`. */
 export interface PermissionFlags {
   readonly switch: "--permission" | "--experimental-permission" | null
-  /** From the version on that takes the network away too, it must be given back. */
+  /** Versions whose permission model covers the network need `--allow-net`. */
   readonly net: boolean
 }
 
@@ -14,34 +14,31 @@ export const detectPermissionFlags = (known: { readonly has: (flag: string) => b
   net: known.has("--allow-net")
 })
 
-/**
- * The heap's share of a cell's memory, in MiB. The rest is for the program itself (some 60 MiB stand before the first
- * turn) and for what lives outside of the heap.
- */
+/** The heap's share of an instance's memory, in MiB. The rest is for the program (60 MiB before a turn) and external memory. */
 export const computeHeapMb = (memoryMb: number): number =>
   Math.max(32, Math.floor(memoryMb - Math.max(96, memoryMb / 8)))
 
 /**
- * What an idle cell holds is paid for every owner, so the engine is told to prefer small to fast: 80 MB resident under
- * load instead of 130. The middle compiler is off for its size, and because it can hang a process that ends while it works.
+ * Idle memory is paid per owner, so V8 optimizes for size: 80 MB resident under load instead of 130. Maglev is off for its
+ * size, and because it can hang a process that exits during a compilation.
  */
 const sizeFlags = ["--max-semi-space-size=1", "--v8-pool-size=1", "--optimize-for-size", "--no-maglev"]
 
-/** The C library's share in that: it would keep the 16 MB that are needed once, to read the program. */
+/** Makes glibc return the 16 MB that only loading the program needs. */
 export const allocatorEnvironment = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "65536" }
 
-/** What allows a cell to write its own directory. Every cell's command line has it, so it also tells whose cell a process is. */
+/** Allows an instance to write its directory. It also identifies an instance by its command line. */
 export const makeWriteFlag = (home: string): string => `--allow-fs-write=${home}/*`
 
 export interface NodeFlagsOptions {
   readonly permission: PermissionFlags
   readonly memoryMb: number
   readonly bundle: string
-  /** The cell's own directory. */
+  /** The instance's own directory. */
   readonly home: string
 }
 
-/** A cell reads its program and its own directory and writes the latter; no child processes, workers or native code. */
+/** Grants reading the program and reading and writing the own directory; no child processes, workers or native code. */
 export const makeNodeFlags = ({ bundle, home, memoryMb, permission }: NodeFlagsOptions): ReadonlyArray<string> => [
   `--max-old-space-size=${computeHeapMb(memoryMb)}`,
   ...sizeFlags,

@@ -1,52 +1,51 @@
 import { Effect, Option } from "effect"
 import { readdir } from "node:fs/promises"
-import { terminateProcess } from "./ProcessTermination.ts"
-import { resolveInstanceDirectory } from "./InstanceDirectory.ts"
-import * as ProcessRecord from "./ProcessRecord.ts"
+import { matchProcess, sendSignal } from "../../process/ProcessIdentity.ts"
 import { tryFileOperation, isFileMissing } from "./HostFiles.ts"
-import * as HostProcess from "./HostProcess.ts"
+import { resolveInstanceDirectory } from "./InstanceDirectory.ts"
 import { instanceRoots } from "./InstanceRoot.ts"
+import * as ProcessRecord from "./ProcessRecord.ts"
+import { terminateProcess } from "./ProcessTermination.ts"
 
-/** The processes recorded below a directory of instances that still run. */
-const recordedBelow = (root: string) =>
+/** The recorded processes of a directory of instances that still run. */
+const listRecorded = (root: string) =>
   tryFileOperation(`listing ${root}`, () => readdir(root)).pipe(
     Effect.catchIf(isFileMissing, () => Effect.succeed<ReadonlyArray<string>>([])),
     Effect.map((names) => names.flatMap((name) => Option.toArray(resolveInstanceDirectory(root, name)))),
     Effect.flatMap(
-      Effect.forEach((place) => Effect.map(ProcessRecord.readProcessRecord(place), Option.toArray), { concurrency: 16 })
+      Effect.forEach((directory) => Effect.map(ProcessRecord.readProcessRecord(directory), Option.toArray), {
+        concurrency: 16
+      })
     ),
-    Effect.map((records) => records.flat()),
-    Effect.flatMap(
-      Effect.filter(({ began, pid }) =>
-        Effect.map(HostProcess.matchProcess(pid, Option.fromNullable(began)), (found) => found === "ours")
-      )
+    Effect.map((records) =>
+      records.flat().filter(({ pid, startMark }) => matchProcess(pid, Option.fromNullable(startMark)) === "same")
     )
   )
 
-const orphans = (directory: string) =>
+const listOrphans = (directory: string) =>
   Effect.map(
     Effect.forEach(instanceRoots(directory), (root) =>
-      Effect.catchAll(recordedBelow(root), ({ message }) =>
-        Effect.as(Effect.logWarning("Orphaned instances could not be listed", message), [])
+      Effect.catchAll(listRecorded(root), ({ message }) =>
+        Effect.as(Effect.logWarning("Orphaned instances not listed", message), [])
       )
     ),
     (found) => found.flat()
   )
 
-/** Ends the instances that a server left running when it was killed: by SIGTERM, or by SIGKILL after the usual grace. */
+/** Terminates the instances of a server that was killed. */
 export const end = Effect.fn("OrphanedInstances.end")(function* (directory: string) {
   yield* Effect.forEach(
-    yield* orphans(directory),
-    ({ began, pid }) =>
+    yield* listOrphans(directory),
+    ({ pid, startMark }) =>
       Effect.zipRight(
-        Effect.logWarning("An orphaned instance is ended").pipe(Effect.annotateLogs({ pid })),
-        terminateProcess(pid, Option.fromNullable(began))
+        Effect.logWarning("Orphaned instance ended").pipe(Effect.annotateLogs({ pid })),
+        terminateProcess(pid, Option.fromNullable(startMark))
       ),
     { concurrency: 16, discard: true }
   )
 })
 
-/** Kills the same at once. */
+/** Kills the same instances without a grace period. */
 export const kill = Effect.fn("OrphanedInstances.kill")(function* (directory: string) {
-  for (const { pid } of yield* orphans(directory)) HostProcess.sendSignal(pid, "SIGKILL")
+  for (const { pid } of yield* listOrphans(directory)) sendSignal(pid, "SIGKILL")
 })

@@ -1,6 +1,6 @@
 import { Option, Schema } from "effect"
 
-/** How a process ended, as far as its parent learns it. */
+/** The exit of a process as its parent observes it. */
 export interface ProcessExit {
   readonly code: number | null
   readonly signal: string | null
@@ -13,7 +13,7 @@ const decode = Schema.decodeUnknownOption(LogLine)
 
 const rankLine = (line: string): number => (/"level":"(error|fatal)"|FATAL|Error:|ERR_/.test(line) ? 1 : 0)
 
-/** A log line in its own words; nothing for one that tells of the ordinary. */
+/** The message of a log line; empty below the level of a warning. */
 const messageOf = (line: string): string =>
   Option.match(decode(line), {
     onNone: () => line,
@@ -23,7 +23,7 @@ const messageOf = (line: string): string =>
     }
   })
 
-/** The most telling line of the end of a cell's log; of lines that tell as much, the last. Empty when there is none. */
+/** The last error line at the end of an instance's log, else the last line. Empty when there is none. */
 export const findExitMessage = (log: string): string => {
   const lines = log
     .split("\n")
@@ -33,11 +33,11 @@ export const findExitMessage = (log: string): string => {
   return messageOf(lines.findLast((line) => rankLine(line) > 0) ?? lines.at(-1) ?? "").slice(0, 300)
 }
 
-/** Why a cell is no more, in words. `end` is none for a process that was somebody else's child. */
-export const describeExit = (end: Option.Option<ProcessExit>, words: string): string => {
-  const how = Option.match(end, {
-    onNone: () => "it is gone",
-    onSome: ({ code, signal }) => (signal === null ? `it ended with code ${code ?? "unknown"}` : `${signal} ended it`)
+/** Describes an exit. `end` is none for an adopted process, whose exit code is unknown. */
+export const describeExit = (exit: Option.Option<ProcessExit>, logLine: string): string => {
+  const how = Option.match(exit, {
+    onNone: () => "the process is gone",
+    onSome: ({ code, signal }) => (signal === null ? `exit code ${code ?? "unknown"}` : `signal ${signal}`)
   })
-  return words === "" ? how : `${how}; its last words: ${words}`
+  return logLine === "" ? how : `${how}; its last log line: ${logLine}`
 }

@@ -1,20 +1,19 @@
 import { Effect, Option } from "effect"
 import { readFile } from "node:fs/promises"
 
-/** What the system tells of a running process. */
 export interface ProcessMetrics {
-  /** Time spent on processors since it began, in milliseconds. */
+  /** CPU time since the start, in milliseconds. */
   readonly cpuMs: number
   readonly residentBytes: number
   readonly threads: number
 }
 
-/** The unit of times in `/proc`, the same on every Linux: a hundredth of a second. */
+/** The unit of times in `/proc` (USER_HZ), the same on every Linux. */
 const tickMs = 10
 
 const field = (status: string, name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1])
 
-/** Reads the texts of `/proc/<pid>/stat` and `/proc/<pid>/status`. None for texts of another kind. */
+/** Parses `/proc/<pid>/stat` and `/proc/<pid>/status`. None when they are malformed. */
 export const parseProcessMetrics = (stat: string, status: string): Option.Option<ProcessMetrics> => {
   const [user, system] = (stat.split(") ").at(-1)?.split(" ").slice(11, 13) ?? []).map(Number)
   const figures = {
@@ -25,7 +24,7 @@ export const parseProcessMetrics = (stat: string, status: string): Option.Option
   return Object.values(figures).every(Number.isFinite) ? Option.some(figures) : Option.none()
 }
 
-/** None when the process is gone, or when this system has no `/proc`. */
+/** None when the process is gone, and on systems without `/proc`. */
 export const readProcessMetrics = (pid: number): Effect.Effect<Option.Option<ProcessMetrics>> =>
   Effect.tryPromise(() =>
     Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile(`/proc/${pid}/status`, "utf8")])
@@ -34,13 +33,12 @@ export const readProcessMetrics = (pid: number): Effect.Effect<Option.Option<Pro
     Effect.orElseSucceed(() => Option.none())
   )
 
-/** A look at a process's clock. */
 export interface CpuSample {
   readonly cpuMs: number
   /** Epoch milliseconds. */
   readonly at: number
 }
 
-/** Percent of one core between two looks; null when there was no time between them. */
+/** Percent of one core between two samples; null when no time lies between them. */
 export const computeCpuPercent = (before: CpuSample, now: CpuSample): number | null =>
   now.at <= before.at ? null : Math.max(0, (100 * (now.cpuMs - before.cpuMs)) / (now.at - before.at))

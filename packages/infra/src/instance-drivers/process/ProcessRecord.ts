@@ -1,30 +1,29 @@
 import { RuntimeAddress } from "@berth/api/runtime/RuntimeContract"
 import { Effect, Option, Schema } from "effect"
-import { randomUUID } from "node:crypto"
-import { rename, writeFile } from "node:fs/promises"
+import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import { type FileOperationFailed, tryFileOperation, readRegularFile } from "./HostFiles.ts"
 
-/** What the driver noted when it started a cell, so that a later backend finds it again. */
+/** The file by which a later backend finds a running instance. */
 export const ProcessRecord = Schema.Struct({
   pid: Schema.Int,
-  /** When the process began, in the system's words; null where it did not say. */
-  began: Schema.NullOr(Schema.String),
+  /** Null on a system without start times. */
+  startMark: Schema.NullOr(Schema.String),
   memoryMb: Schema.Number,
   diskMb: Schema.Number,
-  /** What its directory held when it was started, in bytes. */
+  /** Bytes in its directory when it was started. */
   diskAtStart: Schema.Number,
-  /** Digest of the program that it runs. */
+  /** Digest of the runtime's program. */
   bundle: Schema.String,
   backendUrl: Schema.String
 })
 export type ProcessRecord = typeof ProcessRecord.Type
 
-const Text = Schema.parseJson(ProcessRecord)
-const decodeRecord = Schema.decodeOption(Text)
+const ProcessRecordText = Schema.parseJson(ProcessRecord)
+const decodeRecord = Schema.decodeOption(ProcessRecordText)
 const decodeAddress = Schema.decodeOption(Schema.parseJson(RuntimeAddress))
 
-/** None too when what is there cannot be read: such a record says nothing. */
+/** None when the file is missing or malformed. */
 export const readProcessRecord = ({
   record
 }: InstanceDirectory): Effect.Effect<Option.Option<ProcessRecord>, FileOperationFailed> =>
@@ -34,13 +33,9 @@ export const writeProcessRecord = (
   { record }: InstanceDirectory,
   value: ProcessRecord
 ): Effect.Effect<void, FileOperationFailed> =>
-  tryFileOperation(`writing ${record}`, async () => {
-    const unfinished = `${record}.${randomUUID()}`
-    await writeFile(unfinished, Schema.encodeSync(Text)(value), { mode: 0o600, flag: "wx" })
-    await rename(unfinished, record)
-  })
+  tryFileOperation(`writing ${record}`, () => writeFileAtomically(record, Schema.encodeSync(ProcessRecordText)(value)))
 
-/** Where the cell says that it listens. The cell writes it, so it is no proof of anything. */
+/** The address that the instance published. The instance writes the file, so it proves nothing. */
 export const readRuntimeAddress = ({
   address
 }: InstanceDirectory): Effect.Effect<Option.Option<RuntimeAddress>, FileOperationFailed> =>

@@ -12,11 +12,11 @@ import { toEndpoint, toRunningInstance } from "./InstanceProbe.ts"
 import { measureDiskUsage } from "./DiskUsage.ts"
 import { type FileOperationFailed, tryFileOperation } from "./HostFiles.ts"
 import type { InstanceAccounts, InstanceAccountsExhausted } from "./InstanceAccounts.ts"
-import * as HostProcess from "./HostProcess.ts"
+import { readStartMark } from "../../process/ProcessIdentity.ts"
 import { describeExit, findExitMessage } from "./ProcessExit.ts"
 import { makeNodeFlags, type PermissionFlags } from "./NodeFlags.ts"
 
-/** The process was there, but did not become a cell. */
+/** The process was spawned, but its runtime did not become ready. */
 export class RuntimeNotReady extends Data.TaggedError("RuntimeNotReady")<{ readonly reason: string }> {
   override get message() {
     return this.reason
@@ -34,30 +34,30 @@ export interface ProcessStartSettings {
 export interface StartedProcess {
   readonly instance: RunningInstance
   readonly child: SpawnedProcess
-  readonly began: Option.Option<string>
-  /** What its directory held before, in bytes. */
+  readonly startMark: Option.Option<string>
+  /** Bytes in its directory before the start. */
   readonly diskAtStart: number
-  /** Length of the log before the cell's first word. */
+  /** Length of the log before the start. */
   readonly logOffset: number
 }
 
 const readyTimeout = Duration.seconds(15)
-/** Short against the quarter of a second that a start takes, and cheap: one look at a small file. */
+/** A start takes about 250 ms; a poll reads one small file. */
 const pollSchedule = Schedule.spaced("10 millis")
 
-/** The child's own word for where it listens, proven by an answer to the token. */
+/** Reads the address that the child publishes, and proves it by a health request with the token. */
 const waitForRuntime = (
   settings: ProcessStartSettings,
   spec: InstanceSpec,
-  place: InstanceDirectory,
+  directory: InstanceDirectory,
   child: SpawnedProcess
 ) =>
   Effect.gen(function* () {
-    const address = yield* ProcessRecord.readRuntimeAddress(place).pipe(
+    const address = yield* ProcessRecord.readRuntimeAddress(directory).pipe(
       Effect.map(Option.filter(({ pid }) => pid === child.pid)),
       Effect.repeat({ until: Option.isSome, schedule: pollSchedule }),
-      Effect.zipRight(Effect.flatten(ProcessRecord.readRuntimeAddress(place))),
-      Effect.catchTag("NoSuchElementException", () => new RuntimeNotReady({ reason: "its address went away" }))
+      Effect.zipRight(Effect.flatten(ProcessRecord.readRuntimeAddress(directory))),
+      Effect.catchTag("NoSuchElementException", () => new RuntimeNotReady({ reason: "its address file was removed" }))
     )
     const health = yield* settings.client
       .health({ endpoint: toEndpoint(address), token: spec.token })
@@ -73,46 +73,46 @@ const waitForRuntime = (
 const waitUntilReady = (
   settings: ProcessStartSettings,
   spec: InstanceSpec,
-  place: InstanceDirectory,
+  directory: InstanceDirectory,
   child: SpawnedProcess,
   logFrom: number
 ): Effect.Effect<RunningInstance, RuntimeNotReady | FileOperationFailed> => {
-  const words = Effect.map(InstanceLogFile.readTail(place, logFrom), findExitMessage)
+  const exitMessage = Effect.map(InstanceLogFile.readTail(directory, logFrom), findExitMessage)
   const ended = Effect.flatMap(Deferred.await(child.exit), (end) =>
-    Effect.flatMap(words, (said) => new RuntimeNotReady({ reason: describeExit(Option.some(end), said) }))
+    Effect.flatMap(exitMessage, (message) => new RuntimeNotReady({ reason: describeExit(Option.some(end), message) }))
   )
-  const late = Effect.flatMap(words, (said) => {
+  const late = Effect.flatMap(exitMessage, (message) => {
     const limit = Duration.format(readyTimeout)
     return new RuntimeNotReady({
-      reason: `it was not ready within ${limit}${said === "" ? "" : `; its last words: ${said}`}`
+      reason: `it was not ready within ${limit}${message === "" ? "" : `; its last log line: ${message}`}`
     })
   })
-  return Effect.raceFirst(waitForRuntime(settings, spec, place, child), ended).pipe(
+  return Effect.raceFirst(waitForRuntime(settings, spec, directory, child), ended).pipe(
     Effect.timeoutOption(readyTimeout),
     Effect.flatMap(Option.match({ onNone: () => late, onSome: Effect.succeed }))
   )
 }
 
-/** Starts a cell where none is, and waits until it answers. Whatever goes wrong on the way leaves no process behind. */
+/** Starts an instance and waits until its runtime is ready. A failure or an interruption leaves no process behind. */
 export const startProcess = (
   settings: ProcessStartSettings,
   spec: InstanceSpec,
-  place: InstanceDirectory,
+  directory: InstanceDirectory,
   bundle: RuntimeBundle
 ): Effect.Effect<
   StartedProcess,
   RuntimeNotReady | ProcessSpawnFailed | FileOperationFailed | InstanceAccountsExhausted
 > =>
   Effect.gen(function* () {
-    const uid = yield* settings.accounts.prepare(spec.owner, place)
-    yield* tryFileOperation(`removing ${place.address}`, () => rm(place.address, { force: true }))
-    const log = yield* Effect.acquireRelease(InstanceLogFile.openForProcess(place), ({ file }) =>
-      Effect.orDie(tryFileOperation(`closing ${place.log}`, () => file.close()))
+    const uid = yield* settings.accounts.prepare(spec.owner, directory)
+    yield* tryFileOperation(`removing ${directory.address}`, () => rm(directory.address, { force: true }))
+    const log = yield* Effect.acquireRelease(InstanceLogFile.openForProcess(directory), ({ file }) =>
+      Effect.orDie(tryFileOperation(`closing ${directory.log}`, () => file.close()))
     )
-    const diskAtStart = yield* measureDiskUsage(place.home, Number.MAX_SAFE_INTEGER)
+    const diskAtStart = yield* measureDiskUsage(directory.home, Number.MAX_SAFE_INTEGER)
     const { node, otlpEndpoint, permission } = settings
     const { file } = bundle
-    const flags = makeNodeFlags({ permission, memoryMb: spec.memoryMb, bundle: file, home: place.home })
+    const flags = makeNodeFlags({ permission, memoryMb: spec.memoryMb, bundle: file, home: directory.home })
 
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
@@ -120,26 +120,26 @@ export const startProcess = (
           node,
           flags,
           bundle: file,
-          directory: place,
+          directory,
           uid,
           otlpEndpoint,
           output: log.file.fd
         })
-        const began = yield* HostProcess.readStartMark(child.pid)
+        const startMark = readStartMark(child.pid)
         const ready = Effect.zipRight(
-          ProcessRecord.writeProcessRecord(place, {
+          ProcessRecord.writeProcessRecord(directory, {
             pid: child.pid,
-            began: Option.getOrNull(began),
+            startMark: Option.getOrNull(startMark),
             memoryMb: spec.memoryMb,
             diskMb: spec.diskMb,
             diskAtStart,
             bundle: bundle.digest,
             backendUrl: spec.backendUrl
           }),
-          restore(waitUntilReady(settings, spec, place, child, log.from))
+          restore(waitUntilReady(settings, spec, directory, child, log.from))
         )
-        const instance = yield* Effect.onError(ready, () => terminateProcess(child.pid, began))
-        return { instance, child, began, diskAtStart, logOffset: log.from }
+        const instance = yield* Effect.onError(ready, () => terminateProcess(child.pid, startMark))
+        return { instance, child, startMark, diskAtStart, logOffset: log.from }
       })
     )
   }).pipe(Effect.scoped)

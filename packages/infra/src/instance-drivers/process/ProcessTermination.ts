@@ -1,15 +1,15 @@
+import { runtimeDrainSeconds } from "@berth/api/runtime/RuntimeContract"
 import { Duration, Effect, type Option, Schedule } from "effect"
-import * as HostProcess from "./HostProcess.ts"
+import { isProcessAlive, matchProcess, sendSignal } from "../../process/ProcessIdentity.ts"
 
-/** A cell gives its turns five seconds; this leaves it one more to close. */
-const terminationGrace = Duration.seconds(6)
-/** A killed process that stays is one that the system itself cannot end. */
+/** The drain of a runtime's turns, and one second to close. */
+const terminationGrace = Duration.seconds(runtimeDrainSeconds + 1)
 const killTimeout = Duration.seconds(5)
 const pollInterval = Duration.millis(20)
 
-/** Counted in steps, because a timeout does not fire where interruption is off, as it is when layers close. */
+/** Counted in polls: a timeout does not fire in an uninterruptible region, as when layers close. */
 const waitUntilGone = (pid: number, within: Duration.Duration): Effect.Effect<boolean> =>
-  Effect.sync(() => HostProcess.isRunning(pid)).pipe(
+  Effect.sync(() => isProcessAlive(pid)).pipe(
     Effect.repeat({
       while: (alive) => alive,
       schedule: Schedule.intersect(
@@ -17,18 +17,18 @@ const waitUntilGone = (pid: number, within: Duration.Duration): Effect.Effect<bo
         Schedule.recurs(Math.ceil(Duration.toMillis(within) / Duration.toMillis(pollInterval)))
       )
     }),
-    Effect.zipRight(Effect.sync(() => !HostProcess.isRunning(pid)))
+    Effect.zipRight(Effect.sync(() => !isProcessAlive(pid)))
   )
 
-/** Ends a process of ours, by force if it takes too long. */
-export const terminateProcess = (pid: number, began: Option.Option<string>): Effect.Effect<void> =>
+/** Terminates a process of this driver: SIGTERM, then SIGKILL after the grace. */
+export const terminateProcess = (pid: number, startMark: Option.Option<string>): Effect.Effect<void> =>
   Effect.gen(function* () {
-    HostProcess.sendSignal(pid, "SIGTERM")
+    sendSignal(pid, "SIGTERM")
     if (yield* waitUntilGone(pid, terminationGrace)) return
-    // It may have ended in the very last moment, and its number be another's.
-    if ((yield* HostProcess.matchProcess(pid, began)) === "strange") return
-    yield* Effect.logWarning("A cell did not end in time and is killed").pipe(Effect.annotateLogs({ pid }))
-    HostProcess.sendSignal(pid, "SIGKILL")
+    // It may have ended after the last poll, and another process may have its number.
+    if (matchProcess(pid, startMark) === "different") return
+    yield* Effect.logWarning("Instance did not end in time and is killed").pipe(Effect.annotateLogs({ pid }))
+    sendSignal(pid, "SIGKILL")
     if (yield* waitUntilGone(pid, killTimeout)) return
-    yield* Effect.logError("A killed cell is still there").pipe(Effect.annotateLogs({ pid }))
+    yield* Effect.logError("Killed instance still runs").pipe(Effect.annotateLogs({ pid }))
   }).pipe(Effect.uninterruptible)

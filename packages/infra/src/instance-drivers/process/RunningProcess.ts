@@ -4,13 +4,13 @@ import type { SpawnedProcess } from "./SpawnedProcess.ts"
 import type { InstanceDirectory } from "./InstanceDirectory.ts"
 import type { ProcessRecord } from "./ProcessRecord.ts"
 
-/** A cell that the driver knows to be up. */
+/** The process of a running instance. */
 export interface RunningProcess {
   readonly instance: RunningInstance
   readonly directory: InstanceDirectory
   readonly pid: number
   readonly startMark: Option.Option<string>
-  /** None for a cell that an earlier backend started: its end must be looked for. */
+  /** None for an adopted process, whose exit must be polled for. */
   readonly child: Option.Option<SpawnedProcess>
   readonly logOffset: number
   /** None where the record is missing. */

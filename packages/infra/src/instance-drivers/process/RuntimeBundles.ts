@@ -1,24 +1,24 @@
 import { Clock, Effect, Option, Schema } from "effect"
-import { randomUUID } from "node:crypto"
-import { readdir, rename, rm, stat, writeFile } from "node:fs/promises"
+import { readdir, rm, stat } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
+import { writeFileAtomically } from "../../files/AtomicFile.ts"
 import { type InstanceDirectory, resolveInstanceDirectory } from "./InstanceDirectory.ts"
 import * as ProcessRecord from "./ProcessRecord.ts"
 import { type FileOperationFailed, tryFileOperation, isFileMissing, readRegularFile } from "./HostFiles.ts"
 
-/** A version of the runtime's program, readable for every cell. */
+/** A version of the runtime's program, readable for every instance. */
 export interface RuntimeBundle {
-  /** Made from its content, as an image's digest is. */
+  /** Digest of its content. */
   readonly digest: string
   readonly file: string
 }
 
-/** Which version an owner's cells run. */
+/** The version that an owner's instance runs. */
 const BundlePin = Schema.Struct({ bundle: Schema.String })
 const BundlePinText = Schema.parseJson(BundlePin)
 const decodePin = Schema.decodeOption(BundlePinText)
 
-/** A backend that comes up beside this one may have put its program there and not yet used it. */
+/** A backend that is starting beside this one may have installed its program and not yet used it. */
 const unusedBundleGrace = 60 * 60 * 1000
 
 const readPin = ({ bundlePin }: InstanceDirectory): Effect.Effect<Option.Option<string>, FileOperationFailed> =>
@@ -28,12 +28,13 @@ const readPin = ({ bundlePin }: InstanceDirectory): Effect.Effect<Option.Option<
 
 export interface RuntimeBundles {
   readonly newest: RuntimeBundle
-  /** What the owner's cell ran last, while it is still there; else the newest. */
-  readonly findPinned: (place: InstanceDirectory) => Effect.Effect<RuntimeBundle, FileOperationFailed>
-  /** The owner's cells run this version from now on. */
-  readonly pin: (place: InstanceDirectory, bundle: RuntimeBundle) => Effect.Effect<void, FileOperationFailed>
-  /** Deletes the versions that no cell runs or would be started with. */
+  /** The owner's version while it is installed, else the newest. */
+  readonly findPinned: (directory: InstanceDirectory) => Effect.Effect<RuntimeBundle, FileOperationFailed>
+  readonly pin: (directory: InstanceDirectory, bundle: RuntimeBundle) => Effect.Effect<void, FileOperationFailed>
+  /** Deletes the versions that no instance runs or is pinned to. */
   readonly removeUnused: Effect.Effect<void, FileOperationFailed>
+  /** As `removeUnused`; a failure is logged only. */
+  readonly removeUnusedOrLog: Effect.Effect<void>
 }
 
 /** `newest` is the file `<root>/.bundle/<digest>/runtime.mjs`. */
@@ -42,19 +43,18 @@ export const make = (root: string, file: string): RuntimeBundles => {
   const newest: RuntimeBundle = { digest: basename(dirname(file)), file }
   const bundleOf = (digest: string): RuntimeBundle => ({ digest, file: join(directory, digest, basename(file)) })
 
-  const there = ({ file: path }: RuntimeBundle) =>
-    tryFileOperation(`looking for ${path}`, () => stat(path)).pipe(
+  const isInstalled = ({ file: path }: RuntimeBundle) =>
+    tryFileOperation(`finding ${path}`, () => stat(path)).pipe(
       Effect.as(true),
       Effect.catchIf(isFileMissing, () => Effect.succeed(false))
     )
 
   const inUse = Effect.gen(function* () {
-    const owners = yield* tryFileOperation("listing the cells", () => readdir(root))
+    const owners = yield* tryFileOperation("listing the instances", () => readdir(root))
     const used = yield* Effect.forEach(
-      // Names of directories that were made from owners' ids.
       owners.flatMap((name) => Option.toArray(resolveInstanceDirectory(root, name))),
-      (place) =>
-        Effect.map(Effect.all([readPin(place), ProcessRecord.readProcessRecord(place)]), ([pin, record]) => [
+      (directory) =>
+        Effect.map(Effect.all([readPin(directory), ProcessRecord.readProcessRecord(directory)]), ([pin, record]) => [
           ...Option.toArray(pin),
           ...Option.toArray(Option.map(record, ({ bundle }) => bundle))
         ]),
@@ -63,32 +63,35 @@ export const make = (root: string, file: string): RuntimeBundles => {
     return new Set([newest.digest, ...used.flat()])
   })
 
+  const removeUnused = Effect.gen(function* () {
+    const used = yield* inUse
+    const now = yield* Clock.currentTimeMillis
+    yield* tryFileOperation("deleting unused programs", async () => {
+      for (const digest of await readdir(directory)) {
+        const at = join(directory, digest)
+        if (used.has(digest) || now - (await stat(at)).mtimeMs < unusedBundleGrace) continue
+        await rm(at, { recursive: true, force: true })
+      }
+    })
+  })
+
   return {
     newest,
-    findPinned: (place) =>
+    findPinned: (directory) =>
       Effect.gen(function* () {
-        const pin = yield* readPin(place)
-        // A name of another form leads nowhere.
+        const pin = yield* readPin(directory)
+        // Only a digest may become part of a path.
         if (Option.isNone(pin) || !/^[0-9a-f]{8,64}$/.test(pin.value)) return newest
         const bundle = bundleOf(pin.value)
-        return (yield* there(bundle)) ? bundle : newest
+        return (yield* isInstalled(bundle)) ? bundle : newest
       }),
     pin: ({ bundlePin }, { digest }) =>
-      tryFileOperation(`writing ${bundlePin}`, async () => {
-        const unfinished = `${bundlePin}.${randomUUID()}`
-        await writeFile(unfinished, Schema.encodeSync(BundlePinText)({ bundle: digest }), { mode: 0o600, flag: "wx" })
-        await rename(unfinished, bundlePin)
-      }),
-    removeUnused: Effect.gen(function* () {
-      const used = yield* inUse
-      const now = yield* Clock.currentTimeMillis
-      yield* tryFileOperation("deleting unused programs", async () => {
-        for (const digest of await readdir(directory)) {
-          const at = join(directory, digest)
-          if (used.has(digest) || now - (await stat(at)).mtimeMs < unusedBundleGrace) continue
-          await rm(at, { recursive: true, force: true })
-        }
-      })
-    })
+      tryFileOperation(`writing ${bundlePin}`, () =>
+        writeFileAtomically(bundlePin, Schema.encodeSync(BundlePinText)({ bundle: digest }))
+      ),
+    removeUnused,
+    removeUnusedOrLog: Effect.catchAll(removeUnused, ({ message }) =>
+      Effect.logWarning("Unused runtime versions not deleted").pipe(Effect.annotateLogs({ reason: message }))
+    )
   }
 }

@@ -8,11 +8,11 @@ import type { ProcessExit } from "./ProcessExit.ts"
 
 export class ProcessSpawnFailed extends Data.TaggedError("ProcessSpawnFailed")<{ readonly reason: string }> {
   override get message() {
-    return `the process was not started (${this.reason})`
+    return `the process was not spawned (${this.reason})`
   }
 }
 
-/** A process of our own. */
+/** A child process of this backend. */
 export interface SpawnedProcess {
   readonly pid: number
   readonly exit: Deferred.Deferred<ProcessExit>
@@ -25,11 +25,11 @@ export interface ProcessSpawnOptions {
   readonly directory: InstanceDirectory
   readonly uid: Option.Option<number>
   readonly otlpEndpoint: string | undefined
-  /** File descriptor that takes what the cell says. */
+  /** File descriptor of the log. */
   readonly output: number
 }
 
-/** All that a cell gets to know; nothing of our own environment, which may hold keys. */
+/** The whole environment of an instance. The backend's environment may hold keys and is not inherited. */
 export const makeRuntimeEnvironment = (
   spec: InstanceSpec,
   home: string,
@@ -46,17 +46,16 @@ export const makeRuntimeEnvironment = (
     : { [RuntimeEnvironment.otlpEndpoint]: otlpEndpoint, [RuntimeEnvironment.serviceName]: "berth-runtime" })
 })
 
-/** No file of a cell grows longer than this, its log included, in the units of POSIX `ulimit`: blocks of 512 bytes. */
+/** The longest file of an instance, its log included, in blocks of 512 bytes as POSIX `ulimit` counts. */
 const maximumFileBlocks = (64 * 1024 * 1024) / 512
 
 /**
- * Limits that hold also when this backend is not there to look: on the length of a file, and no core, which would hold
- * secrets. The engine cannot set them; the shell sets them and becomes the program. What a shell adds of its own to the
- * environment goes.
+ * Limits that the kernel enforces: the length of a file, and no core dump, which would hold secrets. Node.js cannot set
+ * them, so a shell sets them and executes the program, without the variables that shells add.
  */
 const limits = `ulimit -c 0; ulimit -f ${maximumFileBlocks}; unset PWD OLDPWD SHLVL; exec "$@"`
 
-/** Starts the process in a session of its own: neither a Ctrl-C nor the backend's end reaches it. */
+/** Spawns the process in its own session: Ctrl-C and the backend's end do not reach it. */
 export const spawnProcess = (
   spec: InstanceSpec,
   options: ProcessSpawnOptions
@@ -67,16 +66,20 @@ export const spawnProcess = (
       const failed = (cause: unknown) =>
         resume(new ProcessSpawnFailed({ reason: cause instanceof Error ? cause.message : String(cause) }))
       try {
-        const started = spawn("/bin/sh", ["-c", limits, "cell", options.node, ...options.flags, options.bundle], {
-          cwd: options.directory.home,
-          detached: true,
-          env: makeRuntimeEnvironment(spec, options.directory.home, options.otlpEndpoint),
-          stdio: ["ignore", options.output, options.output],
-          ...Option.match(options.uid, { onNone: () => ({}), onSome: (uid) => ({ uid, gid: uid }) })
-        })
+        const started = spawn(
+          "/bin/sh",
+          ["-c", limits, "berth-instance", options.node, ...options.flags, options.bundle],
+          {
+            cwd: options.directory.home,
+            detached: true,
+            env: makeRuntimeEnvironment(spec, options.directory.home, options.otlpEndpoint),
+            stdio: ["ignore", options.output, options.output],
+            ...Option.match(options.uid, { onNone: () => ({}), onSome: (uid) => ({ uid, gid: uid }) })
+          }
+        )
         started.once("error", failed)
         started.once("spawn", () => resume(Effect.succeed(started)))
-        // Listened to from the first moment on, and for as long as we run: who misses it leaves no zombie, but learns nothing.
+        // Subscribed in the same tick as the spawn, so that no exit is missed.
         started.once("exit", (code, signal) => {
           Deferred.unsafeDone(exit, Effect.succeed({ code, signal }))
         })
@@ -86,6 +89,6 @@ export const spawnProcess = (
       }
     })
     return child.pid === undefined
-      ? yield* new ProcessSpawnFailed({ reason: "it has no number" })
+      ? yield* new ProcessSpawnFailed({ reason: "it has no process id" })
       : { pid: child.pid, exit }
   })

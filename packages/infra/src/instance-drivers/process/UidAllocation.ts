@@ -1,17 +1,17 @@
 import { Hash, Option } from "effect"
 
-/** Numbers that belong to cells alone, one per owner. */
+/** User ids for instances, one per owner. */
 export interface UidRange {
   readonly first: number
   readonly size: number
 }
 
-/** Above what distributions, subordinate ids and container managers hand out. */
+/** Above the ranges of distributions, subordinate ids and container managers. */
 const preferredRange: UidRange = { first: 1_900_000_000, size: 100_000 }
-/** For a user namespace that knows only the lower numbers. */
+/** For a user namespace that maps only lower ids. */
 const smallRange: UidRange = { first: 20_000, size: 20_000 }
 
-/** The range that this user namespace maps, read from the text of `/proc/self/uid_map`; where there is none, everything is. */
+/** The first range that this user namespace maps, by the text of `/proc/self/uid_map`. A null map covers everything. */
 export const selectUidRange = (uidMap: string | null): Option.Option<UidRange> => {
   if (uidMap === null) return Option.some(preferredRange)
   const mapped = uidMap
@@ -25,7 +25,7 @@ export const selectUidRange = (uidMap: string | null): Option.Option<UidRange> =
 
 export const isInUidRange = ({ first, size }: UidRange, uid: number): boolean => uid >= first && uid < first + size
 
-/** A number nobody has yet: the same for the same owner as long as nobody was there before him. */
+/** A free id. Deterministic per owner, unless another owner has the id. */
 export const allocateUid = (range: UidRange, owner: string, taken: ReadonlySet<number>): Option.Option<number> => {
   const start = ((Hash.string(owner) % range.size) + range.size) % range.size
   for (let step = 0; step < range.size; step++) {

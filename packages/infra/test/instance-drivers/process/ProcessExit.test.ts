@@ -47,8 +47,8 @@ describe("a cell's last words", () => {
 
 it("the reason of an exit says how and, where it is known, why", () => {
   expect(describeExit(Option.some({ code: 1, signal: null }), "Error: broken")).toBe(
-    "it ended with code 1; its last words: Error: broken"
+    "exit code 1; its last log line: Error: broken"
   )
-  expect(describeExit(Option.some({ code: null, signal: "SIGKILL" }), "")).toBe("SIGKILL ended it")
-  expect(describeExit(Option.none(), "")).toBe("it is gone")
+  expect(describeExit(Option.some({ code: null, signal: "SIGKILL" }), "")).toBe("signal SIGKILL")
+  expect(describeExit(Option.none(), "")).toBe("the process is gone")
 })

@@ -156,7 +156,7 @@ describe("the process driver", () => {
       const driver = yield* open(directory)
       yield* driver.start(spec)
       yield* driver.stop(owner)
-      const log = join(directory, owner, "cell.log")
+      const log = join(directory, owner, "instance.log")
       yield* Effect.promise(() => appendFile(log, "x".repeat(5 * 1024 * 1024)))
       yield* driver.start(spec)
       expect((yield* Effect.promise(() => stat(log))).size).toBeLessThan(64 * 1024)
@@ -206,7 +206,7 @@ describe("the process driver", () => {
         yield* Effect.promise(() => chmod(join(above, "private"), 0o700))
         const elsewhere = join(
           tmpdir(),
-          `berth-cells-${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`
+          `berth-instances-${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`
         )
         yield* Effect.addFinalizer(() => Effect.promise(() => rm(elsewhere, { recursive: true, force: true })))
         const driver = yield* Effect.zipRight(

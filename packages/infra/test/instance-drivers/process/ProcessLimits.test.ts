@@ -30,7 +30,7 @@ describe("what a cell may say", () => {
     }
   )
   it("a clock that goes back gives nothing and takes nothing", () => {
-    expect(consumeAllowance({ remainingBytes: 5, at: 1000 }, 0, 0)).toStrictEqual({ left: 5, at: 0 })
+    expect(consumeAllowance({ remainingBytes: 5, at: 1000 }, 0, 0)).toStrictEqual({ remainingBytes: 5, at: 0 })
   })
 })
 

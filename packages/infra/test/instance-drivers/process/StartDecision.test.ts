@@ -1,8 +1,5 @@
-import {
-  decideStart,
-  type HealthProbeResult,
-  type ProcessMatch
-} from "@berth/infra/instance-drivers/process/StartDecision"
+import { decideStart, type HealthProbeResult } from "@berth/infra/instance-drivers/process/StartDecision"
+import type { ProcessMatch } from "@berth/infra/process/ProcessIdentity"
 import { expect, it } from "@effect/vitest"
 import { Option } from "effect"
 
@@ -12,27 +9,27 @@ const smaller = Option.some({ ...wanted, memoryMb: 128 })
 const narrower = Option.some({ ...wanted, diskMb: 128 })
 const elsewhere = Option.some({ ...wanted, backendUrl: "http://127.0.0.1:4001" })
 
-const processes: ReadonlyArray<ProcessMatch> = ["ours", "gone", "strange", "unknown"]
-const healths: ReadonlyArray<HealthProbeResult> = ["healthy", "refuses", "silent"]
+const processes: ReadonlyArray<ProcessMatch> = ["same", "gone", "different", "unknown"]
+const healths: ReadonlyArray<HealthProbeResult> = ["healthy", "rejected", "unresponsive"]
 
 it.each([
-  ["ours", "healthy", same, "Adopt"],
-  ["ours", "healthy", smaller, "Replace"],
-  ["ours", "healthy", narrower, "Replace"],
-  ["ours", "healthy", elsewhere, "Replace"],
-  ["ours", "healthy", Option.none(), "Replace"],
-  ["ours", "refuses", same, "Replace"],
-  ["ours", "silent", same, "Replace"],
+  ["same", "healthy", same, "Adopt"],
+  ["same", "healthy", smaller, "Replace"],
+  ["same", "healthy", narrower, "Replace"],
+  ["same", "healthy", elsewhere, "Replace"],
+  ["same", "healthy", Option.none(), "Replace"],
+  ["same", "rejected", same, "Replace"],
+  ["same", "unresponsive", same, "Replace"],
   ["unknown", "healthy", same, "Adopt"],
   ["unknown", "healthy", smaller, "Replace"],
-  ["unknown", "refuses", same, "Start"],
-  ["unknown", "silent", same, "Start"]
+  ["unknown", "rejected", same, "Start"],
+  ["unknown", "unresponsive", same, "Start"]
 ] as const)("a process that is %s and %s, started with %o: %s", (process, health, startedWith, fate) => {
   expect(decideStart({ process, health, startedWith }, wanted)._tag).toBe(fate)
 })
 
 it("never touches a process that is not ours, whatever answers in its place", () => {
-  for (const process of ["gone", "strange"] as const)
+  for (const process of ["gone", "different"] as const)
     for (const health of healths)
       for (const startedWith of [same, smaller, Option.none()])
         expect(decideStart({ process, health, startedWith }, wanted)._tag).toBe("Start")
@@ -40,6 +37,6 @@ it("never touches a process that is not ours, whatever answers in its place", ()
 
 it("adopts nothing that does not answer to the token", () => {
   for (const process of processes)
-    for (const health of ["refuses", "silent"] as const)
+    for (const health of ["rejected", "unresponsive"] as const)
       expect(decideStart({ process, health, startedWith: same }, wanted)._tag).not.toBe("Adopt")
 })

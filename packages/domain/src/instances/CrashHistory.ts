@@ -1,0 +1,21 @@
+import { Clock, Duration, Effect, HashMap, Option, Ref } from "effect"
+import type { UserId } from "../shared/UserId.ts"
+import { crashWindow } from "./RestartPolicy.ts"
+
+/** The crashes of each owner's instance within the crash window, in memory: another backend counts anew. */
+export class CrashHistory extends Effect.Service<CrashHistory>()("@berth/CrashHistory", {
+  effect: Effect.map(Ref.make(HashMap.empty<UserId, ReadonlyArray<number>>()), (crashes) => ({
+    /** Adds a crash and returns the number of crashes within the window. */
+    add: (userId: UserId) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Ref.modify(crashes, (all) => {
+          const since = now - Duration.toMillis(crashWindow)
+          const earlier = Option.getOrElse(HashMap.get(all, userId), () => [])
+          const recent = [...earlier.filter((at) => at > since), now]
+          return [recent.length, HashMap.set(all, userId, recent)]
+        })
+      ),
+    isEmpty: (userId: UserId) => Effect.map(Ref.get(crashes), (all) => !HashMap.has(all, userId)),
+    clear: (userId: UserId) => Ref.update(crashes, HashMap.remove(userId))
+  }))
+}) {}

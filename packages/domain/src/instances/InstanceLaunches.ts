@@ -1,0 +1,152 @@
+import { Effect, Option } from "effect"
+import type { Agent } from "../agents/Agent.ts"
+import type { AgentId } from "../shared/AgentId.ts"
+import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
+import { type AgentLifecycleEvent, isUp } from "../agents/AgentStatus.ts"
+import { Allowances } from "../billing/subscriptions/Allowances.ts"
+import type { User } from "../shared/User.ts"
+import type { UserId } from "../shared/UserId.ts"
+import type { RuntimeAccess } from "./AgentRuntime.ts"
+import { CrashHistory } from "./CrashHistory.ts"
+import { InstanceContents } from "./InstanceContents.ts"
+import { InstanceDriver } from "./InstanceDriver.ts"
+import { InstanceUnavailable } from "./InstanceErrors.ts"
+import { InstanceRecords, makeUpChanges, needsInstance } from "./InstanceRecords.ts"
+import { InstanceRepository } from "./InstanceRepository.ts"
+import { InstanceShutdown } from "./InstanceShutdown.ts"
+import { selectAgentsToStart } from "./StartSelection.ts"
+
+export type LaunchEvent = Extract<AgentLifecycleEvent, "started" | "restarted" | "updated" | "repaired">
+
+/** Brings instances up with their agents and records it, one launch per owner at a time. */
+export class InstanceLaunches extends Effect.Service<InstanceLaunches>()("@berth/InstanceLaunches", {
+  dependencies: [InstanceRecords.Default, InstanceShutdown.Default, CrashHistory.Default],
+  effect: Effect.gen(function* () {
+    const agents = yield* AgentLifecycle
+    const instances = yield* InstanceRepository
+    const allowances = yield* Allowances
+    const driver = yield* InstanceDriver
+    const contents = yield* InstanceContents
+    const records = yield* InstanceRecords
+    const shutdown = yield* InstanceShutdown
+    const crashes = yield* CrashHistory
+
+    const bringUp = Effect.fn("InstanceLaunches.bringUp")(
+      function* (owner: User) {
+        const spec = yield* contents.makeSpec(owner)
+        return { instance: yield* driver.start(spec), token: spec.token } satisfies RuntimeAccess
+      },
+      Effect.mapError(({ reason }) => new InstanceUnavailable({ reason }))
+    )
+
+    const deployLocked = Effect.fnUntraced(function* (userId: UserId, agentId: AgentId) {
+      const owned = yield* agents.listOwned(userId)
+      // Read again under the lock: the owner may have stopped or removed the agent.
+      if (!owned.some(({ id, status }) => id === agentId && status === "provisioning")) return
+      const access = yield* bringUp(yield* records.requireOwner(userId))
+      yield* contents.configure(
+        access,
+        owned.filter(({ id, status }) => isUp(status) || id === agentId)
+      )
+      const { status } = yield* records.require(userId)
+      yield* records.record(
+        userId,
+        "deployed",
+        owned.filter(({ id }) => id === agentId),
+        makeUpChanges(access.instance, isUp(status) ? status : "running")
+      )
+      yield* Effect.logInfo("Agent provisioned").pipe(Effect.annotateLogs({ agentId, userId }))
+    })
+
+    const deploy = Effect.fn("InstanceLaunches.deploy")(function* (agentId: AgentId) {
+      const found = yield* agents.find(agentId)
+      // Idempotent: deleted, stopped or already deployed.
+      if (Option.isNone(found) || found.value.status !== "provisioning") return
+      const userId = found.value.ownerId
+      yield* Effect.annotateCurrentSpan({ "agent.id": agentId, "user.id": userId })
+      yield* instances
+        .serialized(userId, deployLocked(userId, agentId))
+        .pipe(Effect.catchTag("InstanceNotFound", () => Effect.void))
+    })
+
+    const startWith = Effect.fnUntraced(function* (owner: User, event: LaunchEvent, members: ReadonlyArray<Agent>) {
+      if (event === "started" || event === "restarted") {
+        if (event === "restarted") yield* driver.stop(owner.id)
+        const access = yield* bringUp(owner)
+        yield* contents.configure(access, members)
+        return access.instance
+      }
+      const spec = yield* contents.makeSpec(owner)
+      // A new version is accepted only when it also takes its configuration.
+      return yield* driver
+        .update(spec, { fresh: event === "repaired" }, (instance) =>
+          contents.configure({ instance, token: spec.token }, members)
+        )
+        .pipe(Effect.catchTag("InstanceStartFailed", ({ reason }) => new InstanceUnavailable({ reason })))
+    })
+
+    /** Brings the instance up with every agent that the plan allows. */
+    const launch = Effect.fnUntraced(function* (userId: UserId, event: LaunchEvent) {
+      yield* records.require(userId)
+      const owner = yield* records.requireOwner(userId)
+      const allowance = yield* allowances.find(owner)
+      const { leave, start } = selectAgentsToStart(yield* agents.listOwned(userId), allowance.agents)
+      if (leave.length > 0)
+        yield* Effect.logWarning("Agents over the plan's limit not started").pipe(
+          Effect.annotateLogs({ userId, agentIds: leave })
+        )
+      const { healings, members } = yield* agents.replaceRetiredModels(start)
+      const instance = yield* startWith(owner, event, members)
+      yield* records.record(userId, event, members, makeUpChanges(instance, event === "updated" ? "running" : "active"))
+      yield* crashes.clear(userId)
+      return { runtimeVersion: instance.runtimeVersion, healings }
+    })
+
+    /** Configures a running instance with the agents of the rows; stops it when no agent needs it. */
+    const reconfigure = Effect.fn("InstanceLaunches.reconfigure")(function* (userId: UserId) {
+      yield* instances.serialized(
+        userId,
+        Effect.gen(function* () {
+          const running = yield* driver.inspect(userId)
+          if (Option.isNone(running)) return
+          const owned = yield* agents.listOwned(userId)
+          if (!owned.some(needsInstance)) return yield* shutdown.stopUnused(userId, "stopped")
+          yield* contents.configure(
+            { instance: running.value, token: yield* instances.ensureRuntimeToken(userId) },
+            owned.filter(({ status }) => isUp(status))
+          )
+        })
+      )
+    })
+
+    const reviveLocked = Effect.fnUntraced(function* (userId: UserId) {
+      const { desired, status } = yield* records.require(userId)
+      if (desired === "down") return yield* new InstanceUnavailable({ reason: "the instance is stopped" })
+      if (status === "error") return yield* new InstanceUnavailable({ reason: "the instance has failed" })
+      const owned = yield* agents.listOwned(userId)
+      const members = owned.filter((agent) => isUp(agent.status))
+      if (members.length === 0) {
+        // The job of an agent in provisioning brings the instance up.
+        if (!owned.some(needsInstance)) yield* shutdown.stopUnused(userId, "stopped")
+        return yield* new InstanceUnavailable({ reason: "no agent of the instance is up" })
+      }
+      const access = yield* bringUp(yield* records.requireOwner(userId))
+      yield* contents.configure(access, members)
+      yield* instances.update(userId, makeUpChanges(access.instance, isUp(status) ? status : "active"))
+      return access
+    })
+
+    /** Adopts the instance when it is up, else starts it, and configures it with the agents of the rows. */
+    const revive = Effect.fn("InstanceLaunches.revive")(
+      (userId: UserId) => instances.serialized(userId, reviveLocked(userId)),
+      Effect.catchTag("InstanceNotFound", () => new InstanceUnavailable({ reason: "there is no instance" }))
+    )
+
+    return {
+      deploy,
+      launch: (userId: UserId, event: LaunchEvent) => instances.serialized(userId, launch(userId, event)),
+      reconfigure,
+      revive
+    }
+  })
+}) {}

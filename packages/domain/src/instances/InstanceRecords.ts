@@ -1,0 +1,46 @@
+import { Effect, Option } from "effect"
+import { Users } from "../accounts/Users.ts"
+import type { Agent } from "../agents/Agent.ts"
+import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
+import { type AgentLifecycleEvent, isUp } from "../agents/AgentStatus.ts"
+import { Transaction } from "../persistence/Transaction.ts"
+import type { UserId } from "../shared/UserId.ts"
+import type { Instance } from "./Instance.ts"
+import type { RunningInstance } from "./InstanceDriver.ts"
+import { InstanceNotFound } from "./InstanceErrors.ts"
+import { type InstanceChanges, InstanceRepository } from "./InstanceRepository.ts"
+
+/** Agents that are up, or are about to be. */
+export const needsInstance = ({ status }: Pick<Agent, "status">): boolean => isUp(status) || status === "provisioning"
+
+export const makeUpChanges = (
+  { runtimeVersion, startedAt }: RunningInstance,
+  status: Instance["status"]
+): InstanceChanges => ({ desired: "up", status, startedAt, runtimeVersion })
+
+/** The rows of an instance and its agents, as reconciliation reads and writes them. */
+export class InstanceRecords extends Effect.Service<InstanceRecords>()("@berth/InstanceRecords", {
+  effect: Effect.gen(function* () {
+    const agents = yield* AgentLifecycle
+    const instances = yield* InstanceRepository
+    const users = yield* Users
+    const transaction = yield* Transaction
+
+    return {
+      require: (userId: UserId) =>
+        Effect.flatMap(
+          instances.find(userId),
+          Effect.mapError(() => new InstanceNotFound())
+        ),
+      requireOwner: (userId: UserId) => Effect.mapError(users.find(userId), () => new InstanceNotFound()),
+      shouldBeUp: (userId: UserId) =>
+        Effect.map(
+          instances.find(userId),
+          Option.exists(({ desired, status }) => desired === "up" && status !== "error")
+        ),
+      /** Applies an event to the agents and changes the instance's row, in one transaction. */
+      record: (userId: UserId, event: AgentLifecycleEvent, members: ReadonlyArray<Agent>, changes: InstanceChanges) =>
+        transaction.run(Effect.zipRight(agents.applyEventToAll(members, event), instances.update(userId, changes)))
+    }
+  })
+}) {}

@@ -1,0 +1,103 @@
+import { Effect, Option } from "effect"
+import type { AgentId } from "../shared/AgentId.ts"
+import { AgentLifecycle } from "../agents/AgentLifecycle.ts"
+import { isUp } from "../agents/AgentStatus.ts"
+import type { UserId } from "../shared/UserId.ts"
+import { CrashHistory } from "./CrashHistory.ts"
+import { InstanceDriver } from "./InstanceDriver.ts"
+import { InstanceRecords, needsInstance } from "./InstanceRecords.ts"
+import { InstanceRepository } from "./InstanceRepository.ts"
+
+/** Stops instances and records it. */
+export class InstanceShutdown extends Effect.Service<InstanceShutdown>()("@berth/InstanceShutdown", {
+  dependencies: [InstanceRecords.Default, CrashHistory.Default],
+  effect: Effect.gen(function* () {
+    const agents = yield* AgentLifecycle
+    const instances = yield* InstanceRepository
+    const driver = yield* InstanceDriver
+    const records = yield* InstanceRecords
+    const crashes = yield* CrashHistory
+
+    /** Stops the instance and its agents. The caller holds the owner's lock. */
+    const stopAll = Effect.fnUntraced(function* (userId: UserId) {
+      yield* driver.stop(userId)
+      yield* records.record(userId, "stopped", yield* agents.listOwned(userId), { status: "stopped", startedAt: null })
+    })
+
+    /** Stops an instance that no agent needs; the agents keep their status. The caller holds the owner's lock. */
+    const stopUnused = Effect.fnUntraced(function* (userId: UserId, status: "stopped" | "error") {
+      yield* instances.update(userId, { desired: "down" })
+      yield* driver.stop(userId)
+      yield* instances.update(userId, { status, startedAt: null })
+    })
+
+    const stop = Effect.fn("InstanceShutdown.stop")(function* (userId: UserId) {
+      yield* instances.serialized(
+        userId,
+        Effect.gen(function* () {
+          yield* records.require(userId)
+          // The desired state is committed first: after a crash in between the next backend finishes the stop.
+          yield* instances.update(userId, { desired: "down" })
+          yield* stopAll(userId)
+        })
+      )
+    })
+
+    /** Finishes the stop or start that a crashed backend left half done: nothing runs where nothing should. */
+    const finishStop = Effect.fn("InstanceShutdown.finishStop")(function* (userId: UserId) {
+      yield* instances.serialized(
+        userId,
+        Effect.flatMap(
+          instances.find(userId),
+          Option.match({
+            onNone: () => Effect.void,
+            onSome: ({ desired, status }) => {
+              // The job of a first agent's deployment is delivered again.
+              if (status === "provisioning" || (desired === "up" && status !== "error")) return Effect.void
+              return status === "stopped" || status === "error" ? driver.stop(userId) : stopAll(userId)
+            }
+          })
+        )
+      )
+    })
+
+    const failDeployment = Effect.fn("InstanceShutdown.failDeployment")(function* (agentId: AgentId, reason: string) {
+      const found = yield* agents.find(agentId)
+      if (Option.isNone(found)) return
+      yield* instances.serialized(
+        found.value.ownerId,
+        Effect.gen(function* () {
+          // Read again under the lock: a deployment in progress may have succeeded.
+          const agent = yield* agents.find(agentId)
+          if (Option.isNone(agent) || agent.value.status !== "provisioning") return
+          yield* agents.applyEvent(agent.value, "deployment-failed")
+          yield* Effect.logError("Agent provisioning failed").pipe(Effect.annotateLogs({ agentId, reason }))
+          const { ownerId } = agent.value
+          if ((yield* agents.listOwned(ownerId)).some(needsInstance)) return
+          // An instance that never was up fails with its first agent.
+          const failed = Option.exists(yield* instances.find(ownerId), ({ status }) => status === "provisioning")
+          yield* stopUnused(ownerId, failed ? "error" : "stopped")
+        })
+      )
+    })
+
+    /** Ends the restarts of an instance that crashed too often: the instance and its agents fail. */
+    const abandon = Effect.fn("InstanceShutdown.abandon")(function* (userId: UserId, reason: string) {
+      yield* instances.serialized(
+        userId,
+        Effect.gen(function* () {
+          // Read again under the lock: the owner may have stopped or restarted it.
+          if (!(yield* records.shouldBeUp(userId)) || (yield* crashes.isEmpty(userId))) return
+          yield* Effect.logError("Instance abandoned after repeated crashes").pipe(
+            Effect.annotateLogs({ userId, reason })
+          )
+          yield* driver.stop(userId)
+          const members = (yield* agents.listOwned(userId)).filter(({ status }) => isUp(status))
+          yield* records.record(userId, "instance-lost", members, { status: "error", startedAt: null })
+        })
+      )
+    })
+
+    return { stop, stopUnused, finishStop, failDeployment, abandon }
+  })
+}) {}
