@@ -144,7 +144,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
       const json = { email, password }
       assertError(yield* web({ method: "POST", path: "/api/auth/callback/credentials", json }), {
         status: 401,
-        code: "invalid_credentials"
+        code: "credentials_invalid"
       })
       const again = yield* web({ method: "POST", path: "/api/register", json })
       assert.strictEqual(again.status, 200, again.text)

@@ -158,7 +158,7 @@ for (const site of sites)
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const wrong = yield* web({ method: "POST", path, json: { email: yield* account, password: "wrong" } })
-        assertError(wrong, { status: 401, code: "invalid_credentials" })
+        assertError(wrong, { status: 401, code: "credentials_invalid" })
         const answers = [
           wrong,
           yield* web({ method: "POST", path, json: {} }),

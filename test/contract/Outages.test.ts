@@ -142,7 +142,7 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A stor
       assert.isAbove(refused.length, 0)
       for (const answer of refused) assertUnavailable(answer)
       for (const answer of answers.filter(({ status }) => status !== 503))
-        assertError(answer, { status: 401, code: "invalid_credentials" })
+        assertError(answer, { status: 401, code: "credentials_invalid" })
       assert.isAbove(answers.length - refused.length, 4)
       assert.isAbove(reads.length, 0)
     })

@@ -320,17 +320,17 @@ layer(App.layer(), { excludeTestServices: true })("Forms of the pages", (it) => 
       const post = (path: string, headers: Readonly<Record<string, string>>, body: string) =>
         web({ method: "POST", path, headers, body })
       const table = [
-        [`${path}?callbackUrl=%2Fpricing`, body, "error=invalid_credentials&callbackUrl=%2Fpricing"],
-        [`${path}?callbackUrl=%2F%2Fevil.example`, body, "error=invalid_credentials&callbackUrl=%2Fdashboard"],
+        [`${path}?callbackUrl=%2Fpricing`, body, "error=credentials_invalid&callbackUrl=%2Fpricing"],
+        [`${path}?callbackUrl=%2F%2Fevil.example`, body, "error=credentials_invalid&callbackUrl=%2Fdashboard"],
         [path, "email=a", "error=invalid_request&callbackUrl=%2Fdashboard"],
-        ["/api/auth/callback/wallet", "message=a", "error=wallet_sign_in_refused&callbackUrl=%2Fdashboard"]
+        ["/api/auth/callback/wallet", "message=a", "error=wallet_sign_in_rejected&callbackUrl=%2Fdashboard"]
       ] as const
       for (const [at, sent, query] of table) {
         const answer = yield* post(at, form, sent)
         assert.deepStrictEqual([answer.status, answer.headers.location, answer.text], [303, `/login?${query}`, ""])
       }
       const program = yield* post(path, { "content-type": form["content-type"] }, body)
-      assertError(program, { status: 401, code: "invalid_credentials" })
+      assertError(program, { status: 401, code: "credentials_invalid" })
       const foreign = yield* post(path, { ...form, origin: "https://evil.example" }, body)
       assert.strictEqual(foreign.headers.location, "/login?error=foreign_origin&callbackUrl=%2Fdashboard")
     })

@@ -127,7 +127,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
           return Fiber.join(signing)
         })
       ).pipe(Effect.flatten)
-      assertError(answer, { status: 401, code: "invalid_credentials" })
+      assertError(answer, { status: 401, code: "credentials_invalid" })
       assert.strictEqual((yield* sql`select from sessions where user_id = ${id}`).length, 0)
     })
   )
@@ -147,7 +147,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
         yield* signIn(withoutPassword)
       ]
       for (const answer of failed) {
-        assertError(answer, { status: 401, code: "invalid_credentials" })
+        assertError(answer, { status: 401, code: "credentials_invalid" })
         assert.notProperty(answer.headers, "set-cookie")
       }
       assert.strictEqual(new Set(failed.map(withoutTraceId)).size, 1)

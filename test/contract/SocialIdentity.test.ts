@@ -112,7 +112,7 @@ const shape = (accessLevel: "basic" | "premium", address: string | null) => ({
   accessLevel: s.equalTo(accessLevel)
 })
 
-const refused = { status: 401, code: "id_token_refused" }
+const refused = { status: 401, code: "social_token_rejected" }
 const invalid = { status: 401, code: "refresh_token_invalid" }
 
 layer(app(), { excludeTestServices: true })("Social identity", (it) => {
@@ -249,7 +249,7 @@ layer(app(), { excludeTestServices: true })("A network whose keys cannot be had"
       const token = yield* tokenOf(newFid())
       for (const how of ["fails", "is cut", "redirects", "has no end", "speaks no JSON", "hangs"] as const) {
         issuer.setFault("/jwks", how)
-        assertError(yield* verify(token), { status: 500, code: "verification_failed" })
+        assertError(yield* verify(token), { status: 500, code: "social_identity_unavailable" })
       }
       issuer.setFault("/jwks", null)
       assert.strictEqual((yield* verify(token)).status, 200)
@@ -376,7 +376,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
       yield* Ref.set(says, word(minBalance - 1n))
       const before = yield* sql`select count(*) from users`
       const answer = yield* Effect.flatMap(tokenOf(newFid(), { address: poor }), (token) => verify(token, poor))
-      assertError(answer, { status: 403, code: "gating_failed" })
+      assertError(answer, { status: 403, code: "token_balance_insufficient" })
       assert.deepInclude(answer.body, { required: "SHIP", minBalance: "5" })
       assert.deepStrictEqual(yield* sql`select count(*) from users`, before)
     })

@@ -17,7 +17,7 @@ import * as App from "../support/TestApp.ts"
 import { assertError, withoutTraceId } from "./ErrorAssertions.ts"
 
 const path = "/api/auth/callback/wallet"
-const refused = { status: 401, code: "wallet_sign_in_refused" }
+const refused = { status: 401, code: "wallet_sign_in_rejected" }
 
 /** A plain key as somebody who signs texts. */
 const newSigner = (): MessageSigner => {
@@ -473,7 +473,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
       const signer = newSigner()
       const once = yield* proof(signer)
       const first = yield* link(me, once)
-      assertError(yield* link(me, once), { status: 400, code: "wallet_proof_refused" })
+      assertError(yield* link(me, once), { status: 400, code: "wallet_proof_rejected" })
       assertError(yield* signIn(once), refused)
       const again = yield* link(me, yield* proof(signer))
       assert.deepStrictEqual([again.status, again.body], [200, first.body])
@@ -485,7 +485,10 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
       const { appUrl, web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
       const { origin } = appUrl
-      assertError(yield* link(me, yield* proof(newSigner()), { origin }), { status: 400, code: "wallet_proof_refused" })
+      assertError(yield* link(me, yield* proof(newSigner()), { origin }), {
+        status: 400,
+        code: "wallet_proof_rejected"
+      })
       const asked = yield* web({ method: "GET", path: "/api/auth/nonce" })
       const cookie = `${me.cookie}; ${pairOf(asked, `berth_wallet_nonce_${appUrl.port}`)}`
       const linked = yield* link(me, yield* proof(newSigner(), { nonce: String(asked.body["nonce"]) }), {
@@ -498,7 +501,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
 
   it.effect("are one user's: another is told so, also of a wallet that his address names", () =>
     Effect.gen(function* () {
-      const taken = { status: 409, code: "wallet_taken" }
+      const taken = { status: 409, code: "wallet_already_linked" }
       const [owner, me] = [yield* comer, yield* App.signInNewUser()]
       assertError(yield* link(me, yield* proof(owner.signer)), taken)
       const sql = yield* SqlClient
@@ -570,7 +573,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
   it.effect("keep a way in, also when both of two are unlinked at once", () =>
     Effect.gen(function* () {
       const me = yield* comer
-      assertError(yield* unlink(me, me.signer.address), { status: 409, code: "last_way_in" })
+      assertError(yield* unlink(me, me.signer.address), { status: 409, code: "last_access_method_required" })
       const sql = yield* SqlClient
       yield* sql`update users set email = ${`${yield* uniqueName("own")}@example.com`} where id = ${me.user.id}`
       const other = newSigner()
@@ -589,7 +592,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     Effect.gen(function* () {
       const me = yield* comer
       yield* link(me, yield* proof(newSigner()))
-      assertError(yield* unlink(me, me.signer.address), { status: 409, code: "wallet_is_email" })
+      assertError(yield* unlink(me, me.signer.address), { status: 409, code: "wallet_email_in_use" })
       assert.strictEqual(yield* idOf(yield* signIn(yield* proof(me.signer))), me.user.id)
     })
   )

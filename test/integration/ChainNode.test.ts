@@ -122,12 +122,12 @@ describe("A node of the chain", () => {
       yield* Effect.replicateEffect(verify, 40, { concurrency: "unbounded" })
       // None of them waits for one that is asked.
       assert.deepStrictEqual(reasons, [
-        ...Array.from({ length: 35 }, () => "too many questions at once"),
-        ...Array.from({ length: 5 }, () => "no answer in time")
+        ...Array.from({ length: 35 }, () => "too many concurrent calls"),
+        ...Array.from({ length: 5 }, () => "timeout")
       ])
       assert.isAtMost((yield* asked).filter((method) => method === "eth_call").length, 10)
       // Then it may be asked again.
-      assert.strictEqual((yield* verify).reason, "no answer in time")
+      assert.strictEqual((yield* verify).reason, "timeout")
     })
   )
 

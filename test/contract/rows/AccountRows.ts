@@ -83,9 +83,9 @@ const signInRows: ReadonlyArray<ErrorRow> = [
     "email",
     "password"
   ]),
-  credentials("nobody has the e-mail", { email: "nobody@example.com", password: "x" }, 401, "invalid_credentials"),
-  credentials("the e-mail is none", { email: "nobody", password: "x" }, 401, "invalid_credentials"),
-  credentials("the password is empty", { email: "nobody@example.com", password: "" }, 401, "invalid_credentials"),
+  credentials("nobody has the e-mail", { email: "nobody@example.com", password: "x" }, 401, "credentials_invalid"),
+  credentials("the e-mail is none", { email: "nobody", password: "x" }, 401, "credentials_invalid"),
+  credentials("the password is empty", { email: "nobody@example.com", password: "" }, 401, "credentials_invalid"),
   {
     when: "a form lacks its password",
     listener: "web",
@@ -104,7 +104,7 @@ const signInRows: ReadonlyArray<ErrorRow> = [
       headers: { "content-type": "application/x-www-form-urlencoded" }
     }),
     status: 401,
-    code: "invalid_credentials"
+    code: "credentials_invalid"
   }
 ]
 

@@ -5,7 +5,7 @@ const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("ba
 /** Well-formed, by a key that nobody can be asked about. */
 const unknownKey = [part({ alg: "RS256", kid: "k" }), part({ sub: "7" }), "c2ln"].join(".")
 
-const verify = (when: string, json: unknown, status = 401, code = "id_token_refused"): ErrorRow => ({
+const verify = (when: string, json: unknown, status = 401, code = "social_token_rejected"): ErrorRow => ({
   when,
   listener: "web",
   route: "POST /api/auth/socialIdentity/verify",
@@ -31,7 +31,7 @@ export const socialIdentityRows: ReadonlyArray<ErrorRow> = [
   verify("the ID token is no text", { fidToken: { text: unknownKey } }),
   verify("the ID token is none", { fidToken: "let me in" }),
   verify("the ID token is missing and the address is none", { address: 5 }),
-  verify("the keys cannot be had", { fidToken: unknownKey }, 500, "verification_failed"),
+  verify("keys unavailable", { fidToken: unknownKey }, 500, "social_identity_unavailable"),
   refresh("nothing is given", {}, 400, "invalid_request"),
   refresh("the token is null", { refreshToken: null }, 400, "invalid_request"),
   refresh("the token is no text", { refreshToken: 7 }, 400, "invalid_request"),

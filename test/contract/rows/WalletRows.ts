@@ -18,7 +18,7 @@ const signIn = (when: string, json: unknown): ErrorRow => ({
   route: "POST /api/auth/callback/wallet",
   call: () => ({ json }),
   status: 401,
-  code: "wallet_sign_in_refused"
+  code: "wallet_sign_in_rejected"
 })
 
 const form = { "content-type": "application/x-www-form-urlencoded" }
@@ -38,7 +38,7 @@ const signInRows: ReadonlyArray<ErrorRow> = [
     route: "POST /api/auth/callback/wallet",
     call: () => ({ body: "callbackUrl=%2F", headers: form }),
     status: 401,
-    code: "wallet_sign_in_refused"
+    code: "wallet_sign_in_rejected"
   },
   {
     when: "the callback URL is no text",
@@ -91,8 +91,8 @@ const settingsRows: ReadonlyArray<ErrorRow> = [
   nobody("DELETE /api/settings/wallets"),
   link("nothing is given", {}, "invalid_request", ["message", "signature"]),
   link("the types are wrong", { message: 1, signature: [] }, "invalid_request", ["message", "signature"]),
-  link("the message is none", { message: "this is mine", signature }, "wallet_proof_refused"),
-  link("the message is of another site", { message, signature }, "wallet_proof_refused"),
+  link("the message is none", { message: "this is mine", signature }, "wallet_proof_rejected"),
+  link("the message is of another site", { message, signature }, "wallet_proof_rejected"),
   unlink("no address is given", "", 400, "invalid_request", ["address"]),
   unlink("the address is none", "?address=0x12", 400, "invalid_request", ["address"]),
   unlink("the wallet is not linked", `?address=${address}`, 404, "wallet_not_found")

@@ -12,22 +12,22 @@ export const GatingNotConfiguredBody = errorBody(GatingNotConfigured, {
   status: 500,
   code: "gating_not_configured",
   error: "Token gating is not configured",
-  message: "This service has no gating token. Its operator sets one by GATING_TOKEN_ADDRESS.",
+  message: "Set `GATING_TOKEN_ADDRESS` to enable token gating.",
   read: () => new GatingNotConfigured()
 })
 export const GatingCheckFailedBody = errorBody(GatingCheckFailed, {
   status: 500,
   code: "gating_check_failed",
   error: "Verification failed",
-  message: "The balance could not be read from the chain, so nothing is known about access. Try again in a moment.",
-  read: () => new GatingCheckFailed({ reason: "it is for the service to know" })
+  message: "The balance could not be read from the chain. Try again in a moment.",
+  read: () => new GatingCheckFailed({ reason: "withheld" })
 })
 
 const address = WalletAddress.pipe(
   Schema.filter(isWalletAddress, { message: () => "must be an Ethereum address: 0x and 40 hex digits" })
 )
 
-const verdict = {
+const gatingFields = {
   address: WalletAddress,
   hasAccess: Schema.Boolean,
   tokenGated: Schema.Boolean,
@@ -38,15 +38,15 @@ const verdict = {
 
 export const GatingCheckResult = Schema.Struct({
   fid: Schema.String,
-  ...verdict,
+  ...gatingFields,
   message: Schema.String,
   timestamp: Timestamp
 }).annotations({ identifier: "GatingCheckResult" })
 
 export const GatingLookupResult = Schema.Struct({
-  ...verdict,
+  ...gatingFields,
   contractAddress: WalletAddress,
-  rpcEndpoint: Schema.String.annotations({ description: "Where the chain is asked, without what could be a key" })
+  rpcEndpoint: Schema.String.annotations({ description: "Origin of the chain's RPC endpoint, without keys" })
 }).annotations({ identifier: "GatingLookupResult" })
 
 const fid = Schema.String.pipe(
@@ -54,17 +54,17 @@ const fid = Schema.String.pipe(
 ).annotations({ jsonSchema: { type: "string", minLength: 1, maxLength: 100 } })
 
 /** POST /api/auth/token-gating/verify */
-const check = HttpApiEndpoint.post("checkGate", "/api/auth/token-gating/verify")
+const check = HttpApiEndpoint.post("check", "/api/auth/token-gating/verify")
   .setPayload(payload({ fid, address }))
   .addSuccess(GatingCheckResult)
   .addError(GatingNotConfiguredBody)
   .addError(GatingCheckFailedBody)
 
 /** GET /api/auth/token-gating/verify?address= */
-const lookAt = HttpApiEndpoint.get("lookAtGate", "/api/auth/token-gating/verify")
+const lookUp = HttpApiEndpoint.get("lookUp", "/api/auth/token-gating/verify")
   .setUrlParams(payload({ address }))
   .addSuccess(GatingLookupResult)
   .addError(GatingNotConfiguredBody)
   .addError(GatingCheckFailedBody)
 
-export class GatingApi extends HttpApiGroup.make("gating").add(check).add(lookAt).addError(InternalFailureBody) {}
+export class GatingApi extends HttpApiGroup.make("gating").add(check).add(lookUp).addError(InternalFailureBody) {}

@@ -3,18 +3,18 @@ import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
 import { Data } from "effect"
 import { errorBody } from "../http/ErrorBody.ts"
 
-/** The request shows no access token that is good now. */
+/** The request has no valid access token. */
 export class AccessTokenRequired extends Data.TaggedError("AccessTokenRequired")<object> {}
 
 export const AccessTokenRequiredBody = errorBody(AccessTokenRequired, {
   status: 401,
   code: "access_token_required",
   error: "Unauthorized",
-  message: "This needs `Authorization: Bearer` with a valid token of POST /api/auth/token.",
+  message: "Send `Authorization: Bearer` with a valid token of POST /api/auth/token.",
   read: () => new AccessTokenRequired()
 })
 
-/** Only those with an access token pass: `Authorization: Bearer <token>`. */
+/** Requires `Authorization: Bearer <access token>`. */
 export class BearerAuth extends HttpApiMiddleware.Tag<BearerAuth>()("BearerAuth", {
   provides: CurrentUser,
   failure: AccessTokenRequiredBody,

@@ -9,26 +9,25 @@ export const AuthenticationRequiredBody = errorBody(AuthenticationRequired, {
   status: 401,
   code: "unauthorized",
   error: "Unauthorized",
-  message: "Sign in first: this needs a valid session.",
+  message: "Sign in: this route requires a valid session.",
   read: () => new AuthenticationRequired()
 })
 
-/** The session cookie. Its name carries `__Host-` on https and the port in development, so it is read from the request by configuration. */
+/** Documentation only: the name varies by configuration (`__Host-` on https, the port in development). */
 export const sessionCookie = HttpApiSecurity.apiKey({ in: "cookie", key: "berth_session" }).pipe(
   HttpApiSecurity.annotate(OpenApi.Description, "The session cookie set at sign-in")
 )
 
-/** Only signed-in users pass. */
+/** Requires a session. */
 export class SessionAuth extends HttpApiMiddleware.Tag<SessionAuth>()("SessionAuth", {
   provides: CurrentUser,
   failure: AuthenticationRequiredBody,
   security: { session: sessionCookie }
 }) {}
 
-/** The signed-in user if there is one. */
 export class OptionalUser extends Context.Tag("@berth/OptionalUser")<OptionalUser, Option.Option<User>>() {}
 
-/** Everybody passes; who is signed in is known. */
+/** Admits every request and provides its user, if any. */
 export class OptionalSessionAuth extends HttpApiMiddleware.Tag<OptionalSessionAuth>()("OptionalSessionAuth", {
   provides: OptionalUser
 }) {}

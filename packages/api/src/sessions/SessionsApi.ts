@@ -11,30 +11,29 @@ export const SignInSessionNotFoundBody = errorBody(SignInSessionNotFound, {
   status: 404,
   code: "sign_in_session_not_found",
   error: "Session not found",
-  message: "You have no such session. GET /api/auth/sessions lists those you have.",
+  message: "No session has this id. GET /api/auth/sessions lists yours.",
   read: () => new SignInSessionNotFound()
 })
 
-/** Where a user is signed in. */
 export const SignInSession = Schema.Struct({
-  id: SessionId.annotations({ description: "Names the session and opens nothing" }),
+  id: SessionId.annotations({ description: "Identifies the session; grants no access" }),
   createdAt: Timestamp,
   lastSeenAt: Timestamp.annotations({ description: "To within five minutes" }),
   userAgent: Schema.NullOr(Schema.String).annotations({
-    description: "What the client called itself at the sign-in, at most 256 characters"
+    description: "User agent at the sign-in, at most 256 characters"
   }),
   address: Schema.NullOr(Schema.String).annotations({
-    description: "The network that the sign-in came from: IPv4 by /24, IPv6 by /64"
+    description: "Network of the client at the sign-in: IPv4 by /24, IPv6 by /64"
   }),
-  current: Schema.Boolean.annotations({ description: "Whether this request is made with it" })
+  current: Schema.Boolean.annotations({ description: "Whether it is the session of this request" })
 }).annotations({ identifier: "SignInSession" })
 
-/** GET /api/auth/sessions: the newest sign-in first. */
+/** GET /api/auth/sessions: newest first. */
 const list = HttpApiEndpoint.get("list", "/api/auth/sessions")
   .addSuccess(Schema.Struct({ sessions: Schema.Array(SignInSession) }))
   .middleware(SessionAuth)
 
-/** DELETE /api/auth/sessions/:id: ends one of the caller's sessions; the one of this request is a sign-out. */
+/** DELETE /api/auth/sessions/:id: ends one of the caller's sessions; the current one is signed out. */
 const revoke = HttpApiEndpoint.del("revoke", "/api/auth/sessions/:id")
   .setPath(Schema.Struct({ id: SessionId }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))

@@ -10,9 +10,9 @@ import { UserId } from "@berth/domain/shared/UserId"
 
 export const CredentialsInvalidBody = errorBody(CredentialsInvalid, {
   status: 401,
-  code: "invalid_credentials",
+  code: "credentials_invalid",
   error: "Invalid credentials",
-  message: "E-mail or password is wrong.",
+  message: "Email or password is incorrect.",
   read: () => new CredentialsInvalid()
 })
 
@@ -20,10 +20,10 @@ const credentialFields = { email: Schema.String, password: SecretText }
 
 export const SignedIn = Schema.Struct({
   user: Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String }),
-  url: Schema.String.annotations({ description: "Where to go next, on this service" })
+  url: Schema.String.annotations({ description: "Path to continue at, on this service" })
 }).annotations({ identifier: "SignedIn" })
 
-/** POST /api/auth/callback/credentials: JSON answers JSON, a form is answered by a redirect. Both set the session cookie. */
+/** POST /api/auth/callback/credentials: JSON returns JSON, a form redirects. Both set the session cookie. */
 const credentials = HttpApiEndpoint.post("credentials", "/api/auth/callback/credentials")
   .setPayload(
     Schema.Union(
@@ -39,12 +39,12 @@ const credentials = HttpApiEndpoint.post("credentials", "/api/auth/callback/cred
   .addError(RateLimitExceededBody)
   .middleware(SignInLimit)
 
-/** POST /api/auth/signout: ends the session, if there is one. */
+/** POST /api/auth/signout: ends the session, if any. */
 const signOut = HttpApiEndpoint.post("signOut", "/api/auth/signout").addSuccess(
   Schema.Struct({ success: Schema.Boolean })
 )
 
-/** Who is signed in here and until when; null for nobody. */
+/** User and expiry of the session; null without one. */
 export const CurrentSession = Schema.Struct({
   user: Schema.NullOr(Schema.Struct({ id: UserId, email: Schema.String, name: Schema.String })),
   expiresAt: Schema.NullOr(Timestamp)

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 
-/** The chains that this service asks. */
+/** Supported chains. */
 export const Chain = Schema.Literal("base").annotations({ identifier: "Chain" })
 export type Chain = typeof Chain.Type
 
-/** EIP-155 ids. */
+/** EIP-155 chain ids. */
 export const chainIds: Record<Chain, number> = { base: 8453 }

@@ -1,6 +1,6 @@
 import { Data } from "effect"
 
-/** The chain's node gave no usable answer, so nothing is known. `reason` names the trouble and never the node's address, which may hold a key. */
+/** The node gave no usable response. `reason` excludes the node's URL, which may contain a key. */
 export class ChainUnreachable extends Data.TaggedError("ChainUnreachable")<{ readonly reason: string }> {}
-/** There is no token at the address. */
+/** The address has no ERC-20 contract. */
 export class TokenContractNotFound extends Data.TaggedError("TokenContractNotFound")<object> {}

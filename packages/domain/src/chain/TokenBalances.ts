@@ -9,7 +9,7 @@ export interface BalanceQuery {
   readonly holder: WalletAddress
 }
 
-/** How much of an ERC-20 token an account holds, in the token's smallest units. */
+/** ERC-20 balances in the token's smallest units. */
 export class TokenBalances extends Context.Tag("@berth/TokenBalances")<
   TokenBalances,
   {

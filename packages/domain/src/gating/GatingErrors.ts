@@ -1,6 +1,6 @@
 import { Data } from "effect"
 
-/** The operator has named no gating token. */
+/** No gating token is configured. */
 export class GatingNotConfigured extends Data.TaggedError("GatingNotConfigured")<object> {}
-/** Whether the address holds the token could not be found out. */
+/** The balance could not be read. */
 export class GatingCheckFailed extends Data.TaggedError("GatingCheckFailed")<{ readonly reason: string }> {}

@@ -2,7 +2,7 @@ import { Context, type Option } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import type { WalletAddress } from "../chain/WalletAddress.ts"
 
-/** The token that opens what is gated, and how much of it does. */
+/** Token and balance that grant gated access. */
 export interface GatingToken {
   readonly address: WalletAddress
   readonly symbol: string
@@ -11,12 +11,11 @@ export interface GatingToken {
   readonly minBalance: bigint
 }
 
-/** What the operator sets about gating. */
 export class GatingSettings extends Context.Tag("@berth/GatingSettings")<
   GatingSettings,
   {
     readonly token: Option.Option<GatingToken>
-    /** Where the chain is asked, without anything in it that could be a key. */
+    /** Origin of the RPC endpoint; path and query may contain a key. */
     readonly rpcEndpoint: string
   }
 >() {}

@@ -1,19 +1,16 @@
 import { Context, Effect, Option, Ref } from "effect"
 import type { UserId } from "../shared/UserId.ts"
 
-/** Who is behind the current request, as far as it is known: for limits, logs, and what is asked of other processes on its behalf. */
+/** Origin of the current request: for limits, logs and calls to other processes on its behalf. */
 export interface CallerContext {
-  /** The client's address. */
   readonly address: Option.Option<string>
-  /** What the client calls itself. */
   readonly userAgent: Option.Option<string>
-  /** None until whoever calls has proved who he is. */
+  /** None until the request is authenticated. */
   readonly user: Effect.Effect<Option.Option<UserId>>
-  /** Says who it is, once that is proved. */
   readonly identify: (user: UserId) => Effect.Effect<void>
 }
 
-/** Outside of a request nobody calls. */
+/** Empty outside of a request. */
 export class Caller extends Context.Reference<Caller>()("@berth/Caller", {
   defaultValue: (): CallerContext => ({
     address: Option.none(),
@@ -32,5 +29,5 @@ export const makeCaller = (
     address,
     userAgent,
     user: Ref.get(known),
-    identify: (proved) => Ref.set(known, Option.some(proved))
+    identify: (authenticated) => Ref.set(known, Option.some(authenticated))
   }))

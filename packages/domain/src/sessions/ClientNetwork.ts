@@ -1,10 +1,7 @@
 import { Option } from "effect"
 import { normalizeClientAddress } from "../limits/ClientAddress.ts"
 
-/**
- * The network of a client address, which tells an owner his own sign-ins from others' and names no single machine: IPv4 by
- * /24, also when it is mapped into IPv6, and IPv6 by /64. None for what is no address.
- */
+/** Network of a client address: IPv4 (also mapped into IPv6) by /24, IPv6 by /64. None for a malformed address. */
 export const parseClientNetwork = (address: string): Option.Option<string> => {
   const key = normalizeClientAddress(address)
   if (key.endsWith("::/64")) return Option.some(key)

@@ -5,27 +5,27 @@ import { UserId } from "../shared/UserId.ts"
 export const SessionId = idSchema("SessionId", "A sign-in session's id, ses_…")
 export type SessionId = typeof SessionId.Type
 
-/** A signed-in browser or client. The token itself is never stored, only its hash. */
+/** Only the hash of the token is stored. */
 export const Session = Schema.Struct({
   id: SessionId,
   userId: UserId,
   createdAt: Schema.DateTimeUtcFromSelf,
-  /** To within `sessionRenewal`. */
+  /** Precise to `sessionRenewal`. */
   lastSeenAt: Schema.DateTimeUtcFromSelf,
   expiresAt: Schema.DateTimeUtcFromSelf,
-  /** What the client called itself at the sign-in, at most `maximumUserAgent` characters of it. */
+  /** User agent at the sign-in, at most `maximumUserAgentLength` characters. */
   userAgent: Schema.NullOr(Schema.String),
-  /** The network that the sign-in came from: IPv4 by /24, IPv6 by /64. */
+  /** Network of the client at the sign-in. */
   address: Schema.NullOr(Schema.String)
 })
 export type Session = typeof Session.Type
 
-/** A user has so many sessions at once; a further sign-in ends the oldest. */
+/** A further sign-in ends the oldest session. */
 export const maximumSessionsPerUser = 100
 
-/** How long a session lives after its last use. */
+/** Time from the last use to the expiry. */
 export const sessionLifetime = Duration.days(30)
-/** The expiry slides at most this often, so that reads do not each cost a write. */
+/** Minimum interval between two renewals: not every read costs a write. */
 export const sessionRenewal = Duration.minutes(5)
 
 export const maximumUserAgentLength = 256

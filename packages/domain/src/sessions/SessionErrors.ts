@@ -1,6 +1,6 @@
 import { Data } from "effect"
 
-/** The request shows no session, or one that is not (any more) valid. */
+/** The request has no valid session. */
 export class AuthenticationRequired extends Data.TaggedError("AuthenticationRequired")<object> {}
 /** The user has no such session. */
 export class SignInSessionNotFound extends Data.TaggedError("SignInSessionNotFound")<object> {}

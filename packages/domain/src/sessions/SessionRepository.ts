@@ -6,35 +6,34 @@ import type { UserId } from "../shared/UserId.ts"
 export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
   SessionRepository,
   {
-    /** Of the user's sessions only the newest `maximumSessions` are left. */
+    /** Removes the oldest sessions above `maximumSessionsPerUser`. */
     readonly insert: (session: Session, tokenHash: string) => Effect.Effect<void>
-    /** The unexpired session of a token with its user, in one read. */
+    /** Unexpired session with its user, in one query. */
     readonly findByTokenHash: (
       tokenHash: string,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
-    /** The unexpired session with its user, in one read. */
+    /** Unexpired session with its user, in one query. */
     readonly find: (
       id: SessionId,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<{ readonly session: Session; readonly user: User }>>
-    /** Those of the sessions that have not ended. */
     readonly findActiveIds: (ids: ReadonlyArray<SessionId>, now: DateTime.Utc) => Effect.Effect<ReadonlySet<SessionId>>
-    /** The user's unexpired sessions, the newest first. */
+    /** Unexpired, newest first. */
     readonly listByUser: (userId: UserId, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Session>>
     readonly renew: (
       id: SessionId,
       times: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
     ) => Effect.Effect<void>
-    /** False when there is no such session any more. */
+    /** False if the session does not exist. */
     readonly extend: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<boolean>
-    /** Whether the session is there and unexpired; if it is, nobody ends it until the running transaction does. */
+    /** Locks an unexpired session against removal until the transaction ends; false if there is none. */
     readonly lock: (id: SessionId, now: DateTime.Utc) => Effect.Effect<boolean>
     readonly remove: (id: SessionId) => Effect.Effect<void>
-    /** Removes the session if it is the user's; false when it is not, or is none. */
+    /** False if the user has no such session. */
     readonly removeOwned: (userId: UserId, id: SessionId) => Effect.Effect<boolean>
     readonly removeByTokenHash: (tokenHash: string) => Effect.Effect<void>
-    /** Answers how many there were. */
+    /** Returns the number of removed sessions. */
     readonly removeByUser: (userId: UserId, except?: SessionId) => Effect.Effect<number>
     readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number>
   }

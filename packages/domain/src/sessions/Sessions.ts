@@ -17,7 +17,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     const digests = yield* Digests
     const ids = yield* IdGenerator
 
-    /** A new session and its token, which is told this once. */
+    /** Returns the token, which is not stored. */
     const open = Effect.fn("Sessions.open")(function* (userId: UserId, lifetime: Duration.Duration = sessionLifetime) {
       const now = yield* DateTime.now
       const token = yield* tokens.make
@@ -37,7 +37,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       return { token, session }
     })
 
-    /** The user behind a token; the session's expiry slides with its use. */
+    /** Session and user of a token; extends the expiry. */
     const authenticate = Effect.fn("Sessions.authenticate")(function* (token: Redacted.Redacted) {
       const now = yield* DateTime.now
       const found = yield* repository.findByTokenHash(hashSecret(digests, token), now)
@@ -49,12 +49,12 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       return found
     })
 
-    /** The session, if it still stands, with its user. Its expiry stays as it is. */
+    /** Active session with its user; does not extend the expiry. */
     const find = Effect.fn("Sessions.find")(function* (id: SessionId) {
       return yield* repository.find(id, yield* DateTime.now)
     })
 
-    /** Those of the sessions that have not ended; asking is no use of them. */
+    /** Does not extend the expiry. */
     const findActiveIds = Effect.fn("Sessions.findActiveIds")(function* (ids: ReadonlyArray<SessionId>) {
       return yield* repository.findActiveIds(ids, yield* DateTime.now)
     })
@@ -63,44 +63,38 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       yield* repository.removeByTokenHash(hashSecret(digests, token))
     })
 
-    /** Ends the session, wherever it is in use. */
     const revokeById = Effect.fn("Sessions.revokeById")(function* (id: SessionId) {
       yield* repository.remove(id)
     })
 
-    /** From now on the session lives for so long; none when it has ended. */
+    /** Sets the expiry and returns it; none if the session has ended. */
     const extend = Effect.fn("Sessions.extend")(function* (id: SessionId, lifetime: Duration.Duration) {
       const expiresAt = DateTime.addDuration(yield* DateTime.now, lifetime)
       return (yield* repository.extend(id, expiresAt)) ? Option.some(expiresAt) : Option.none()
     })
 
-    /**
-     * Fails when the session has ended since it was shown, and else keeps it until the running transaction ends. For what
-     * adds a way into the account, last in its transaction: who shuts all ways in looks at the sessions first.
-     */
+    /** Fails if the session has ended, else holds it until the transaction ends. Lock order: last in a transaction that adds an access method. */
     const lock = Effect.fn("Sessions.lock")(function* (id: SessionId) {
       if (!(yield* repository.lock(id, yield* DateTime.now))) return yield* new AuthenticationRequired()
     })
 
-    /** Ends every session of the user but this one. */
     const revokeOthers = Effect.fn("Sessions.revokeOthers")(function* (userId: UserId, kept: SessionId) {
       yield* repository.removeByUser(userId, kept)
     })
 
-    /** Ends every session of the user; answers how many there were. */
+    /** Returns the number of revoked sessions. */
     const revokeAll = Effect.fn("Sessions.revokeAll")(function* (userId: UserId) {
       return yield* repository.removeByUser(userId)
     })
 
-    /** Where the user is signed in, the newest sign-in first. */
+    /** Newest first. */
     const listByUser = Effect.fn("Sessions.listByUser")(function* (userId: UserId) {
       return yield* repository.listByUser(userId, yield* DateTime.now)
     })
 
-    /** Ends one session of the user's, wherever it is in use: the next request that shows it is nobody's. */
     const revokeOwned = Effect.fn("Sessions.revokeOwned")(function* (userId: UserId, id: SessionId) {
       if (!(yield* repository.removeOwned(userId, id))) return yield* new SignInSessionNotFound()
-      yield* Effect.logInfo("A session was revoked").pipe(Effect.annotateLogs({ userId, sessionId: id }))
+      yield* Effect.logInfo("Session revoked").pipe(Effect.annotateLogs({ userId, sessionId: id }))
     })
 
     return {
@@ -120,7 +114,6 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
   })
 }) {}
 
-/** Whether the session was last renewed longer ago than the renewal interval. */
 export const isDueForRenewal = (session: Session, now: DateTime.Utc): boolean =>
   Duration.greaterThan(
     Duration.subtract(sessionLifetime, DateTime.distanceDuration(session.expiresAt, now)),

@@ -75,7 +75,7 @@ describe("The token gate", () => {
   it.effect("remembers no trouble, and takes none for a no", () =>
     Effect.gen(function* () {
       const answers = yield* Ref.make<ReadonlyArray<Effect.Effect<bigint, ChainUnreachable | TokenContractNotFound>>>([
-        new ChainUnreachable({ reason: "no answer in time" }),
+        new ChainUnreachable({ reason: "timeout" }),
         new TokenContractNotFound(),
         Effect.succeed(token.minBalance)
       ])

@@ -15,15 +15,15 @@ import {
 import { getChainId } from "viem/actions"
 
 export interface RpcNodeOptions {
-  /** The chain's name in logs. */
+  /** Name of the chain in logs. */
   readonly name: string
-  /** Its EIP-155 id. */
+  /** EIP-155 id. */
   readonly chainId: number
-  /** The node's JSON-RPC address. It may hold a key, so it is in no error and no log. */
+  /** May contain a key: excluded from errors and logs. */
   readonly url: Redacted.Redacted<URL>
-  /** How long one request may take, the body read; 5 s when absent. */
+  /** Limit of one request, body included; default 5 s. */
   readonly timeout?: Duration.DurationInput
-  /** How many questions may be open at once; 64 when absent. */
+  /** Default 64. */
   readonly maximumConcurrentCalls?: number
 }
 
@@ -31,21 +31,18 @@ export interface ChainNodeOptions extends Omit<RpcNodeOptions, "name" | "chainId
   readonly chain: Chain
 }
 
-/** A node of a chain that is asked over JSON-RPC. */
+/** JSON-RPC client of a chain node. */
 export interface ChainNode {
-  /** Asks, and once more if there was no usable answer. What `read` makes of an error is its verdict; else it is an outage. */
+  /** Retries once. `read` maps an error to a result; undefined makes it an outage. */
   readonly call: <A>(
-    question: (client: Client) => Promise<A>,
+    request: (client: Client) => Promise<A>,
     read: (error: BaseError) => A | undefined
   ) => Effect.Effect<A, ChainUnreachable>
 }
 
 const retrySchedule = Schedule.addDelay(Schedule.recurs(1), () => Duration.millis(200))
 
-/**
- * The whole exchange within the time of a request, redirects refused since they could lead a key to somebody else. The
- * client's own time ends with the head of an answer, so the body is read here.
- */
+/** Reads the body within the time limit, which the client applies to the head only; redirects fail, since they could leak the key. */
 const fetchFully = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
   const response = await fetch(input, { ...init, redirect: "error" })
   const { headers, status, statusText } = response
@@ -54,12 +51,12 @@ const fetchFully = async (input: string | URL | Request, init?: RequestInit): Pr
 
 const executionFailure = /revert|out of gas|invalid opcode|invalid jump|stack (over|under)flow|vm execution/i
 
-/** Whether the node answered, and what it answered is that the contract's code failed. */
+/** The node responded that the contract code failed. */
 export const isExecutionFailure = (error: BaseError): boolean =>
   error.walk((cause) => cause instanceof ExecutionRevertedError) !== null ||
   error.walk((cause) => cause instanceof RpcRequestError && executionFailure.test(cause.details)) !== null
 
-const reasonOf = (error: BaseError): string => {
+const describeError = (error: BaseError): string => {
   const found = error.walk(
     (cause) =>
       cause instanceof TimeoutError ||
@@ -67,14 +64,13 @@ const reasonOf = (error: BaseError): string => {
       cause instanceof RpcRequestError ||
       cause instanceof HttpRequestError
   )
-  if (found instanceof TimeoutError) return "no answer in time"
+  if (found instanceof TimeoutError) return "timeout"
   if (found instanceof LimitExceededRpcError) return "too many requests"
   if (found instanceof RpcRequestError) return `JSON-RPC error ${found.code}`
   if (found instanceof HttpRequestError) return found.status === undefined ? "no connection" : `HTTP ${found.status}`
-  return "no usable answer"
+  return "malformed response"
 }
 
-/** A node that is asked as it is: the client neither repeats nor waits by itself. */
 export const makeRpcNode = ({
   chainId,
   maximumConcurrentCalls = 64,
@@ -87,53 +83,53 @@ export const makeRpcNode = ({
     const open = yield* Ref.make(0)
     const client = createClient({
       transport: http(Redacted.value(url).href, {
-        // Its retries would sleep for as long as a node's Retry-After says.
+        // The client's own retries wait as long as Retry-After demands.
         retryCount: 0,
         timeout: Duration.toMillis(timeout),
         fetchFn: fetchFully
       })
     })
 
-    const once = <A>(question: (client: Client) => Promise<A>, read: (error: BaseError) => A | undefined) =>
-      Effect.tryPromise({ try: () => question(client), catch: (error) => error }).pipe(
+    const attempt = <A>(request: (client: Client) => Promise<A>, read: (error: BaseError) => A | undefined) =>
+      Effect.tryPromise({ try: () => request(client), catch: (error) => error }).pipe(
         Effect.catchAll((error) => {
           const known = error instanceof BaseError ? error : undefined
-          const verdict = known === undefined ? undefined : read(known)
-          return verdict === undefined
-            ? Effect.fail(new ChainUnreachable({ reason: known === undefined ? "no usable answer" : reasonOf(known) }))
-            : Effect.succeed(verdict)
+          const result = known === undefined ? undefined : read(known)
+          return result === undefined
+            ? Effect.fail(
+                new ChainUnreachable({ reason: known === undefined ? "malformed response" : describeError(known) })
+              )
+            : Effect.succeed(result)
         })
       )
 
-    /** A node of another chain would be asked about other contracts; it is looked at until it has once been right. */
-    const rightChain = Effect.gen(function* () {
+    /** Checked until it succeeds once: a node of another chain has other contracts. */
+    const requireChain = Effect.gen(function* () {
       if (yield* Ref.get(isKnown)) return
-      const id = yield* once(getChainId, () => undefined)
-      if (id !== chainId)
-        return yield* new ChainUnreachable({ reason: `the node is of chain ${id} and not of ${name}` })
+      const id = yield* attempt(getChainId, () => undefined)
+      if (id !== chainId) return yield* new ChainUnreachable({ reason: `the node serves chain ${id}, not ${name}` })
       yield* Ref.set(isKnown, true)
     })
 
-    /** Strangers can have it asked: what comes while too much is open is refused, and not piled up behind a node that is slow. */
-    const ifNotBusy = <A>(work: Effect.Effect<A, ChainUnreachable>) =>
+    /** Back-pressure: anonymous requests cause calls, so excess ones fail instead of queuing behind a slow node. */
+    const withCallLimit = <A>(work: Effect.Effect<A, ChainUnreachable>) =>
       Effect.acquireUseRelease(
         Ref.modify(open, (count) => (count < maximumConcurrentCalls ? [true, count + 1] : [false, count])),
-        (isAdmitted) => (isAdmitted ? work : new ChainUnreachable({ reason: "too many questions at once" })),
+        (isAdmitted) => (isAdmitted ? work : new ChainUnreachable({ reason: "too many concurrent calls" })),
         (isAdmitted) => (isAdmitted ? Ref.update(open, (count) => count - 1) : Effect.void)
       )
 
     return {
-      call: (question, read) =>
-        Effect.zipRight(rightChain, once(question, read)).pipe(
+      call: (request, read) =>
+        Effect.zipRight(requireChain, attempt(request, read)).pipe(
           Effect.retry(retrySchedule),
-          ifNotBusy,
+          withCallLimit,
           Effect.tapErrorTag("ChainUnreachable", ({ reason }) =>
-            Effect.logWarning("The chain cannot be asked").pipe(Effect.annotateLogs({ chain: name, reason }))
+            Effect.logWarning("Chain unreachable").pipe(Effect.annotateLogs({ chain: name, reason }))
           )
         )
     }
   })
 
-/** A node of a chain that the service knows by name. */
 export const makeChainNode = ({ chain, ...options }: ChainNodeOptions): Effect.Effect<ChainNode> =>
   makeRpcNode({ ...options, name: chain, chainId: chainIds[chain] })

@@ -7,13 +7,12 @@ import { DateTime, Either, Layer, Option } from "effect"
 /** RFC 3339 allows `t` and `z`; `DateTime.make` does not. */
 const requiredTime = (text: string): Option.Option<DateTime.Utc> => DateTime.make(text.toUpperCase())
 
-/** None where a given time names no instant; an absent time is valid. */
+/** None for a malformed time; an absent time is valid. */
 const optionalTime = (text: string | undefined): Option.Option<Option.Option<DateTime.Utc>> =>
   text === undefined ? Option.some(Option.none()) : Option.map(requiredTime(text), Option.some)
 
 const toMessage = (parsed: ParsedMessage): Option.Option<SiweMessage> => {
-  // The parser only warns of an address without its checksum, and of the one in some thousand whose checksum is all of
-  // one case too.
+  // The parser only warns of a missing EIP-55 checksum.
   if (!isEIP55Address(parsed.address)) return Option.none()
   return Option.all({
     issuedAt: requiredTime(parsed.issuedAt),
@@ -33,7 +32,7 @@ const toMessage = (parsed: ParsedMessage): Option.Option<SiweMessage> => {
   )
 }
 
-/** The grammar of EIP-4361 as its own project implements it. */
+/** Grammar of the reference implementation. */
 export const layer = Layer.succeed(SiweParser, {
   parse: (text) =>
     Either.try({ try: () => new ParsedMessage(text), catch: () => new SiweMessageMalformed() }).pipe(

@@ -20,12 +20,11 @@ import {
 import { call } from "viem/actions"
 import { type ChainNode, isExecutionFailure } from "./ChainNode.ts"
 
-/** What the validator may burn: deploying a wallet takes about half a million. A contract that loops ends here. */
+/** Bounds a looping contract; deploying a wallet takes about 500,000. */
 const gasLimit = 10_000_000n
-/** Bytes of a plain key's signature: r, s, v. */
+/** Bytes of r, s, v. */
 const plainSignatureLength = 65
 
-/** Well-formed, and not larger than a wallet's could be. */
 const readSignature = (text: string): Hex | undefined =>
   isHex(text, { strict: true }) && text.length % 2 === 0 && text.length > 2 && size(text) <= maximumSignatureBytes
     ? text
@@ -36,32 +35,28 @@ const isSignedByKey = ({ address, message }: SignedMessage, signature: Hex) =>
     ? Effect.promise(() =>
         recoverMessageAddress({ message, signature }).then(
           (signer) => signer.toLowerCase() === normalizeWalletAddress(address),
-          // No point on the curve: whatever this is, it is no key's signature.
+          // Not a point on the curve.
           () => false
         )
       )
     : Effect.succeed(false)
 
-/** What the validator says. Of anything else it is not known what it means, so that is no answer. */
-const verdictOf = (answer: unknown): SignatureVerdict => {
+const decodeVerdict = (answer: unknown): SignatureVerdict => {
   if (answer === "0x01") return "valid"
   if (answer === "0x00") return "invalid"
-  throw new Error("neither yes nor no")
+  throw new Error("unexpected validator result")
 }
 
-/**
- * A plain key's signature is recovered here. All else goes through the ERC-6492 validator, which is run in an eth_call and
- * deployed nowhere: it asks the wallet's contract, and deploys that first, inside the call, if the signature says how.
- */
+/** EOA signatures are recovered locally; others run the ERC-6492 validator in an eth_call, which also deploys counterfactual wallets there. */
 export const layer = (node: ChainNode): Layer.Layer<SmartWalletSignatures> => {
-  const askContract = ({ address, message }: SignedMessage, signature: Hex) => {
+  const callValidator = ({ address, message }: SignedMessage, signature: Hex) => {
     const data = encodeDeployData({
       abi: erc6492SignatureValidatorAbi,
       bytecode: erc6492SignatureValidatorByteCode,
       args: [getAddress(normalizeWalletAddress(address)), hashMessage(message), signature]
     })
     return node.call(
-      async (client): Promise<SignatureVerdict> => verdictOf((await call(client, { data, gas: gasLimit })).data),
+      async (client): Promise<SignatureVerdict> => decodeVerdict((await call(client, { data, gas: gasLimit })).data),
       (error) => (isExecutionFailure(error) ? "invalid" : undefined)
     )
   }
@@ -71,7 +66,7 @@ export const layer = (node: ChainNode): Layer.Layer<SmartWalletSignatures> => {
       const signature = readSignature(signed.signature)
       if (signature === undefined) return "invalid"
       if (yield* isSignedByKey(signed, signature)) return "valid"
-      return yield* askContract(signed, signature)
+      return yield* callValidator(signed, signature)
     })
   })
 }

@@ -12,14 +12,13 @@ import {
 import { readContract } from "viem/actions"
 import { type ChainNode, isExecutionFailure } from "./ChainNode.ts"
 
-/** The node answered, and what is at the address does not answer as a token does. */
+/** The node responded, but the contract is not an ERC-20 token. */
 const isNotToken = (error: BaseError): boolean =>
   isExecutionFailure(error) ||
   error.walk(
     (cause) => cause instanceof ContractFunctionZeroDataError || cause instanceof AbiDecodingDataSizeTooSmallError
   ) !== null
 
-/** Reads an ERC-20 token's `balanceOf`. */
 export const layer = (node: ChainNode): Layer.Layer<TokenBalances> =>
   Layer.succeed(TokenBalances, {
     balanceOf: Effect.fn("TokenBalances.balanceOf")(function* ({ holder, token }: BalanceQuery) {

@@ -9,26 +9,24 @@ import { createRemoteJWKSet, customFetch, errors, jwtVerify } from "jose"
 import { makeProviderFetch, findRequestFailure } from "./ProviderFetch.ts"
 
 export interface JwksSocialIdentityTokensOptions {
-  /** Where the issuer's public keys are. */
   readonly jwksUrl: URL
-  /** As in `iss`. */
+  /** Expected `iss`. */
   readonly issuer: string
-  /** As in `aud`: our own name. */
+  /** Expected `aud`. */
   readonly audience: string
-  /** How long fetching the keys may take; 5 s when absent. */
+  /** Limit of fetching the keys; default 5 s. */
   readonly timeout?: Duration.Duration
-  /** How long after keys were fetched an unknown key id fetches them again; 30 s when absent. */
+  /** Minimum time between two fetches for an unknown key id; default 30 s. */
   readonly cooldown?: Duration.Duration
 }
 
-/** Those of public keys only: with a shared secret whoever can read the keys could make tokens. */
+/** Asymmetric only: an HMAC algorithm would make the published key a signing secret. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
-/** Ours have some four hundred; nothing longer is looked into. */
+/** A usual token has about 400 characters. */
 const maximumLength = 8192
-/** How far the issuer's clock may be off. */
 const clockTolerance = Duration.seconds(5)
 
-/** Farcaster writes `sub` as a number, the standard as text. */
+/** Farcaster encodes `sub` as a number. */
 const Claims = Schema.Struct({
   sub: Schema.Union(
     Schema.Int.pipe(Schema.positive()),
@@ -38,11 +36,11 @@ const Claims = Schema.Struct({
 })
 const decodeClaims = Schema.decodeUnknown(Claims)
 
-const refused = (reason: string) => new SocialTokenRejected({ reason })
+const rejected = (reason: string) => new SocialTokenRejected({ reason })
 const unavailable = (reason: string) => new SocialIdentityUnavailable({ reason })
 
-/** What of the library's errors is the token's fault; everything else is about the keys. */
-const isTokenFault = (error: unknown) =>
+/** Errors of the token; all others concern the keys. */
+const isTokenError = (error: unknown) =>
   error instanceof errors.JWTClaimValidationFailed ||
   error instanceof errors.JWTExpired ||
   error instanceof errors.JWTInvalid ||
@@ -53,14 +51,14 @@ const isTokenFault = (error: unknown) =>
   error instanceof errors.JWKSNoMatchingKey ||
   error instanceof errors.JWKSMultipleMatchingKeys
 
-const failureOf = (error: unknown) => {
-  const trouble = findRequestFailure(error)
-  if (trouble !== undefined) return unavailable(trouble.reason)
-  const code = error instanceof errors.JOSEError ? error.code : "the keys cannot be read"
-  return isTokenFault(error) ? refused(code) : unavailable(code)
+const toFailure = (error: unknown) => {
+  const requestFailure = findRequestFailure(error)
+  if (requestFailure !== undefined) return unavailable(requestFailure.reason)
+  const code = error instanceof errors.JOSEError ? error.code : "malformed keys"
+  return isTokenError(error) ? rejected(code) : unavailable(code)
 }
 
-/** ID tokens by the issuer's published keys, which are kept for ten minutes and fetched again when a token names a new one. */
+/** Keys are cached for ten minutes and fetched again for an unknown key id. */
 export const layer = ({
   audience,
   cooldown = Duration.seconds(30),
@@ -76,7 +74,7 @@ export const layer = ({
     })
     return SocialIdentityTokens.of({
       verify: Effect.fn("SocialIdentityTokens.verify")(function* (token: Redacted.Redacted) {
-        if (Redacted.value(token).length > maximumLength) return yield* refused("it is too long")
+        if (Redacted.value(token).length > maximumLength) return yield* rejected("token too long")
         const currentDate = DateTime.toDate(yield* DateTime.now)
         const { payload } = yield* Effect.tryPromise({
           try: () =>
@@ -88,15 +86,13 @@ export const layer = ({
               clockTolerance: Duration.toSeconds(clockTolerance),
               currentDate
             }),
-          catch: failureOf
+          catch: toFailure
         }).pipe(
           Effect.tapErrorTag("SocialIdentityUnavailable", ({ reason }) =>
-            Effect.logWarning("The keys of social identity cannot be had").pipe(Effect.annotateLogs({ reason }))
+            Effect.logWarning("Social identity keys unavailable").pipe(Effect.annotateLogs({ reason }))
           )
         )
-        const { address, sub } = yield* Effect.mapError(decodeClaims(payload), () =>
-          refused("its claims are not what they should be")
-        )
+        const { address, sub } = yield* Effect.mapError(decodeClaims(payload), () => rejected("malformed claims"))
         return {
           issuer,
           fid: String(sub),

@@ -13,20 +13,18 @@ export interface ChainOptions {
 
 const node = (url: ChainOptions["baseRpcUrl"]) => makeChainNode({ chain: "base", url })
 
-/** What is asked of the base network: whose a signature is, and who holds what. */
 export const layer = ({ baseRpcUrl, gatingToken }: ChainOptions) =>
   Layer.unwrapEffect(
-    // A client each: who floods the one, which has no limit per address, does not keep the other busy.
+    // One client each: their call limits are separate, so that neither exhausts the other.
     Effect.map(Effect.all([node(baseRpcUrl), node(baseRpcUrl)]), ([forSignatures, forBalances]) =>
       Layer.mergeAll(
         ViemSmartWalletSignatures.layer(forSignatures),
         ViemTokenBalances.layer(forBalances),
         Eip4361SiweParser.layer,
-        // The path and the query of a node's address are where its key is.
+        // Path and query of the URL may contain a key.
         Layer.succeed(GatingSettings, { token: gatingToken, rpcEndpoint: Redacted.value(baseRpcUrl).origin })
       )
     )
   )
 
-/** The same for a process with these settings. */
 export const fromSettings = ({ baseRpcUrl, gatingToken }: Settings) => layer({ baseRpcUrl, gatingToken })

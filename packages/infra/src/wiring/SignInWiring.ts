@@ -11,13 +11,12 @@ export interface SignInWiringOptions {
   readonly oauthA: OAuthASettings
   readonly oauthB: OAuthBSettings
   readonly socialIdentity: SocialIdentitySettings
-  /** How long one exchange with a provider may take; 5 s when absent. */
+  /** Limit of one exchange with a provider; default 5 s. */
   readonly timeout?: Duration.Duration
 }
 
-/** Whoever else can say who somebody is. */
-export const layer = ({ appUrl, oauthA, oauthB, socialIdentity, ...patience }: SignInWiringOptions) => {
-  const returnTo = (name: string) => new URL(`/api/auth/${name}/callback`, appUrl.origin)
+export const layer = ({ appUrl, oauthA, oauthB, socialIdentity, ...limits }: SignInWiringOptions) => {
+  const makeRedirectUri = (name: string) => new URL(`/api/auth/${name}/callback`, appUrl.origin)
   const { audience, issuer, jwksUrl } = socialIdentity
   return Layer.merge(
     Layer.effect(
@@ -27,12 +26,12 @@ export const layer = ({ appUrl, oauthA, oauthB, socialIdentity, ...patience }: S
           makeOpenIdConnectProvider({
             issuer: oauthA.issuer,
             ...client,
-            ...patience,
-            redirectUri: returnTo("oauthA")
+            ...limits,
+            redirectUri: makeRedirectUri("oauthA")
           })
         )
         const b = Option.map(oauthB.client, (client) =>
-          makeOAuth2Provider({ ...oauthB.endpoints, ...client, ...patience, redirectUri: returnTo("oauthB") })
+          makeOAuth2Provider({ ...oauthB.endpoints, ...client, ...limits, redirectUri: makeRedirectUri("oauthB") })
         )
         return { oauthA: yield* Effect.transposeOption(a), oauthB: b }
       })
@@ -41,11 +40,10 @@ export const layer = ({ appUrl, oauthA, oauthB, socialIdentity, ...patience }: S
       jwksUrl,
       issuer,
       audience: Option.getOrElse(audience, () => appUrl.host),
-      ...patience
+      ...limits
     })
   )
 }
 
-/** The same for a process with these settings. */
 export const fromSettings = ({ addresses, oauthA, oauthB, socialIdentity }: Settings) =>
   layer({ appUrl: addresses.appUrl, oauthA, oauthB, socialIdentity })

@@ -4,16 +4,16 @@ import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect } from "effect"
 
-const messageOf = (hasAccess: boolean, symbol: string) =>
+const describeAccess = (hasAccess: boolean, symbol: string) =>
   hasAccess ? `This address holds enough ${symbol}.` : `This address does not hold enough ${symbol}.`
 
 export const layer = HttpApiBuilder.group(WebApi, "gating", (handlers) =>
   Effect.map(TokenGate, (gate) => {
-    const verdictOn = (address: WalletAddress) =>
+    const readGate = (address: WalletAddress) =>
       Effect.map(gate.check(address), ({ hasAccess, rpcEndpoint, token }) => ({
         token,
         rpcEndpoint,
-        verdict: {
+        fields: {
           address,
           hasAccess,
           tokenGated: true,
@@ -24,16 +24,16 @@ export const layer = HttpApiBuilder.group(WebApi, "gating", (handlers) =>
       }))
 
     return handlers
-      .handle("checkGate", ({ payload: { address, fid } }) =>
+      .handle("check", ({ payload: { address, fid } }) =>
         Effect.gen(function* () {
-          const { verdict } = yield* verdictOn(address)
-          const message = messageOf(verdict.hasAccess, verdict.token)
-          return { fid, ...verdict, message, timestamp: yield* DateTime.now }
+          const { fields } = yield* readGate(address)
+          const message = describeAccess(fields.hasAccess, fields.token)
+          return { fid, ...fields, message, timestamp: yield* DateTime.now }
         })
       )
-      .handle("lookAtGate", ({ urlParams: { address } }) =>
-        Effect.map(verdictOn(address), ({ rpcEndpoint, token, verdict }) => ({
-          ...verdict,
+      .handle("lookUp", ({ urlParams: { address } }) =>
+        Effect.map(readGate(address), ({ fields, rpcEndpoint, token }) => ({
+          ...fields,
           contractAddress: token.address,
           rpcEndpoint
         }))

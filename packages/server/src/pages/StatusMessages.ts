@@ -16,8 +16,8 @@ const providerErrors: Readonly<Record<OAuthErrorCode, string>> = {
 /** What went wrong on the way to a page, by the code in its `error` parameter. */
 const signIn: Readonly<Record<string, string>> = {
   ...providerErrors,
-  invalid_credentials: "E-mail or password is wrong.",
-  wallet_sign_in_refused: "The wallet's signature was not accepted. Try again.",
+  credentials_invalid: "E-mail or password is wrong.",
+  wallet_sign_in_rejected: "The wallet's signature was not accepted. Try again.",
   chain_unreachable: "The signature cannot be checked at the moment, because the chain does not answer.",
   foreign_origin: "The form came from another site. Use the one on this page.",
   another_account: "This link is for another account. Sign out, sign in to that one, and open it again.",

@@ -1,20 +1,14 @@
 import { AccessTokenRequired, BearerAuth } from "@berth/api/sessions/BearerAuth"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
-import { HttpApp, HttpServerResponse } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
 import { currentBearerToken } from "../http/InternalAuthHttp.ts"
+import { addResponseHeaders } from "../http/ResponseHeaders.ts"
 
-/** RFC 6750: what is wanted, and whether it was shown and not taken. */
+/** RFC 6750, section 3: `error` only if a token was presented. */
 const addChallengeHeader = (error: Option.Option<"invalid_token">) =>
-  HttpApp.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(
-      HttpServerResponse.setHeader(
-        response,
-        "www-authenticate",
-        `Bearer realm="berth"${Option.match(error, { onNone: () => "", onSome: (code) => `, error="${code}"` })}`
-      )
-    )
-  )
+  addResponseHeaders({
+    "www-authenticate": `Bearer realm="berth"${Option.match(error, { onNone: () => "", onSome: (code) => `, error="${code}"` })}`
+  })
 
 const failWithChallenge = (error: Option.Option<"invalid_token">) =>
   Effect.zipRight(addChallengeHeader(error), new AccessTokenRequired())

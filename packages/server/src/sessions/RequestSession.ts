@@ -10,7 +10,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 
 const identify = (user: UserId) => Effect.flatMap(Caller, (caller) => caller.identify(user))
 
-/** Who makes a request, by its session cookie, or by the bearer token of a session without one. */
+/** Session of a request: by the cookie, else by the bearer token of a social session. */
 export class RequestSession extends Effect.Service<RequestSession>()("@berth/RequestSession", {
   effect: Effect.gen(function* () {
     const sessions = yield* Sessions
@@ -24,7 +24,7 @@ export class RequestSession extends Effect.Service<RequestSession>()("@berth/Req
         return Option.flatten(yield* Effect.transposeMapOption(readBearerToken(request), social.authenticate))
       })
 
-    /** The same of the current request, which is his from now on. */
+    /** Session of the current request; identifies its caller. */
     const find = Effect.flatMap(HttpServerRequest.HttpServerRequest, of).pipe(
       Effect.tap(Option.match({ onNone: () => Effect.void, onSome: ({ user }) => identify(user.id) }))
     )

@@ -84,8 +84,8 @@ export const layer = HttpApiBuilder.group(WebApi, "oauth", (handlers) =>
 
     return handlers
       .handle("oauthA", start("oauthA"))
-      .handle("oauthABack", finish("oauthA"))
+      .handle("oauthACallback", finish("oauthA"))
       .handle("oauthB", start("oauthB"))
-      .handle("oauthBBack", finish("oauthB"))
+      .handle("oauthBCallback", finish("oauthB"))
   })
 )

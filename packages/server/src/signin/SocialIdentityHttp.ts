@@ -48,7 +48,7 @@ export const layer = HttpApiBuilder.group(WebApi, "socialIdentity", (handlers) =
     const signIn = yield* SocialSignIn
     const sessions = yield* SocialSessions
 
-    const messageOf = (accessLevel: "basic" | "premium") =>
+    const describeAccess = (accessLevel: "basic" | "premium") =>
       accessLevel === "premium" ? "Signed in with premium access." : "Signed in with basic access."
 
     return handlers
@@ -66,7 +66,7 @@ export const layer = HttpApiBuilder.group(WebApi, "socialIdentity", (handlers) =
             success: true as const,
             sessionToken: token,
             address: Option.getOrNull(address),
-            message: messageOf(accessLevel),
+            message: describeAccess(accessLevel),
             tokenGated: accessLevel === "premium",
             accessLevel
           }

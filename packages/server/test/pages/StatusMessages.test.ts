@@ -23,7 +23,7 @@ describe("Errors in an address", () => {
       ...codesOf(SignInApi.endpoints.credentials),
       ...codesOf(WalletApi.endpoints.walletSignIn)
     ]
-    assert.includeMembers(codes, ["oauth_state", "invalid_credentials", "wallet_sign_in_refused", "chain_unreachable"])
+    assert.includeMembers(codes, ["oauth_state", "credentials_invalid", "wallet_sign_in_rejected", "chain_unreachable"])
     for (const code of codes) assert.notStrictEqual(findSignInError(code), findSignInError("not-a-code"), code)
   })
 

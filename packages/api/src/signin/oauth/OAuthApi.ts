@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { payload } from "../../http/Payload.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 
-/** What `error` says at the address that a sign-in which came to nothing leads to: /login?error=<code>. */
+/** Value of `error` in `/login?error=<code>` after a failed sign-in. */
 export const OAuthErrorCode = Schema.Literal(
   "oauth_not_configured",
   "oauth_unavailable",
@@ -15,8 +15,8 @@ export const OAuthErrorCode = Schema.Literal(
 )
 export type OAuthErrorCode = typeof OAuthErrorCode.Type
 
-// Whatever is wrong with a query leads to /login, so nothing about it is refused earlier.
-const anyText = (description: string) =>
+// Accepts every query: the handler redirects failures to /login.
+const lenientText = (description: string) =>
   Schema.optional(
     Schema.Union(Schema.String, Schema.Array(Schema.String)).annotations({
       description,
@@ -24,37 +24,37 @@ const anyText = (description: string) =>
     })
   )
 
-const start = { callbackUrl: anyText("Where to go once signed in, on this service; /dashboard when absent") }
-const back = {
-  code: anyText("What the provider gives for a sign-in"),
-  state: anyText("What the sign-in was begun with"),
-  error: anyText("Why the provider gives none"),
-  iss: anyText("Who the provider says it is (RFC 9207)")
+const startQuery = { callbackUrl: lenientText("Path to continue at after the sign-in; default /dashboard") }
+const callbackQuery = {
+  code: lenientText("Authorization code"),
+  state: lenientText("State of the authorization request"),
+  error: lenientText("Error code of the provider"),
+  iss: lenientText("Issuer (RFC 9207)")
 }
 
 /** GET /api/auth/oauthA: a redirect to the OpenID Connect provider. */
 const oauthA = HttpApiEndpoint.get("oauthA", "/api/auth/oauthA")
-  .setUrlParams(payload(start))
+  .setUrlParams(payload(startQuery))
   .addSuccess(Schema.Void, { status: 302 })
 
 /** GET /api/auth/oauthA/callback: a redirect to the callback URL with the session cookie, or to /login with an error. */
-const oauthABack = HttpApiEndpoint.get("oauthABack", "/api/auth/oauthA/callback")
-  .setUrlParams(payload(back))
+const oauthACallback = HttpApiEndpoint.get("oauthACallback", "/api/auth/oauthA/callback")
+  .setUrlParams(payload(callbackQuery))
   .addSuccess(Schema.Void, { status: 302 })
 
 /** GET /api/auth/oauthB: the same for the OAuth 2 provider. */
 const oauthB = HttpApiEndpoint.get("oauthB", "/api/auth/oauthB")
-  .setUrlParams(payload(start))
+  .setUrlParams(payload(startQuery))
   .addSuccess(Schema.Void, { status: 302 })
 
 /** GET /api/auth/oauthB/callback */
-const oauthBBack = HttpApiEndpoint.get("oauthBBack", "/api/auth/oauthB/callback")
-  .setUrlParams(payload(back))
+const oauthBCallback = HttpApiEndpoint.get("oauthBCallback", "/api/auth/oauthB/callback")
+  .setUrlParams(payload(callbackQuery))
   .addSuccess(Schema.Void, { status: 302 })
 
 export class OAuthApi extends HttpApiGroup.make("oauth")
   .add(oauthA)
-  .add(oauthABack)
+  .add(oauthACallback)
   .add(oauthB)
-  .add(oauthBBack)
+  .add(oauthBCallback)
   .addError(InternalFailureBody) {}

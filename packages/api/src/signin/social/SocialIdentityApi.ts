@@ -11,30 +11,30 @@ import { SignInLimit, RateLimitExceededBody } from "../../limits/RateLimits.ts"
 
 export const SocialTokenRejectedBody = errorBody(SocialTokenRejected, {
   status: 401,
-  code: "id_token_refused",
+  code: "social_token_rejected",
   error: "Invalid ID token",
-  message: "fidToken is missing, too old, for another service, or not signed by the social identity network.",
-  read: () => new SocialTokenRejected({ reason: "it is for the service to know" })
+  message: "`fidToken` is missing, expired, for another audience, or not signed by the social identity network.",
+  read: () => new SocialTokenRejected({ reason: "withheld" })
 })
 export const SocialIdentityUnavailableBody = errorBody(SocialIdentityUnavailable, {
   status: 500,
-  code: "verification_failed",
+  code: "social_identity_unavailable",
   error: "Verification failed",
-  message: "The social identity network's keys cannot be had, so nothing is known of the token. Try again in a moment.",
-  read: () => new SocialIdentityUnavailable({ reason: "it is for the service to know" })
+  message: "The keys of the social identity network are unavailable. Try again in a moment.",
+  read: () => new SocialIdentityUnavailable({ reason: "withheld" })
 })
 export const RefreshTokenInvalidBody = errorBody(RefreshTokenInvalid, {
   status: 401,
   code: "refresh_token_invalid",
   error: "Invalid refresh token",
-  message: "refreshToken is not a session token, is over, or was exchanged before. Sign in again.",
+  message: "`refreshToken` is not a session token, has expired, or was exchanged before. Sign in again.",
   read: () => new RefreshTokenInvalid()
 })
 
-/** 403, with what would open the gate. */
+/** 403; names the required token and balance. */
 export const TokenBalanceInsufficientBody = Schema.transform(
   Schema.Struct({
-    ...errorFields("gating_failed"),
+    ...errorFields("token_balance_insufficient"),
     required: Schema.String.annotations({ description: "The gating token's symbol" }),
     minBalance: Schema.String.annotations({ description: "In the token's smallest units" })
   }).annotations({ identifier: "GatingFailed" }),
@@ -45,7 +45,7 @@ export const TokenBalanceInsufficientBody = Schema.transform(
     encode: ({ minBalance, required }) => ({
       error: "Token gating failed",
       message: `This address does not hold enough ${required}.`,
-      code: "gating_failed" as const,
+      code: "token_balance_insufficient" as const,
       required,
       minBalance: minBalance.toString()
     })
@@ -53,15 +53,15 @@ export const TokenBalanceInsufficientBody = Schema.transform(
 ).annotations(HttpApiSchema.annotations({ status: 403, description: "Token gating failed" }))
 
 const SessionToken = Schema.Redacted(Schema.String).annotations({
-  description: "Base64. For `Authorization: Bearer` in place of the session cookie, and for the refresh"
+  description: "Base64; for `Authorization: Bearer` in place of the session cookie, and for the refresh"
 })
 
 export const SocialSignedIn = Schema.Struct({
   success: Schema.Literal(true),
   sessionToken: SessionToken,
-  address: Schema.NullOr(Schema.String).annotations({ description: "As it was given; null when it was not" }),
+  address: Schema.NullOr(Schema.String).annotations({ description: "As given; null if absent" }),
   message: Schema.String,
-  tokenGated: Schema.Boolean.annotations({ description: "Whether the address opened the gate" }),
+  tokenGated: Schema.Boolean.annotations({ description: "Whether the address passed the token gate" }),
   accessLevel: Schema.Literal("basic", "premium")
 }).annotations({ identifier: "SocialSignedIn" })
 
@@ -72,7 +72,7 @@ export const SocialRefreshed = Schema.Struct({
   message: Schema.String
 }).annotations({ identifier: "SocialRefreshed" })
 
-/** What an endpoint takes and gives, for people. */
+/** Description of an endpoint for readers. */
 export const EndpointMetadata = Schema.Struct({
   endpoint: Schema.String,
   method: Schema.Literal("POST"),
@@ -84,7 +84,7 @@ export const EndpointMetadata = Schema.Struct({
 const verifyPath = "/api/auth/socialIdentity/verify"
 const refreshPath = "/api/auth/socialIdentity/refresh"
 
-// A token that is missing is refused like one that is wrong, 401, so nothing about it is refused earlier.
+// Accepts any type: a missing token is 401 like an invalid one, not 400.
 const verify = HttpApiEndpoint.post("verify", verifyPath)
   .setPayload(
     payload({
@@ -106,7 +106,7 @@ const verify = HttpApiEndpoint.post("verify", verifyPath)
 
 const aboutVerify = HttpApiEndpoint.get("aboutVerify", verifyPath).addSuccess(EndpointMetadata)
 
-/** POST /api/auth/socialIdentity/refresh: the next token for this one, which is then over. */
+/** POST /api/auth/socialIdentity/refresh: exchanges a token for its successor. */
 const refresh = HttpApiEndpoint.post("refresh", refreshPath)
   .setPayload(payload({ refreshToken: SecretText }))
   .addSuccess(SocialRefreshed)

@@ -18,15 +18,15 @@ import {
   WalletSignInRejectedBody
 } from "./WalletErrorBodies.ts"
 
-/** GET /api/auth/nonce: a nonce for a wallet's message, bound to this browser by a cookie for ten minutes. */
+/** GET /api/auth/nonce: a nonce for a SIWE message, bound to the browser by a cookie for ten minutes. */
 const nonce = HttpApiEndpoint.get("nonce", "/api/auth/nonce").addSuccess(
   Schema.Struct({
     nonce: Schema.String.annotations({ description: "Letters and digits, for the message's Nonce line" })
   }).annotations({ identifier: "WalletNonce" })
 )
 
-// Whatever is wrong with these two is one refusal, 401, so nothing about them is refused earlier.
-const anyProof = {
+// Accepts any type: every fault of a proof is the same 401.
+const proofFields = {
   message: Schema.optional(
     Schema.Unknown.annotations({ description: "The whole EIP-4361 message", jsonSchema: { type: "string" } })
   ),
@@ -36,11 +36,11 @@ const anyProof = {
 }
 const formText = Schema.optional(Schema.String)
 
-/** POST /api/auth/callback/wallet: a redirect to the callback URL, with the session cookie. */
+/** POST /api/auth/callback/wallet: redirects to the callback URL and sets the session cookie. */
 const walletSignIn = HttpApiEndpoint.post("walletSignIn", "/api/auth/callback/wallet")
   .setPayload(
     Schema.Union(
-      payload({ ...anyProof, callbackUrl: optionalText }),
+      payload({ ...proofFields, callbackUrl: optionalText }),
       payload({ message: formText, signature: formText, callbackUrl: formText }).pipe(
         HttpApiSchema.withEncoding({ kind: "UrlParams", contentType: "application/x-www-form-urlencoded" })
       )
@@ -56,12 +56,12 @@ export const LinkedWallet = Schema.Struct({ address: WalletAddress, linkedAt: Ti
   identifier: "LinkedWallet"
 })
 
-/** GET /api/settings/wallets: the wallets that sign this account in, the oldest first. */
+/** GET /api/settings/wallets: oldest first. */
 const wallets = HttpApiEndpoint.get("wallets", "/api/settings/wallets")
   .addSuccess(Schema.Struct({ wallets: Schema.Array(LinkedWallet) }))
   .middleware(SessionAuth)
 
-/** POST /api/settings/wallets: links the wallet that signed a message of this service. */
+/** POST /api/settings/wallets: links the wallet that signed the message. */
 const linkWallet = HttpApiEndpoint.post("linkWallet", "/api/settings/wallets")
   .setPayload(payload({ message: Schema.String, signature: Schema.String }))
   .addSuccess(LinkedWallet)

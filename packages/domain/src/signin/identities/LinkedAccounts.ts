@@ -8,20 +8,17 @@ import { AccountClaims } from "../../recovery/claims/AccountClaims.ts"
 import type { ExternalIdentity } from "./LinkedIdentity.ts"
 import { LinkedIdentities } from "./LinkedIdentities.ts"
 
-/** The provider names no e-mail address that it has verified, and the identity leads into no account yet. */
+/** The provider reports no verified email, and the identity is not linked. */
 export class ProviderEmailUnverified extends Data.TaggedError("ProviderEmailUnverified")<object> {}
 
-/** Somebody at a provider, with what the provider says of him. */
+/** Identity with the claims of its provider. */
 export interface VerifiedIdentity extends ExternalIdentity {
-  /** Only one that the provider has verified. */
+  /** Verified by the provider. */
   readonly email: Option.Option<Email>
   readonly name: Option.Option<string>
 }
 
-/**
- * Whose account an identity leads into. The first time an account with its e-mail is linked, and claimed if nobody has
- * ever proved that e-mail, in the same transaction.
- */
+/** Accounts of external identities. The first sign-in links the account with the same email; an account with an unverified email is claimed. */
 export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/LinkedAccounts", {
   effect: Effect.gen(function* () {
     const linked = yield* LinkedIdentities
@@ -29,25 +26,25 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
     const accounts = yield* ExternalAccounts
     const claims = yield* AccountClaims
     const transaction = yield* Transaction
-    const rules = yield* AccountPolicy
+    const policy = yield* AccountPolicy
 
     const create = (email: Email, name: Option.Option<string>) =>
       Effect.gen(function* () {
         const { id } = yield* accounts.create({ email, name })
         yield* accounts.confirmEmail(id)
-        yield* Effect.logInfo("A user came by a provider").pipe(Effect.annotateLogs("userId", id))
+        yield* Effect.logInfo("User created by OAuth").pipe(Effect.annotateLogs("userId", id))
         return id
       })
 
-    /** The account of a proved address, which nobody else changes until the transaction ends. */
-    const ofEmail = (email: Email, name: Option.Option<string>) =>
+    /** Account of a verified address, locked until the transaction ends. */
+    const findOrCreateByEmail = (email: Email, name: Option.Option<string>) =>
       Effect.gen(function* () {
         const known = yield* accounts.findByEmailForUpdate(email)
         if (Option.isNone(known)) return yield* create(email, name)
         if (known.value.emailVerifiedAt === null) yield* claims.claim(known.value.id)
         return known.value.id
       }).pipe(
-        // Somebody else made it in between; it is there now.
+        // A concurrent request created the account.
         Effect.retry({ times: 3, while: ({ _tag }) => _tag === "EmailAlreadyTaken" }),
         Effect.orDie
       )
@@ -58,10 +55,10 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
           const link = yield* linked.findForUpdate(identity)
           if (Option.isSome(link)) return yield* Effect.orDie(users.find(link.value.userId))
           const email = yield* Effect.mapError(
-            Option.filter(identity.email, (proved) => !isSyntheticEmail(proved, rules)),
+            Option.filter(identity.email, (address) => !isSyntheticEmail(address, policy)),
             () => new ProviderEmailUnverified()
           )
-          const id = yield* ofEmail(email, identity.name)
+          const id = yield* findOrCreateByEmail(email, identity.name)
           yield* linked.link(id, identity)
           return yield* Effect.orDie(users.find(id))
         })

@@ -13,36 +13,36 @@ import {
 import { OAuthStateRepository } from "./OAuthStateRepository.ts"
 import { OAuthTickets } from "./OAuthTickets.ts"
 
-/** The operator has not set this provider up. */
+/** The provider is not configured. */
 export class OAuthNotConfigured extends Data.TaggedError("OAuthNotConfigured")<object> {}
-/** This browser has not begun this sign-in, has finished it before, or took too long. */
+/** The sign-in was not started by this browser, was finished before, or has expired. */
 export class OAuthStateInvalid extends Data.TaggedError("OAuthStateInvalid")<object> {}
-/** Whoever was asked at the provider said no. */
+/** The user declined at the provider. */
 export class OAuthAccessDenied extends Data.TaggedError("OAuthAccessDenied")<object> {}
 
 export interface OAuthCallback {
   readonly provider: OAuthProviderName
-  /** The query that the browser came back with. */
+  /** Query of the callback. */
   readonly query: Redacted.Redacted<URLSearchParams>
-  /** What the browser was given at the start. */
+  /** Sealed ticket of `start`. */
   readonly ticket: Option.Option<Redacted.Redacted>
   /** Limit key of the client's address. */
   readonly from: string
-  /** The session that the client already has; it ends, so that no session outlives a sign-in. */
+  /** Current session of the client; a sign-in replaces it. */
   readonly current: Option.Option<Redacted.Redacted>
 }
 
-/** RFC 6749, 4.1.2.1: the provider's own troubles. */
+/** Provider outages (RFC 6749, 4.1.2.1). */
 const outages = new Set(["server_error", "temporarily_unavailable"])
 
-const judgeError = (error: string) => {
+const toCallbackError = (error: string) => {
   if (error === "access_denied") return new OAuthAccessDenied()
   return outages.has(error)
-    ? new OAuthProviderUnavailable({ reason: "it says so" })
-    : new OAuthResponseRejected({ reason: "it answers with an error" })
+    ? new OAuthProviderUnavailable({ reason: "the provider reports an outage" })
+    : new OAuthResponseRejected({ reason: "error response" })
 }
 
-/** Sign-in at a provider: there and back. */
+/** Sign-in at an OAuth provider. */
 export class OAuthSignIn extends Effect.Service<OAuthSignIn>()("@berth/OAuthSignIn", {
   effect: Effect.gen(function* () {
     const providers = yield* OAuthProviders
@@ -56,14 +56,14 @@ export class OAuthSignIn extends Effect.Service<OAuthSignIn>()("@berth/OAuthSign
 
     const providerOf = (name: OAuthProviderName) => Effect.mapError(providers[name], () => new OAuthNotConfigured())
 
-    /** Where the browser goes, and the ticket that it brings back. */
+    /** Returns the authorization URL and the ticket that the callback presents. */
     const start = Effect.fn("OAuthSignIn.start")(function* (name: OAuthProviderName, callbackUrl: string) {
       const provider = yield* providerOf(name)
       const { sealed, secrets } = yield* tickets.issue(name, callbackUrl)
       return { url: yield* provider.authorizationUrl(secrets), ticket: sealed }
     })
 
-    /** The ticket of this very return, which is then used up. */
+    /** Consumes the ticket of a callback. */
     const redeem = Effect.fnUntraced(function* ({ provider, query, ticket }: OAuthCallback) {
       const state = Option.fromNullable(Redacted.value(query).get("state"))
       const opened = yield* Option.match(Option.all({ ticket, state }), {
@@ -71,19 +71,19 @@ export class OAuthSignIn extends Effect.Service<OAuthSignIn>()("@berth/OAuthSign
         onSome: (shown) => tickets.open(shown.ticket, { provider, state: Redacted.make(shown.state) })
       })
       const redeemed = yield* Effect.mapError(opened, () => new OAuthStateInvalid())
-      // Before the code is used and not with what comes of it: a provider that sees a code twice takes back what it gave.
+      // Before the code is exchanged: providers revoke the tokens of a code that is used twice.
       if (!(yield* states.consume(hashSecret(digests, redeemed.state), redeemed.expiresAt)))
         return yield* new OAuthStateInvalid()
       return redeemed
     })
 
-    /** Only what fails counts, and only once a browser has shown that it began the sign-in itself. */
+    /** Only failures count, and only for a browser that started the sign-in. */
     const finish = Effect.fn("OAuthSignIn.finish")(function* (request: OAuthCallback) {
       const provider = yield* providerOf(request.provider)
       const ticket = yield* redeem(request)
       yield* limiter.take("sign-in", request.from)
       const error = Redacted.value(request.query).get("error")
-      if (error !== null) return yield* judgeError(error)
+      if (error !== null) return yield* toCallbackError(error)
       const identity = yield* provider.identify(request.query, ticket)
       const signedIn = yield* transaction.run(
         Effect.gen(function* () {

@@ -1,10 +1,10 @@
 import { Context, type DateTime, type Effect } from "effect"
 
-/** The states of OAuth sign-ins that have come back, hashed, for as long as they could come back again. */
+/** Hashes of used OAuth states, kept until their tickets expire. */
 export class OAuthStateRepository extends Context.Tag("@berth/OAuthStateRepository")<
   OAuthStateRepository,
   {
-    /** Marks a state as used; false when it was. Of any number at once one gets true. */
+    /** Marks a state as used; false if it was used. Atomic. */
     readonly consume: (stateHash: string, expiresAt: DateTime.Utc) => Effect.Effect<boolean>
     readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number>
   }

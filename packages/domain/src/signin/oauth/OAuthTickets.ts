@@ -4,7 +4,7 @@ import { Digests } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
 import { OAuthProviderName, type OAuthSecrets } from "./OAuthProvider.ts"
 
-/** How long a browser has to come back from a provider. */
+/** Time from `start` to the callback. */
 export const oauthTicketLifetime = Duration.minutes(10)
 
 const sealContext = "oauth sign-in"
@@ -24,11 +24,7 @@ export type OAuthTicket = typeof Ticket.Type
 const encodeTicket = Schema.encodeSync(Ticket)
 const decodeTicket = Schema.decodeOption(Ticket)
 
-/**
- * What a sign-in needs to know when its browser comes back. That browser keeps it, sealed: no script reads it, nobody else
- * can make it, any process with our keys can open it, and starting a sign-in stores nothing that strangers could fill a
- * table with. What is stored is that it was used.
- */
+/** State of a pending sign-in, sealed in a cookie: starting a sign-in writes no row, so strangers cannot fill a table. */
 export class OAuthTickets extends Effect.Service<OAuthTickets>()("@berth/OAuthTickets", {
   effect: Effect.gen(function* () {
     const tokens = yield* Tokens
@@ -44,7 +40,7 @@ export class OAuthTickets extends Effect.Service<OAuthTickets>()("@berth/OAuthTi
       return { secrets, sealed: Redacted.make(sealed) }
     })
 
-    /** None when it is not ours, of another provider, or too old, or when `state` is not the one it was issued with. */
+    /** None if forged, expired, or of another provider or state. */
     const open = Effect.fn("OAuthTickets.open")(function* (
       sealed: Redacted.Redacted,
       expected: { readonly provider: OAuthProviderName; readonly state: Redacted.Redacted }

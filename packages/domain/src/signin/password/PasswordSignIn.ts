@@ -10,15 +10,15 @@ export interface PasswordSignInRequest {
   readonly password: Redacted.Redacted
   /** Limit key of the client's address. */
   readonly address: string
-  /** The session that the client already has; it ends, so that no session outlives a sign-in. */
+  /** Current session of the client; a sign-in replaces it. */
   readonly current: Option.Option<Redacted.Redacted>
 }
 
-/** An account is limited together with the address, so that no stranger can lock its owner out. */
+/** Account and address together: a third party cannot lock the account. */
 const accountKey = (email: string, address: string) =>
   `${Option.match(parseEmail(email), { onNone: () => "none", onSome: normalizeEmail })}|${address}`
 
-/** Sign-in by e-mail and password: limited, checked, and answered with a new session. */
+/** Sign-in by email and password. */
 export class PasswordSignIn extends Effect.Service<PasswordSignIn>()("@berth/PasswordSignIn", {
   effect: Effect.gen(function* () {
     const credentials = yield* PasswordCredentials
@@ -26,7 +26,7 @@ export class PasswordSignIn extends Effect.Service<PasswordSignIn>()("@berth/Pas
     const limiter = yield* RateLimiter
     const transaction = yield* Transaction
 
-    /** Only failed attempts count: the caller has taken from `sign-in` for the address, and a right sign-in gives it back. */
+    /** The HTTP middleware has taken one from `sign-in`; success refunds it. */
     const signIn = Effect.fn("PasswordSignIn.signIn")(function* (request: PasswordSignInRequest) {
       const account = accountKey(request.email, request.address)
       yield* limiter.take("sign-in-account", account)

@@ -1,23 +1,23 @@
 import { Context, Data, type Effect, type Option, type Redacted } from "effect"
 import type { WalletAddress } from "../../chain/WalletAddress.ts"
 
-/** Not an ID token that this service takes, or not one that is good now. `reason` is for our own log and quotes nothing. */
+/** Invalid ID token. `reason` is for the log and quotes nothing. */
 export class SocialTokenRejected extends Data.TaggedError("SocialTokenRejected")<{ readonly reason: string }> {}
-/** The issuer's keys cannot be had, so nothing is known of the token. */
+/** The issuer's keys are unavailable, so the token cannot be checked. */
 export class SocialIdentityUnavailable extends Data.TaggedError("SocialIdentityUnavailable")<{
   readonly reason: string
 }> {}
 
-/** Somebody of the social identity network, as its ID token says. */
+/** Claims of an ID token of the social identity network. */
 export interface SocialIdentity {
   readonly issuer: string
-  /** The network's id of him: the token's `sub`. */
+  /** Claim `sub`. */
   readonly fid: string
-  /** A wallet that the token says is his. */
+  /** Wallet of the user according to the token. */
   readonly address: Option.Option<WalletAddress>
 }
 
-/** Reads the network's ID tokens: signature, issuer, audience and times. */
+/** Verifies ID tokens: signature, issuer, audience, times. */
 export class SocialIdentityTokens extends Context.Tag("@berth/SocialIdentityTokens")<
   SocialIdentityTokens,
   {

@@ -7,20 +7,17 @@ import { Sessions } from "../../sessions/Sessions.ts"
 import { SocialSessionRepository } from "./SocialSessionRepository.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** How long a token lives, whether or not it is used. */
+/** Fixed, not sliding. */
 export const socialSessionLifetime = Duration.seconds(86_400)
 
-/** No token of ours, one that is over, or one that was exchanged before. */
+/** The refresh token is unknown, expired or was exchanged before. */
 export class RefreshTokenInvalid extends Data.TaggedError("RefreshTokenInvalid")<object> {}
 
-/** The token in standard base64, as the interface says it. */
+/** Standard base64, as the interface requires. */
 const toBase64 = (token: Redacted.Redacted) =>
   Redacted.make(`${Redacted.value(token).replaceAll("-", "+").replaceAll("_", "/")}=`)
 
-/**
- * Sessions whose client shows a token instead of a cookie and exchanges it for the next before a day is over. Each is a
- * session like every other, so that whatever ends sessions ends it; nobody has the token that its own row names.
- */
+/** Sessions of clients that present a rotating token instead of a cookie. Each belongs to a row of `sessions`, so ending that ends it. */
 export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/SocialSessions", {
   effect: Effect.gen(function* () {
     const repository = yield* SocialSessionRepository
@@ -35,7 +32,7 @@ export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/Soc
       return token
     })
 
-    /** A new session's token, which is told this once. */
+    /** Returns the token of a new session; it is not stored. */
     const open = Effect.fn("SocialSessions.open")(function* (userId: UserId) {
       return yield* transaction.run(
         Effect.gen(function* () {
@@ -45,13 +42,12 @@ export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/Soc
       )
     })
 
-    /** The session behind a token, with its user. */
     const authenticate = Effect.fn("SocialSessions.authenticate")(function* (token: Redacted.Redacted) {
       const id = yield* repository.find(hashSecret(digests, token), yield* DateTime.now)
       return yield* Option.match(id, { onNone: () => Effect.succeedNone, onSome: sessions.find })
     })
 
-    /** The next token. One that was exchanged before is in two hands: its session ends for both. */
+    /** Exchanges a token for its successor. A replayed token revokes its session (RFC 9700, 4.14.2). */
     const refresh = Effect.fn("SocialSessions.refresh")(function* (token: Redacted.Redacted) {
       const next = yield* transaction.run(
         Effect.gen(function* () {
@@ -63,9 +59,9 @@ export class SocialSessions extends Effect.Service<SocialSessions>()("@berth/Soc
             return yield* Effect.transposeMapOption(expiresAt, (until) => issue(sessionId, until))
           }
           yield* sessions.revokeById(sessionId)
-          yield* Effect.logWarning(
-            "A token was shown again after it had been exchanged, so its session was ended"
-          ).pipe(Effect.annotateLogs({ sessionId }))
+          yield* Effect.logWarning("Session revoked after a replayed refresh token").pipe(
+            Effect.annotateLogs({ sessionId })
+          )
           return Option.none<Redacted.Redacted>()
         })
       )

@@ -22,18 +22,18 @@ export class TokenBalanceInsufficient extends Data.TaggedError("TokenBalanceInsu
   readonly minBalance: bigint
 }> {}
 
-/** Whether a proven address opened the gate: `premium`; else nothing was asked: `basic`. */
+/** `premium`: a proven address passed the token gate. */
 export type AccessLevel = "basic" | "premium"
 
 export interface SocialSignInRequest {
   readonly token: Redacted.Redacted
-  /** As it came; what is no address proves nothing. */
+  /** Unvalidated; a malformed address is ignored. */
   readonly address: Option.Option<string>
   /** Limit key of the client's address. */
   readonly from: string
 }
 
-/** Sign-in by an ID token of the social identity network; the first one makes the account. */
+/** Sign-in by an ID token of the social identity network; the first one creates the account. */
 export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialSignIn", {
   effect: Effect.gen(function* () {
     const identities = yield* SocialIdentityTokens
@@ -45,25 +45,30 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
     const sessions = yield* SocialSessions
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
-    const rules = yield* AccountPolicy
+    const policy = yield* AccountPolicy
 
-    /** Whether the token, or a wallet of the account, says that the address is his. */
+    /** The token or a linked wallet proves an address. */
     const isProven = Effect.fnUntraced(function* (
-      asked: WalletAddress,
+      requested: WalletAddress,
       identity: SocialIdentity,
       userId: Option.Option<UserId>
     ) {
-      const isAsked = (address: WalletAddress) => normalizeWalletAddress(address) === normalizeWalletAddress(asked)
-      if (Option.exists(identity.address, isAsked)) return true
+      const isRequested = (address: WalletAddress) =>
+        normalizeWalletAddress(address) === normalizeWalletAddress(requested)
+      if (Option.exists(identity.address, isRequested)) return true
       const own = yield* Option.match(userId, { onNone: () => Effect.succeed([]), onSome: wallets.listByUser })
-      return own.some(({ address }) => isAsked(address))
+      return own.some(({ address }) => isRequested(address))
     })
 
-    /** What the address opens. Nothing that is known about it says nothing against him. */
-    const accessOf = (asked: Option.Option<WalletAddress>, identity: SocialIdentity, userId: Option.Option<UserId>) =>
+    /** An address without proof is no failure: the access is basic. */
+    const readAccessLevel = (
+      requested: Option.Option<WalletAddress>,
+      identity: SocialIdentity,
+      userId: Option.Option<UserId>
+    ) =>
       Effect.gen(function* () {
-        if (Option.isNone(asked) || !(yield* isProven(asked.value, identity, userId))) return "basic" as const
-        const { hasAccess, token } = yield* gate.check(asked.value)
+        if (Option.isNone(requested) || !(yield* isProven(requested.value, identity, userId))) return "basic" as const
+        const { hasAccess, token } = yield* gate.check(requested.value)
         if (!hasAccess)
           return yield* new TokenBalanceInsufficient({ required: token.symbol, minBalance: token.minBalance })
         return "premium" as const
@@ -72,16 +77,15 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
     const create = (fid: string) =>
       Effect.gen(function* () {
         const user = yield* accounts.create({
-          email: (id) => Email.make(`${id}@${rules.socialEmailDomain}`),
+          email: (id) => Email.make(`${id}@${policy.socialEmailDomain}`),
           name: Option.some(`fid ${fid}`)
         })
-        yield* Effect.logInfo("A user came by social identity").pipe(Effect.annotateLogs("userId", user.id))
+        yield* Effect.logInfo("User created by social identity").pipe(Effect.annotateLogs("userId", user.id))
         return user
-        // The address has the new id in it, so nobody has it yet.
+        // The email contains the new id, so it is free.
       }).pipe(Effect.orDie)
 
-    /** Whose account it is; made when it is nobody's. */
-    const ownerOf = (identity: ExternalIdentity) =>
+    const findOrCreateOwner = (identity: ExternalIdentity) =>
       Effect.gen(function* () {
         const link = yield* linked.findForUpdate(identity)
         if (Option.isSome(link)) return yield* Effect.orDie(users.find(link.value.userId))
@@ -90,16 +94,16 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
         return user
       })
 
-    /** As with every sign-in, only failed attempts count: the caller has taken from `sign-in` for the address. */
+    /** The HTTP middleware has taken one from `sign-in`; success refunds it. */
     const signIn = Effect.fn("SocialSignIn.signIn")(
       function* (request: SocialSignInRequest) {
         const proven = yield* identities.verify(request.token)
         const identity = { provider: "socialIdentity" as const, issuer: proven.issuer, subject: proven.fid }
         const known = Option.map(yield* linked.find(identity), ({ userId }) => userId)
-        const accessLevel = yield* accessOf(Option.flatMap(request.address, parseWalletAddress), proven, known)
+        const accessLevel = yield* readAccessLevel(Option.flatMap(request.address, parseWalletAddress), proven, known)
         const signedIn = yield* transaction.run(
           Effect.gen(function* () {
-            const user = yield* ownerOf(identity)
+            const user = yield* findOrCreateOwner(identity)
             return { user, token: yield* sessions.open(user.id), accessLevel }
           })
         )
@@ -108,7 +112,7 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
         return signedIn
       },
       Effect.tapErrorTag("SocialTokenRejected", ({ reason }) =>
-        Effect.logInfo("An ID token was refused").pipe(Effect.annotateLogs({ reason }))
+        Effect.logInfo("ID token rejected").pipe(Effect.annotateLogs({ reason }))
       )
     )
 

@@ -2,12 +2,12 @@ import { DateTime, Duration, Either, Option } from "effect"
 import { chainIds } from "../../chain/Chain.ts"
 import type { SiweMessage } from "./SiweMessage.ts"
 
-/** How long after it was issued a message is taken. */
+/** Maximum age of a message. */
 export const siweFreshness = Duration.minutes(10)
-/** How far ahead of ours a wallet's clock may be. */
+/** Tolerated lead of the wallet's clock. */
 export const siweClockSkew = Duration.seconds(30)
 
-/** What is wrong with a message that is well-formed. For our own log: a stranger is told nothing of it. */
+/** For the log; never sent to the client. */
 export type SiweFault =
   | "other scheme"
   | "other domain"
@@ -23,17 +23,17 @@ export type SiweFault =
 export interface SiweExpectations {
   readonly appUrl: URL
   readonly now: DateTime.Utc
-  /** None where any nonce will do that was not used before. */
+  /** None: any unused nonce. */
   readonly nonce: Option.Option<string>
 }
 
 const hasOrigin = (uri: string, { origin }: URL): boolean => {
   if (!URL.canParse(uri)) return false
-  const given = new URL(uri)
-  return given.origin === origin && given.username === "" && given.password === ""
+  const url = new URL(uri)
+  return url.origin === origin && url.username === "" && url.password === ""
 }
 
-/** Whether a message was written for this service, here and now. Whoever signed it is another question. */
+/** Checks everything except the signature. */
 export const validateSiweMessage = (
   message: SiweMessage,
   { appUrl, nonce, now }: SiweExpectations
@@ -50,6 +50,6 @@ export const validateSiweMessage = (
     [Option.exists(message.expiresAt, DateTime.lessThanOrEqualTo(now)), "expired"],
     [Option.exists(message.notBefore, DateTime.greaterThan(now)), "not yet valid"]
   ]
-  const found = faults.find(([isSo]) => isSo)
+  const found = faults.find(([isFault]) => isFault)
   return found === undefined ? Either.void : Either.left(found[1])
 }

@@ -3,7 +3,7 @@ import { normalizeWalletAddress, WalletAddress } from "../../chain/WalletAddress
 import { Email } from "../../shared/Email.ts"
 import { UserId } from "../../shared/UserId.ts"
 
-/** A wallet that signs a user in. It belongs to one user. */
+/** Linked to exactly one user. */
 export const Wallet = Schema.Struct({
   address: WalletAddress,
   userId: UserId,
@@ -11,7 +11,6 @@ export const Wallet = Schema.Struct({
 })
 export type Wallet = typeof Wallet.Type
 
-/** How many wallets one account may have. */
 export const maximumWalletsPerUser = 50
 
 /** Email of an account created by a wallet sign-in. It receives no mail. */

@@ -1,12 +1,11 @@
 import { Data } from "effect"
 
-/** The wallet is another user's. */
+/** The wallet is linked to another user. */
 export class WalletAlreadyLinked extends Data.TaggedError("WalletAlreadyLinked")<object> {}
-/** The wallet is not among the user's. */
+/** The wallet is not linked to the user. */
 export class WalletNotFound extends Data.TaggedError("WalletNotFound")<object> {}
-/** Without this wallet nobody could get into the account any more. */
+/** The wallet is the only access method of the account. */
 export class LastAccessMethodRequired extends Data.TaggedError("LastAccessMethodRequired")<object> {}
-/** The account's e-mail is derived from this wallet, so that signing in with it would link it again. */
+/** The account's email is derived from the wallet: a sign-in would link it again. */
 export class WalletEmailInUse extends Data.TaggedError("WalletEmailInUse")<object> {}
-/** The account has as many wallets as one may have. */
 export class WalletLimitReached extends Data.TaggedError("WalletLimitReached")<object> {}

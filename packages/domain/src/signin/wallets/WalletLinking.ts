@@ -14,7 +14,7 @@ export interface WalletLinkRequest extends WalletProofRequest {
   readonly from: string
 }
 
-/** Another way into an account: a wallet that its owner proves. */
+/** Links a proven wallet to a signed-in user. */
 export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/WalletLinking", {
   effect: Effect.gen(function* () {
     const proofs = yield* WalletProofs
@@ -23,7 +23,7 @@ export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/Walle
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
-    /** As with a sign-in, only failed attempts count. */
+    /** The HTTP middleware has taken one from `sign-in`; success refunds it. */
     const link = Effect.fn("WalletLinking.link")(function* (request: WalletLinkRequest) {
       const proof = yield* proofs.verify(request)
       const wallet = yield* transaction.run(

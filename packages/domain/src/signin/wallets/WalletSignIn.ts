@@ -5,17 +5,17 @@ import { Transaction } from "../../persistence/Transaction.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
 
-/** One error for every cause: which part of a message or signature was wrong helps only who forges one. */
+/** One error for every cause: details would help a forger. */
 export class WalletSignInRejected extends Data.TaggedError("WalletSignInRejected")<object> {}
 
 export interface WalletSignInRequest extends WalletProofRequest {
   /** Limit key of the client's address. */
   readonly from: string
-  /** The session that the client already has; it ends, so that no session outlives a sign-in. */
+  /** Current session of the client; a sign-in replaces it. */
   readonly current: Option.Option<Redacted.Redacted>
 }
 
-/** Sign-in by a wallet's signature; the first one makes the account. */
+/** Sign-in by a wallet's signature; the first one creates the account. */
 export class WalletSignIn extends Effect.Service<WalletSignIn>()("@berth/WalletSignIn", {
   effect: Effect.gen(function* () {
     const proofs = yield* WalletProofs
@@ -24,7 +24,7 @@ export class WalletSignIn extends Effect.Service<WalletSignIn>()("@berth/WalletS
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
-    /** Only failed attempts count: the caller has taken from `sign-in` for the address, and a right sign-in gives it back. */
+    /** The HTTP middleware has taken one from `sign-in`; success refunds it. */
     const signIn = Effect.fn("WalletSignIn.signIn")(
       function* (request: WalletSignInRequest) {
         const proof = yield* proofs.verify(request)

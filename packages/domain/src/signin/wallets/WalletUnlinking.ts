@@ -9,12 +9,11 @@ export interface WalletUnlinkingInput {
   /** All wallets of the account. */
   readonly wallets: ReadonlyArray<Wallet>
   readonly email: Email
-  /** Whether the account can be got into without any wallet. */
   readonly hasOtherAccessMethod: boolean
   readonly walletEmailDomain: string
 }
 
-/** Whether a wallet may be taken from an account: not the last way in, and not one that would come back by itself. */
+/** Rejects the last access method, and a wallet that the next sign-in would link again. */
 export const validateWalletUnlinking = ({
   address,
   email,

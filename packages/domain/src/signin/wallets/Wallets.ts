@@ -12,7 +12,7 @@ import { WalletLimitReached, WalletAlreadyLinked } from "./WalletErrors.ts"
 import { WalletRepository } from "./WalletRepository.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** The wallets that lead into accounts. Who asks has proved the wallet before. */
+/** Wallets linked to accounts. No proof is checked here: callers pass proven addresses. */
 export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
   effect: Effect.gen(function* () {
     const repository = yield* WalletRepository
@@ -21,20 +21,21 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
     const credentials = yield* PasswordCredentials
     const identities = yield* LinkedIdentities
     const transaction = yield* Transaction
-    const rules = yield* AccountPolicy
+    const policy = yield* AccountPolicy
 
-    /** The account that the wallet's derived address names, whether or not the wallet is linked to it. */
-    const findByEmail = (address: WalletAddress) => users.findByEmail(makeWalletEmail(address, rules.walletEmailDomain))
+    /** Account with the email derived from the wallet, linked or not. */
+    const findByEmail = (address: WalletAddress) =>
+      users.findByEmail(makeWalletEmail(address, policy.walletEmailDomain))
 
     const create = Effect.fnUntraced(function* (address: WalletAddress) {
       // The caller holds the address lock and found no account; other sign-ups reject this email domain.
       const user = yield* Effect.orDie(
         accounts.create({
-          email: makeWalletEmail(address, rules.walletEmailDomain),
+          email: makeWalletEmail(address, policy.walletEmailDomain),
           name: Option.some(shortenWalletAddress(address))
         })
       )
-      yield* Effect.logInfo("A user came by wallet").pipe(Effect.annotateLogs("userId", user.id))
+      yield* Effect.logInfo("User created by wallet").pipe(Effect.annotateLogs("userId", user.id))
       return user
     })
 
@@ -44,7 +45,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
       return wallet
     })
 
-    /** Whose the wallet is; the account is made, or the one with the wallet's address linked, when it is nobody's. */
+    /** An unlinked wallet is linked to the account with its derived email, which is created if absent. */
     const findOrCreateOwner = Effect.fn("Wallets.findOrCreateOwner")(function* (address: WalletAddress) {
       return yield* transaction.run(
         Effect.gen(function* () {
@@ -61,7 +62,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
       )
     })
 
-    /** Links a wallet that is nobody's, or is the user's already. */
+    /** Idempotent. */
     const link = Effect.fn("Wallets.link")(function* (userId: UserId, address: WalletAddress) {
       return yield* transaction.run(
         Effect.gen(function* () {
@@ -74,7 +75,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
           yield* repository.lockOwner(userId)
           if ((yield* repository.listByUser(userId)).length >= maximumWalletsPerUser)
             return yield* new WalletLimitReached()
-          yield* Effect.logInfo("A wallet was linked").pipe(Effect.annotateLogs("userId", userId))
+          yield* Effect.logInfo("Wallet linked").pipe(Effect.annotateLogs("userId", userId))
           return yield* insert(userId, address)
         })
       )
@@ -84,7 +85,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
       yield* transaction.run(
         Effect.gen(function* () {
           yield* repository.lockAddress(address)
-          // Two unlinkings at once must not take the last two ways in.
+          // Concurrent calls must not remove the last two access methods.
           yield* repository.lockOwner(userId)
           const { email } = yield* users.find(userId)
           yield* validateWalletUnlinking({
@@ -92,15 +93,15 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
             email,
             wallets: yield* repository.listByUser(userId),
             hasOtherAccessMethod: (yield* credentials.exists(userId)) || (yield* identities.hasAny(userId)),
-            walletEmailDomain: rules.walletEmailDomain
+            walletEmailDomain: policy.walletEmailDomain
           })
           yield* repository.remove(address)
         })
       )
-      yield* Effect.logInfo("A wallet was unlinked").pipe(Effect.annotateLogs("userId", userId))
+      yield* Effect.logInfo("Wallet unlinked").pipe(Effect.annotateLogs("userId", userId))
     })
 
-    /** Takes every wallet from an account, whatever else leads into it, once whoever is just coming by one is in. */
+    /** Ignores the last access method; waits for sign-ins in progress with these wallets. */
     const unlinkAll = Effect.fn("Wallets.unlinkAll")(function* (userId: UserId) {
       const wallets = yield* repository.listByUser(userId)
       yield* Effect.forEach(wallets, ({ address }) => repository.lockAddress(address), { discard: true })

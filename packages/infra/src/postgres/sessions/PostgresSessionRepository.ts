@@ -47,7 +47,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
   Effect.map(SqlClient, (sql) =>
     SessionRepository.of({
       insert: Effect.fn("SessionRepository.insert")(function* (session: Session, tokenHash: string) {
-        // The deletion does not see the insertion beside it.
+        // The delete does not see the insert of the same statement, hence the `- 1`.
         yield* sql`
           with added as (
             insert into sessions ${sql.insert({
@@ -67,7 +67,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           )`.pipe(Effect.orDie)
       }),
       findByTokenHash: Effect.fn("SessionRepository.findByTokenHash")(function* (tokenHash: string, now: DateTime.Utc) {
-        // Every signed-in request asks this.
+        // Hot path: runs for every authenticated request.
         const row = yield* sql`${sql.literal(preparedMark)}
           select ${sql.literal(columns)}
           from sessions join users on users.id = sessions.user_id

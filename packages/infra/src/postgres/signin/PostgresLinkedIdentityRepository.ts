@@ -20,7 +20,7 @@ export const layer: Layer.Layer<LinkedIdentityRepository, never, SqlClient> = La
   Effect.map(SqlClient, (sql) =>
     LinkedIdentityRepository.of({
       lock: Effect.fn("LinkedIdentityRepository.lock")(function* ({ issuer, provider, subject }: ExternalIdentity) {
-        // There may be no row to lock yet.
+        // Advisory lock: the row may not exist yet.
         const name = toStorableText(JSON.stringify(["berth.identity", provider, issuer, subject]))
         yield* sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.pipe(Effect.orDie)
       }),

@@ -16,9 +16,9 @@ export const layer: Layer.Layer<SocialSessionRepository, never, SqlClient> = Lay
         readonly expiresAt: DateTime.Utc
       }) {
         const { sessionId } = token
-        // What of the family is over proves nothing any more, so it goes as the family grows.
+        // Expired tokens of the family are removed as it grows.
         yield* sql`
-          with over as (
+          with expired as (
             delete from social_tokens
             where session_id = ${sessionId} and exchanged_at is not null and expires_at <= now()
           )

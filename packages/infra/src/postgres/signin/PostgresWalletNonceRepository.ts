@@ -13,12 +13,12 @@ export const layer: Layer.Layer<WalletNonceRepository, never, SqlClient> = Layer
         hashes: ReadonlyArray<string>,
         expiresAt: DateTime.Utc
       ) {
-        // In one order, so that two who use the same ones at once do not wait for each other.
+        // Lock order: sorted hashes.
         const rows = [...new Set(hashes)]
           .toSorted((a, b) => (a < b ? -1 : 1))
           .map((hash) => ({ hash, expiresAt: DateTime.toDate(expiresAt) }))
         if (rows.length === 0) return true
-        // `on conflict` waits for the transaction that inserts the same hash, and rather than fail tells by what is missing.
+        // `on conflict` waits for a concurrent insert of the same hash and then returns fewer rows.
         const inserted = yield* sql`
           insert into used_wallet_nonces ${sql.insert(rows)} on conflict (hash) do nothing returning hash`.pipe(
           decodeRows(HashRow),

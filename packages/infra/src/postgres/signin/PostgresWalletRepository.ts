@@ -19,13 +19,13 @@ export const layer: Layer.Layer<WalletRepository, never, SqlClient> = Layer.effe
   Effect.map(SqlClient, (sql) =>
     WalletRepository.of({
       lockAddress: Effect.fn("WalletRepository.lockAddress")(function* (address: WalletAddress) {
-        // There may be no row to lock yet.
+        // Advisory lock: the row may not exist yet.
         yield* sql`select pg_advisory_xact_lock(hashtextextended(${`berth.wallet ${normalizeWalletAddress(address)}`}, 0))`.pipe(
           Effect.orDie
         )
       }),
       lockOwner: Effect.fn("WalletRepository.lockOwner")(function* (userId: UserId) {
-        // Not so strong that a new session, which refers to the user, would have to wait.
+        // `no key update` does not block the foreign key of a new session.
         yield* sql`select from users where id = ${toStorableText(userId)} for no key update`.pipe(Effect.orDie)
       }),
       find: Effect.fn("WalletRepository.find")(function* (address: WalletAddress) {
