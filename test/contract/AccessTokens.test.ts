@@ -72,7 +72,7 @@ const ask = (authorization?: string) =>
 const statusOf = (token: string) => Effect.map(ask(`Bearer ${token}`), ({ status }) => status)
 
 layer(probe, { excludeTestServices: true })("An access token", (it) => {
-  it.effect("is had for a session, kept by no cache, and checks against the published keys", () =>
+  it.effect("is issued for a session with no-store and verifies with the published keys", () =>
     Effect.gen(function* () {
       const { appUrl, logLines, web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
@@ -104,7 +104,7 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
     })
   )
 
-  it.effect("says whose it is, in any case of the scheme, and only by this scheme", () =>
+  it.effect("authenticates with the Bearer scheme in any case, and with no other scheme", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const { token } = yield* tokenOf(me)
@@ -135,7 +135,7 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
     })
   )
 
-  it.effect("ends with its session, at once; the tokens of other sessions go on", () =>
+  it.effect("ends with its session while tokens of other sessions stay valid", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -150,7 +150,7 @@ layer(probe, { excludeTestServices: true })("An access token", (it) => {
     })
   )
 
-  it.effect("ends with its user, and is nobody else's", () =>
+  it.effect("ends with its user and authenticates no other", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { issue } = yield* AccessTokens

@@ -59,14 +59,14 @@ const forgeries: Readonly<Record<string, (given: TokenRequest) => string | Promi
 }
 
 layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
-  it.effect("that is right is taken", () =>
+  it.effect("is accepted when valid", () =>
     Effect.gen(function* () {
       assert.isNotNull(yield* findSessionUser(yield* sessionCookieOf(yield* signInWithToken(validToken))))
     })
   )
 
   for (const [what, forge] of Object.entries(forgeries))
-    it.effect(`${what} proves nobody`, () =>
+    it.effect(`${what} is rejected`, () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const count = sql`select (select count(*) from users) as users, (select count(*) from sessions) as sessions`
@@ -78,7 +78,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
       })
     )
 
-  it.effect("that was good for one sign-in is not for another", () =>
+  it.effect("of one sign-in is rejected in another", () =>
     Effect.gen(function* () {
       let kept = ""
       yield* signInWithToken(async (given) => {
@@ -89,7 +89,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
     })
   )
 
-  it.effect("says whether the e-mail is verified, in the two ways there are", () =>
+  it.effect("encodes email_verified as a boolean or as text", () =>
     Effect.gen(function* () {
       for (const [email_verified, outcome] of [
         [true, "302 /dashboard"],
@@ -108,7 +108,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
     })
   )
 
-  it.effect("with an address that is none neither links nor makes an account", () =>
+  it.effect("with a malformed email neither links nor creates an account", () =>
     Effect.gen(function* () {
       for (const email of [
         "",
@@ -127,7 +127,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An ID token", (it) => {
 })
 
 layer(issuerAppLayer(), { excludeTestServices: true })("A mix-up of issuers", (it) => {
-  it.effect("is noticed by who says that he answers", () =>
+  it.effect("is detected by the iss parameter", () =>
     Effect.gen(function* () {
       const issuer = yield* IssuerUnderTest
       issuer.changeMetadata({ authorization_response_iss_parameter_supported: true })
@@ -146,7 +146,7 @@ for (const [what, description] of Object.entries({
   "sends people elsewhere without TLS": { authorization_endpoint: "http://accounts.example/authorize" }
 }))
   layer(issuerAppLayer(), { excludeTestServices: true })(`An issuer that ${what}`, (it) => {
-    it.effect("is not used", () =>
+    it.effect("is not used for sign-ins", () =>
       Effect.gen(function* () {
         ;(yield* IssuerUnderTest).changeMetadata(description)
         const { web } = yield* App.TestApp
@@ -160,7 +160,7 @@ for (const endpoint of ["token_endpoint", "jwks_uri"])
   layer(issuerAppLayer(), { excludeTestServices: true })(
     `An issuer whose ${endpoint} is elsewhere, without TLS`,
     (it) => {
-      it.effect("is told no secrets", () =>
+      it.effect("receives no secrets", () =>
         Effect.gen(function* () {
           ;(yield* IssuerUnderTest).changeMetadata({ [endpoint]: "http://accounts.example/" })
           assert.strictEqual(describeRedirect(yield* signInWithToken(validToken)), failureRedirect("oauth_unavailable"))
@@ -169,8 +169,8 @@ for (const endpoint of ["token_endpoint", "jwks_uri"])
     }
   )
 
-layer(issuerAppLayer(), { excludeTestServices: true })("An issuer's troubles", (it) => {
-  it.effect("are no refusal, and are over when they are over", () =>
+layer(issuerAppLayer(), { excludeTestServices: true })("An issuer outage", (it) => {
+  it.effect("is reported as unavailable and ends with the outage", () =>
     Effect.gen(function* () {
       const issuer = yield* IssuerUnderTest
       const { web } = yield* App.TestApp
@@ -201,8 +201,8 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An issuer's troubles", (
 
 const few = { "sign-in": { count: 3, window: Duration.minutes(15) } }
 
-layer(issuerAppLayer({ limits: few }), { excludeTestServices: true })("The limit of sign-ins", (it) => {
-  it.effect("counts those that fail, and not those that succeed or that this browser has not begun", () =>
+layer(issuerAppLayer({ limits: few }), { excludeTestServices: true })("The sign-in limit", (it) => {
+  it.effect("counts failed OAuth sign-ins, but neither successes nor callbacks that this browser did not start", () =>
     Effect.gen(function* () {
       const from = "192.0.2.30"
       for (let times = 0; times < 5; times++)

@@ -101,12 +101,12 @@ const byPassword = (email: string, password = "correct horse battery") =>
     web({ method: "POST", path: "/api/auth/callback/credentials", json: { email, password } })
   )
 
-layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sign-in at a provider", (it) => {
+layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAuth sign-in", (it) => {
   for (const [provider, account, email, name] of [
     ["oauthA", "ada", "ada@example.com", "Ada Lovelace"],
     ["oauthB", "solo", "solo@example.com", "Solo"]
   ] as const)
-    it.effect(`${provider}: makes an account with a verified e-mail and no password, and finds it again`, () =>
+    it.effect(`${provider}: creates an account with a verified email and no password, and finds it again`, () =>
       Effect.gen(function* () {
         const first = yield* signInWithProvider(provider, account)
         assert.strictEqual(leadsTo(first), "302 /dashboard")
@@ -123,7 +123,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
       })
     )
 
-  it.effect("asks the provider for what it should, and keeps what it needs in a cookie that no script reads", () =>
+  it.effect("sends PKCE, state and nonce, and keeps them in an HttpOnly cookie", () =>
     Effect.gen(function* () {
       for (const provider of ["oauthA", "oauthB"] as const) {
         const { answer, location } = yield* startSignIn(provider)
@@ -144,7 +144,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("leads to where the sign-in was asked for, on this service only", () =>
+  it.effect("redirects to the callback URL only within the service", () =>
     Effect.gen(function* () {
       for (const [callbackUrl, location] of [
         ["/agents?x=1#top", "/agents?x=1#top"],
@@ -167,7 +167,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("links an account of the same e-mail in whatever case, so that both providers lead into one", () =>
+  it.effect("links the account with the same email in any case, for both providers", () =>
     Effect.gen(function* () {
       const byA = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "ada")))
       const byB = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthB", "ada")))
@@ -182,7 +182,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("goes by the provider's id from then on, whatever becomes of the e-mail here", () =>
+  it.effect("identifies a linked user by subject after the email has changed", () =>
     Effect.gen(function* () {
       const first = yield* sessionCookieOf(yield* signInWithProvider("oauthA", "moving"))
       const { web } = yield* App.TestApp
@@ -194,7 +194,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("takes an e-mail from GitHub that is verified, the primary one first, and none that is not", () =>
+  it.effect("accepts only verified emails of GitHub, the primary one first", () =>
     Effect.gen(function* () {
       assert.strictEqual(
         (yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthB", "grace"))))?.email,
@@ -220,14 +220,14 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
       })
   )
 
-  it.effect("calls who has no name that people can see by his e-mail", () =>
+  it.effect("uses the email as the name of a user without a visible name", () =>
     Effect.gen(function* () {
       const who = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "unnamed")))
       assert.strictEqual(who?.name, "unnamed@example.com")
     })
   )
 
-  it.effect("that is denied leads to /login, and its state is used up", () =>
+  it.effect("redirects a denied sign-in to /login and consumes its state", () =>
     Effect.gen(function* () {
       for (const [provider, account] of [
         ["oauthA", denyingAccount],
@@ -242,7 +242,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("that comes back with the provider's other errors leads to /login without quoting them", () =>
+  it.effect("redirects other provider errors to /login without quoting them", () =>
     Effect.gen(function* () {
       for (const [error, code] of [
         ["server_error", "oauth_unavailable"],
@@ -260,7 +260,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("is of the browser that began it, of its provider, and of ten minutes", () =>
+  it.effect("accepts a callback only in the browser that started it, for its provider, within ten minutes", () =>
     Effect.gen(function* () {
       const mine = yield* startSignIn("oauthA")
       const back = yield* authorizeAtProvider(mine.location, "many")
@@ -302,7 +302,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     ["oauthA", "many"],
     ["oauthB", "solo"]
   ] as const)
-    it.effect(`${provider}: a state that comes back twenty times at once makes one session, and never another`, () =>
+    it.effect(`${provider}: a state replayed twenty times concurrently opens exactly one session`, () =>
       Effect.gen(function* () {
         const begun = yield* startSignIn(provider)
         const back = yield* authorizeAtProvider(begun.location, account)
@@ -321,7 +321,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
       })
     )
 
-  it.effect("the first ones of a person at both providers at once make one account", () =>
+  it.effect("concurrent first sign-ins of one person at both providers create one account", () =>
     Effect.gen(function* () {
       const attempts = yield* Effect.forEach(
         Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? ("oauthA" as const) : ("oauthB" as const))),
@@ -339,7 +339,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("tells neither logs nor answers its codes, states and tokens", () =>
+  it.effect("keeps codes, states and tokens out of logs and responses", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const begun = yield* startSignIn("oauthA")
@@ -357,7 +357,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("is told apart from a provider that is down, and works again once it is up", () =>
+  it.effect("reports an unavailable provider and recovers with it", () =>
     Effect.gen(function* () {
       const gitHub = yield* GitHub
       for (const path of ["/login/oauth/access_token", "/user", "/user/emails"] as const)
@@ -377,7 +377,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("a code is shown to the provider once", () =>
+  it.effect("sends a code to the provider once", () =>
     Effect.gen(function* () {
       const gitHub = yield* GitHub
       const before = gitHub.exchangeCount()
@@ -388,7 +388,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
     })
   )
 
-  it.effect("another's code in one's own sign-in proves nobody", () =>
+  it.effect("rejects the code of another sign-in", () =>
     Effect.gen(function* () {
       for (const [provider, account] of [
         ["oauthA", "many"],
@@ -407,7 +407,7 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("Sig
 layer(app("userinfo", "client_secret_basic"), { excludeTestServices: true })(
   "A provider that keeps to the standard's defaults",
   (it) => {
-    it.effect("takes the secret in the header and tells the e-mail at its userinfo endpoint", () =>
+    it.effect("uses client_secret_basic and reads the email from the userinfo endpoint", () =>
       Effect.gen(function* () {
         const who = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "ada")))
         assert.deepInclude(who, { email: "ada@example.com", name: "Ada Lovelace" })
@@ -417,8 +417,8 @@ layer(app("userinfo", "client_secret_basic"), { excludeTestServices: true })(
   }
 )
 
-layer(App.layer(), { excludeTestServices: true })("A provider that is not configured", (it) => {
-  it.effect("leads to /login, there and back", () =>
+layer(App.layer(), { excludeTestServices: true })("An unconfigured OAuth provider", (it) => {
+  it.effect("redirects start and callback to /login", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       for (const path of ["oauthA", "oauthB", "oauthA/callback?code=a&state=b", "oauthB/callback"]) {
@@ -434,8 +434,8 @@ const unreachable = App.layer({
   oauthA: { issuer: nowhere, client: Option.some({ clientId: "id", clientSecret: Redacted.make("secret") }) }
 })
 
-layer(unreachable, { excludeTestServices: true })("A provider that is not there", (it) => {
-  it.effect("leads to /login", () =>
+layer(unreachable, { excludeTestServices: true })("An unreachable OAuth provider", (it) => {
+  it.effect("redirects to /login", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const answer = yield* web({ method: "GET", path: "/api/auth/oauthA" })

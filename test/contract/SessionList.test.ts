@@ -72,8 +72,8 @@ const statusOf = (cookie: string) =>
     Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
   )
 
-layer(App.layer(), { excludeTestServices: true })("The list of a user's sessions", (it) => {
-  it.effect("says since when, by what and from which network, the newest first, and which one asks", () =>
+layer(App.layer(), { excludeTestServices: true })("GET /api/auth/sessions", (it) => {
+  it.effect("lists time, user agent and network, newest first, and marks the current session", () =>
     Effect.gen(function* () {
       const email = yield* account
       const before = yield* DateTime.now
@@ -100,7 +100,7 @@ layer(App.layer(), { excludeTestServices: true })("The list of a user's sessions
     })
   )
 
-  it.effect("shows neither tokens nor what is stored of them, nor a whole address", () =>
+  it.effect("contains no token, no hash and no full address", () =>
     Effect.gen(function* () {
       const { logLines, web } = yield* App.TestApp
       const email = yield* account
@@ -117,7 +117,7 @@ layer(App.layer(), { excludeTestServices: true })("The list of a user's sessions
     })
   )
 
-  it.effect("tells when each was used last, and leaves out those that have ended", () =>
+  it.effect("returns the last use and omits ended sessions", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const email = yield* account
@@ -140,8 +140,8 @@ layer(App.layer(), { excludeTestServices: true })("The list of a user's sessions
   )
 })
 
-layer(App.layer(), { excludeTestServices: true })("A session that is revoked", (it) => {
-  it.effect("is nobody's from the next request on, and the others go on", () =>
+layer(App.layer(), { excludeTestServices: true })("A revoked session", (it) => {
+  it.effect("is invalid from the next request on, and others stay valid", () =>
     Effect.gen(function* () {
       const email = yield* account
       const [here, lost, other] = [
@@ -162,7 +162,7 @@ layer(App.layer(), { excludeTestServices: true })("A session that is revoked", (
     })
   )
 
-  it.effect("signs out when it is the one that asks", () =>
+  it.effect("clears the cookie when it is the current session", () =>
     Effect.gen(function* () {
       const { cookieName } = yield* App.TestApp
       const email = yield* account
@@ -176,7 +176,7 @@ layer(App.layer(), { excludeTestServices: true })("A session that is revoked", (
     })
   )
 
-  it.effect("is closed to the socket that was opened with it", () =>
+  it.effect("closes the socket that was opened with it", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const elsewhere = yield* App.openSession(owner.user)

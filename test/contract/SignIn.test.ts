@@ -50,7 +50,7 @@ const cookieOf = ({ headers }: HttpCallResponse) => {
 const thirtyDays = 30 * 24 * 60 * 60
 
 layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) => {
-  it.effect("sets a cookie that only this host's pages send and no script reads", () =>
+  it.effect("sets an HttpOnly, SameSite=Lax session cookie", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const { email, id } = yield* account
@@ -62,7 +62,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("keeps only the hash of the session's token", () =>
+  it.effect("stores only the hash of the session token", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const { value } = cookieOf(yield* signIn(email))
@@ -76,7 +76,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("ends the session that the client had, and no other", () =>
+  it.effect("revokes the client's previous session and no other", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const elsewhere = cookieOf(yield* signIn(email))
@@ -90,7 +90,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("never takes over a token that the client brings", () =>
+  it.effect("never adopts a token chosen by the client", () =>
     Effect.gen(function* () {
       const { cookieName } = yield* App.TestApp
       const { email } = yield* account
@@ -101,7 +101,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("with a password that is being changed makes no session that outlives the change", () =>
+  it.effect("opens no session that outlives a concurrent password change", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { run } = yield* Transaction
@@ -132,7 +132,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("that fails says the same for every cause, sets no cookie and leaves the session", () =>
+  it.effect("returns the same error for every cause, sets no cookie and keeps the session", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const { pair } = cookieOf(yield* signIn(email))
@@ -155,7 +155,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("verifies one password, whether or not there is an account", () =>
+  it.effect("verifies one hash whether or not the account exists", () =>
     Effect.gen(function* () {
       const { passwordHasherCalls } = yield* App.TestApp
       const { email } = yield* account
@@ -183,7 +183,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     ["/a\r\nset-cookie: x=y", "/aset-cookie:%20x=y"]
   ]
 
-  it.effect("by a form leads on, and never away", () =>
+  it.effect("redirects a form only within the service", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       for (const [callbackUrl, location] of callbacks) {
@@ -195,7 +195,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
     })
   )
 
-  it.effect("by JSON says where to go next, and that is never away", () =>
+  it.effect("returns a JSON url only within the service", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { email } = yield* account
@@ -208,7 +208,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by password", (it) =>
 })
 
 layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
-  it.effect("ends at sign-out, at once and for good; the others go on", () =>
+  it.effect("ends at sign-out while other sessions stay valid", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
@@ -224,7 +224,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
     })
   )
 
-  it.effect("need not be there to sign out", () =>
+  it.effect("is optional at sign-out", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp
       for (const headers of [{}, { cookie: `${cookieName}=junk` }])
@@ -232,7 +232,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
     })
   )
 
-  it.effect("ends when its time is over, and its time slides with its use", () =>
+  it.effect("expires, and its expiry slides with use", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const me = yield* App.signInNewUser()
@@ -248,7 +248,7 @@ layer(App.layer(), { excludeTestServices: true })("A session", (it) => {
     })
   )
 
-  it.effect("ends with its user", () =>
+  it.effect("ends when its user is removed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const me = yield* App.signInNewUser()
@@ -269,7 +269,7 @@ layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => 
       })
     )
 
-  it.effect("lets in from now on, and the old one no more; every other session ends", () =>
+  it.effect("replaces the old password and revokes every other session", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const here = cookieOf(yield* signIn(email)).pair
@@ -282,7 +282,7 @@ layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => 
     })
   )
 
-  it.effect("needs the current one, and without it nothing changes", () =>
+  it.effect("requires the current password and otherwise changes nothing", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const here = cookieOf(yield* signIn(email)).pair
@@ -296,7 +296,7 @@ layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => 
 })
 
 layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
-  it.effect("the cookie is bound to the host and goes over TLS only", () =>
+  it.effect("the session cookie has the __Host- prefix and Secure", () =>
     Effect.gen(function* () {
       const { email, id } = yield* account
       const { attributes, name, pair } = cookieOf(yield* signIn(email))
@@ -306,7 +306,7 @@ layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: tru
     })
   )
 
-  it.effect("only the service's own https origin counts", () =>
+  it.effect("only the https origin of the service is accepted", () =>
     Effect.gen(function* () {
       const { email } = yield* account
       assert.strictEqual((yield* signIn(email, password, { origin: "https://berth.example" })).status, 200)

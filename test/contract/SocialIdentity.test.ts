@@ -116,7 +116,7 @@ const refused = { status: 401, code: "social_token_rejected" }
 const invalid = { status: 401, code: "refresh_token_invalid" }
 
 layer(app(), { excludeTestServices: true })("Social identity", (it) => {
-  it.effect("signs in by an ID token into one account, by a bearer token and no cookie", () =>
+  it.effect("signs an ID token into one account and returns a bearer token, no cookie", () =>
     Effect.gen(function* () {
       const fid = newFid()
       const answer = yield* Effect.flatMap(tokenOf(fid), verify)
@@ -134,14 +134,14 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
     })
   )
 
-  it.effect("takes the id as a number and as text for the same", () =>
+  it.effect("treats a numeric and a text sub as the same user", () =>
     Effect.gen(function* () {
       const fid = newFid()
       assert.strictEqual(yield* whoIs(yield* signedIn(String(fid))), yield* whoIs(yield* signedIn(fid)))
     })
   )
 
-  it.effect("makes one account of many first sign-ins at once", () =>
+  it.effect("creates one account for concurrent first sign-ins", () =>
     Effect.gen(function* () {
       const token = yield* tokenOf(newFid())
       const answers = yield* Effect.replicateEffect(verify(token), 8, { concurrency: "unbounded" })
@@ -151,7 +151,7 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
     })
   )
 
-  it.effect("its token stands in place of the cookie, and nothing that only looks like it does", () =>
+  it.effect("accepts its token in place of the cookie, and no lookalike", () =>
     Effect.gen(function* () {
       const { cookieName, web } = yield* App.TestApp
       const token = yield* signedIn()
@@ -179,7 +179,7 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
     })
   )
 
-  it.effect("keeps hashes of tokens, and tells the log neither kind", () =>
+  it.effect("stores hashes of tokens and logs no token", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const idToken = yield* tokenOf(newFid())
@@ -216,7 +216,7 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
     "without an end": async (issuer, claims) => signToken(issuer.key, { ...claims, sub: "7", pad: "x".repeat(20_000) })
   }
   for (const [what, forge] of Object.entries(forgeries))
-    it.effect(`refuses an ID token ${what}`, () =>
+    it.effect(`rejects an ID token ${what}`, () =>
       Effect.gen(function* () {
         const issuer = yield* Network
         const token = yield* Effect.promise(async () => forge(issuer, claimsOf(issuer, "7")))
@@ -224,14 +224,14 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
       })
     )
 
-  it.effect("takes no negative or broken number for an id", () =>
+  it.effect("rejects a negative or fractional sub", () =>
     Effect.gen(function* () {
       for (const fid of [0, -1, 1.5, null, true, ["7"], "x".repeat(101)])
         assertError(yield* Effect.flatMap(tokenOf(fid), verify), refused)
     })
   )
 
-  it.effect("does not ask for its keys again at every token of a key that there is not", () =>
+  it.effect("does not fetch the keys again for every unknown key id", () =>
     Effect.gen(function* () {
       const issuer = yield* Network
       const next = yield* Effect.promise(() => makeSigningKey("ES256"))
@@ -242,8 +242,8 @@ layer(app(), { excludeTestServices: true })("Social identity", (it) => {
   )
 })
 
-layer(app(), { excludeTestServices: true })("A network whose keys cannot be had", (it) => {
-  it.effect("is 500, never a bad token, and works again once they can", () =>
+layer(app(), { excludeTestServices: true })("A social identity network without available keys", (it) => {
+  it.effect("is 500, never 401, and recovers with the keys", () =>
     Effect.gen(function* () {
       const issuer = yield* Network
       const token = yield* tokenOf(newFid())
@@ -260,8 +260,8 @@ layer(app(), { excludeTestServices: true })("A network whose keys cannot be had"
   )
 })
 
-layer(app(), { excludeTestServices: true })("The token of a session without a cookie", (it) => {
-  it.effect("is exchanged for the next, and is then over", () =>
+layer(app(), { excludeTestServices: true })("A social session token", (it) => {
+  it.effect("is invalid after its exchange", () =>
     Effect.gen(function* () {
       const first = yield* signedIn()
       const id = yield* whoIs(first)
@@ -280,7 +280,7 @@ layer(app(), { excludeTestServices: true })("The token of a session without a co
     })
   )
 
-  it.effect("shown again after that ends its whole family and no other", () =>
+  it.effect("revokes its family and no other when replayed", () =>
     Effect.gen(function* () {
       const fid = newFid()
       const [first, other] = [yield* signedIn(fid), yield* signedIn(fid)]
@@ -295,7 +295,7 @@ layer(app(), { excludeTestServices: true })("The token of a session without a co
     })
   )
 
-  it.effect("shown twenty times at once is exchanged once at most, and ends its family", () =>
+  it.effect("is exchanged at most once by twenty concurrent requests, which revoke its family", () =>
     Effect.gen(function* () {
       const token = yield* signedIn()
       const answers = yield* Effect.replicateEffect(refresh(token), 20, { concurrency: "unbounded" })
@@ -306,7 +306,7 @@ layer(app(), { excludeTestServices: true })("The token of a session without a co
     })
   )
 
-  it.effect("lives 86,400 seconds from when it was made, used or not", () =>
+  it.effect("lives 86,400 seconds, used or not", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const token = yield* signedIn()
@@ -332,7 +332,7 @@ layer(app(), { excludeTestServices: true })("The token of a session without a co
     })
   )
 
-  it.effect("ends with what ends sessions", () =>
+  it.effect("ends with everything that ends sessions", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const token = yield* signedIn()
@@ -343,7 +343,7 @@ layer(app(), { excludeTestServices: true })("The token of a session without a co
     })
   )
 
-  it.effect("signs out", () =>
+  it.effect("is revoked by sign-out", () =>
     Effect.gen(function* () {
       const token = yield* signedIn()
       assert.strictEqual((yield* post("/api/auth/signout", {}, { headers: bearer(token) })).status, 200)
@@ -356,7 +356,7 @@ layer(app(), { excludeTestServices: true })("The token of a session without a co
 const address = makePrivateKey().address
 
 layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of social identity", (it) => {
-  it.effect("lets in who holds enough at an address that the token proves, in any case of it", () =>
+  it.effect("returns premium for a proven address in any case that holds the balance", () =>
     Effect.gen(function* () {
       const says = yield* Chain
       const holder = makePrivateKey().address
@@ -368,7 +368,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     })
   )
 
-  it.effect("keeps out who holds too little there, and makes neither account nor session", () =>
+  it.effect("is 403 for an insufficient balance and creates neither account nor session", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const says = yield* Chain
@@ -382,7 +382,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     })
   )
 
-  it.effect("asks nothing of an address that is missing, not proven, or none", () =>
+  it.effect("returns basic for a missing, unproven or malformed address", () =>
     Effect.gen(function* () {
       const says = yield* Chain
       yield* Ref.set(says, respondRpcError({ code: -32603, message: "internal error" }))
@@ -400,7 +400,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     })
   )
 
-  it.effect("takes the word of a wallet that is linked to the account", () =>
+  it.effect("accepts a linked wallet as proof of the address", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const says = yield* Chain
@@ -422,7 +422,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
     })
   )
 
-  it.effect("is 500 where the chain cannot be asked", () =>
+  it.effect("is 500 while the chain is unreachable", () =>
     Effect.gen(function* () {
       const says = yield* Chain
       const holder = makePrivateKey().address
@@ -436,7 +436,7 @@ layer(app({ gatingToken }), { excludeTestServices: true })("Token gating of soci
 layer(app({ limits: { "sign-in": { count: 3, window: Duration.minutes(15) } } }), { excludeTestServices: true })(
   "The limit of sign-ins by social identity",
   (it) => {
-    it.effect("counts what fails and not what succeeds", () =>
+    it.effect("counts failures and no successes", () =>
       Effect.gen(function* () {
         const from = "192.0.2.40"
         for (let times = 0; times < 5; times++)

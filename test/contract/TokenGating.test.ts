@@ -39,8 +39,8 @@ const onChain = Layer.unwrapScoped(
   )
 )
 
-layer(onChain, { excludeTestServices: true })("The gating token", (it) => {
-  it.effect("lets in who holds enough of it, to the last unit, and nobody else", () =>
+layer(onChain, { excludeTestServices: true })("Token gating", (it) => {
+  it.effect("grants access from the exact minimum balance on", () =>
     Effect.gen(function* () {
       const chain = yield* Chain
       const [holder, almost, nobody] = [makePrivateKey(), makePrivateKey(), makePrivateKey()]
@@ -79,7 +79,7 @@ layer(onChain, { excludeTestServices: true })("The gating token", (it) => {
     })
   )
 
-  it.effect("is asked of an address in any case", () =>
+  it.effect("accepts an address in any case", () =>
     Effect.gen(function* () {
       const chain = yield* Chain
       const { address } = makePrivateKey()
@@ -103,7 +103,7 @@ layer(
   ),
   { excludeTestServices: true }
 )("A gating token that is none", (it) => {
-  it.effect("keeps nobody out: nothing is known", () =>
+  it.effect("is 500 without access decision", () =>
     Effect.gen(function* () {
       const { address } = makePrivateKey()
       for (const answer of [yield* check(address), yield* lookAt(address)])
@@ -132,10 +132,10 @@ const overStub = Layer.unwrapScoped(
   })
 )
 
-layer(overStub, { excludeTestServices: true })("Trouble at the chain's node", (it) => {
+layer(overStub, { excludeTestServices: true })("A failing chain node", (it) => {
   const word = (value: bigint) => `0x${value.toString(16).padStart(64, "0")}`
 
-  it.effect("is 500 and never no access, is not remembered, and tells nobody the node's key", () =>
+  it.effect("is 500, never denied access, is not cached, and its key is not disclosed", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const { now } = yield* Behaviour
@@ -153,7 +153,7 @@ layer(overStub, { excludeTestServices: true })("Trouble at the chain's node", (i
     })
   )
 
-  it.effect("does not reach whoever was let in a moment ago, and many at once ask once", () =>
+  it.effect("does not affect cached access, and concurrent requests share one call", () =>
     Effect.gen(function* () {
       const { asked, now } = yield* Behaviour
       const { address } = makePrivateKey()

@@ -81,7 +81,7 @@ const nonceIn = ({ message }: Pick<SignInProof, "message">) =>
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
 
 layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
-  it.effect("makes an account at first, and leads on with a session", () =>
+  it.effect("creates an account and redirects with a session", () =>
     Effect.gen(function* () {
       const { appUrl, cookieName } = yield* App.TestApp
       const signer = newSigner()
@@ -101,7 +101,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("leads to the same account the next time, and ends the session that the client had", () =>
+  it.effect("finds the account again and revokes the client's previous session", () =>
     Effect.gen(function* () {
       const signer = newSigner()
       const first = yield* signIn(yield* proof(signer))
@@ -114,7 +114,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("goes by a form too, and never leads away", () =>
+  it.effect("accepts a form and redirects only within the service", () =>
     Effect.gen(function* () {
       for (const [callbackUrl, location] of [
         ["/agents?x=1", "/agents?x=1"],
@@ -135,7 +135,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("links the account that has the wallet's address", () =>
+  it.effect("links the account with the email derived from the wallet", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -150,7 +150,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("makes one account of many first sign-ins at once", () =>
+  it.effect("creates one account for concurrent first sign-ins", () =>
     Effect.gen(function* () {
       const signer = newSigner()
       const users = yield* count("users")
@@ -162,7 +162,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("takes a proof once, one after the other and twenty at once", () =>
+  it.effect("accepts a proof once, sequentially and concurrently", () =>
     Effect.gen(function* () {
       const signer = newSigner()
       const once = yield* proof(signer)
@@ -183,7 +183,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("refuses what is not for here and now, in one voice", () =>
+  it.effect("returns one 401 for every fault of a message", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const signer = newSigner()
@@ -226,7 +226,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("says that the chain does not answer, when only the chain could tell, and keeps the proof good", () =>
+  it.effect("returns 503 while the chain is unreachable, and the proof stays valid", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const before = yield* countAll
@@ -240,7 +240,7 @@ layer(App.layer(), { excludeTestServices: true })("Sign-in by wallet", (it) => {
     })
   )
 
-  it.effect("tells nobody the message, the signature or the nonce, and stores none of them", () =>
+  it.effect("keeps message, signature and nonce out of logs, responses and tables", () =>
     Effect.gen(function* () {
       const { logLines } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -272,7 +272,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
       }
     })
 
-  it.effect("brings the nonce that its browser was given, by a cookie that no script reads", () =>
+  it.effect("presents the nonce of its browser through an HttpOnly cookie", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
       const { cookie, line, nonce, origin } = yield* nonceFor()
@@ -289,7 +289,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
     })
   )
 
-  it.effect("is refused without it, with another, with another browser's, and with one that was used", () =>
+  it.effect("is rejected without a nonce and with a foreign or used one", () =>
     Effect.gen(function* () {
       const [mine, theirs] = [yield* nonceFor(), yield* nonceFor()]
       assert.notStrictEqual(mine.nonce, theirs.nonce)
@@ -311,7 +311,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
     })
   )
 
-  it.effect("of another site is not heard at all", () =>
+  it.effect("of another site is 403", () =>
     Effect.gen(function* () {
       const { cookie, nonce } = yield* nonceFor()
       const answer = yield* signIn(yield* proof(newSigner(), { nonce }), {
@@ -321,7 +321,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
     })
   )
 
-  it.effect("asks for any number of nonces without anything being stored", () =>
+  it.effect("requests nonces without writing a row", () =>
     Effect.gen(function* () {
       const before = yield* countAll
       const nonces = yield* Effect.replicateEffect(nonceFor(), 30)
@@ -332,7 +332,7 @@ layer(App.layer(), { excludeTestServices: true })("A page that signs in by walle
 })
 
 layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
-  it.effect("both cookies are bound to the host and go over TLS only", () =>
+  it.effect("both cookies have the __Host- prefix and Secure", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const asked = yield* web({ method: "GET", path: "/api/auth/nonce" })
@@ -354,8 +354,8 @@ layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: tru
 
 const few = { "sign-in": { count: 3, window: Duration.minutes(15) } }
 
-layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of sign-in by wallet", (it) => {
-  it.effect("count what fails, together with passwords, and not what succeeds", () =>
+layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of wallet sign-in", (it) => {
+  it.effect("count failures together with password sign-ins, and no successes", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const from = "192.0.2.20"
@@ -371,7 +371,7 @@ layer(App.layer({ limits: few }), { excludeTestServices: true })("Limits of sign
     })
   )
 
-  it.effect("hold for linking too, before anything else is looked at", () =>
+  it.effect("apply to linking before any other check of the proof", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
@@ -394,7 +394,7 @@ const onChain = Layer.unwrapScoped(
 )
 
 layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
-  it.effect("signs in before it is deployed and after, into one account", () =>
+  it.effect("signs into one account before and after its deployment", () =>
     Effect.gen(function* () {
       const chain = yield* Chain
       const wallet = yield* chain.smartWallet()
@@ -408,7 +408,7 @@ layer(onChain, { excludeTestServices: true })("A smart wallet", (it) => {
     })
   )
 
-  it.effect("is nobody else's: another owner, another wallet, and what is wrapped around a plain key are refused", () =>
+  it.effect("is rejected for another owner, another wallet and a wrapped EOA signature", () =>
     Effect.gen(function* () {
       const chain = yield* Chain
       const [wallet, other] = [yield* chain.smartWallet(), yield* chain.smartWallet()]
@@ -452,7 +452,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     return { signer, user, cookie: yield* sessionOf(answer) }
   })
 
-  it.effect("are linked by a proof, shown oldest first, and each leads in", () =>
+  it.effect("are linked by a proof, listed oldest first, and each signs in", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const [one, two] = [newSigner(), newSigner()]
@@ -467,7 +467,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are not linked twice, and a proof is not taken twice", () =>
+  it.effect("are linked once, and a proof is accepted once", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const signer = newSigner()
@@ -480,7 +480,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("need, from a page, the nonce of its browser", () =>
+  it.effect("require the nonce of the browser from a page", () =>
     Effect.gen(function* () {
       const { appUrl, web } = yield* App.TestApp
       const me = yield* App.signInNewUser()
@@ -499,7 +499,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are one user's: another is told so, also of a wallet that his address names", () =>
+  it.effect("belong to one user: linking is 409 for others, also for a wallet that their email is derived from", () =>
     Effect.gen(function* () {
       const taken = { status: 409, code: "wallet_already_linked" }
       const [owner, me] = [yield* comer, yield* App.signInNewUser()]
@@ -511,7 +511,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("go to one of many who link the same at once", () =>
+  it.effect("belong to one of the users who link them concurrently", () =>
     Effect.gen(function* () {
       const signer = newSigner()
       const users = yield* Effect.replicateEffect(App.signInNewUser(), 8)
@@ -525,7 +525,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are fifty at most, also when they come at once", () =>
+  it.effect("are limited to fifty, also under concurrent requests", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const sql = yield* SqlClient
@@ -547,7 +547,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are unlinked in any case of the address, and lead in no more", () =>
+  it.effect("are unlinked by the address in any case and sign in no longer", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()
       const signer = newSigner()
@@ -559,7 +559,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("of another are neither shown nor unlinked: they are not there", () =>
+  it.effect("of another user are neither listed nor unlinked (404)", () =>
     Effect.gen(function* () {
       const [owner, stranger] = [yield* comer, yield* App.signInNewUser()]
       const ofAnother = yield* unlink(stranger, owner.signer.address)
@@ -570,7 +570,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("keep a way in, also when both of two are unlinked at once", () =>
+  it.effect("keep the last access method, also when both of two are unlinked concurrently", () =>
     Effect.gen(function* () {
       const me = yield* comer
       assertError(yield* unlink(me, me.signer.address), { status: 409, code: "last_access_method_required" })
@@ -588,7 +588,7 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
-  it.effect("are not unlinked where the e-mail address would bring them back", () =>
+  it.effect("are not unlinked while the email is derived from them", () =>
     Effect.gen(function* () {
       const me = yield* comer
       yield* link(me, yield* proof(newSigner()))

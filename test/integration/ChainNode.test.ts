@@ -67,9 +67,9 @@ const nodeFailures: ReadonlyArray<readonly [string, ChainNodeBehavior]> = [
   ["leads elsewhere", raw(307, "text/plain", "", { location: "https://example.com/" })]
 ]
 
-describe("A node of the chain", () => {
+describe("ChainNode", () => {
   for (const [what, behave] of nodeFailures)
-    it.scopedLive(`that ${what} is no answer, in bounded time, and its key is told nobody`, () =>
+    it.scopedLive(`reports a node that ${what} as unreachable in bounded time without its key`, () =>
       Effect.gen(function* () {
         const { url } = yield* makeFakeChainNode(behave)
         const { failures, lines } = yield* askAll(url)
@@ -79,14 +79,14 @@ describe("A node of the chain", () => {
       })
     )
 
-  it.scopedLive("that is not there is no answer", () =>
+  it.scopedLive("reports an absent node as unreachable", () =>
     Effect.gen(function* () {
       const { failures } = yield* askAll("http://127.0.0.1:1/v2/hunter2")
       for (const error of failures) assert.instanceOf(error, ChainUnreachable)
     })
   )
 
-  it.scopedLive("of another chain is not asked", () =>
+  it.scopedLive("rejects a node of another chain", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* makeFakeChainNode(respondRpcResult("0x01"), "0x1")
       const { failures } = yield* askAll(url)
@@ -95,7 +95,7 @@ describe("A node of the chain", () => {
     })
   )
 
-  it.scopedLive("is asked for its chain until it was right once, and what fails is asked twice", () =>
+  it.scopedLive("checks the chain id until it matches once, and retries a failed call once", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* makeFakeChainNode(raw(503, "text/html", ""))
       yield* askAll(url, "30 seconds")
@@ -103,7 +103,7 @@ describe("A node of the chain", () => {
     })
   )
 
-  it.scopedLive("is asked so much at once and no more: what is too much is told so at once", () =>
+  it.scopedLive("fails calls above its limit at once", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* makeFakeChainNode(() => undefined)
       const node = yield* makeChainNode({
@@ -131,7 +131,7 @@ describe("A node of the chain", () => {
     })
   )
 
-  it.scopedLive("may say that the call reverted in several words: then the signature is invalid", () =>
+  it.scopedLive("recognizes reverts in the wording of several nodes", () =>
     Effect.gen(function* () {
       for (const error of [
         { code: 3, message: "execution reverted" },

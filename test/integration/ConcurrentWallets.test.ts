@@ -68,8 +68,8 @@ const Live = Wallets.Default.pipe(
 
 const newAddress = Effect.sync(() => WalletAddress.make(makePrivateKey().address))
 
-layer(Live, { excludeTestServices: true })("Wallets, when several come at the same moment", (it) => {
-  it.effect("make one account of one wallet, in any case of its address", () =>
+layer(Live, { excludeTestServices: true })("Concurrent wallet requests", (it) => {
+  it.effect("create one account for a wallet address in any case", () =>
     Effect.gen(function* () {
       const wallets = yield* Wallets
       const address = yield* newAddress
@@ -83,7 +83,7 @@ layer(Live, { excludeTestServices: true })("Wallets, when several come at the sa
     })
   )
 
-  it.effect("give one wallet to one of several accounts, or to the one that it makes", () =>
+  it.effect("link a wallet to exactly one account, or to the one it creates", () =>
     Effect.gen(function* () {
       const wallets = yield* Wallets
       const address = yield* newAddress

@@ -53,7 +53,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     Effect.all([start(here), start(here)], { concurrency: "unbounded" })
   )
 
-  it.scopedLive("lets exactly the limit through, at once and from two processes that start at once", () =>
+  it.scopedLive("admits exactly the limit across concurrent calls of two processes", () =>
     Effect.gen(function* () {
       const processes = yield* openedTwice
       const taken = yield* Effect.forEach(
@@ -66,7 +66,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("says when the full window ends, by its own name", () =>
+  it.scopedLive("fails with its name and the remaining time of the window", () =>
     Effect.gen(function* () {
       const limiter = yield* opened
       yield* limiter.take("register", "a")
@@ -78,7 +78,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("counts each limit and each key by itself, whatever the key", () =>
+  it.scopedLive("counts each limit and key separately, whatever the key", () =>
     Effect.gen(function* () {
       const limiter = yield* opened
       const long = "x".repeat(10_000)
@@ -93,7 +93,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("gives one take back, and not more than was taken", () =>
+  it.scopedLive("refunds one take, and never more than were taken", () =>
     Effect.gen(function* () {
       const limiter = yield* opened
       yield* limiter.take("register", "a")
@@ -110,7 +110,7 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive("begins a new window when the old one is over, and a window begins with its first take", () =>
+  it.scopedLive("starts a window with the first take after the previous one has ended", () =>
     Effect.gen(function* () {
       const limiter = yield* opened
       yield* limiter.take("gateway", "a")
@@ -122,27 +122,25 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
     })
   )
 
-  it.scopedLive(
-    "refuses what guards something while its store is down, lets the gateway pass, and counts again afterwards",
-    () =>
-      Effect.gen(function* () {
-        const here = yield* place
-        const door = yield* makeTcpProxy(here.url)
-        const limiter = yield* start({ ...here, url: door.url })
-        yield* limiter.take("sign-in", "a")
-        yield* door.rejectConnections
-        const refused = yield* Effect.flip(Effect.sandbox(limiter.take("sign-in", "a")))
-        const defect = refused._tag === "Die" ? refused.defect : refused
-        if (!(defect instanceof DependencyUnavailable)) return assert.fail(String(defect))
-        assert.strictEqual(Duration.toSeconds(defect.retryAfter), 5)
-        yield* Effect.replicateEffect(limiter.take("gateway", "a"), 3)
-        yield* limiter.refund("sign-in", "a")
-        yield* door.acceptConnections
-        yield* eventually(passes(limiter, "sign-in", "a"), (passed) => passed)
-      })
+  it.scopedLive("rejects all but the gateway while its store is down, and counts again afterwards", () =>
+    Effect.gen(function* () {
+      const here = yield* place
+      const door = yield* makeTcpProxy(here.url)
+      const limiter = yield* start({ ...here, url: door.url })
+      yield* limiter.take("sign-in", "a")
+      yield* door.rejectConnections
+      const refused = yield* Effect.flip(Effect.sandbox(limiter.take("sign-in", "a")))
+      const defect = refused._tag === "Die" ? refused.defect : refused
+      if (!(defect instanceof DependencyUnavailable)) return assert.fail(String(defect))
+      assert.strictEqual(Duration.toSeconds(defect.retryAfter), 5)
+      yield* Effect.replicateEffect(limiter.take("gateway", "a"), 3)
+      yield* limiter.refund("sign-in", "a")
+      yield* door.acceptConnections
+      yield* eventually(passes(limiter, "sign-in", "a"), (passed) => passed)
+    })
   )
 
-  it.scopedLive("does not start where nothing answers", () =>
+  it.scopedLive("fails to start while its store is unreachable", () =>
     Effect.gen(function* () {
       const here = yield* place
       const door = yield* makeTcpProxy(here.url)

@@ -64,7 +64,7 @@ for (const [name, subject] of [
       chain: "base" as const
     })
 
-    it.effect("know a plain key's signature, in any case of the address, and need no chain for it", () =>
+    it.effect("accept an EOA signature for an address in any case without the chain", () =>
       Effect.gen(function* () {
         const { signatures, withoutChain } = yield* TestSubject
         const key = makePrivateKey()
@@ -75,7 +75,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("refuse a plain key's signature of another text, by another key, cut, bent and repeated", () =>
+    it.effect("reject an EOA signature of another text or key, truncated, modified or repeated", () =>
       Effect.gen(function* () {
         const { signatures } = yield* TestSubject
         const [key, other] = [makePrivateKey(), makePrivateKey()]
@@ -96,7 +96,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("refuse what is no hex, or larger than any wallet's, without asking anybody", () =>
+    it.effect("reject malformed and oversized signatures without the chain", () =>
       Effect.gen(function* () {
         const { withoutChain } = yield* TestSubject
         const { address } = makePrivateKey()
@@ -105,7 +105,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("know a deployed wallet's signature by its contract", () =>
+    it.effect("accept the ERC-1271 signature of a deployed wallet", () =>
       Effect.gen(function* () {
         const { deployed, signatures, smartWallet } = yield* TestSubject
         const wallet = yield* smartWallet
@@ -120,7 +120,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("know an undeployed wallet's signature by what would be deployed, and only then", () =>
+    it.effect("accept the ERC-6492 signature of an undeployed wallet only with its factory call", () =>
       Effect.gen(function* () {
         const { signatures, smartWallet } = yield* TestSubject
         const [wallet, other] = [yield* smartWallet, yield* smartWallet]
@@ -135,7 +135,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("take nothing wrapped for a plain key, not even its own", () =>
+    it.effect("reject a wrapped EOA signature", () =>
       Effect.gen(function* () {
         const { signatures, smartWallet } = yield* TestSubject
         const wallet = yield* smartWallet
@@ -144,7 +144,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("say that the chain cannot be reached, and never that a signature is invalid, when it cannot", () =>
+    it.effect("fail with ChainUnreachable, never with invalid, during an outage", () =>
       Effect.gen(function* () {
         const { smartWallet, withoutChain } = yield* TestSubject
         const wallet = yield* smartWallet
@@ -160,8 +160,8 @@ for (const [name, subject] of [
     )
   })
 
-describe("The contracts of a signature", () => {
-  it.scopedLive("run nowhere but in the question: nothing is deployed by it", () =>
+describe("Signature contracts", () => {
+  it.scopedLive("are not deployed by a verification", () =>
     Effect.gen(function* () {
       const chain = yield* startTestChain
       const signatures = yield* signaturesOf(chain.url)
@@ -173,7 +173,7 @@ describe("The contracts of a signature", () => {
     })
   )
 
-  it.scopedLive("that fail, loop, or make another wallet make the signature invalid", () =>
+  it.scopedLive("that fail, loop or deploy another wallet make the signature invalid", () =>
     Effect.gen(function* () {
       const chain = yield* startTestChain
       const signatures = yield* signaturesOf(chain.url)

@@ -59,7 +59,7 @@ for (const [name, subject] of [
   ["of a chain", viem]
 ] as const)
   layer(Layer.scoped(TestSubject, subject), { excludeTestServices: true })(`TokenBalances ${name}`, (it) => {
-    it.effect("are exact, however large, and the same for an address in any case", () =>
+    it.effect("are exact bigints for an address in any case", () =>
       Effect.gen(function* () {
         const { balances, mint, token } = yield* TestSubject
         const { address } = makePrivateKey()
@@ -80,7 +80,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("are not zero where there is no token: there is no balance", () =>
+    it.effect("fail with TokenContractNotFound without a token contract", () =>
       Effect.gen(function* () {
         const { balances, noTokens } = yield* TestSubject
         const holder = WalletAddress.make(makePrivateKey().address)
@@ -92,7 +92,7 @@ for (const [name, subject] of [
       })
     )
 
-    it.effect("are not zero when the chain cannot be reached", () =>
+    it.effect("fail with ChainUnreachable during an outage", () =>
       Effect.gen(function* () {
         const { token, withoutChain } = yield* TestSubject
         const holder = WalletAddress.make(makePrivateKey().address)

@@ -36,8 +36,8 @@ const gateOver = (
     return { has, asked: Ref.get(asked) }
   })
 
-describe("The token gate", () => {
-  it.effect("opens to whoever holds enough, to the last unit", () =>
+describe("TokenGate", () => {
+  it.effect("grants access from the exact minimum balance on", () =>
     Effect.gen(function* () {
       for (const [balance, hasAccess] of [
         [0n, false],
@@ -51,7 +51,7 @@ describe("The token gate", () => {
     })
   )
 
-  it.effect("remembers yes for a minute and no for ten seconds, for an address in any case", () =>
+  it.effect("caches positive results for 60 s and negative ones for 10 s, for an address in any case", () =>
     Effect.gen(function* () {
       for (const [balance, seconds] of [
         [token.minBalance, 60],
@@ -72,7 +72,7 @@ describe("The token gate", () => {
     })
   )
 
-  it.effect("remembers no trouble, and takes none for a no", () =>
+  it.effect("caches no failure and never turns one into denied access", () =>
     Effect.gen(function* () {
       const answers = yield* Ref.make<ReadonlyArray<Effect.Effect<bigint, ChainUnreachable | TokenContractNotFound>>>([
         new ChainUnreachable({ reason: "timeout" }),
@@ -90,7 +90,7 @@ describe("The token gate", () => {
     })
   )
 
-  it.effect("asks once for many at once, also when one of them goes away", () =>
+  it.effect("shares one call among concurrent checks, also when one is interrupted", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<bigint>()
       const { asked, has } = yield* gateOver(Deferred.await(answer))
@@ -111,7 +111,7 @@ describe("The token gate", () => {
     })
   )
 
-  it.effect("is not there when no token is named, and asks nobody", () =>
+  it.effect("fails with GatingNotConfigured without a token and makes no call", () =>
     Effect.gen(function* () {
       const { asked, has } = yield* gateOver(Effect.succeed(0n), Option.none())
       assert.instanceOf(yield* Effect.flip(has()), GatingNotConfigured)

@@ -26,8 +26,8 @@ const style = FastCheck.record({
 
 const isMapped = (all: ReadonlyArray<number>) => all.slice(0, 5).every((value) => value === 0) && all[5] === 0xffff
 
-describe("addressKey", () => {
-  it.prop("is an IPv4 address itself, however it is mapped into IPv6", [ipv4, style], ([bytes, how]) => {
+describe("normalizeClientAddress", () => {
+  it.prop("returns an IPv4 address unchanged, also when mapped into IPv6", [ipv4, style], ([bytes, how]) => {
     const [a, b, c, d] = bytes
     const dotted = bytes.join(".")
     assert.strictEqual(normalizeClientAddress(dotted), dotted)
@@ -56,23 +56,27 @@ describe("addressKey", () => {
     }
   )
 
-  it.prop("is another for another /64", [groups(4), groups(4), groups(4), style], ([network, other, host, how]) => {
-    FastCheck.pre(network.join() !== other.join())
-    const [one, two] = [
-      [...network, ...host],
-      [...other, ...host]
-    ]
-    FastCheck.pre(!isMapped(one) && !isMapped(two))
-    assert.notStrictEqual(normalizeClientAddress(written(one, how)), normalizeClientAddress(written(two, how)))
-  })
+  it.prop(
+    "returns different keys for different /64 networks",
+    [groups(4), groups(4), groups(4), style],
+    ([network, other, host, how]) => {
+      FastCheck.pre(network.join() !== other.join())
+      const [one, two] = [
+        [...network, ...host],
+        [...other, ...host]
+      ]
+      FastCheck.pre(!isMapped(one) && !isMapped(two))
+      assert.notStrictEqual(normalizeClientAddress(written(one, how)), normalizeClientAddress(written(two, how)))
+    }
+  )
 
-  it("keeps the loopback addresses, the unspecified one and embedded IPv4 apart", () => {
+  it("distinguishes loopback, unspecified and embedded IPv4 addresses", () => {
     const keys = ["127.0.0.1", "::1", "64:ff9b::10.0.0.1", "1.2.3.4", "2001:db8::"].map(normalizeClientAddress)
     assert.strictEqual(new Set(keys).size, keys.length)
     assert.strictEqual(normalizeClientAddress("2001:0DB8::1"), "2001:db8:0:0::/64")
   })
 
-  it.prop("takes whatever it is given", [FastCheck.string()], ([text]) => {
+  it.prop("accepts any text", [FastCheck.string()], ([text]) => {
     assert.isString(normalizeClientAddress(text))
   })
 })

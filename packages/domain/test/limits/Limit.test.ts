@@ -24,14 +24,14 @@ describe("parseLimit", () => {
     }
   )
 
-  it.prop("answers any text, and what it takes is a usable limit", [FastCheck.string()], ([text]) => {
+  it.prop("accepts any text and returns only usable limits", [FastCheck.string()], ([text]) => {
     const limit = parseLimit(text)
     if (Either.isLeft(limit)) return assert.strictEqual(limit.left.text, text)
     assert.isAtLeast(limit.right.count, 1)
     assert.isAtLeast(Duration.toSeconds(limit.right.window), 1)
   })
 
-  it("says what is wrong", () => {
+  it("explains what is malformed", () => {
     const form = "must be count/window, for example 10/1h"
     assert.strictEqual(problem("10"), form)
     assert.strictEqual(problem("10/1h/2"), form)
@@ -49,7 +49,7 @@ describe("parseLimit", () => {
     assert.strictEqual(problem("10/367d"), "the window must not be longer than 366d")
   })
 
-  it("has defaults that could be written as settings", () => {
+  it("parses the defaults written as settings", () => {
     const written = Object.entries(defaultLimits).map(([name, { count, window }]) => [
       name,
       count,

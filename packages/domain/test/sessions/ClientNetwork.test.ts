@@ -2,7 +2,7 @@ import { parseClientNetwork } from "@berth/domain/sessions/ClientNetwork"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
 
-describe("The network of an address", () => {
+describe("parseClientNetwork", () => {
   const known: ReadonlyArray<readonly [string, string]> = [
     ["203.0.113.77", "203.0.113.0/24"],
     ["::ffff:203.0.113.77", "203.0.113.0/24"],
@@ -12,14 +12,15 @@ describe("The network of an address", () => {
     ["fe80::1%eth0", "fe80:0:0:0::/64"]
   ]
   for (const [address, network] of known)
-    it(`of ${address} is ${network}`, () => assert.deepStrictEqual(parseClientNetwork(address), Option.some(network)))
+    it(`returns ${network} for ${address}`, () =>
+      assert.deepStrictEqual(parseClientNetwork(address), Option.some(network)))
 
-  it("is none of what is no address", () => {
+  it("returns none for a malformed address", () => {
     for (const text of ["", "unknown", "1.2.3", "1.2.3.4.5", "a.b.c.d"])
       assert.deepStrictEqual(parseClientNetwork(text), Option.none(), text)
   })
 
-  it("is the same for every host in it", () => {
+  it("returns the same network for every host in it", () => {
     const byte = FastCheck.integer({ min: 0, max: 255 })
     const group = FastCheck.integer({ min: 0, max: 0xffff }).map((number) => number.toString(16))
     FastCheck.assert(

@@ -20,22 +20,24 @@ const execute = (url: string, statement: string) =>
   })
 
 describe("PostgresRateLimiter", () => {
-  it.scopedLive("starts in several processes at once on an empty database, with two connections each at most", () =>
-    Effect.gen(function* () {
-      const url = yield* freshDatabase
-      yield* Effect.all(
-        Array.from({ length: 12 }, () => Layer.build(Layer.fresh(PostgresRateLimiter.layer({ url, limits })))),
-        { concurrency: "unbounded" }
-      )
-      const [row] = yield* execute(
-        Redacted.value(url),
-        "select count(*)::int as open from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-      )
-      assert.isAtMost(Number(row?.["open"]), 24)
-    })
+  it.scopedLive(
+    "starts concurrently in several processes on an empty database, with at most two connections each",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        yield* Effect.all(
+          Array.from({ length: 12 }, () => Layer.build(Layer.fresh(PostgresRateLimiter.layer({ url, limits })))),
+          { concurrency: "unbounded" }
+        )
+        const [row] = yield* execute(
+          Redacted.value(url),
+          "select count(*)::int as open from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        assert.isAtMost(Number(row?.["open"]), 24)
+      })
   )
 
-  it.scopedLive("deletes windows that are over, and no other", () =>
+  it.scopedLive("deletes only expired windows", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const windows = Effect.map(

@@ -4,7 +4,7 @@ import { FastCheck } from "effect"
 
 const proxies = parseProxies(["10.0.0.0/8", "192.0.2.7", "fd00::/8", "nonsense"])
 
-describe("clientAddress", () => {
+describe("resolveClientAddress", () => {
   const table: ReadonlyArray<readonly [string, string | undefined, string]> = [
     ["203.0.113.5", undefined, "203.0.113.5"],
     ["::ffff:203.0.113.5", undefined, "203.0.113.5"],

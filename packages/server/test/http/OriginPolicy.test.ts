@@ -28,7 +28,7 @@ describe("isOwnOrigin", () => {
       assert.strictEqual(isOwnOrigin(method, origin, appUrl), expected))
 })
 
-describe("callbackPath", () => {
+describe("resolveCallbackPath", () => {
   const table: ReadonlyArray<readonly [string | undefined, string]> = [
     [undefined, "/dashboard"],
     ["", "/dashboard"],
@@ -50,8 +50,8 @@ describe("callbackPath", () => {
   )
 })
 
-describe("sessionCookieName", () => {
-  it("is a host cookie on https and carries the port in development", () => {
+describe("makeSessionCookieName", () => {
+  it("has the __Host- prefix on https and the port in development", () => {
     assert.strictEqual(makeSessionCookieName(live), "__Host-berth_session")
     assert.strictEqual(makeSessionCookieName(local), "berth_session_3000")
   })

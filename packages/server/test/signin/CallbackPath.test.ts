@@ -4,14 +4,14 @@ import { FastCheck } from "effect"
 
 const appUrl = new URL("https://berth.example")
 
-describe("The callback of a sign-in", () => {
-  it("is a path on this service", () => {
+describe("resolveCallbackPath", () => {
+  it("returns a path on this service", () => {
     assert.strictEqual(resolveCallbackPath("/dashboard/files?a=b#c", appUrl), "/dashboard/files?a=b#c")
     assert.strictEqual(resolveCallbackPath("https://berth.example/pricing", appUrl), "/pricing")
     assert.strictEqual(resolveCallbackPath("onboarding", appUrl), "/onboarding")
   })
 
-  it("is the dashboard for whatever leads elsewhere", () => {
+  it("returns the dashboard for other origins and malformed input", () => {
     const elsewhere = [
       undefined,
       "",
@@ -29,7 +29,7 @@ describe("The callback of a sign-in", () => {
     for (const asked of elsewhere) assert.strictEqual(resolveCallbackPath(asked, appUrl), "/dashboard", asked)
   })
 
-  it("never leaves the service, whatever is asked", () => {
+  it("never leaves the service for any text", () => {
     const piece = FastCheck.constantFrom(
       "/",
       "\\",

@@ -34,7 +34,7 @@ const storedSession = (userId: UserId, expiresAt = after(1), createdAt = start) 
   })
 
 layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
-  it.effect("finds a session with its user by the token's hash until it expires, and renews it", () =>
+  it.effect("finds an unexpired session with its user by the token hash, and renews it", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const user = yield* insertUser()
@@ -50,7 +50,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("finds a session with its user by its id until it expires or is removed", () =>
+  it.effect("finds a session with its user by id until it expires or is removed", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const user = yield* insertUser()
@@ -70,7 +70,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("keeps the newest hundred of a user, and everybody else's", () =>
+  it.effect("keeps the newest hundred sessions of a user and those of other users", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -86,7 +86,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("lists a user's unexpired ones, the newest first", () =>
+  it.effect("lists a user's unexpired sessions, newest first", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -101,7 +101,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("keeps of a client that told nothing of itself, nothing", () =>
+  it.effect("stores null for a client without user agent and address", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const user = yield* insertUser()
@@ -117,7 +117,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("removes a session for its own user alone", () =>
+  it.effect("removes a session only for its user", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -131,7 +131,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("says which of many have not ended", () =>
+  it.effect("returns the active ids among many", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const user = yield* insertUser()
@@ -151,7 +151,7 @@ layer(Live, { excludeTestServices: true })("SessionRepository", (it) => {
     })
   )
 
-  it.effect("removes one, one by its token, all of a user but one, and those that have expired", () =>
+  it.effect("removes by id, by token, by user with an exception, and by expiry", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])

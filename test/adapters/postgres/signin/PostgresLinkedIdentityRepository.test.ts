@@ -26,7 +26,7 @@ const newIdentity = Effect.map(uniqueName("subject"), (subject): ExternalIdentit
 }))
 
 layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
-  it.effect("finds a link by provider, issuer and subject together, by the letter", () =>
+  it.effect("finds a link by the exact provider, issuer and subject", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const user = yield* insertUser()
@@ -44,7 +44,7 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
     })
   )
 
-  it.effect("takes subjects of any characters", () =>
+  it.effect("stores subjects of any characters", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const user = yield* insertUser()
@@ -58,7 +58,7 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
     })
   )
 
-  it.effect("lists a user's, the oldest first, and removes them and nobody else's", () =>
+  it.effect("lists a user's identities oldest first and removes only those", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const [user, other] = [yield* insertUser(), yield* insertUser()]
@@ -76,7 +76,7 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
     })
   )
 
-  it.effect("links an identity once", () =>
+  it.effect("rejects a second link of an identity", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const [user, other] = [yield* insertUser(), yield* insertUser()]
@@ -87,7 +87,7 @@ layer(Live, { excludeTestServices: true })("LinkedIdentityRepository", (it) => {
     })
   )
 
-  it.effect("lets one at a time hold an identity, and goes with its user", () =>
+  it.effect("locks an identity exclusively and removes it with its user", () =>
     Effect.gen(function* () {
       const links = yield* LinkedIdentityRepository
       const { run } = yield* Transaction

@@ -36,7 +36,7 @@ const storedSession = Effect.gen(function* () {
 })
 
 layer(Live, { excludeTestServices: true })("SocialSessionRepository", (it) => {
-  it.effect("finds the session of a token until it expires or is exchanged", () =>
+  it.effect("finds the session of a token until the token expires or is exchanged", () =>
     Effect.gen(function* () {
       const tokens = yield* SocialSessionRepository
       const sessionId = yield* storedSession
@@ -50,7 +50,7 @@ layer(Live, { excludeTestServices: true })("SocialSessionRepository", (it) => {
     })
   )
 
-  it.effect("exchanges a token once, of however many at once, and tells the others whose it was", () =>
+  it.effect("exchanges a token once under concurrent calls and returns the session to all", () =>
     Effect.gen(function* () {
       const tokens = yield* SocialSessionRepository
       const sessionId = yield* storedSession
@@ -63,7 +63,7 @@ layer(Live, { excludeTestServices: true })("SocialSessionRepository", (it) => {
     })
   )
 
-  it.effect("exchanges no token that is over", () =>
+  it.effect("exchanges no expired token", () =>
     Effect.gen(function* () {
       const tokens = yield* SocialSessionRepository
       const sessionId = yield* storedSession
@@ -73,7 +73,7 @@ layer(Live, { excludeTestServices: true })("SocialSessionRepository", (it) => {
     })
   )
 
-  it.effect("ends with the session", () =>
+  it.effect("removes tokens with their session", () =>
     Effect.gen(function* () {
       const tokens = yield* SocialSessionRepository
       const [sessionId, other] = [yield* storedSession, yield* storedSession]

@@ -35,7 +35,7 @@ const digests = Layer.succeed(Digests, {
 const live = OAuthTickets.Default.pipe(Layer.provide(Layer.mergeAll(box, tokens, digests)))
 
 describe("OAuthTickets", () => {
-  it.effect("open for ten minutes, and not a moment longer", () =>
+  it.effect("open for exactly ten minutes", () =>
     Effect.gen(function* () {
       const tickets = yield* OAuthTickets
       const { sealed, secrets } = yield* tickets.issue("oauthA", "/agents")
@@ -50,7 +50,7 @@ describe("OAuthTickets", () => {
     }).pipe(Effect.provide(live))
   )
 
-  it.effect("open for their provider and their state alone", () =>
+  it.effect("open only with their provider and state", () =>
     Effect.gen(function* () {
       const tickets = yield* OAuthTickets
       const { sealed, secrets } = yield* tickets.issue("oauthA", "/")
@@ -67,7 +67,7 @@ describe("OAuthTickets", () => {
     }).pipe(Effect.provide(live))
   )
 
-  it.effect("have secrets of their own, none of them twice", () =>
+  it.effect("contain distinct secrets", () =>
     Effect.gen(function* () {
       const tickets = yield* OAuthTickets
       const issued = yield* Effect.replicateEffect(tickets.issue("oauthB", "/"), 10)

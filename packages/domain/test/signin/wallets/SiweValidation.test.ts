@@ -75,12 +75,12 @@ const fine: ReadonlyArray<readonly [string, Partial<SiweMessage>, Partial<SiweEx
   ]
 ]
 
-describe("A message to sign in", () => {
+describe("validateSiweMessage", () => {
   for (const [name, message, expected] of fine)
-    it(`${name} is taken`, () => assert.deepStrictEqual(judged(message, expected), Either.void))
+    it(`accepts ${name}`, () => assert.deepStrictEqual(judged(message, expected), Either.void))
 
   for (const [fault, message, expected] of faults)
-    it(`with ${JSON.stringify({ ...message, ...expected })} is refused: ${fault}`, () =>
+    it(`rejects ${JSON.stringify({ ...message, ...expected })}: ${fault}`, () =>
       assert.deepStrictEqual(judged(message, expected), Either.left(fault)))
 
   it.prop(

@@ -41,7 +41,7 @@ const rows: ReadonlyArray<
   ["another than the one that is the e-mail goes", { address: other, email: derived }, Either.void]
 ]
 
-describe("Of an account's wallets", () => {
+describe("validateWalletUnlinking", () => {
   for (const [what, changes, verdict] of rows)
     it(what, () => assert.deepStrictEqual(validateWalletUnlinking({ ...facts, ...changes }), verdict))
 })
