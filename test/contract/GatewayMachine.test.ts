@@ -1,4 +1,5 @@
-import { PaymentReceipt } from "@berth/domain/gateway/payments/PaymentReceipt"
+import { PaymentReceiptFields } from "@berth/api/gateway/payments/PaymentReceiptHeader"
+import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Encoding, Fiber, Schema, Stream } from "effect"
@@ -25,7 +26,7 @@ const limits = { gateway: { count: 100_000, window: Duration.minutes(1) } }
 const events = { accept: "text/event-stream" }
 const statusesOf = (answers: ReadonlyArray<HttpCallResponse>) => answers.map(({ status }) => status)
 const decodeReceipt = (header: unknown) =>
-  Effect.flatMap(Encoding.decodeBase64UrlString(String(header)), Schema.decode(Schema.parseJson(PaymentReceipt)))
+  Effect.flatMap(Encoding.decodeBase64UrlString(String(header)), Schema.decode(Schema.parseJson(PaymentReceiptFields)))
 
 /** Whether a request is at work for what a transaction has paid. */
 const isHeld = (hash: string) =>
@@ -148,38 +149,40 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
           { concurrency: "unbounded" }
         )
       )
-      const statuses = statusesOf(answers)
-      assert.strictEqual(statuses.filter((status) => status === 200).length, 1)
-      assert.includeMembers([402, 409], [...new Set(statuses.filter((status) => status !== 200))])
+      assert.deepStrictEqual([...new Set(statusesOf(answers))], [200])
+      assert.strictEqual(new Set(answers.map(({ text }) => text)).size, 1)
+      assert.strictEqual(answers.filter(({ headers }) => headers["idempotent-replayed"] === "true").length, 49)
       assert.strictEqual(calls, 1)
       assert.strictEqual((yield* paymentNetwork.broadcastTransactions).filter((sent) => sent === raw).length, 1)
-      isChallenge(yield* gatewayCall({ json, headers: { authorization } }), "invalid-challenge")
     })
   )
 
-  it.effect("gives its answer again to who shows the same payment with the same key, and to nobody else", () =>
+  it.effect("gives its answer again for the same payment and request, whole or streamed, and for no other", () =>
     Effect.gen(function* () {
-      const headers = { "idempotency-key": "mine" }
       const { authorization } = yield* payForCall()
-      const paid = { ...headers, authorization }
-      const answers = yield* Effect.all(
-        Array.makeBy(10, () => gatewayCall({ headers: paid })),
-        { concurrency: "unbounded" }
+      const first = yield* gatewayCall({ headers: { authorization } })
+      assert.notProperty(first.headers, "idempotent-replayed")
+      for (const headers of [{}, { "idempotency-key": "mine" }]) {
+        const again = yield* gatewayCall({ headers: { authorization, ...headers } })
+        assert.strictEqual(again.text, first.text)
+        assert.strictEqual(again.headers["idempotent-replayed"], "true")
+        for (const name of ["payment-receipt", "x-plugin-id", "x-berth-model", "cache-control"])
+          assert.strictEqual(again.headers[name], first.headers[name], name)
+      }
+      const streamed = yield* gatewayCall({ headers: { authorization, ...events } })
+      assert.strictEqual(streamed.headers["payment-receipt"], first.headers["payment-receipt"])
+      assert.deepStrictEqual(
+        parseEvents(streamed).map(({ event }) => event),
+        ["delta", "done"]
       )
-      assert.deepStrictEqual([...new Set(statusesOf(answers))], [200], JSON.stringify(statusesOf(answers)))
-      assert.strictEqual(new Set(answers.map(({ text }) => text)).size, 1)
-      assert.strictEqual(new Set(answers.map((answer) => answer.headers["payment-receipt"])).size, 1)
-      const later = yield* gatewayCall({ headers: paid })
-      assert.strictEqual(later.headers["idempotent-replayed"], "true")
-      const inPieces = yield* gatewayCall({ headers: { ...paid, ...events } })
-      assert.strictEqual(inPieces.headers["payment-receipt"], later.headers["payment-receipt"])
-      assert.strictEqual(parseEvents(inPieces).at(-1)?.event, "done")
 
-      isChallenge(yield* gatewayCall({ headers: { authorization } }), "invalid-challenge")
-      isChallenge(yield* gatewayCall({ headers: { ...machinePaymentHeaders, ...headers } }), "payment-required")
-      isChallenge(yield* gatewayCall({ headers: { authorization, "idempotency-key": "other" } }), "invalid-challenge")
+      isChallenge(
+        yield* gatewayCall({ headers: { authorization }, json: { ...helloRequest, max_tokens: 99 } }),
+        "invalid-challenge"
+      )
+      isChallenge(yield* gatewayCall({ headers: machinePaymentHeaders }), "payment-required")
       const { authorization: another } = yield* payForCall()
-      const paidAgain = yield* gatewayCall({ headers: { ...headers, authorization: another } })
+      const paidAgain = yield* gatewayCall({ headers: { authorization: another } })
       assert.strictEqual(paidAgain.status, 200)
       assert.notProperty(paidAgain.headers, "idempotent-replayed")
     })
@@ -212,13 +215,13 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("stays good when it fails, before its first piece or after it, until it is answered", () =>
+  it.effect("stays redeemable when it fails, before its first delta or after it, until it is answered", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
       const { withBehavior } = yield* FakeModelProviders
-      const { authorization, hash, raw } = yield* payForCall()
       const half = Stream.make({ type: "delta" as const, text: "Half " })
-      for (const chat of [Stream.empty, half, Stream.die(new Error("hunter2"))])
+      for (const chat of [Stream.empty, half, Stream.die(new Error("hunter2"))]) {
+        const { authorization, hash, raw } = yield* payForCall()
         for (const accept of [{}, events]) {
           const answer = yield* withBehavior({ chat: () => chat })(
             gatewayCall({ headers: { authorization, ...accept } })
@@ -230,53 +233,71 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
             assert.isFalse(yield* isHeld(hash), "the payment is still held")
           }
         }
-      const answer = yield* gatewayCall({ headers: { authorization } })
-      assert.deepStrictEqual(answer.body["payment"], { method: "mpp", receipt: hash })
-      assert.strictEqual((yield* paymentNetwork.broadcastTransactions).filter((sent) => sent === raw).length, 1)
-      isChallenge(yield* gatewayCall({ headers: { authorization } }), "invalid-challenge")
+        const answer = yield* gatewayCall({ headers: { authorization } })
+        assert.deepStrictEqual(answer.body["payment"], { method: "mpp", receipt: hash })
+        assert.strictEqual((yield* paymentNetwork.broadcastTransactions).filter((sent) => sent === raw).length, 1)
+      }
     })
   )
 
-  it.effect("in pieces is used up at its end, and good again for who left before that", () =>
+  it.effect("runs three times at most, whatever the plugin", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* FakePlugins
+      for (const json of [
+        { plugin: "tts", text: "Hello" },
+        { ...helloRequest, plugin: "agent" }
+      ]) {
+        const { authorization } = yield* payForCall({ json })
+        const failed = new PluginFailed({ reason: "no voice today" })
+        const fail = withBehavior({ agent: () => Stream.fail(failed), speak: () => failed })
+        for (let run = 1; run <= 3; run += 1)
+          assert.strictEqual((yield* fail(gatewayCall({ json, headers: { authorization } }))).status, 500)
+        isChallenge(yield* gatewayCall({ json, headers: { authorization } }), "invalid-challenge")
+      }
+    })
+  )
+
+  it.effect("runs to its end when its client leaves, and its answer waits for a repeat", () =>
+    Effect.gen(function* () {
+      for (const accept of [{}, events]) {
+        const { authorization, hash } = yield* payForCall()
+        yield* withPendingAnswer((model) =>
+          Effect.gen(function* () {
+            const call = yield* Effect.fork(gatewayCall({ headers: { authorization, ...accept } }))
+            yield* model.begun
+            yield* Fiber.interrupt(call)
+            yield* model.go
+            const answer = yield* gatewayCall({ headers: { authorization } })
+            assert.strictEqual(answer.status, 200, answer.text)
+            assert.strictEqual(answer.headers["idempotent-replayed"], "true")
+            assert.deepInclude(answer.body, { message: "Half done.", payment: { method: "mpp", receipt: hash } })
+            assert.strictEqual(yield* model.calls, 1)
+          })
+        )
+      }
+    })
+  )
+
+  it.effect("streams its answer, and a repeat waits for it", () =>
     Effect.gen(function* () {
       const { authorization, hash } = yield* payForCall()
       const headers = { authorization, ...events }
       yield* withPendingAnswer((model) =>
         Effect.gen(function* () {
-          const call = yield* Effect.fork(gatewayCall({ headers }))
+          const first = yield* Effect.fork(gatewayCall({ headers }))
           yield* model.begun
-          yield* Fiber.interrupt(call)
-          yield* model.left
-        })
-      )
-      const answer = yield* gatewayCall({ headers })
-      assert.strictEqual(answer.status, 200, answer.text)
-      assert.isString(answer.headers["payment-receipt"])
-      const told = parseEvents(answer)
-      assert.deepStrictEqual(
-        told.map(({ event }) => event),
-        ["delta", "delta", "done"]
-      )
-      s.assertShape(told[2]?.data, {
-        plugin: s.equalTo("generate-text"),
-        timestamp: s.recentTimestamp,
-        payment: { method: s.equalTo("mpp"), receipt: s.equalTo(hash) }
-      })
-      isChallenge(yield* gatewayCall({ headers }), "invalid-challenge")
-    })
-  )
-
-  it.effect("waits for the first one with its payment, which is not asked for twice", () =>
-    Effect.gen(function* () {
-      const { authorization } = yield* payForCall()
-      const headers = { authorization, "idempotency-key": "both" }
-      yield* withPendingAnswer((model) =>
-        Effect.gen(function* () {
-          const first = yield* Effect.fork(gatewayCall({ headers: { ...headers, ...events } }))
-          yield* model.begun
-          const second = yield* Effect.fork(gatewayCall({ headers }))
+          const second = yield* Effect.fork(gatewayCall({ headers: { authorization } }))
           yield* model.go
-          assert.strictEqual(parseEvents(yield* Fiber.join(first)).at(-1)?.event, "done")
+          const told = parseEvents(yield* Fiber.join(first))
+          assert.deepStrictEqual(
+            told.map(({ event }) => event),
+            ["delta", "delta", "done"]
+          )
+          s.assertShape(told[2]?.data, {
+            plugin: s.equalTo("generate-text"),
+            timestamp: s.recentTimestamp,
+            payment: { method: s.equalTo("mpp"), receipt: s.equalTo(hash) }
+          })
           const repeated = yield* Fiber.join(second)
           assert.strictEqual((yield* decodeGatewayAnswer(repeated)).message, "Half done.")
           assert.strictEqual(yield* model.calls, 1)

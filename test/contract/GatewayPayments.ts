@@ -2,7 +2,7 @@ import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelE
 import { GatewayAnswer, gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
-import { ChallengeBody } from "@berth/domain/gateway/payments/ChallengeMessage"
+import { ChallengeBody } from "@berth/api/gateway/payments/ChallengeMessage"
 import { Deferred, Effect, Schema, Stream } from "effect"
 import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
 import type { HttpCallResponse } from "../support/HttpCall.ts"

@@ -1,5 +1,5 @@
 import { GatewayAnswer } from "@berth/api/gateway/GatewayApi"
-import { ChallengeBody } from "@berth/domain/gateway/payments/ChallengeMessage"
+import { ChallengeBody } from "@berth/api/gateway/payments/ChallengeMessage"
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { Receipt } from "mppx"

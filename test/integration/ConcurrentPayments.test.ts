@@ -7,6 +7,7 @@ import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
 import {
   paidRequest,
+  paidAnswer,
   draftCredential,
   redemptionLabel,
   makeMachinePayments,
@@ -70,16 +71,16 @@ describe("Of many requests at once, in several processes,", () => {
             yield* Ref.update(answers, (so) => so + 1)
             // The plugin is at work while the others ask.
             yield* payments.whileClaimed(redeemed.claim, Effect.sleep("300 millis"))
-            return (yield* payments.complete(redeemed.claim)) ? "answered" : "lost"
+            return (yield* payments.complete(redeemed.claim, paidAnswer)) ? "answered" : "lost"
           })
         )
         assert.strictEqual(yield* answers, 1)
         assert.strictEqual(words.filter((word) => word === "answered").length, 1)
-        for (const word of words) assert.include(["answered", "InProgress", "challenge is used"], word)
+        for (const word of words) assert.include(["answered", "InProgress", "Answered"], word)
         for (const payments of all)
           assert.strictEqual(
             redemptionLabel(yield* payments.redeem(interfaceCredential(target, proof), paidRequest)),
-            "challenge is used"
+            "Answered"
           )
       })
     )
@@ -123,7 +124,7 @@ describe("Of many requests at once, in several processes,", () => {
       assert.isAtLeast(yield* failures, 1)
       const last = yield* first.redeem(credential, paidRequest)
       if (last._tag !== "Paid") return assert.fail(`was ${redemptionLabel(last)}`)
-      assert.isTrue(yield* first.complete(last.claim))
+      assert.isTrue(yield* first.complete(last.claim, paidAnswer))
       assert.strictEqual((yield* network.broadcastTransactions).length, 1)
     })
   )

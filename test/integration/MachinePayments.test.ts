@@ -1,7 +1,11 @@
 import { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import { challengeLifetime } from "@berth/domain/gateway/payments/Challenge"
 import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
-import { PaymentRedemptions, redemptionLease } from "@berth/domain/gateway/payments/PaymentRedemptions"
+import {
+  paidAnswerLifetime,
+  PaymentRedemptions,
+  redemptionLease
+} from "@berth/domain/gateway/payments/PaymentRedemptions"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Duration, Effect, Fiber, Layer, Redacted, TestClock } from "effect"
 import { randomBytes } from "node:crypto"
@@ -9,6 +13,7 @@ import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
 import * as InMemoryRedemptions from "../fakes/payments/InMemoryPaymentRedemptions.ts"
 import {
   paidRequest,
+  paidAnswer,
   draftCredential,
   redemptionLabel,
   makeMachinePayments,
@@ -60,10 +65,10 @@ describe("A machine's payment", () => {
         const target = yield* challenge
         const raw = yield* network.sign([makePayingTransfer(target, memo)])
         const { claim, receipt } = yield* paid(credential(target, raw))
-        assert.deepInclude(receipt, { status: "success", method: "tempo", reference: network.hashOf(raw) })
+        assert.deepInclude(receipt, { transactionHash: network.hashOf(raw) })
         assert.deepStrictEqual(yield* network.broadcastTransactions, [raw])
-        assert.isTrue(yield* payments.complete(claim))
-        assert.strictEqual(yield* outcome(credential(target, raw)), "challenge is used")
+        assert.isTrue(yield* payments.complete(claim, paidAnswer))
+        assert.strictEqual(yield* outcome(credential(target, raw)), "Answered")
         assert.deepStrictEqual(yield* network.broadcastTransactions, [raw])
       })
     )
@@ -78,9 +83,9 @@ describe("A machine's payment", () => {
         const target = yield* challenge
         const hash = network.hashOf(yield* pushed([makePayingTransfer(target, "bound")]))
         const { claim, receipt } = yield* paid(credential(target, hash))
-        assert.strictEqual(receipt.reference, hash)
-        assert.isTrue(yield* payments.complete(claim))
-        assert.strictEqual(yield* outcome(credential(target, hash)), "challenge is used")
+        assert.strictEqual(receipt.transactionHash, hash)
+        assert.isTrue(yield* payments.complete(claim, paidAnswer))
+        assert.strictEqual(yield* outcome(credential(target, hash)), "Answered")
         assert.strictEqual((yield* network.broadcastTransactions).length, 1)
       })
     )
@@ -258,7 +263,7 @@ describe("A credential is refused", () => {
           assert.strictEqual(yield* outcome(form(second, raw)), "memo is missing")
           assert.strictEqual(yield* outcome(form(second, network.hashOf(raw))), "memo is missing")
         }
-        if (!isAnswered) yield* payments.complete(claim)
+        if (!isAnswered) yield* payments.complete(claim, paidAnswer)
       }
       // One that was claimed and that the network has not seen.
       const unseen = yield* network.sign([makePayingTransfer(first)], { isUnfunded: true })
@@ -346,8 +351,10 @@ describe("A payment that was begun", () => {
       yield* advanceClock(Duration.days(7))
       const second = yield* paid(credential)
       assert.deepStrictEqual(second.receipt, first.receipt)
-      assert.isFalse(yield* payments.complete(first.claim), "who has let go may not answer")
-      assert.isTrue(yield* payments.complete(second.claim))
+      assert.isFalse(yield* payments.complete(first.claim, paidAnswer), "who has let go may not answer")
+      assert.isTrue(yield* payments.complete(second.claim, paidAnswer))
+      assert.strictEqual(yield* outcome(credential), "Answered")
+      yield* advanceClock(paidAnswerLifetime)
       assert.strictEqual(yield* outcome(credential), "challenge is used")
       assert.strictEqual((yield* network.broadcastTransactions).length, 1)
     })
@@ -365,8 +372,8 @@ describe("A payment that was begun", () => {
       yield* Fiber.interrupt(working)
       yield* advanceClock(redemptionLease)
       const heir = yield* paid(credential)
-      assert.isFalse(yield* payments.complete(claim))
-      assert.isTrue(yield* payments.complete(heir.claim))
+      assert.isFalse(yield* payments.complete(claim, paidAnswer))
+      assert.isTrue(yield* payments.complete(heir.claim, paidAnswer))
     })
   )
 })

@@ -1,4 +1,4 @@
-import { ChallengeBody, formatChallengeHeader } from "@berth/domain/gateway/payments/ChallengeMessage"
+import { ChallengeBody, formatChallengeHeader } from "@berth/api/gateway/payments/ChallengeMessage"
 import type { MachinePayments } from "@berth/domain/gateway/payments/MachinePayments"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
 import * as PostgresPaymentRedemptions from "@berth/infra/postgres/gateway/PostgresPaymentRedemptions"

@@ -7,6 +7,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import {
   paidRequest,
+  paidAnswer,
   redemptionLabel,
   makeMachinePayments,
   makePayingTransfer,
@@ -61,9 +62,9 @@ describe("A process that is killed", () => {
 
           const redeemed = yield* payments.redeem(credential, paidRequest)
           if (redeemed._tag !== "Paid") return assert.fail(`was ${redemptionLabel(redeemed)}`)
-          assert.strictEqual(redeemed.receipt.reference, hash)
-          assert.isTrue(yield* payments.complete(redeemed.claim))
-          assert.strictEqual(redemptionLabel(yield* payments.redeem(credential, paidRequest)), "challenge is used")
+          assert.strictEqual(redeemed.receipt.transactionHash, hash)
+          assert.isTrue(yield* payments.complete(redeemed.claim, paidAnswer))
+          assert.strictEqual(redemptionLabel(yield* payments.redeem(credential, paidRequest)), "Answered")
           assert.strictEqual(yield* network.received, paidRequest.amount)
         }),
       120_000

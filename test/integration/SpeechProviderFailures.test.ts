@@ -71,7 +71,7 @@ const fails = (name: "speak" | "transcribe", troubles: ReadonlyArray<Trouble>) =
   it.scopedLive.each([...troubles])(`${name} understands %s`, ([, behaviour, reason]) =>
     Effect.gen(function* () {
       const oneTry = Duration.millis(behaviour.type === "hang" ? 100 : 30_000)
-      const speech = yield* behaving([behaviour], { times: { oneTry } })
+      const speech = yield* behaving([behaviour], { times: { attemptTimeout: oneTry } })
       const failure = yield* Effect.flip(
         name === "speak" ? Effect.asVoid(speech.speak) : Effect.asVoid(speech.transcribe)
       )

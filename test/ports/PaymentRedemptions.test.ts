@@ -1,5 +1,7 @@
 import { ChallengeId } from "@berth/domain/gateway/payments/Challenge"
 import {
+  maximumPaidRuns,
+  paidAnswerLifetime,
   type Payment,
   PaymentRedemptions,
   redemptionLease,
@@ -14,6 +16,7 @@ import { Context, Duration, Effect, Layer, Option, TestClock, TestContext } from
 import { randomBytes } from "node:crypto"
 import * as MigratedDatabase from "../support/MigratedDatabase.ts"
 import * as InMemoryRedemptions from "../fakes/payments/InMemoryPaymentRedemptions.ts"
+import { paidAnswer } from "../support/payments/PaymentFixtures.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as TestSecrets from "../support/TestSecrets.ts"
 
@@ -29,7 +32,8 @@ const databaseTimePassage = Layer.effect(
   Effect.map(SqlClient, (sql) => (time: Duration.DurationInput) => {
     const by = sql`make_interval(secs => ${Duration.toSeconds(time)})`
     return Effect.orDie(
-      sql`update payment_redemptions set lease_until = lease_until - ${by}, claimed_at = claimed_at - ${by}`
+      sql`update payment_redemptions set lease_until = lease_until - ${by}, claimed_at = claimed_at - ${by},
+        answered_at = answered_at - ${by}`
     )
   })
 )
@@ -73,13 +77,17 @@ for (const [name, subject] of [
         assert.strictEqual(outcomes.filter(RedemptionOutcome.$is("InProgress")).length, 49)
         if (first === undefined) return assert.fail("nobody has the claim")
         assert.isTrue(Option.isNone(first.settledAt))
-        assert.isFalse(yield* redemptions.complete(first.claim), "answered before it was paid")
+        assert.isFalse(yield* redemptions.complete(first.claim, paidAnswer), "answered before it was paid")
         const settledAt = yield* redemptions.settle(first.claim)
         assert.isTrue(Option.isSome(settledAt))
         assert.deepStrictEqual(yield* redemptions.settle(first.claim), settledAt)
-        assert.isTrue(yield* redemptions.complete(first.claim))
-        assert.isFalse(yield* redemptions.complete(first.claim))
-        assert.strictEqual((yield* redemptions.claim(payment))._tag, "ChallengeUsed")
+        assert.isTrue(yield* redemptions.complete(first.claim, paidAnswer))
+        assert.isFalse(yield* redemptions.complete(first.claim, paidAnswer))
+        const answered = yield* redemptions.claim(payment)
+        assert.deepStrictEqual(
+          answered,
+          RedemptionOutcome.Answered({ answer: paidAnswer, settledAt: Option.getOrThrow(settledAt) })
+        )
         assert.deepStrictEqual(
           yield* redemptions.findTransaction(payment.challengeId),
           Option.some(payment.transactionHash)
@@ -101,7 +109,7 @@ for (const [name, subject] of [
         yield* look
         yield* redemptions.settle(claim)
         yield* look
-        yield* redemptions.complete(claim)
+        yield* redemptions.complete(claim, paidAnswer)
         yield* look
         claimed(yield* redemptions.claim(other))
       })
@@ -142,10 +150,10 @@ for (const [name, subject] of [
         assert.deepStrictEqual(heir.settledAt, settledAt)
         assert.isFalse(yield* redemptions.renew(dead))
         assert.isTrue(Option.isNone(yield* redemptions.settle(dead)))
-        assert.isFalse(yield* redemptions.complete(dead))
+        assert.isFalse(yield* redemptions.complete(dead, paidAnswer))
         yield* redemptions.release(dead)
         assert.strictEqual((yield* redemptions.claim(payment))._tag, "InProgress")
-        assert.isTrue(yield* redemptions.complete(heir.claim))
+        assert.isTrue(yield* redemptions.complete(heir.claim, paidAnswer))
       })
     )
 
@@ -162,6 +170,38 @@ for (const [name, subject] of [
         const next = claimed(yield* redemptions.claim(payment))
         assert.isTrue(Option.isNone(next.settledAt))
         assert.notStrictEqual(next.claim.id, claim.id)
+      })
+    )
+
+    it.effect("keep the answer of a payment for 24 hours", () =>
+      Effect.gen(function* () {
+        const redemptions = yield* PaymentRedemptions
+        const payment = yield* newPayment
+        const { claim } = claimed(yield* redemptions.claim(payment))
+        yield* redemptions.settle(claim)
+        yield* redemptions.complete(claim, paidAnswer)
+        yield* passTime(Duration.subtract(paidAnswerLifetime, "1 minute"))
+        yield* redemptions.prune
+        assert.strictEqual((yield* redemptions.claim(payment))._tag, "Answered")
+        yield* passTime("2 minutes")
+        assert.strictEqual((yield* redemptions.claim(payment))._tag, "ChallengeUsed")
+        yield* redemptions.prune
+        assert.strictEqual((yield* redemptions.claim(payment))._tag, "ChallengeUsed")
+      })
+    )
+
+    it.effect("give a payment to three runs at most", () =>
+      Effect.gen(function* () {
+        const redemptions = yield* PaymentRedemptions
+        const payment = yield* newPayment
+        for (let run = 1; run <= maximumPaidRuns; run += 1) {
+          const { claim } = claimed(yield* redemptions.claim(payment))
+          yield* redemptions.settle(claim)
+          assert.isTrue(yield* redemptions.beginRun(claim))
+          assert.strictEqual((yield* redemptions.claim(payment))._tag, "InProgress")
+          yield* redemptions.release(claim)
+        }
+        assert.strictEqual((yield* redemptions.claim(payment))._tag, "RunsExhausted")
       })
     )
 

@@ -1,17 +1,17 @@
 import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
+import { UserId } from "@berth/domain/shared/UserId"
 import type { Recording, SpeechInput } from "@berth/domain/gateway/speech/Speech"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
 import * as ConfiguredSpeechProviders from "@berth/infra/ai/ConfiguredSpeechProviders"
 import { Duration, Effect, Layer, Redacted } from "effect"
+import { GatewaySettings, type SpeechSettings } from "@berth/domain/gateway/GatewaySettings"
 import type { FakeOpenAiAudio } from "../fakes/models/FakeOpenAiAudio.ts"
-import { UserId } from "@berth/domain/shared/UserId"
+import { makeGatewaySettings } from "./payments/PaymentFixtures.ts"
 
-export const defaultSpeechModels: LocalSpeech.DefaultSpeechModels = {
-  tts: { provider: "openai", name: "tts-1" },
-  stt: { provider: "openai", name: "whisper-1" }
-}
+const network = { chainId: 1337, token: `0x20c0${"00".repeat(18)}` }
+const settings = makeGatewaySettings({ network, realm: "berth.example" })
 
 export interface LocalSpeechOptions {
   /** OpenAI, with a key of the platform's; not configured when absent. */
@@ -21,7 +21,7 @@ export interface LocalSpeechOptions {
   readonly ownKeyVendor?: FakeOpenAiAudio | undefined
   readonly keys?: ModelKeys
   readonly usage?: Array<ModelCallRecord>
-  readonly times?: Partial<LocalSpeech.SpeechTimeoutSettings>
+  readonly times?: Partial<Pick<SpeechSettings, "attemptTimeout" | "retryTimeout">>
   readonly retries?: number
 }
 
@@ -35,7 +35,7 @@ export const localSpeechLayer = ({
   times,
   usage = []
 }: LocalSpeechOptions) =>
-  LocalSpeech.layer(defaultSpeechModels).pipe(
+  LocalSpeech.layer.pipe(
     Layer.provide(
       ConfiguredSpeechProviders.layer({
         sandbox,
@@ -62,13 +62,7 @@ export const localSpeechLayer = ({
         retry: { ...defaultAiSettings.retry, retries, base: Duration.millis(1) }
       })
     ),
-    Layer.provide(
-      Layer.succeed(LocalSpeech.SpeechTimeouts, {
-        oneTry: Duration.seconds(30),
-        tries: Duration.seconds(30),
-        ...times
-      })
-    )
+    Layer.provide(Layer.succeed(GatewaySettings, { ...settings, speech: { ...settings.speech, ...times } }))
   )
 
 /** Who has keys of his own, where somebody has. */

@@ -13,9 +13,7 @@ import { SkillCatalog } from "@berth/domain/skills/Skill"
 import { Sessions } from "@berth/domain/sessions/Sessions"
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
 import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
-import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
-import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { PluginPrices } from "@berth/domain/gateway/calls/PluginPrices"
+import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import type { GatingToken } from "@berth/domain/gating/GatingToken"
 import type { Speech } from "@berth/domain/gateway/speech/Speech"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
@@ -56,7 +54,7 @@ import { pageAssets, skillCatalogue, insertUser } from "./Samples.ts"
 import * as ScriptedAgentManager from "../fakes/FakeAgentManager.ts"
 import * as ScriptedJobQueue from "../fakes/FakeJobQueue.ts"
 import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
-import { paymentRecipient, testPaymentSecret } from "./payments/PaymentFixtures.ts"
+import { makeGatewaySettings } from "./payments/PaymentFixtures.ts"
 import * as ScriptedPlugins from "../fakes/FakePlugins.ts"
 import * as ScriptedModels from "../fakes/FakeModelProviders.ts"
 import type { PlanId } from "@berth/domain/shared/PlanId"
@@ -136,9 +134,6 @@ export class TestApp extends Context.Tag("@berth/test/TestApp")<
     readonly logLines: Effect.Effect<ReadonlyArray<string>>
   }
 >() {}
-
-/** What a call of each plugin costs in every such service. */
-export const testPluginPrices = { agent: 0.05, "generate-text": 0.01, tts: 0.03, stt: 0.02 }
 
 /** The administrator's address in every such service. */
 export const testAdminEmail = "admin@example.com"
@@ -282,14 +277,7 @@ const make = (options: TestAppOptions) =>
     )
     const payments = Layer.mergeAll(
       Layer.succeed(PaymentChain, network.chain),
-      Layer.succeed(PaymentSettings, {
-        realm: appUrl.host,
-        chainId: network.chainId,
-        currency: WalletAddress.make(network.token),
-        recipient: paymentRecipient,
-        secret: testPaymentSecret
-      }),
-      Layer.succeed(PluginPrices, testPluginPrices)
+      Layer.succeed(GatewaySettings, makeGatewaySettings({ network, realm: appUrl.host }))
     )
     const listening = (port: number) => ({ host: "127.0.0.1", port, drain: options.drainLimit ?? Duration.seconds(1) })
     const remoteManager = BackendAgentManager.layer({ backendUrl, internalApiKey: internalKey }).pipe(

@@ -1,5 +1,4 @@
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
-import { PluginPrices } from "@berth/domain/gateway/calls/PluginPrices"
 import * as LocalSpeech from "@berth/domain/gateway/speech/LocalSpeech"
 import { InstanceSettings } from "@berth/domain/instances/InstanceSettings"
 import * as OpenRouterModelCatalog from "@berth/infra/ai/catalog/OpenRouterModelCatalog"
@@ -86,7 +85,6 @@ const webPorts = (settings: Settings) =>
     ChainWiring.fromSettings(settings),
     SignInWiring.fromSettings(settings),
     GatewayWiring.fromSettings(settings),
-    Layer.succeed(PluginPrices, settings.prices),
     AccountsWiring.fromSettings(settings),
     BotDetectionWiring.fromSettings(settings),
     ZxcvbnCommonPasswords.layer,
@@ -122,7 +120,7 @@ const models = (settings: Settings) => {
 /** Speech by the providers of this process. */
 const speech = (settings: Settings) => {
   const { groq, openai, openrouter } = settings.providers
-  return LocalSpeech.layer(settings.speech).pipe(
+  return LocalSpeech.layer.pipe(
     Layer.provide(
       ConfiguredSpeechProviders.layer({
         openai: access(openai),
@@ -259,6 +257,7 @@ export const serverProgram = (settings: Settings) =>
         Layer.provide(
           Layer.succeed(AgentSettings, { models: settings.agentModels, legacyModels: settings.legacyModels })
         ),
+        Layer.provide(GatewayWiring.settingsFromSettings(settings)),
         Layer.provide(webSettings(settings)),
         Layer.provide(limits(settings, databaseUrl)),
         Layer.provide(

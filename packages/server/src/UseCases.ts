@@ -24,10 +24,12 @@ import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
+import { Gateway } from "@berth/domain/gateway/Gateway"
 import { CardCalls } from "@berth/domain/gateway/calls/CardCalls"
 import * as LocalModelAnswers from "@berth/domain/gateway/plugins/LocalModelAnswers"
 import { MachineCalls } from "@berth/domain/gateway/calls/MachineCalls"
 import { MachinePayments } from "@berth/domain/gateway/payments/MachinePayments"
+import { PaymentSettlement } from "@berth/domain/gateway/payments/PaymentSettlement"
 import { Plugins } from "@berth/domain/gateway/Plugins"
 import { Instances } from "@berth/domain/instances/Instances"
 import { OrphanCleanup } from "@berth/domain/instances/OrphanCleanup"
@@ -92,10 +94,11 @@ const accounts = Layer.merge(Registration.Default, ProfileSettings.Default).pipe
   Layer.provide(MailOutbox.Default)
 )
 
-/** What the gateway does for whoever pays. */
-const gateway = Layer.merge(CardCalls.Default, MachineCalls.Default).pipe(
-  Layer.provideMerge(Plugins.Default),
-  Layer.provide(MachinePayments.Default)
+const gateway = Gateway.Default.pipe(
+  Layer.provide(Layer.merge(CardCalls.Default, MachineCalls.Default)),
+  Layer.provide(Plugins.Default),
+  Layer.provide(MachinePayments.Default),
+  Layer.provide(PaymentSettlement.Default)
 )
 
 const accountDeletionHooks = Layer.effect(

@@ -1,4 +1,7 @@
+import type { PaidAnswer } from "@berth/domain/gateway/payments/PaidAnswer"
 import {
+  maximumPaidRuns,
+  paidAnswerLifetime,
   type Payment,
   PaymentRedemptions,
   type RedemptionClaim,
@@ -14,10 +17,11 @@ interface Row extends Payment {
   readonly leaseUntil: number
   readonly claimedAt: number
   readonly settledAt: Option.Option<DateTime.Utc>
-  readonly isAnswered: boolean
+  readonly runs: number
+  readonly answered: Option.Option<{ readonly answer: PaidAnswer; readonly at: number }>
 }
 
-/** Payments that are only remembered, with leases by the clock of the test. */
+/** Payments in memory, with leases by the clock of the test. */
 export const make = Effect.gen(function* () {
   const rows = yield* Ref.make<ReadonlyArray<Row>>([])
   const made = yield* Ref.make(0)
@@ -27,7 +31,7 @@ export const make = Effect.gen(function* () {
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       Ref.modify(rows, (all) => {
         const isHeld = (row: Row) =>
-          row.challengeId === claim.challengeId && row.claimId === claim.id && !row.isAnswered
+          row.challengeId === claim.challengeId && row.claimId === claim.id && Option.isNone(row.answered)
         const changed = all.map((row) => (isHeld(row) ? how(row, now) : row))
         return [Option.fromNullable(changed.find((_, position) => changed[position] !== all[position])), changed]
       })
@@ -59,13 +63,20 @@ export const make = Effect.gen(function* () {
               leaseUntil: lease(now),
               claimedAt: now,
               settledAt: Option.none(),
-              isAnswered: false
+              runs: 0,
+              answered: Option.none()
             }
             return [RedemptionOutcome.Claimed({ claim, settledAt: Option.none() }), [...all, row]]
           }
-          if (ours.isAnswered || ours.transactionHash !== payment.transactionHash)
-            return [RedemptionOutcome.ChallengeUsed(), all]
+          if (ours.transactionHash !== payment.transactionHash) return [RedemptionOutcome.ChallengeUsed(), all]
+          if (Option.isSome(ours.answered)) {
+            const { answer, at } = ours.answered.value
+            return Option.isSome(ours.settledAt) && at > now - Duration.toMillis(paidAnswerLifetime)
+              ? [RedemptionOutcome.Answered({ answer, settledAt: ours.settledAt.value }), all]
+              : [RedemptionOutcome.ChallengeUsed(), all]
+          }
           if (ours.leaseUntil > now) return [RedemptionOutcome.InProgress(), all]
+          if (ours.runs >= maximumPaidRuns) return [RedemptionOutcome.RunsExhausted(), all]
           const taken = { ...ours, claimId: id, leaseUntil: lease(now) }
           return [
             RedemptionOutcome.Claimed({ claim, settledAt: ours.settledAt }),
@@ -87,9 +98,16 @@ export const make = Effect.gen(function* () {
         })),
         Option.flatMap(({ settledAt }) => settledAt)
       ),
-    complete: (claim) =>
+    beginRun: (claim) =>
       Effect.map(
-        change(claim, (row) => (Option.isSome(row.settledAt) ? { ...row, isAnswered: true } : row)),
+        change(claim, (row, now) => ({ ...row, runs: row.runs + 1, leaseUntil: lease(now) })),
+        Option.isSome
+      ),
+    complete: (claim, answer) =>
+      Effect.map(
+        change(claim, (row, now) =>
+          Option.isSome(row.settledAt) ? { ...row, answered: Option.some({ answer, at: now }) } : row
+        ),
         Option.isSome
       ),
     release: (claim) => Effect.asVoid(change(claim, (row, now) => ({ ...row, leaseUntil: now }))),

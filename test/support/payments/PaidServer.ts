@@ -1,10 +1,10 @@
-import { makeChallengeBody, formatChallengeHeader } from "@berth/domain/gateway/payments/ChallengeMessage"
+import { makeChallengeBody, formatChallengeHeader } from "@berth/api/gateway/payments/ChallengeMessage"
 import type { MachinePayments } from "@berth/domain/gateway/payments/MachinePayments"
-import { formatReceiptHeader } from "@berth/domain/gateway/payments/PaymentReceipt"
+import { formatReceiptHeader } from "@berth/api/gateway/payments/PaymentReceiptHeader"
 import { Effect, type Scope } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { buffer } from "node:stream/consumers"
-import { paidRequest } from "./PaymentFixtures.ts"
+import { paidAnswer, paidRequest } from "./PaymentFixtures.ts"
 import { listenLocally } from "../LocalServer.ts"
 
 /** An HTTP server whose every call is paid for, and nothing else. Answers its address. */
@@ -29,13 +29,14 @@ export const startPaidServer = (payments: MachinePayments): Effect.Effect<string
           const header = { "www-authenticate": formatChallengeHeader(redeemed.challenge), "cache-control": "no-store" }
           return yield* reply(response, said.status, header, said)
         }
+        case "Answered":
         case "InProgress":
           return yield* reply(response, 409, {}, { error: "in_progress" })
         case "Paid": {
-          const isOurs = yield* payments.complete(redeemed.claim)
+          const isOurs = yield* payments.complete(redeemed.claim, paidAnswer)
           if (!isOurs) return yield* reply(response, 409, {}, { error: "in_progress" })
           const header = { "payment-receipt": formatReceiptHeader(redeemed.receipt), "cache-control": "private" }
-          return yield* reply(response, 200, header, { receipt: redeemed.receipt.reference })
+          return yield* reply(response, 200, header, { receipt: redeemed.receipt.transactionHash })
         }
       }
     }).pipe(Effect.catchAll(({ _tag }) => reply(response, 503, {}, { error: _tag })))

@@ -2,19 +2,48 @@ import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { Challenge } from "@berth/domain/gateway/payments/Challenge"
 import { makeAttributionMemo } from "@berth/domain/gateway/payments/AttributionMemo"
 import { MachinePayments, type RedemptionResult } from "@berth/domain/gateway/payments/MachinePayments"
+import type { PaidAnswer } from "@berth/domain/gateway/payments/PaidAnswer"
 import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
 import { PaymentChain } from "@berth/domain/gateway/payments/PaymentChain"
 import { makePaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
-import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
+import { PaymentSettlement } from "@berth/domain/gateway/payments/PaymentSettlement"
+import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import { digests } from "@berth/infra/crypto/NodeDigests"
-import { Context, Effect, Encoding, Layer, Redacted } from "effect"
+import { Context, DateTime, Duration, Effect, Encoding, Layer, Option, Redacted } from "effect"
 import * as TestSecrets from "../TestSecrets.ts"
 import type { PaymentNetwork } from "../../fakes/payments/PaymentNetwork.ts"
 
 export const paymentRecipient = WalletAddress.make(`0x${"ab".repeat(20)}`)
 export const testPaymentSecret = Redacted.make("a secret for tests")
 const testPaymentDigests = makePaymentDigests(digests, testPaymentSecret)
+
+export const testPluginPrices = { agent: 0.05, "generate-text": 0.01, tts: 0.03, stt: 0.02 }
+
+export const makeGatewaySettings = ({
+  network,
+  realm,
+  secret = testPaymentSecret
+}: {
+  readonly network: Pick<PaymentNetwork, "chainId" | "token">
+  readonly realm: string
+  readonly secret?: Redacted.Redacted
+}): GatewaySettings["Type"] => ({
+  prices: testPluginPrices,
+  payments: {
+    realm,
+    chainId: network.chainId,
+    currency: WalletAddress.make(network.token),
+    recipient: paymentRecipient,
+    secret
+  },
+  speech: {
+    tts: { provider: "openai", name: "tts-1" },
+    stt: { provider: "openai", name: "whisper-1" },
+    attemptTimeout: Duration.seconds(30),
+    retryTimeout: Duration.seconds(30)
+  }
+})
 
 /** A call as the gateway hands it on. */
 export const paidRequest: PaidRequest = {
@@ -23,6 +52,14 @@ export const paidRequest: PaidRequest = {
   amount: 10_000n,
   description: "One call of generate-text",
   body: new TextEncoder().encode('{"messages":[]}')
+}
+
+export const paidAnswer: PaidAnswer = {
+  opening: Option.none(),
+  message: "Good day.",
+  ownKey: false,
+  tokens: 10,
+  answeredAt: DateTime.unsafeMake("2026-03-01T12:00:00Z")
 }
 
 export interface MachinePaymentsOptions {
@@ -42,16 +79,11 @@ export const makeMachinePayments = ({
   Effect.map(
     Layer.build(
       MachinePayments.Default.pipe(
+        Layer.provide(PaymentSettlement.Default),
         Layer.provide([
           Layer.succeed(PaymentChain, network.chain),
           Layer.succeed(PaymentRedemptions, redemptions),
-          Layer.succeed(PaymentSettings, {
-            realm,
-            chainId: network.chainId,
-            currency: WalletAddress.make(network.token),
-            recipient: paymentRecipient,
-            secret
-          }),
+          Layer.succeed(GatewaySettings, makeGatewaySettings({ network, realm, secret })),
           TestSecrets.layer
         ])
       )

@@ -19,7 +19,7 @@ import {
 import { GatewayBody, RecordingFormBody } from "./plugins/PluginBodies.ts"
 
 export const gatewayPath = "/api/v1/gateway"
-/** What a payment is for, as challenges name it. */
+/** The route in challenges. */
 export const gatewayRoute = `POST ${gatewayPath}`
 
 export const GatewayPayment = Schema.Struct({
@@ -30,14 +30,18 @@ export const GatewayPayment = Schema.Struct({
 export const GatewayAnswer = Schema.Struct({
   plugin: PluginId,
   message: Schema.String.annotations({
-    description: "The text; of tts the audio as base64, with its type in X-Audio-Content-Type"
+    description: "The text; for tts, base64 audio, whose type is in X-Audio-Content-Type"
   }),
   timestamp: Timestamp,
   payment: GatewayPayment
 }).annotations({ identifier: "GatewayAnswer" })
 
-/** Says what type the audio in `message` has. */
+/** Media type of the audio in `message`. */
 export const audioTypeHeader = "x-audio-content-type"
+
+export const pluginHeader = "x-plugin-id"
+export const paymentMethodHeader = "x-payment-method"
+export const receiptHeader = "payment-receipt"
 
 const headers = Schema.Struct({
   "x-plugin-id": Schema.optional(Schema.String.annotations({ description: "Overrides the plugin of the body" })),
@@ -50,7 +54,6 @@ const headers = Schema.Struct({
   "idempotency-key": Schema.optional(Schema.String)
 })
 
-/** POST /api/v1/gateway */
 const call = HttpApiEndpoint.post("call", gatewayPath)
   .setHeaders(headers)
   .setPayload(Schema.Union(GatewayBody, HttpApiSchema.Multipart(RecordingFormBody)))
@@ -69,7 +72,7 @@ const call = HttpApiEndpoint.post("call", gatewayPath)
   .addError(PluginNotFoundBody)
   .addError(PaymentsUnavailableBody)
 
-/** OPTIONS /api/v1/gateway: a browser asks whether a page may call. */
+/** OPTIONS /api/v1/gateway: CORS preflight. */
 const preflight = HttpApiEndpoint.options("preflight", gatewayPath).addSuccess(HttpApiSchema.NoContent)
 
 export class GatewayApi extends HttpApiGroup.make("gateway")

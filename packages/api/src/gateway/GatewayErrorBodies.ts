@@ -1,24 +1,22 @@
-import { ChallengeTerms } from "@berth/domain/gateway/payments/ChallengeMessage"
+import { type CallUnpaid, PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
 import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpApiSchema } from "@effect/platform"
-import { Data, Schema } from "effect"
+import { Data, Option, Schema } from "effect"
 import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
+import { ChallengeTerms, formatChallengeHeader, makeChallengeBody } from "./payments/ChallengeMessage.ts"
 
-/** There is no plugin of this name. */
 export class PluginNotFound extends Data.TaggedError("PluginNotFound")<object> {}
-/** Another request with the same payment is still being answered. */
-export class PaymentInProgress extends Data.TaggedError("PaymentInProgress")<object> {}
-/** The chain on which machines pay cannot be reached, so that nothing is known about a payment. */
+/** The chain of machine payments is unreachable, so that no payment can be verified. */
 export class PaymentsUnavailable extends Data.TaggedError("PaymentsUnavailable")<object> {}
 
 export const PluginNotFoundBody = errorBody(PluginNotFound, {
   status: 502,
   code: "no_plugin",
   error: "no_plugin",
-  message: "There is no such plugin. There are agent, generate-text, tts and stt.",
+  message: "Unknown plugin; use agent, generate-text, tts or stt.",
   read: () => new PluginNotFound()
 })
-/** The plugin could not do it: nothing was charged, and a payment stays good for the same request. */
+/** Nothing was charged, and a machine payment stays redeemable for the same request. */
 export const PluginFailedBody = errorBody(PluginFailed, {
   status: 500,
   code: "plugin_failed",
@@ -30,28 +28,27 @@ export const PaymentInProgressBody = errorBody(PaymentInProgress, {
   status: 409,
   code: "payment_in_progress",
   error: "Payment in progress",
-  message: "Another request with this payment is being answered. Do not pay again; repeat the request in a moment.",
+  message: "Another request with this payment is in progress. Do not pay again; repeat the request in a moment.",
   read: () => new PaymentInProgress()
 })
 export const PaymentsUnavailableBody = errorBody(PaymentsUnavailable, {
   status: 503,
   code: "payments_unavailable",
   error: "internal",
-  message: "Payments cannot be checked for the moment. Do not pay again; repeat the request with the same credential.",
+  message: "Payments cannot be verified at the moment. Do not pay again; repeat the request with the same credential.",
   read: () => new PaymentsUnavailable()
 })
 
-/** How to pay by card: units and credits are bought there. */
+/** The page where units and credits are bought. */
+const pricingPath = "/pricing"
+
 export const CardCheckout = Schema.Struct({
   checkoutUrl: Schema.String,
-  amount: Schema.Number.annotations({ description: "What this call costs, in US dollars" }),
+  amount: Schema.Number.annotations({ description: "Price of this call in US dollars" }),
   currency: Schema.Literal("usd")
 }).annotations({ identifier: "CardCheckout" })
 
-/**
- * The call is not paid for, and each way in which it can be. The members from `mpp` on are those of a challenge for machines,
- * as the interface and as RFC 9457 have them; `WWW-Authenticate` says the same.
- */
+/** The unpaid call and the ways to pay. From `mpp` on: the challenge, in the members of the interface and of RFC 9457. */
 export const PaymentRequiredFields = Schema.Struct({
   ...errorFields("payment_required"),
   cardProcessor: CardCheckout,
@@ -64,7 +61,7 @@ export const PaymentRequiredFields = Schema.Struct({
 }).annotations({ identifier: "PaymentRequired" })
 export type PaymentRequiredFields = typeof PaymentRequiredFields.Type
 
-/** Only ever written: its status is that of what is wrong with the payment. */
+/** Write-only: its status is that of the payment problem. */
 export class PaymentRequired extends Data.TaggedError("PaymentRequired")<{ readonly body: PaymentRequiredFields }> {}
 
 const required = (status: 400 | 402, description: string) =>
@@ -75,4 +72,41 @@ const required = (status: 400 | 402, description: string) =>
   }).annotations(HttpApiSchema.annotations({ status, description }))
 
 export const PaymentRequiredBody = required(402, "The call is not paid for")
-export const PaymentUnreadableBody = required(400, "The payment is not of a kind that is taken")
+export const PaymentUnreadableBody = required(400, "The payment method is not supported")
+
+const exhaustedMessage =
+  "Today's units are used up and there are no credits. Buy credits, or wait for new units at midnight UTC."
+
+export interface PaymentRequiredMessage {
+  readonly status: 400 | 402
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: PaymentRequiredFields
+}
+
+/** The response to an unpaid call, complete for clients of the interface and of the "Payment" HTTP authentication draft. */
+export const describeUnpaidCall = (
+  { challenge, priceUsd, reason }: CallUnpaid,
+  appUrl: URL
+): PaymentRequiredMessage => {
+  const isExhausted = reason === "units exhausted"
+  const common = {
+    code: "payment_required",
+    cardProcessor: { checkoutUrl: new URL(pricingPath, appUrl).href, amount: priceUsd, currency: "usd" }
+  } as const
+  const uncached = { "cache-control": "no-store" }
+  return Option.match(challenge, {
+    onNone: () => ({
+      status: 402,
+      headers: uncached,
+      body: { error: "payment_required", message: exhaustedMessage, ...common }
+    }),
+    onSome: (issued) => {
+      const body = makeChallengeBody(issued, isExhausted ? "no credential" : reason)
+      return {
+        status: body.status,
+        headers: { ...uncached, "www-authenticate": formatChallengeHeader(issued) },
+        body: { ...body, ...(isExhausted ? { message: exhaustedMessage } : {}), ...common }
+      }
+    }
+  })
+}

@@ -1,31 +1,34 @@
-import { Effect, Encoding, Option, Stream } from "effect"
+import { type Cause, Effect, Encoding, Option, type Scope, Stream } from "effect"
+import type { ChatRequest } from "../ai/calls/ChatRequest.ts"
 import type { ModelEvent } from "../ai/streams/ModelEvent.ts"
 import type { User } from "../shared/User.ts"
-import type { ChatOpening } from "../ai/calls/ChatRequest.ts"
-import { AgentTasks } from "./tasks/AgentTasks.ts"
-import { ModelAnswers } from "./plugins/ModelAnswers.ts"
 import type { PluginInput } from "./PluginInput.ts"
-import { limitToPrice } from "./calls/PluginPrices.ts"
-import { type PluginEvent, PluginFailed, type PluginRun } from "./plugins/PluginRun.ts"
+import { ModelAnswers } from "./plugins/ModelAnswers.ts"
+import {
+  type OpenedRun,
+  openPluginRun,
+  type PluginAnswer,
+  type PluginError,
+  type PluginEvent,
+  PluginFailed
+} from "./plugins/PluginRun.ts"
 import { Speech } from "./speech/Speech.ts"
+import { AgentTasks } from "./tasks/AgentTasks.ts"
 
-export interface RunOptions {
-  /** Done as soon as it is known which model answers, where one does. */
-  readonly opened?: (opening: ChatOpening) => Effect.Effect<void>
-  /** Whether models of the caller's own keys alone may answer. */
+export interface PluginRunOptions {
+  /** Whether only models of the caller's own keys may answer. */
   readonly ownKeysOnly?: boolean
 }
 
-/** The text of a model's answer as the events of a plugin. */
-const textEvents = <E>(answer: Stream.Stream<ModelEvent, E>): Stream.Stream<PluginEvent, E> =>
+/** The events of a plugin from those of a model that was offered no tools. */
+const toPluginEvents = <E>(events: Stream.Stream<ModelEvent, E>): Stream.Stream<PluginEvent, E> =>
   Stream.suspend(() => {
     const texts: Array<string> = []
-    return Stream.filterMap(answer, (event) => {
+    return Stream.filterMap(events, (event) => {
       switch (event.type) {
         case "delta":
           texts.push(event.text)
           return Option.some<PluginEvent>(event)
-        // Nobody offers it tools.
         case "tool-call":
           return Option.none()
         case "done":
@@ -39,73 +42,74 @@ const textEvents = <E>(answer: Stream.Stream<ModelEvent, E>): Stream.Stream<Plug
     })
   })
 
-/** Whatever the gateway can be asked to do, done. */
+const wholeRun = (answer: PluginAnswer): OpenedRun<never> => ({
+  opening: Option.none(),
+  events: Stream.make<[PluginEvent]>({ type: "done", ...answer })
+})
+
+const catchDefect = (cause: Cause.Cause<unknown>): Option.Option<Effect.Effect<never, PluginFailed>> =>
+  cause._tag === "Die"
+    ? Option.some(
+        Effect.zipRight(
+          Effect.logError("Plugin failed with a defect", cause),
+          new PluginFailed({ reason: "something went wrong on our side" })
+        )
+      )
+    : Option.none()
+
+/** Runs the plugins of the gateway. */
 export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
   effect: Effect.gen(function* () {
     const answers = yield* ModelAnswers
     const agents = yield* AgentTasks
     const speech = yield* Speech
 
-    const runOf = (input: PluginInput, caller: Option.Option<User>, options: RunOptions): PluginRun => {
+    const openRun = (
+      input: PluginInput,
+      caller: Option.Option<User>,
+      options: PluginRunOptions
+    ): Effect.Effect<OpenedRun<PluginError>, PluginError, Scope.Scope> => {
       const userId = Option.getOrNull(Option.map(caller, ({ id }) => id))
       switch (input.plugin) {
-        case "generate-text":
-          return textEvents(
-            answers.answer(
-              {
-                ...limitToPrice(input.request),
-                unknownModel: "refuse",
-                caller: { userId, agentId: null },
-                ...(options.ownKeysOnly === true ? { ownKeysOnly: true } : {})
-              },
-              options.opened
-            )
-          )
+        case "generate-text": {
+          const request: ChatRequest = {
+            ...input.request,
+            unknownModel: "refuse",
+            caller: { userId, agentId: null },
+            ...(options.ownKeysOnly === true ? { ownKeysOnly: true } : {})
+          }
+          return Effect.map(answers.open(request), ({ events, opening }) => ({
+            opening: Option.some(opening),
+            events: toPluginEvents(events)
+          }))
+        }
         case "agent":
-          return agents.run({ caller, messages: input.messages, agentId: input.agentId })
+          return Effect.map(
+            openPluginRun(agents.run({ caller, messages: input.messages, agentId: input.agentId })),
+            (events) => ({ opening: Option.none(), events })
+          )
         case "tts":
-          return Stream.fromEffect(
-            Effect.map(
-              speech.synthesize({ ...input.spoken, userId }),
-              ({ audio, contentType, ownKey }): PluginEvent => ({
-                type: "done",
-                message: Encoding.encodeBase64(audio),
-                tokens: null,
-                ownKey,
-                audioType: contentType
-              })
-            )
+          return Effect.map(speech.synthesize({ ...input.spoken, userId }), ({ audio, contentType, ownKey }) =>
+            wholeRun({ message: Encoding.encodeBase64(audio), tokens: null, ownKey, audioType: contentType })
           )
         case "stt":
-          return Stream.fromEffect(
-            Effect.map(speech.transcribe({ ...input.recording, userId }), ({ ownKey, text }): PluginEvent => ({
-              type: "done",
-              message: text,
-              tokens: null,
-              ownKey
-            }))
+          return Effect.map(speech.transcribe({ ...input.recording, userId }), ({ ownKey, text }) =>
+            wholeRun({ message: text, tokens: null, ownKey })
           )
       }
     }
 
-    /** What a plugin says to what it is asked. A defect behind it fails it as well: the call is to end in order. */
-    const run = (input: PluginInput, caller: Option.Option<User>, options: RunOptions = {}): PluginRun =>
-      runOf(input, caller, options).pipe(
-        Stream.catchSomeCause((cause) =>
-          cause._tag === "Die"
-            ? Option.some(
-                Stream.fromEffect(
-                  Effect.zipRight(
-                    Effect.logError("A plugin broke", cause),
-                    new PluginFailed({ reason: "something went wrong on our side" })
-                  )
-                )
-              )
-            : Option.none()
-        ),
-        Stream.withSpan(`Plugins.run ${input.plugin}`)
+    /** Runs a plugin up to its first event. Closing the scope ends the run. Defects are `PluginFailed`. */
+    const open = (input: PluginInput, caller: Option.Option<User>, options: PluginRunOptions = {}) =>
+      Effect.suspend(() => openRun(input, caller, options)).pipe(
+        Effect.catchSomeCause(catchDefect),
+        Effect.map(({ events, opening }): OpenedRun<PluginError> => ({
+          opening,
+          events: Stream.catchSomeCause(events, (cause) => Option.map(catchDefect(cause), Stream.fromEffect))
+        })),
+        Effect.withSpan(`Plugins.open ${input.plugin}`)
       )
 
-    return { run }
+    return { open }
   })
 }) {}

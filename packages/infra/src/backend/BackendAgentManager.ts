@@ -1,67 +1,30 @@
-import { BackendApi } from "@berth/api/BackendApi"
 import { makeSseParser } from "@berth/api/http/Sse"
-import type { InternalKeyRequired } from "@berth/api/http/InternalAuth"
 import { ManagedTurnEvent } from "@berth/api/instances/AgentManagerApi"
+import type { UserId } from "@berth/domain/shared/UserId"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { type Turn, type TurnEvent, TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { HttpClientRequest, HttpClientResponse } from "@effect/platform"
+import { Duration, Effect, Layer, Schema, Stream } from "effect"
 import {
-  type HttpApiError,
-  HttpApiClient,
-  HttpClient,
-  HttpClientError,
-  HttpClientRequest,
-  HttpClientResponse
-} from "@effect/platform"
-import { Duration, Effect, Layer, type ParseResult, type Redacted, Schema, Stream } from "effect"
-import { addCallerHeaders } from "./CallerHeaders.ts"
-import type { UserId } from "@berth/domain/shared/UserId"
+  type BackendClientOptions,
+  failTransport,
+  isTransportFailure,
+  makeBackendClient,
+  type TransportFailure
+} from "./BackendClient.ts"
 
-export interface BackendClientOptions {
-  readonly backendUrl: string
-  readonly internalApiKey: Redacted.Redacted
-}
-
-/** A start of an instance may take this long. */
+/** Bounds the start of an instance. */
 const lifecycleTimeout = Duration.seconds(60)
-/** A question that is answered from what is there. */
+/** Bounds reads of stored state. */
 const queryTimeout = Duration.seconds(10)
-/** A turn that says nothing for this long is cut. */
+/** Bounds the silence of a turn. */
 const idleTimeout = Duration.seconds(90)
 
 const unreachable = new BackendUnavailable({ reason: "it cannot be reached" })
 const oversized = new BackendUnavailable({ reason: "it sent an event without an end" })
 const idle = new BackendUnavailable({ reason: "it stopped answering" })
 
-/** An answered 500 is the backend's own fault, and is one here too: in one process or two, a caller hears the same. */
-export const isInternalFailure = (error: { readonly _tag: string }) =>
-  error instanceof HttpClientError.ResponseError && error.response.status === 500
-
-/** What went wrong on the way is for the log; the caller hears no address of ours. */
-const asUnavailable = (error: TransportFailure) =>
-  isInternalFailure(error)
-    ? Effect.die(error)
-    : Effect.zipRight(
-        Effect.logWarning("The backend cannot be reached").pipe(Effect.annotateLogs("reason", error.message)),
-        unreachable
-      )
-
-export type TransportFailure =
-  HttpClientError.HttpClientError | ParseResult.ParseError | HttpApiError.HttpApiDecodeError | InternalKeyRequired
-
-const transportTags: ReadonlyArray<string> = [
-  "RequestError",
-  "ResponseError",
-  "ParseError",
-  "HttpApiDecodeError",
-  "InternalKeyRequired"
-] satisfies ReadonlyArray<TransportFailure["_tag"]>
-
-export const isTransportFailure = <E extends { readonly _tag: string }>(
-  error: E | TransportFailure
-): error is TransportFailure => transportTags.includes(error._tag)
-
-/** The events of a stream's text. */
 const parseEvents = <E>(texts: Stream.Stream<string, E>) =>
   Stream.suspend(() => {
     const parser = makeSseParser()
@@ -80,23 +43,16 @@ export const layer = (options: BackendClientOptions) =>
   Layer.effect(
     AgentManager,
     Effect.gen(function* () {
-      const http = HttpClient.mapRequest(yield* HttpClient.HttpClient, (request) =>
-        request.pipe(
-          HttpClientRequest.prependUrl(options.backendUrl.replace(/\/$/, "")),
-          HttpClientRequest.bearerToken(options.internalApiKey)
-        )
-      ).pipe(HttpClient.mapRequestEffect(addCallerHeaders))
-      const backend = yield* HttpApiClient.makeWith(BackendApi, { httpClient: http })
-      const manager = backend.agentManager
+      const { api, http } = yield* makeBackendClient(options)
+      const manager = api.agentManager
 
-      /** What is neither the answer nor an error of the contract means that the backend is not there, or not itself. */
-      const asked = <A, E extends { readonly _tag: string }>(
+      const callManager = <A, E extends { readonly _tag: string }>(
         call: Effect.Effect<A, E | TransportFailure>,
         duration = lifecycleTimeout
       ) =>
         call.pipe(
           Effect.catchAll((error): Effect.Effect<never, E | BackendUnavailable> =>
-            isTransportFailure<E>(error) ? asUnavailable(error) : Effect.fail(error)
+            isTransportFailure<E>(error) ? failTransport(error, unreachable) : Effect.fail(error)
           ),
           Effect.timeoutFail({
             duration,
@@ -119,7 +75,7 @@ export const layer = (options: BackendClientOptions) =>
             parseEvents,
             Stream.mapEffect(({ data }) => decodeEvent(data)),
             Stream.catchAll((error) =>
-              Stream.fromEffect(error._tag === "BackendUnavailable" ? error : asUnavailable(error))
+              Stream.fromEffect(error._tag === "BackendUnavailable" ? error : failTransport(error, unreachable))
             )
           )
 
@@ -133,17 +89,19 @@ export const layer = (options: BackendClientOptions) =>
             )
 
       return AgentManager.of({
-        deploy: (agentId) => asked(manager.deploy({ path: { agentId } })),
-        failDeployment: (agentId, reason) => asked(manager.failDeployment({ path: { agentId }, payload: { reason } })),
-        start: (userId) => asked(manager.start({ path: { userId } })),
-        stop: (userId) => asked(manager.stop({ path: { userId } })),
-        restart: (userId) => asked(manager.restart({ path: { userId } })),
-        update: (userId) => asked(manager.update({ path: { userId } })),
-        repair: (userId) => asked(manager.repair({ path: { userId } })),
-        reconfigure: (userId) => asked(manager.reconfigure({ path: { userId } })),
-        remove: (userId) => asked(manager.remove({ path: { userId } })),
-        logs: (userId, query) => asked(manager.logs({ path: { userId }, urlParams: query }), queryTimeout),
-        stats: (userId) => Effect.map(asked(manager.stats({ path: { userId } }), queryTimeout), ({ stats }) => stats),
+        deploy: (agentId) => callManager(manager.deploy({ path: { agentId } })),
+        failDeployment: (agentId, reason) =>
+          callManager(manager.failDeployment({ path: { agentId }, payload: { reason } })),
+        start: (userId) => callManager(manager.start({ path: { userId } })),
+        stop: (userId) => callManager(manager.stop({ path: { userId } })),
+        restart: (userId) => callManager(manager.restart({ path: { userId } })),
+        update: (userId) => callManager(manager.update({ path: { userId } })),
+        repair: (userId) => callManager(manager.repair({ path: { userId } })),
+        reconfigure: (userId) => callManager(manager.reconfigure({ path: { userId } })),
+        remove: (userId) => callManager(manager.remove({ path: { userId } })),
+        logs: (userId, query) => callManager(manager.logs({ path: { userId }, urlParams: query }), queryTimeout),
+        stats: (userId) =>
+          Effect.map(callManager(manager.stats({ path: { userId } }), queryTimeout), ({ stats }) => stats),
         chat: (userId, turn) => Stream.mapEffect(events(userId, turn), turnEvent)
       })
     })

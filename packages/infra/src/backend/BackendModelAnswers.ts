@@ -1,92 +1,88 @@
-import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
+import { ModelAnswerEvent, ModelAnswerRequest, modelAnswersPath } from "@berth/api/gateway/plugins/ModelAnswersApi"
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { parseRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
-import { ModelAnswerEvent, ModelAnswerRequest, modelAnswersPath } from "@berth/api/gateway/plugins/ModelAnswersApi"
-import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
-import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
+import { type ModelAnswer, ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
-import { HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
-import { Duration, Effect, Layer, Option, Stream } from "effect"
-import type { BackendClientOptions } from "./BackendAgentManager.ts"
-import { addCallerHeaders } from "./CallerHeaders.ts"
+import { HttpClientRequest, HttpClientResponse } from "@effect/platform"
+import { Duration, Effect, Layer, Option, type Scope, Sink, Stream } from "effect"
+import { type BackendClientOptions, makeBackendClient } from "./BackendClient.ts"
 
-/** The backend answers with the head of a stream at once, before it has asked any model. */
+/** Bounds the response head, which the backend sends before it calls a model. */
 const headTimeout = Duration.seconds(10)
-/** Three keep-alives missed. */
+/** Three missed keep-alives. */
 const idleTimeout = Duration.seconds(3 * sseKeepAliveSeconds)
 
 const unreachable = new PluginFailed({ reason: "the AI layer cannot be reached" })
 const interrupted = new PluginFailed({ reason: "the AI layer broke off" })
 
-/** What went wrong on the way is for the log; the caller hears no address of ours. */
+/** The log gets the cause; the caller sees no internal address. */
 const logAndFail = (cause: { readonly _tag: string }, failure: PluginFailed) =>
   Effect.zipRight(
-    Effect.logWarning("An answer of the backend was lost").pipe(Effect.annotateLogs("reason", cause._tag)),
+    Effect.logWarning("Answer of the backend lost").pipe(Effect.annotateLogs("reason", cause._tag)),
     failure
   )
 
-/** What an event says, and nothing of one that is only for us. */
-const decodeAnswerEvent = (
-  event: ModelAnswerEvent,
-  opened: (opening: ChatOpening) => Effect.Effect<void>
-): Effect.Effect<Option.Option<ModelEvent>, PluginFailed | PluginInputInvalid> => {
-  switch (event.type) {
-    case "opened": {
-      const { type: _, ...opening } = event
-      return Effect.as(opened(opening), Option.none())
-    }
-    case "failed":
-      return new PluginFailed({
+type AnswerFailure = PluginFailed | PluginInputInvalid
+
+const toFailure = (event: Extract<ModelAnswerEvent, { readonly type: "failed" | "invalid" }>): AnswerFailure =>
+  event.type === "invalid"
+    ? new PluginInputInvalid({ field: event.field, reason: event.reason })
+    : new PluginFailed({
         reason: event.reason,
-        nobodyWasAsked: event.nobodyWasAsked,
+        isUnavailable: event.isUnavailable,
         retryAfter: event.retryAfter === null ? undefined : Duration.millis(event.retryAfter)
       })
+
+const toModelEvent = (event: ModelAnswerEvent): Effect.Effect<ModelEvent, AnswerFailure> => {
+  switch (event.type) {
+    case "opened":
+      return logAndFail({ _tag: "SecondOpening" }, interrupted)
+    case "failed":
     case "invalid":
-      return new PluginInputInvalid({ field: event.field, reason: event.reason })
+      return Effect.fail(toFailure(event))
     case "delta":
     case "tool-call":
     case "done":
-      return Effect.succeedSome(event)
+      return Effect.succeed(event)
   }
 }
 
-/** The AI layer of another process, over the backend API. */
+/** The AI layer of the backend process. */
 export const layer = (options: BackendClientOptions) =>
   Layer.effect(
     ModelAnswers,
-    Effect.map(HttpClient.HttpClient, (anyClient) => {
-      const client = HttpClient.mapRequest(anyClient, (request) =>
-        request.pipe(
-          HttpClientRequest.prependUrl(options.backendUrl.replace(/\/$/, "")),
-          HttpClientRequest.bearerToken(options.internalApiKey)
-        )
-      ).pipe(HttpClient.mapRequestEffect(addCallerHeaders))
-
-      const open = (request: ModelAnswerRequest) =>
+    Effect.map(makeBackendClient(options), ({ http }) => {
+      const readEvents = (request: ModelAnswerRequest) =>
         HttpClientRequest.post(modelAnswersPath).pipe(
           HttpClientRequest.schemaBodyJson(ModelAnswerRequest)(request),
           Effect.orDie,
-          Effect.flatMap(client.execute),
+          Effect.flatMap(http.execute),
           Effect.flatMap(HttpClientResponse.filterStatusOk),
           Effect.timeout(headTimeout),
-          Effect.catchAll((error) => logAndFail(error, unreachable))
+          Effect.catchAll((error) => logAndFail(error, unreachable)),
+          Effect.map((response) =>
+            response.stream.pipe(
+              Stream.timeoutFail(() => ({ _tag: "Silent" }) as const, idleTimeout),
+              Stream.decodeText(),
+              parseRuntimeEvents(ModelAnswerEvent),
+              Stream.catchAll((error) => Stream.fromEffect(logAndFail(error, interrupted)))
+            )
+          ),
+          Stream.unwrap
         )
 
-      return ModelAnswers.of({
-        answer: (request, opened = () => Effect.void) =>
-          Stream.unwrap(
-            Effect.map(open(request), (response) =>
-              response.stream.pipe(
-                Stream.timeoutFail(() => ({ _tag: "Silent" }) as const, idleTimeout),
-                Stream.decodeText(),
-                parseRuntimeEvents(ModelAnswerEvent),
-                Stream.catchAll((error) => Stream.fromEffect(logAndFail(error, interrupted)))
-              )
-            )
-          ).pipe(
-            Stream.mapEffect((event) => decodeAnswerEvent(event, opened)),
-            Stream.filterMap((event) => event)
-          )
-      })
+      const open = (request: ModelAnswerRequest): Effect.Effect<ModelAnswer, AnswerFailure, Scope.Scope> =>
+        Effect.gen(function* () {
+          const [first, rest] = yield* Stream.peel(readEvents(request), Sink.head<ModelAnswerEvent>())
+          if (Option.isNone(first)) return yield* logAndFail({ _tag: "EmptyAnswer" }, interrupted)
+          const event = first.value
+          if (event.type === "failed" || event.type === "invalid") return yield* toFailure(event)
+          if (event.type !== "opened") return yield* logAndFail({ _tag: "MissingOpening" }, interrupted)
+          const { type: _, ...opening } = event
+          return { opening, events: Stream.mapEffect(rest, toModelEvent) }
+        })
+
+      return ModelAnswers.of({ open })
     })
   )

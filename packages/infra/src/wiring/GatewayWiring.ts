@@ -1,33 +1,43 @@
-import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
-import { Effect, Layer } from "effect"
+import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
+import { Duration, Effect, Layer } from "effect"
 import { makeRpcNode } from "../chain/ChainNode.ts"
 import type { Settings } from "../configuration/Settings.ts"
-import { type TempoNetwork, resolveTempoNetwork } from "../configuration/TempoNetwork.ts"
+import { resolveTempoNetwork } from "../configuration/TempoNetwork.ts"
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import * as ViemPaymentChain from "../tempo/ViemPaymentChain.ts"
 import { resolvePaymentRecipient, resolvePaymentSecret } from "./SecretsWiring.ts"
 
-export interface GatewayWiringOptions extends TempoNetwork, Omit<PaymentSettings["Type"], "realm"> {
-  readonly appUrl: URL
-}
+const speechAttemptTimeout = Duration.minutes(2)
+const speechRetryTimeout = Duration.minutes(1)
 
-/** What payments by machines are checked with: the chain, the settings, the hash functions. */
-export const layer = ({ appUrl, chainId, currency, recipient, rpcUrl, secret }: GatewayWiringOptions) =>
-  Layer.mergeAll(
-    Layer.unwrapEffect(Effect.map(makeRpcNode({ name: "tempo", chainId, url: rpcUrl }), ViemPaymentChain.layer)),
-    Layer.succeed(PaymentSettings, { realm: appUrl.host, chainId, currency, recipient, secret })
+const requireTempoNetwork = (settings: Settings) =>
+  Effect.mapError(resolveTempoNetwork(settings), () => new ProgramMisconfigured({ reason: "MPP_RPC_URL is missing" }))
+
+/** The settings, which the web API and the local speech of the backend read. */
+export const settingsFromSettings = (settings: Settings) =>
+  Layer.effect(
+    GatewaySettings,
+    Effect.gen(function* () {
+      const { chainId } = yield* requireTempoNetwork(settings)
+      return {
+        prices: settings.prices,
+        payments: {
+          realm: settings.addresses.appUrl.host,
+          chainId,
+          currency: settings.mpp.currency,
+          recipient: yield* resolvePaymentRecipient(settings),
+          secret: yield* resolvePaymentSecret(settings)
+        },
+        speech: { ...settings.speech, attemptTimeout: speechAttemptTimeout, retryTimeout: speechRetryTimeout }
+      }
+    })
   )
 
-/** The same for a process with these settings. */
+/** The chain of machine payments. */
 export const fromSettings = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
-      const tempo = yield* Effect.mapError(
-        resolveTempoNetwork(settings),
-        () => new ProgramMisconfigured({ reason: "MPP_RPC_URL is missing" })
-      )
-      const [recipient, secret] = yield* Effect.all([resolvePaymentRecipient(settings), resolvePaymentSecret(settings)])
-      const { currency } = settings.mpp
-      return layer({ ...tempo, appUrl: settings.addresses.appUrl, currency, recipient, secret })
+      const { chainId, rpcUrl } = yield* requireTempoNetwork(settings)
+      return ViemPaymentChain.layer(yield* makeRpcNode({ name: "tempo", chainId, url: rpcUrl }))
     })
   )

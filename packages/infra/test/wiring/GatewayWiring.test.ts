@@ -1,4 +1,4 @@
-import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
+import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import * as GatewayWiring from "@berth/infra/wiring/GatewayWiring"
 import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
 import { resolveTempoNetwork } from "@berth/infra/configuration/TempoNetwork"
@@ -19,8 +19,8 @@ const recipient = `0x${"ab".repeat(20)}`
 const started = (environment: Record<string, string>) =>
   Effect.gen(function* () {
     const settings = yield* loadSettings(environment)
-    const context = yield* Layer.build(GatewayWiring.fromSettings(settings))
-    return Context.get(context, PaymentSettings)
+    const context = yield* Layer.build(GatewayWiring.settingsFromSettings(settings))
+    return Context.get(context, GatewaySettings).payments
   })
 
 const chainOf = (environment: Record<string, string>) =>

@@ -1,6 +1,6 @@
 import { AgentNotFoundBody } from "@berth/api/agents/AgentErrorBodies"
 import {
-  PaymentInProgress,
+  describeUnpaidCall,
   PaymentInProgressBody,
   PaymentsUnavailable,
   PaymentsUnavailableBody,
@@ -12,11 +12,12 @@ import { InvalidRequestBody } from "@berth/api/http/RequestErrors"
 import { toRetryAfterSeconds, RateLimitExceededBody } from "@berth/api/limits/RateLimits"
 import { AuthenticationRequiredBody } from "@berth/api/sessions/SessionAuth"
 import type { AgentNotFound } from "@berth/domain/agents/AgentErrors"
+import type { CallUnpaid, PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
 import type { ChainUnreachable } from "@berth/domain/chain/ChainErrors"
 import type { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import type { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
 import type { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
-import { HttpApiError, type HttpServerResponse } from "@effect/platform"
+import { HttpApiError, HttpServerResponse } from "@effect/platform"
 import type { Duration } from "effect"
 import { makeErrorResponse } from "../http/ErrorResponse.ts"
 import { toBodyErrorResponse, type BodyFailure } from "../http/RequestBody.ts"
@@ -31,24 +32,22 @@ export type GatewayFailure =
   | AgentNotFound
   | ChainUnreachable
   | BodyFailure
+  | CallUnpaid
+  | PaymentInProgress
 
 const makeRetryAfter = (after: Duration.Duration | undefined) =>
   after === undefined ? {} : { "retry-after": String(toRetryAfterSeconds(after)) }
 
 const retrySoon = { "retry-after": "1" }
 
-/** Somebody else answers with this payment. */
-export const paymentInProgressResponse = makeErrorResponse(PaymentInProgressBody, new PaymentInProgress(), retrySoon)
-
-/** One field and what is wrong with it, as of any other mismatch with the contract. */
+/** The same form as any other mismatch with the contract. */
 const toDecodeError = ({ field, reason }: PluginInputInvalid) =>
   new HttpApiError.HttpApiDecodeError({
     message: reason,
     issues: [{ _tag: "Type", path: [field], message: reason }]
   })
 
-/** What a call is answered with that was not carried out. */
-export const toGatewayErrorResponse = (failure: GatewayFailure): HttpServerResponse.HttpServerResponse => {
+export const toGatewayErrorResponse = (failure: GatewayFailure, appUrl: URL): HttpServerResponse.HttpServerResponse => {
   switch (failure._tag) {
     case "RateLimitExceeded":
       return makeErrorResponse(RateLimitExceededBody, failure, makeRetryAfter(failure.retryAfter))
@@ -66,6 +65,12 @@ export const toGatewayErrorResponse = (failure: GatewayFailure): HttpServerRespo
       return makeErrorResponse(PluginFailedBody, failure, makeRetryAfter(failure.retryAfter))
     case "ChainUnreachable":
       return makeErrorResponse(PaymentsUnavailableBody, new PaymentsUnavailable(), retrySoon)
+    case "CallUnpaid": {
+      const { body, ...options } = describeUnpaidCall(failure, appUrl)
+      return HttpServerResponse.unsafeJson(body, options)
+    }
+    case "PaymentInProgress":
+      return makeErrorResponse(PaymentInProgressBody, failure, retrySoon)
     case "BodyTooLarge":
     case "BodyMalformed":
     case "MediaTypeUnsupported":

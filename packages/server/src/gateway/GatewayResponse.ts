@@ -1,96 +1,84 @@
-import { PaymentInProgress, PaymentInProgressBody, PluginFailedBody } from "@berth/api/gateway/GatewayErrorBodies"
-import { audioTypeHeader, GatewayAnswer, type GatewayPayment } from "@berth/api/gateway/GatewayApi"
+import { PaymentInProgressBody, PluginFailedBody } from "@berth/api/gateway/GatewayErrorBodies"
+import { audioTypeHeader, GatewayAnswer, pluginHeader, receiptHeader } from "@berth/api/gateway/GatewayApi"
 import { gatewayFrames } from "@berth/api/gateway/GatewayEvents"
-import type { ChatOpening } from "@berth/domain/ai/calls/ChatRequest"
+import { formatReceiptHeader } from "@berth/api/gateway/payments/PaymentReceiptHeader"
+import { PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
+import type { OpenedCall } from "@berth/domain/gateway/calls/OpenedCall"
 import type { PluginId } from "@berth/domain/gateway/plugins/Plugin"
-import {
-  collectPluginAnswer,
-  openPluginRun,
-  type PluginAnswer,
-  type PluginEvent,
-  PluginFailed
-} from "@berth/domain/gateway/plugins/PluginRun"
+import { type CallEvent, collectEnd, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpServerResponse } from "@effect/platform"
-import { Cause, DateTime, Effect, Option, Ref, Schema, Stream } from "effect"
+import { Cause, Effect, Option, Schema, Stream } from "effect"
 import { makeOpeningHeaders } from "../ai/AnswerHeaders.ts"
 import { respondFrames } from "../http/SseResponse.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
-
-export interface GatewayResponseInput<E> {
-  readonly plugin: PluginId
-  readonly payment: typeof GatewayPayment.Type
-  readonly run: Stream.Stream<PluginEvent, E>
-  /** Which model answers, once that is known. */
-  readonly opening: Ref.Ref<Option.Option<ChatOpening>>
-  readonly headers: Readonly<Record<string, string>>
-}
-
-export interface GatewayStreamInput<E> extends GatewayResponseInput<E> {
-  /** Given the whole answer at its end, before anybody is told that it is the end. */
-  readonly store: (response: Response) => Effect.Effect<void>
-  /** Whether the end may be told; else another request answers. */
-  readonly confirmEnd: Effect.Effect<boolean>
-}
+type CallEnd = Extract<CallEvent, { readonly type: "done" }>
 
 const encodeAnswer = Schema.encodeSync(GatewayAnswer)
 const decodeAnswer = Schema.decodeOption(Schema.parseJson(GatewayAnswer))
 const encodeFailure = Schema.encodeSync(PluginFailedBody)
-const takenOverFrame = gatewayFrames.error(Schema.encodeSync(PaymentInProgressBody)(new PaymentInProgress()))
+const encodeInProgress = Schema.encodeSync(PaymentInProgressBody)
 
-const headersOf = <E>({ headers, opening, plugin }: GatewayResponseInput<E>) =>
-  Effect.map(Ref.get(opening), (known) => ({
-    ...Option.match(known, { onNone: () => ({}), onSome: makeOpeningHeaders }),
-    ...headers,
-    "x-plugin-id": plugin
-  }))
+const makeHeaders = (plugin: PluginId, { isReplayed, opening, receipt }: OpenedCall): Record<string, string> => ({
+  ...Option.match(opening, { onNone: () => ({}), onSome: makeOpeningHeaders }),
+  ...Option.match(receipt, {
+    onNone: () => ({}),
+    onSome: (paid) => ({ [receiptHeader]: formatReceiptHeader(paid), "cache-control": "private" })
+  }),
+  ...(isReplayed ? { "idempotent-replayed": "true" } : {}),
+  [pluginHeader]: plugin
+})
 
-const makeWholeAnswer = <E>(toTell: GatewayResponseInput<E>, answer: PluginAnswer) =>
-  Effect.gen(function* () {
-    const { payment, plugin } = toTell
-    const body = { plugin, message: answer.message, timestamp: yield* DateTime.now, payment }
-    const audio = answer.audioType === undefined ? {} : { [audioTypeHeader]: answer.audioType }
-    const headers = { ...(yield* headersOf(toTell)), ...audio }
-    return { body, response: HttpServerResponse.unsafeJson(encodeAnswer(body), { headers }) }
+const makeAnswer = (plugin: PluginId, { receipt }: OpenedCall, end: CallEnd): typeof GatewayAnswer.Type => ({
+  plugin,
+  message: end.message,
+  timestamp: end.answeredAt,
+  payment: Option.match(receipt, {
+    onNone: () => ({ method: "card", receipt: null }),
+    onSome: ({ transactionHash }) => ({ method: "mpp", receipt: transactionHash })
+  })
+})
+
+const makeWholeResponse = (plugin: PluginId, call: OpenedCall, end: CallEnd) =>
+  HttpServerResponse.unsafeJson(encodeAnswer(makeAnswer(plugin, call, end)), {
+    headers: {
+      ...makeHeaders(plugin, call),
+      ...(end.audioType === undefined ? {} : { [audioTypeHeader]: end.audioType })
+    }
   })
 
-/** The answer in one piece, once all of it is there. */
-export const respondWhole = <E>(toTell: GatewayResponseInput<E>): Effect.Effect<Response, E | PluginFailed> =>
-  Effect.flatMap(collectPluginAnswer(toTell.run), (answer) =>
-    Effect.map(makeWholeAnswer(toTell, answer), ({ response }) => response)
-  )
+export const respondWhole = (plugin: PluginId, call: OpenedCall) =>
+  Effect.map(collectEnd(call.events), (end) => makeWholeResponse(plugin, call, end))
 
-/** What the client of a stream is told that breaks off. */
 const toErrorFrame = <E>(cause: Cause.Cause<E>) => {
-  const failure = Cause.failureOption(cause)
-  const told =
-    Option.isSome(failure) && failure.value instanceof PluginFailed
-      ? failure.value
-      : new PluginFailed({ reason: "something went wrong on our side" })
-  return Effect.as(Effect.logWarning("A streamed answer broke off", cause), gatewayFrames.error(encodeFailure(told)))
+  const failure = Option.getOrUndefined(Cause.failureOption(cause))
+  const body =
+    failure instanceof PaymentInProgress
+      ? encodeInProgress(failure)
+      : encodeFailure(
+          failure instanceof PluginFailed ? failure : new PluginFailed({ reason: "something went wrong on our side" })
+        )
+  return Effect.as(Effect.logWarning("Streamed answer broke off", cause), gatewayFrames.error(body))
 }
 
-/** The answer as it comes, from its first piece on; what fails before that fails here. */
-export const respondStreamed = <E>(toStream: GatewayStreamInput<E>) =>
-  Effect.gen(function* () {
-    const { store, confirmEnd, run } = toStream
-    const events = yield* openPluginRun(run)
-    const end = (answer: PluginAnswer) =>
-      Effect.gen(function* () {
-        const { body, response } = yield* makeWholeAnswer(toStream, answer)
-        yield* store(response)
-        return (yield* confirmEnd) ? gatewayFrames.done(body) : takenOverFrame
-      })
-    const frames = events.pipe(
-      Stream.mapEffect((event) =>
-        event.type === "delta" ? Effect.succeed(gatewayFrames.delta(event.text)) : end(event)
-      ),
-      Stream.catchAllCause((cause) => Stream.fromEffect(toErrorFrame(cause)))
-    )
-    return respondFrames(frames, yield* headersOf(toStream))
-  })
+/** Responds with events as they arrive. `store` gets the whole answer before its end is sent. */
+export const respondStreamed = (
+  plugin: PluginId,
+  call: OpenedCall,
+  store: (response: Response) => Effect.Effect<void>
+): Response => {
+  const toFrame = (event: CallEvent) =>
+    event.type === "delta"
+      ? Effect.succeed(gatewayFrames.delta(event.text))
+      : Effect.as(store(makeWholeResponse(plugin, call, event)), gatewayFrames.done(makeAnswer(plugin, call, event)))
+  const frames = call.events.pipe(
+    Stream.mapEffect(toFrame),
+    Stream.catchAllCause((cause) => Stream.fromEffect(toErrorFrame(cause)))
+  )
+  return respondFrames(frames, makeHeaders(plugin, call))
+}
 
-/** An answer in one piece for whoever wants it in pieces: it is one of them. */
+/** A stored whole answer as a stream of one delta. */
 export const toStreamedResponse = (response: Response): Response => {
   if (response.status !== 200 || response.body._tag !== "Uint8Array") return response
   const { headers } = response

@@ -3,9 +3,9 @@ import { exampleGatewayBody } from "@berth/api/gateway/plugins/PluginBodies"
 import { WebApi } from "@berth/api/WebApi"
 import { paymentIntent, paymentMethod } from "@berth/domain/gateway/payments/Challenge"
 import { convertUsdToTokenUnits } from "@berth/domain/gateway/payments/PaidRequest"
-import { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
+import { GatewaySettings } from "@berth/domain/gateway/GatewaySettings"
 import { PluginId } from "@berth/domain/gateway/plugins/Plugin"
-import { PluginPrices, tokensPerPrice } from "@berth/domain/gateway/calls/PluginPrices"
+import { tokensPerPrice } from "@berth/domain/gateway/calls/PluginPrices"
 import { HttpLayerRouter, HttpServerResponse, OpenApi } from "@effect/platform"
 import { Effect } from "effect"
 
@@ -14,8 +14,8 @@ const describePrice = (plugin: PluginId) =>
     ? `${plugin}: every started ${tokensPerPrice} tokens, prompt and answer`
     : `${plugin}: one call`
 
-/** What a machine is asked to pay, as its payment protocol's discovery reads it. A challenge says what counts. */
-const paymentInfo = (prices: PluginPrices["Type"], { currency }: PaymentSettings["Type"]) => ({
+/** Offers for the discovery of the payment protocol. The challenge of a call is authoritative. */
+const paymentInfo = ({ payments: { currency }, prices }: GatewaySettings["Type"]) => ({
   offers: PluginId.literals.map((plugin) => ({
     amount: String(convertUsdToTokenUnits(prices[plugin])),
     currency,
@@ -25,9 +25,9 @@ const paymentInfo = (prices: PluginPrices["Type"], { currency }: PaymentSettings
   }))
 })
 
-/** The public contract with what its calls cost here. */
+/** The public contract with the prices of this service. */
 const makePricedOpenApi = Effect.gen(function* () {
-  const info = paymentInfo(yield* PluginPrices, yield* PaymentSettings)
+  const info = paymentInfo(yield* GatewaySettings)
   const document = OpenApi.fromApi(WebApi)
   const path = document.paths[gatewayPath]
   const json = path?.post?.requestBody?.content["application/json"]

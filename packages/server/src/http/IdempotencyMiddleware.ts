@@ -154,14 +154,6 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         ? claimOrReplay(key, requestHash, (claim) => answerOnce(key, claim, app, keepOrHold(key, claim)))
         : Effect.succeed(invalidKeyResponse)
 
-    /** What a repetition gets of an answer that there was; none when there was none, and nothing is begun then. */
-    const earlier = (key: IdempotencyKey, requestHash: string) =>
-      isUsable(key.key)
-        ? claimOrReplay(key, requestHash, (claim) => Effect.as(letGo(key, claim), emptyResponse)).pipe(
-            Effect.map((response) => (response === emptyResponse ? Option.none() : Option.some(response)))
-          )
-        : Effect.succeedSome(invalidKeyResponse)
-
     const apply = <E, R>(
       request: HttpServerRequest.HttpServerRequest,
       route: Option.Option<KnownRoute>,
@@ -197,7 +189,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         )
       })
 
-    return { apply, once, earlier }
+    return { apply, once }
   })
 }) {}
 
@@ -208,7 +200,6 @@ export type AnswerWithStore<E, R> = (
 
 const isUsable = (key: string) => key !== "" && key.length <= maximumIdempotencyKeyLength
 const invalidKeyResponse = makeErrorResponse(IdempotencyKeyInvalidBody, new IdempotencyKeyInvalid())
-const emptyResponse = HttpServerResponse.empty()
 const firstRequestUnansweredResponse = makeErrorResponse(FirstRequestUnansweredBody, new FirstRequestUnanswered(), {
   "retry-after": "1"
 })

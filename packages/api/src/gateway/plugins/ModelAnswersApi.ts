@@ -1,15 +1,13 @@
-import { ProviderName } from "@berth/domain/ai/models/Model"
+import { UserId } from "@berth/domain/shared/UserId"
+import { AgentId } from "@berth/domain/shared/AgentId"
 import { ChatMessage, ToolSpec } from "@berth/domain/ai/chat/ModelChat"
 import { ModelDelta, ModelToolCall } from "@berth/domain/ai/streams/ModelEvent"
+import { ChatOpeningFields } from "@berth/domain/gateway/payments/PaidAnswer"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { InternalAuth } from "../../http/InternalAuth.ts"
-import { AgentId } from "@berth/domain/shared/AgentId"
-import { UserId } from "@berth/domain/shared/UserId"
 
-/*
- * Answers of models on the private listener, for a gateway in another process.
- */
+/* Model answers on the private listener, for a gateway in another process. */
 
 export const modelAnswersPath = "/internal/gateway/answers"
 
@@ -42,7 +40,7 @@ const ChatOptions = Schema.Struct({
   presencePenalty: optional(Schema.Number)
 })
 
-/** A `ChatRequest` of the domain, word for word. */
+/** A `ChatRequest` of the domain. */
 export const ModelAnswerRequest = Schema.Struct({
   messages: Schema.Array(ChatMessage),
   model: optional(Schema.String),
@@ -54,40 +52,14 @@ export const ModelAnswerRequest = Schema.Struct({
 })
 export type ModelAnswerRequest = typeof ModelAnswerRequest.Type
 
-const opening = {
-  id: Schema.String,
-  model: Schema.String,
-  provider: ProviderName,
-  ownKey: Schema.Boolean,
-  attempts: Schema.Array(
-    Schema.Struct({
-      model: Schema.String,
-      provider: ProviderName,
-      outcome: Schema.Literal(
-        "answered",
-        "skipped",
-        "unreachable",
-        "timeout",
-        "rate-limited",
-        "unauthorized",
-        "refused",
-        "overloaded",
-        "nonsense"
-      ),
-      tries: Schema.Int
-    })
-  ),
-  overheadMs: Schema.Number
-}
-
-/** A stream of them begins with `opened` and ends with `done`, or with what went wrong; one that ends with none of them was cut. */
+/** A stream begins with `opened` and ends with `done`, `failed` or `invalid`; without one of these it broke off. */
 export const ModelAnswerEvent = Schema.Union(
-  Schema.Struct({ type: Schema.Literal("opened"), ...opening }),
+  Schema.Struct({ type: Schema.Literal("opened"), ...ChatOpeningFields.fields }),
   ModelDelta,
   ModelToolCall,
   Schema.Struct({
     type: Schema.Literal("done"),
-    ...opening,
+    ...ChatOpeningFields.fields,
     usage: Schema.Struct({
       promptTokens: Schema.Number,
       completionTokens: Schema.Number,
@@ -102,7 +74,7 @@ export const ModelAnswerEvent = Schema.Union(
     reason: Schema.String,
     /** Milliseconds. */
     retryAfter: Schema.NullOr(Schema.Number),
-    nobodyWasAsked: Schema.Boolean
+    isUnavailable: Schema.Boolean
   }),
   Schema.Struct({ type: Schema.Literal("invalid"), field: Schema.String, reason: Schema.String })
 )

@@ -1,128 +1,121 @@
-import { Cause, Chunk, Effect, Option, type Scope, Stream } from "effect"
+import { Cause, Chunk, DateTime, Effect, Option, type Scope, Stream } from "effect"
+import { type ReservationId, UnitLedger, type UnitsExhausted } from "../../billing/units/UnitLedger.ts"
+import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
 import type { User } from "../../shared/User.ts"
-import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
-import { UnitLedger, type ReservationId, type UnitsExhausted } from "../../billing/units/UnitLedger.ts"
+import { GatewaySettings } from "../GatewaySettings.ts"
 import type { PluginInput } from "../PluginInput.ts"
-import {
-  PluginPrices,
-  countPriceShares,
-  countInputShares,
-  estimateTokensSoFar,
-  convertPriceToUnits
-} from "./PluginPrices.ts"
-import type { PluginAnswer, PluginError, PluginEvent } from "../plugins/PluginRun.ts"
 import { Plugins } from "../Plugins.ts"
+import type { CallEvent, OpenedRun, PluginAnswer, PluginError, PluginEvent } from "../plugins/PluginRun.ts"
+import type { OpenedCall } from "./OpenedCall.ts"
+import { convertPriceToUnits, countInputShares, countPriceShares, estimateTokensSoFar } from "./PluginPrices.ts"
 
 export interface CardCall {
   readonly user: User
   readonly input: PluginInput
-  /** Names the call, the same in each of its repetitions: the same cause reserves once. */
-  readonly cause: string
-  /** Whether each piece goes out as it comes; else nothing does before the end. */
-  readonly streamed: boolean
-  /** Done as soon as it is known which model answers, where one does. */
-  readonly opened: (opening: ChatOpening) => Effect.Effect<void>
+  /** Whether deltas reach the caller before the end. */
+  readonly isStreamed: boolean
 }
 
-export type MeteredRun = Stream.Stream<PluginEvent, PluginError | UnitsExhausted>
+const stampEnd = (event: PluginEvent, answeredAt: DateTime.Utc): CallEvent =>
+  event.type === "done" ? { ...event, answeredAt } : event
+
+const stampEnds = (events: Chunk.Chunk<PluginEvent>) =>
+  Effect.map(DateTime.now, (now) => Chunk.map(events, (event) => stampEnd(event, now)))
 
 /**
- * Calls that people pay for with their units and credits: reserved before anything is done, settled on what was used. What
- * fails costs nothing, and neither does what goes by somebody's own keys.
+ * Calls paid with units and credits: reserved before the run, settled on usage. A failed call and a call by the caller's own
+ * keys cost nothing.
  */
 export class CardCalls extends Effect.Service<CardCalls>()("@berth/CardCalls", {
   effect: Effect.gen(function* () {
-    const charging = yield* UnitLedger
+    const ledger = yield* UnitLedger
     const plugins = yield* Plugins
-    const prices = yield* PluginPrices
+    const executions = yield* IdempotentExecution
+    const { prices } = yield* GatewaySettings
 
-    const unitsOf = (input: PluginInput, times: number) => times * convertPriceToUnits(prices[input.plugin])
+    const toUnits = (input: PluginInput, shares: number) => shares * convertPriceToUnits(prices[input.plugin])
 
-    /** At most what was reserved is booked, whatever this says. */
-    const unitsUsed = (input: PluginInput, answer: Pick<PluginAnswer, "tokens" | "ownKey">) => {
+    const countUsedUnits = (input: PluginInput, answer: Pick<PluginAnswer, "tokens" | "ownKey">) => {
       if (answer.ownKey) return 0
-      return unitsOf(
-        input,
-        input.plugin === "generate-text" && answer.tokens !== null ? countPriceShares(answer.tokens) : 1
-      )
+      const isPricedByTokens = input.plugin === "generate-text" && answer.tokens !== null
+      return toUnits(input, isPricedByTokens ? countPriceShares(answer.tokens) : 1)
     }
 
-    /** The run of a call for which units are held: it settles before its `done`. */
-    const charged = (call: CardCall, reservation: ReservationId) =>
+    /** A run whose units are reserved. It settles before its `done`, at the latest when the scope closes. */
+    const openReserved = ({ input, isStreamed, user }: CardCall, reservation: ReservationId) =>
       Effect.gen(function* () {
-        const { input, opened, streamed, user } = call
-        // Plain variables: an answer has hundreds of pieces, and one fiber at a time hands them on.
+        // Hot path: plain variables, since an answer has hundreds of deltas and one fiber at a time passes them on.
         const texts: Array<string> = []
         let ownKey = false
         let isFailed = false
         let isSettled = false
 
-        // Who leaves in mid-stream has used what he was given; what fails, or has not begun, costs nothing.
+        // An interrupted stream is charged for what its caller received.
         yield* Effect.addFinalizer(() => {
           if (isSettled) return Effect.void
-          if (isFailed || !streamed || texts.length === 0) return charging.release(reservation)
+          if (isFailed || !isStreamed || texts.length === 0) return ledger.release(reservation)
           const tokens = input.plugin === "generate-text" ? estimateTokensSoFar(input.request, texts.join("")) : null
-          return charging.settle(reservation, unitsUsed(input, { ownKey, tokens }))
+          return ledger.settle(reservation, countUsedUnits(input, { ownKey, tokens }))
         })
 
         const settleAt = (event: PluginEvent | undefined) =>
           event?.type === "done"
-            ? Effect.tap(charging.settle(reservation, unitsUsed(input, event)), () => {
+            ? Effect.tap(ledger.settle(reservation, countUsedUnits(input, event)), () => {
                 isSettled = true
               })
             : Effect.void
-        return plugins
-          .run(input, Option.some(user), {
-            opened: (opening) =>
-              Effect.suspend(() => {
-                ownKey = opening.ownKey
-                return opened(opening)
-              })
+        const noteFailure = (cause: Cause.Cause<unknown>) =>
+          Effect.sync(() => {
+            isFailed = isFailed || !Cause.isInterruptedOnly(cause)
           })
-          .pipe(
+        const run = yield* Effect.tapErrorCause(plugins.open(input, Option.some(user)), noteFailure)
+        ownKey = Option.exists(run.opening, (opening) => opening.ownKey)
+        return {
+          opening: run.opening,
+          events: run.events.pipe(
             Stream.mapChunksEffect((events) => {
               for (const event of events) if (event.type === "delta") texts.push(event.text)
               return Effect.as(settleAt(Option.getOrUndefined(Chunk.last(events))), events)
             }),
-            Stream.tapErrorCause((cause) =>
-              Effect.sync(() => {
-                isFailed = isFailed || !Cause.isInterruptedOnly(cause)
-              })
-            )
+            Stream.tapErrorCause(noteFailure)
           )
+        } satisfies OpenedRun<PluginError>
       })
 
-    /** Whoever has nothing left may still have keys of his own, which cost nothing here. */
-    const byOwnKeys = ({ input, opened, user }: CardCall, exhausted: UnitsExhausted): MeteredRun =>
+    /** Without units left, the caller's own keys may still answer. */
+    const openByOwnKeys = ({ input, user }: CardCall, exhausted: UnitsExhausted) =>
       input.plugin === "generate-text"
-        ? plugins
-            .run(input, Option.some(user), { ownKeysOnly: true, opened })
-            .pipe(
-              Stream.mapError((error) =>
-                "nobodyWasAsked" in error && error.nobodyWasAsked === true ? exhausted : error
-              )
-            )
-        : Stream.fail(exhausted)
+        ? Effect.mapError(plugins.open(input, Option.some(user), { ownKeysOnly: true }), (error) =>
+            error._tag === "PluginFailed" && error.isUnavailable === true ? exhausted : error
+          )
+        : Effect.fail(exhausted)
 
-    /**
-     * Reserves what the call may cost. Whatever is not settled when the scope closes is put in order then. Administrators reserve
-     * nothing.
-     */
-    const start = Effect.fn("CardCalls.start")(function* (
+    /** Reserves the price and opens the run. Administrators reserve nothing. Closing the scope ends the run and the reservation. */
+    const open = Effect.fn("CardCalls.open")(function* (
       call: CardCall
-    ): Effect.fn.Return<MeteredRun, never, Scope.Scope> {
-      const { cause, input, opened, user } = call
-      return yield* Effect.uninterruptible(
-        Effect.gen(function* () {
-          const units = unitsOf(input, countInputShares(input))
-          const reservation = yield* charging.reserve(user, units, cause)
-          return Option.isSome(reservation)
-            ? yield* charged(call, reservation.value)
-            : plugins.run(input, Option.some(user), { opened })
-        })
-      ).pipe(Effect.catchTag("UnitsExhausted", (exhausted) => Effect.succeed(byOwnKeys(call, exhausted))))
+    ): Effect.fn.Return<OpenedCall, PluginError | UnitsExhausted, Scope.Scope> {
+      const { input, user } = call
+      // The same for every repetition of a request with an idempotency key, so that it reserves once.
+      const cause = `gateway:${yield* executions.reference}`
+      const run = yield* Effect.uninterruptibleMask((restore) =>
+        ledger.reserve(user, toUnits(input, countInputShares(input)), cause).pipe(
+          Effect.flatMap(
+            Option.match({
+              onNone: () => restore(plugins.open(input, Option.some(user))),
+              onSome: (reservation) => restore(openReserved(call, reservation))
+            })
+          ),
+          Effect.catchTag("UnitsExhausted", (exhausted) => restore(openByOwnKeys(call, exhausted)))
+        )
+      )
+      return {
+        opening: run.opening,
+        events: Stream.mapChunksEffect(run.events, stampEnds),
+        receipt: Option.none(),
+        isReplayed: false
+      }
     })
 
-    return { start }
+    return { open }
   })
 }) {}

@@ -1,76 +1,144 @@
-import { Data, Duration, Effect, Schedule, type Scope } from "effect"
-import type { PaidRequest } from "../payments/PaidRequest.ts"
-import { convertUsdToTokenUnits } from "../payments/PaidRequest.ts"
-import { MachinePayments, RedemptionResult } from "../payments/MachinePayments.ts"
-import type { RedemptionClaim } from "../payments/PaymentRedemptions.ts"
+import { Data, DateTime, Deferred, Duration, Effect, Exit, Mailbox, Option, Schedule, Stream } from "effect"
+import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
+import type { User } from "../../shared/User.ts"
+import { CallUnpaid, PaymentInProgress } from "../GatewayErrors.ts"
 import type { PluginInput } from "../PluginInput.ts"
-import { PluginPrices, countInputShares } from "./PluginPrices.ts"
+import { Plugins } from "../Plugins.ts"
+import { MachinePayments, type RedemptionResult } from "../payments/MachinePayments.ts"
+import type { PaidAnswer } from "../payments/PaidAnswer.ts"
+import type { PaidRequest } from "../payments/PaidRequest.ts"
+import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
+import type { RedemptionClaim } from "../payments/PaymentRedemptions.ts"
+import { type CallEvent, collectEnd, type PluginError } from "../plugins/PluginRun.ts"
+import type { OpenedCall } from "./OpenedCall.ts"
 
-/** A second request with a credential waits this long for what becomes of the first one: longer than a dead process holds a claim. */
-const patience = Duration.seconds(20)
-const looking = Duration.millis(250)
+/** How long a repeat waits for the request in progress; longer than a dead process holds a claim. */
+const claimWaitLimit = Duration.seconds(20)
+const claimPollInterval = Duration.millis(250)
 
-/** A call that was paid for, and is this caller's to answer. */
-export interface ClaimedPayment {
-  /**
-   * The answer is there and may go out when this is true; else another request has the payment and answers. From then on the
-   * payment is used up.
-   */
-  readonly complete: Effect.Effect<boolean>
+export interface MachineCall {
+  readonly caller: Option.Option<User>
+  readonly input: PluginInput
+  readonly credentials: ReadonlyArray<string>
+  readonly request: PaidRequest
+  readonly priceUsd: number
 }
 
-/** Within this file: another request with the same credential is being answered. */
+/** Internal: another request holds the claim. */
 class PaymentAnswerPending extends Data.TaggedError("PaymentAnswerPending")<object> {}
 
 const isDecided = (
   redeemed: RedemptionResult
 ): redeemed is Exclude<RedemptionResult, { readonly _tag: "InProgress" }> => redeemed._tag !== "InProgress"
 
-/** Calls that machines pay for, each by itself. */
+type PaidCallError = PluginError | PaymentInProgress
+
+/** Calls that a machine payment covers, each by itself. */
 export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/MachineCalls", {
-  effect: Effect.gen(function* () {
+  scoped: Effect.gen(function* () {
     const payments = yield* MachinePayments
-    const prices = yield* PluginPrices
+    const plugins = yield* Plugins
+    const scope = yield* Effect.scope
 
-    /** A call with its price, which follows from the request alone. */
-    const paidRequest = (input: PluginInput, { body, route }: Pick<PaidRequest, "body" | "route">): PaidRequest => ({
-      route,
-      body,
-      plugin: input.plugin,
-      amount: convertUsdToTokenUnits(prices[input.plugin] * countInputShares(input)),
-      description: `One call of ${input.plugin}`
-    })
-
-    /** As soon as it is known what a credential is worth, or that it still is not when patience ends. */
-    const redeem = Effect.fn("MachineCalls.redeem")((authorization: ReadonlyArray<string>, request: PaidRequest) =>
-      payments.redeem(authorization, request).pipe(
-        Effect.filterOrFail(isDecided, () => new PaymentAnswerPending()),
-        Effect.retry({
-          while: ({ _tag }) => _tag === "PaymentAnswerPending",
-          schedule: Schedule.intersect(Schedule.spaced(looking), Schedule.upTo(Schedule.forever, patience))
-        }),
-        Effect.catchTag("PaymentAnswerPending", () => Effect.succeed(RedemptionResult.InProgress()))
-      )
+    const awaitRedemption = Effect.fn("MachineCalls.awaitRedemption")(
+      (authorization: ReadonlyArray<string>, request: PaidRequest) =>
+        payments.redeem(authorization, request).pipe(
+          Effect.filterOrFail(isDecided, () => new PaymentAnswerPending()),
+          Effect.retry({
+            while: ({ _tag }) => _tag === "PaymentAnswerPending",
+            schedule: Schedule.intersect(
+              Schedule.spaced(claimPollInterval),
+              Schedule.upTo(Schedule.forever, claimWaitLimit)
+            )
+          }),
+          Effect.catchTag("PaymentAnswerPending", () => new PaymentInProgress())
+        )
     )
 
-    /**
-     * Keeps a payment for the caller until the scope closes. Unless the call was answered by then it has failed, and the same
-     * credential can be sent again.
-     */
-    const claimPayment = Effect.fn("MachineCalls.claimPayment")(function* (
-      claim: RedemptionClaim
-    ): Effect.fn.Return<ClaimedPayment, never, Scope.Scope> {
-      let isAnswered = false
-      yield* Effect.addFinalizer(() => (isAnswered ? Effect.void : payments.release(claim)))
-      // A request runs uninterruptibly around its handler, and what only keeps it company must end with it.
-      yield* Effect.forkScoped(Effect.interruptible(payments.whileClaimed(claim, Effect.never)))
+    /** Runs the plugin under the claim: completed with the answer, else released. */
+    const runClaimed = (
+      claim: RedemptionClaim,
+      { caller, input }: MachineCall,
+      opened: (opening: Option.Option<ChatOpening>) => Effect.Effect<unknown>,
+      emit: (event: CallEvent) => Effect.Effect<unknown>
+    ) =>
+      Effect.gen(function* () {
+        if (!(yield* payments.beginRun(claim))) return yield* new PaymentInProgress()
+        const { events, opening } = yield* plugins.open(input, caller)
+        yield* opened(opening)
+        const { type, ...answer } = yield* collectEnd(
+          Stream.tap(events, (event) => (event.type === "delta" ? emit(event) : Effect.void))
+        )
+        const stored: PaidAnswer = { ...answer, opening, answeredAt: yield* DateTime.now }
+        if (!(yield* payments.complete(claim, stored))) return yield* new PaymentInProgress()
+        yield* emit({ type, ...answer, answeredAt: stored.answeredAt })
+      }).pipe(
+        Effect.scoped,
+        (run) => payments.whileClaimed(claim, run),
+        Effect.onError(() => payments.release(claim))
+      )
+
+    /** The run belongs to this service: it goes on when the caller leaves, and the answer is there for a repeat. */
+    const start = (claim: RedemptionClaim, receipt: PaymentReceipt, call: MachineCall) =>
+      Effect.gen(function* () {
+        const events = yield* Mailbox.make<CallEvent, PaidCallError>()
+        const opening = yield* Deferred.make<Option.Option<ChatOpening>, PaidCallError>()
+        yield* runClaimed(
+          claim,
+          call,
+          (known) => Deferred.succeed(opening, known),
+          (event) => events.offer(event)
+        ).pipe(
+          Effect.onExit((exit) =>
+            Effect.zipRight(
+              Exit.isFailure(exit) ? Deferred.failCause(opening, exit.cause) : Effect.void,
+              events.done(exit)
+            )
+          ),
+          Effect.interruptible,
+          Effect.forkIn(scope)
+        )
+        return { opening, events, receipt }
+      })
+
+    const replay = (answer: PaidAnswer, receipt: PaymentReceipt): OpenedCall => {
+      const { opening, ...end } = answer
       return {
-        complete: Effect.tap(payments.complete(claim), (isOurs) => {
-          isAnswered = isOurs
-        })
+        opening,
+        events: Stream.make<[CallEvent, CallEvent]>({ type: "delta", text: end.message }, { type: "done", ...end }),
+        receipt: Option.some(receipt),
+        isReplayed: true
       }
+    }
+
+    /** Answers a paid call, or replays its answer. */
+    const call = Effect.fn("MachineCalls.call")(function* (call: MachineCall) {
+      return yield* Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const redeemed = yield* restore(awaitRedemption(call.credentials, call.request))
+          switch (redeemed._tag) {
+            case "Unpaid":
+              return yield* new CallUnpaid({
+                priceUsd: call.priceUsd,
+                reason: redeemed.failure,
+                challenge: Option.some(redeemed.challenge)
+              })
+            case "Answered":
+              return replay(redeemed.answer, redeemed.receipt)
+            case "Paid": {
+              const { events, opening, receipt } = yield* start(redeemed.claim, redeemed.receipt, call)
+              return {
+                opening: yield* restore(Deferred.await(opening)),
+                events: Mailbox.toStream(events),
+                receipt: Option.some(receipt),
+                isReplayed: false
+              } satisfies OpenedCall
+            }
+          }
+        })
+      )
     })
 
-    return { challenge: payments.challenge, paidRequest, redeem, claimPayment }
+    return { call, challenge: payments.challenge }
   })
 }) {}

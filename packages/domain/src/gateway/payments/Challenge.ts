@@ -1,10 +1,21 @@
 import { DateTime, Duration, Encoding, Option, Schema } from "effect"
+import type { WalletAddress } from "../../chain/WalletAddress.ts"
 import { encodeCanonicalJson } from "./CanonicalJson.ts"
 import type { PaidRequest } from "./PaidRequest.ts"
 import type { PaymentDigests } from "./PaymentDigests.ts"
-import type { PaymentSettings } from "./PaymentSettings.ts"
 
-/** How long a challenge can be met. */
+/** The recipient, token and chain of machine payments. */
+export interface PaymentTerms {
+  /** The protection space of a challenge: the public host, with its port unless that is the scheme's default. */
+  readonly realm: string
+  /** EIP-155 id of a Tempo chain. */
+  readonly chainId: number
+  /** A TIP-20 token; all of them have six decimals. */
+  readonly currency: WalletAddress
+  readonly recipient: WalletAddress
+}
+
+/** A challenge that is not paid by then has expired. */
 export const challengeLifetime = Duration.minutes(5)
 export const paymentMethod = "tempo"
 export const paymentIntent = "charge"
@@ -39,8 +50,6 @@ export interface Challenge extends ChallengeParts {
   readonly description: string
 }
 
-type Terms = PaymentSettings["Type"]
-
 /** The draft's binding: seven slots in fixed places. */
 export const bindChallenge = ({ hmac }: PaymentDigests, parts: ChallengeParts): string =>
   hmac([parts.realm, parts.method, parts.intent, parts.request, parts.expires, parts.digest, parts.opaque].join("|"))
@@ -73,7 +82,7 @@ const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) =>
  */
 export const makeChallenge = (
   digests: PaymentDigests,
-  { chainId, currency, realm, recipient }: Terms,
+  { chainId, currency, realm, recipient }: PaymentTerms,
   { amount, body, description, plugin, route }: PaidRequest,
   { expires, seed }: ChallengeSeed
 ): Challenge => {

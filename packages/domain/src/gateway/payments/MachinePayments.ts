@@ -1,218 +1,143 @@
-import { Clock, Data, DateTime, Duration, Effect, type Either, Option, Redacted, Schedule } from "effect"
+import { Clock, Data, DateTime, Duration, Effect, Option, Redacted, Schedule } from "effect"
 import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
 import { Digests } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
-import { type Challenge, makeChallenge, challengeLifetime, parseChallengeId } from "./Challenge.ts"
-import { verifyMinedTransaction, verifySignedTransaction } from "./PaymentVerification.ts"
+import { GatewaySettings } from "../GatewaySettings.ts"
+import { type Challenge, challengeLifetime, makeChallenge, parseChallengeId } from "./Challenge.ts"
+import type { PaidAnswer } from "./PaidAnswer.ts"
 import type { PaidRequest } from "./PaidRequest.ts"
-import { type ChainTransaction, PaymentChain } from "./PaymentChain.ts"
-import { matchesChallengeEcho, parsePaymentCredential, type PaymentProof } from "./PaymentCredential.ts"
+import { matchesChallengeEcho, parsePaymentCredential } from "./PaymentCredential.ts"
 import { makePaymentDigests } from "./PaymentDigests.ts"
 import type { PaymentFailure } from "./PaymentFailure.ts"
-import { type PaymentReceipt, makePaymentReceipt } from "./PaymentReceipt.ts"
+import type { PaymentReceipt } from "./PaymentReceipt.ts"
 import { PaymentRedemptions, type RedemptionClaim, redemptionLease, RedemptionOutcome } from "./PaymentRedemptions.ts"
-import { PaymentSettings } from "./PaymentSettings.ts"
+import {
+  orReject,
+  type PaymentRejected,
+  PaymentSettlement,
+  type PreparedPayment,
+  rejectPayment
+} from "./PaymentSettlement.ts"
 
 export type RedemptionResult = Data.TaggedEnum<{
-  /** Paid for, and the caller's alone to answer while it keeps `claim`. */
+  /** The caller alone may answer while it holds `claim`. */
   readonly Paid: { readonly claim: RedemptionClaim; readonly receipt: PaymentReceipt }
-  /** Another request with the same credential is being answered; this one must not be paid for again. */
+  /** Another request with the same credential is in progress; the payer must not pay again. */
   readonly InProgress: object
-  /** Not paid, and how it can be. */
+  /** The call was answered before. */
+  readonly Answered: { readonly answer: PaidAnswer; readonly receipt: PaymentReceipt }
   readonly Unpaid: { readonly failure: PaymentFailure; readonly challenge: Challenge }
 }>
 export const RedemptionResult = Data.taggedEnum<RedemptionResult>()
 
-/** Within the domain: a payment that is refused. */
-class PaymentRejected extends Data.TaggedError("PaymentRejected")<{ readonly failure: PaymentFailure }> {}
-/** Within the domain: somebody else has the claim. */
+/** Internal: another request holds the claim. */
 class PaymentClaimTaken extends Data.TaggedError("PaymentClaimTaken")<object> {}
 
 const seedLength = 16
-const renewal = Duration.seconds(Duration.toSeconds(redemptionLease) / 3)
-
-/** How often and how long a transaction that we have sent is looked for before it counts as unconfirmed. */
-const looking = Duration.millis(250)
-const looks = 80
-/** The same for one that a payer says he has sent: his node may be ahead of ours. */
-const looksForHash = 8
-
-const refuse = (failure: PaymentFailure) => new PaymentRejected({ failure })
-const judged = <A>(verdict: Either.Either<A, PaymentFailure>) => Effect.mapError(verdict, refuse)
+const renewalInterval = Duration.seconds(Duration.toSeconds(redemptionLease) / 3)
 
 /**
- * Calls that machines pay for: a challenge, a payment that meets it, an answer. A challenge and a transaction buy one call, the
- * one that the challenge was issued for, whatever is repeated, changed, copied or cut off in between.
+ * Challenges, and their redemption. A challenge and a transaction pay for one call, the one the challenge was issued for,
+ * under any concurrency.
  */
 export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/MachinePayments", {
   effect: Effect.gen(function* () {
-    const chain = yield* PaymentChain
-    const redemptions = yield* PaymentRedemptions
-    const settings = yield* PaymentSettings
     const hashes = yield* Digests
-    const digests = makePaymentDigests(hashes, settings.secret)
+    const redemptions = yield* PaymentRedemptions
+    const settlement = yield* PaymentSettlement
+    const { payments: terms } = yield* GatewaySettings
+    const digests = makePaymentDigests(hashes, terms.secret)
     const tokens = yield* Tokens
 
-    const nowInSeconds = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / 1000))
-
-    /** What has to be paid for this request. Nothing is stored. */
+    /** Issues a challenge for a request. Stores nothing. */
     const challenge = Effect.fn("MachinePayments.challenge")(function* (request: PaidRequest) {
       const seed = Redacted.value(yield* tokens.make).slice(0, seedLength)
-      const expires = (yield* nowInSeconds) + Duration.toSeconds(challengeLifetime)
-      return makeChallenge(digests, settings, request, { expires, seed })
+      const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+      return makeChallenge(digests, terms, request, { expires: now + Duration.toSeconds(challengeLifetime), seed })
     })
 
-    /** The challenge that a credential meets, if it was issued here for this very request. */
-    const met = (id: string, request: PaidRequest) =>
+    /** The challenge of an id, if it was issued here for this request. */
+    const findChallenge = (id: string, request: PaidRequest) =>
       Option.filter(
-        Option.map(parseChallengeId(id), (seed) => makeChallenge(digests, settings, request, seed)),
-        (ours) => hashes.equal(Redacted.make(ours.id), Redacted.make(id))
+        Option.map(parseChallengeId(id), (seed) => makeChallenge(digests, terms, request, seed)),
+        (issued) => hashes.equal(Redacted.make(issued.id), Redacted.make(id))
       )
 
-    /** Somebody keeps the claim while this runs; it takes longer than a lease when a chain or a model is slow. */
+    /** Renews the claim while `work` runs. */
     const whileClaimed = <A, E, R>(claim: RedemptionClaim, work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.raceFirst(
         work,
-        // A request runs uninterruptibly around its handler, and what only keeps it company must end with it.
+        // Requests run uninterruptibly around their handler; the renewal must end with the work.
         Effect.interruptible(
           redemptions.renew(claim).pipe(
-            Effect.catchAllCause((cause) => Effect.logWarning("The claim of a payment was not renewed", cause)),
-            Effect.delay(renewal),
+            Effect.catchAllCause((cause) => Effect.logWarning("Payment claim renewal failed", cause)),
+            Effect.delay(renewalInterval),
             Effect.repeat(Schedule.forever),
             Effect.zipRight(Effect.never)
           )
         )
       )
 
-    /** Looks until the transaction is final, or patience ends. */
-    const confirmed = (hash: string, times: number): Effect.Effect<ChainTransaction, ChainUnreachable> =>
-      Effect.flatMap(chain.find(hash), (transaction) =>
-        transaction._tag === "Mined" || times === 0
-          ? Effect.succeed(transaction)
-          : Effect.delay(confirmed(hash, times - 1), looking)
-      )
-
-    const paid = (claim: RedemptionClaim, transactionHash: string, settledAt: DateTime.Utc) =>
-      RedemptionResult.Paid({
-        claim,
-        receipt: makePaymentReceipt({ method: "tempo", settledAt, transactionHash })
-      })
-
-    const settled = (claim: RedemptionClaim, transactionHash: string) =>
+    const settle = (claim: RedemptionClaim, { settle, transactionHash }: PreparedPayment) =>
       Effect.flatMap(
-        redemptions.settle(claim),
+        Effect.zipRight(settle, redemptions.settle(claim)),
         Option.match({
           onNone: () => new PaymentClaimTaken(),
-          onSome: (settledAt) => Effect.succeed(paid(claim, transactionHash, settledAt))
+          onSome: (settledAt) =>
+            Effect.succeed(RedemptionResult.Paid({ claim, receipt: { transactionHash, settledAt } }))
         })
       )
 
-    /** Claims the payment, and goes on with `settle` unless it was settled before. Whatever ends without being paid lets go. */
-    const claimed = <E>(
-      target: Challenge,
-      request: PaidRequest,
-      transactionHash: string,
-      settle: (claim: RedemptionClaim) => Effect.Effect<RedemptionResult, E>
-    ) =>
-      redemptions
-        .claim({
-          challengeId: target.id,
+    /** Claims a prepared payment and settles it, unless it was settled before. */
+    const claimAndSettle = (challenge: Challenge, { plugin }: PaidRequest, prepared: PreparedPayment) => {
+      const { transactionHash } = prepared
+      const { chainId, currency, recipient } = terms
+      return Effect.flatMap(
+        redemptions.claim({
+          challengeId: challenge.id,
           transactionHash,
-          plugin: request.plugin,
-          chainId: settings.chainId,
-          currency: settings.currency,
-          recipient: settings.recipient,
-          amount: target.amount
-        })
-        .pipe(
-          Effect.flatMap(
-            RedemptionOutcome.$match({
-              InProgress: (): Effect.Effect<RedemptionResult, E | PaymentRejected | PaymentClaimTaken> =>
-                new PaymentClaimTaken(),
-              ChallengeUsed: () => refuse("challenge is used"),
-              TransactionUsed: () => refuse("transaction is used"),
-              Claimed: ({ claim, settledAt }) =>
-                Option.match(settledAt, {
-                  onSome: (since) => Effect.succeed(paid(claim, transactionHash, since)),
-                  onNone: () => Effect.onError(whileClaimed(claim, settle(claim)), () => redemptions.release(claim))
-                })
+          plugin,
+          chainId,
+          currency,
+          recipient,
+          amount: challenge.amount
+        }),
+        RedemptionOutcome.$match({
+          InProgress: (): Effect.Effect<RedemptionResult, ChainUnreachable | PaymentRejected | PaymentClaimTaken> =>
+            new PaymentClaimTaken(),
+          Answered: ({ answer, settledAt }) =>
+            Effect.succeed(RedemptionResult.Answered({ answer, receipt: { transactionHash, settledAt } })),
+          ChallengeUsed: () => rejectPayment("challenge is used"),
+          TransactionUsed: () => rejectPayment("transaction is used"),
+          RunsExhausted: () => rejectPayment("runs are exhausted"),
+          Claimed: ({ claim, settledAt }) =>
+            Option.match(settledAt, {
+              onSome: (since) =>
+                Effect.succeed(RedemptionResult.Paid({ claim, receipt: { transactionHash, settledAt: since } })),
+              onNone: () =>
+                Effect.onError(whileClaimed(claim, settle(claim, prepared)), () => redemptions.release(claim))
             })
-          )
-        )
-
-    /** Pays by a transaction that was sent by its payer: it must say by its memo that it was for this challenge. */
-    const byHash = (target: Challenge, request: PaidRequest, hash: string, isHeld: boolean) =>
-      Effect.gen(function* () {
-        const verified = Effect.gen(function* () {
-          const binding = yield* judged(verifyMinedTransaction(digests, target, yield* confirmed(hash, looksForHash)))
-          if (binding !== "this challenge") return yield* refuse("memo is missing")
         })
-        // Before it is claimed, so that nobody keeps another's transaction busy by naming it.
-        if (!isHeld) yield* verified
-        return yield* claimed(target, request, hash, (claim) =>
-          Effect.zipRight(isHeld ? verified : Effect.void, settled(claim, hash))
-        )
-      })
-
-    /** Sends a transaction unless it is there, and waits for it. */
-    const executed = (raw: string, hash: string) =>
-      Effect.gen(function* () {
-        const before = yield* chain.find(hash)
-        if (before._tag === "Mined") return before
-        const verdict = yield* chain.broadcast(raw)
-        const after = yield* confirmed(hash, verdict === "taken" ? looks : looksForHash)
-        if (after._tag !== "Mined" && verdict === "refused") return yield* refuse("transaction is refused")
-        return after
-      })
+      )
+    }
 
     /**
-     * Pays by a transaction that we send. It is judged by its bytes and never sent for anything but this challenge; it is claimed
-     * before it is sent, so that whoever repeats the request after a crash finds it as his, on the chain or not yet.
-     */
-    const byTransaction = (target: Challenge, request: PaidRequest, raw: string, held: Option.Option<string>) =>
-      Effect.gen(function* () {
-        const signed = yield* Effect.mapError(chain.decode(raw), () => refuse("unreadable transaction"))
-        const isHeld = Option.contains(held, signed.hash)
-        if (!isHeld) {
-          const expected = { chainId: settings.chainId, now: yield* nowInSeconds }
-          const binding = yield* judged(verifySignedTransaction(digests, target, expected, signed))
-          // Anybody can copy what the chain already has; what only its signer has is nowhere yet, unless another request with
-          // this credential has claimed it and sent it in the meantime.
-          if (binding === "none" && (yield* chain.find(signed.hash))._tag !== "Unknown") {
-            const isHeldNow = Option.contains(yield* redemptions.findTransaction(target.id), signed.hash)
-            if (!isHeldNow) return yield* refuse("memo is missing")
-          }
-        }
-        return yield* claimed(target, request, signed.hash, (claim) =>
-          Effect.gen(function* () {
-            yield* judged(verifyMinedTransaction(digests, target, yield* executed(signed.raw, signed.hash)))
-            return yield* settled(claim, signed.hash)
-          })
-        )
-      })
-
-    const byProof = (target: Challenge, request: PaidRequest, proof: PaymentProof) =>
-      Effect.gen(function* () {
-        const held = yield* redemptions.findTransaction(target.id)
-        // A payment that was begun in time can be repeated after it: until it is answered, it is owed.
-        if (Option.isNone(held) && DateTime.lessThanOrEqualTo(target.expiresAt, yield* DateTime.now))
-          return yield* refuse("expired")
-        return yield* proof._tag === "Hash"
-          ? byHash(target, request, proof.hash, Option.contains(held, proof.hash))
-          : byTransaction(target, request, proof.raw, held)
-      })
-
-    /**
-     * Redeems the credential in the values of `Authorization` for a request. Fails when the chain cannot be reached: nothing
-     * is known then, and the same credential can be sent again.
+     * Redeems the credential in the values of `Authorization` for a request. While the chain is unreachable nothing is decided, and the
+     * same credential can be sent again.
      */
     const redeem = Effect.fn("MachinePayments.redeem")(
       function* (authorization: ReadonlyArray<string>, request: PaidRequest) {
-        const credential = yield* judged(parsePaymentCredential(authorization))
-        const target = yield* Effect.mapError(met(credential.challengeId, request), () => refuse("not our challenge"))
-        if (!matchesChallengeEcho(target, credential.echo)) return yield* refuse("not our challenge")
-        yield* Effect.annotateCurrentSpan("payment.challenge", target.id)
-        return yield* byProof(target, request, credential.proof)
+        const credential = yield* orReject(parsePaymentCredential(authorization))
+        const issued = yield* Effect.mapError(findChallenge(credential.challengeId, request), () =>
+          rejectPayment("not our challenge")
+        )
+        if (!matchesChallengeEcho(issued, credential.echo)) return yield* rejectPayment("not our challenge")
+        yield* Effect.annotateCurrentSpan("payment.challenge", issued.id)
+        const held = yield* redemptions.findTransaction(issued.id)
+        // A payment that was claimed in time stays redeemable after the expiry.
+        if (Option.isNone(held) && DateTime.lessThanOrEqualTo(issued.expiresAt, yield* DateTime.now))
+          return yield* rejectPayment("expired")
+        return yield* claimAndSettle(issued, request, yield* settlement.prepare(issued, credential.proof, held))
       },
       (effect, _authorization, request) =>
         effect.pipe(
@@ -227,12 +152,17 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         )
     )
 
-    /** The call has its answer, which may go out when this is true: else another request has the claim and gives its own. */
-    const complete = Effect.fn("MachinePayments.complete")((claim: RedemptionClaim) => redemptions.complete(claim))
+    /** Counts a run of the plugin; false when the claim is lost. */
+    const beginRun = Effect.fn("MachinePayments.beginRun")((claim: RedemptionClaim) => redemptions.beginRun(claim))
 
-    /** The call that was paid for has failed: the same credential can be sent again with the same request. */
+    /** Uses the payment up and keeps its answer, which may be sent only when this is true: else the claim is lost. */
+    const complete = Effect.fn("MachinePayments.complete")((claim: RedemptionClaim, answer: PaidAnswer) =>
+      redemptions.complete(claim, answer)
+    )
+
+    /** Ends a claim without an answer; the credential stays redeemable for the same request. */
     const release = Effect.fn("MachinePayments.release")((claim: RedemptionClaim) => redemptions.release(claim))
 
-    return { challenge, redeem, whileClaimed, complete, release }
+    return { challenge, redeem, whileClaimed, beginRun, complete, release }
   })
 }) {}

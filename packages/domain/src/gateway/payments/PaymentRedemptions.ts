@@ -1,7 +1,8 @@
 import { Context, Data, type DateTime, Duration, type Effect, type Option, Schema } from "effect"
 import type { ChallengeId } from "./Challenge.ts"
+import type { PaidAnswer } from "./PaidAnswer.ts"
 
-/** What was paid for, by which transaction. */
+/** A transaction that is shown for a challenge. */
 export interface Payment {
   readonly challengeId: ChallengeId
   /** `0x` and 64 hex digits in lower case. */
@@ -14,7 +15,7 @@ export interface Payment {
   readonly amount: bigint
 }
 
-/** The right to answer for a payment. Whoever claims it after the lease has ended gets another one. */
+/** The exclusive right to answer a payment, until its lease ends. */
 export const RedemptionClaimId = Schema.String.pipe(Schema.brand("RedemptionClaimId"))
 export type RedemptionClaimId = typeof RedemptionClaimId.Type
 
@@ -24,46 +25,56 @@ export interface RedemptionClaim {
 }
 
 export type RedemptionOutcome = Data.TaggedEnum<{
-  /** The caller works on it: it settles and answers, or releases. */
+  /** The caller settles and completes the claim, or releases it. */
   readonly Claimed: {
     readonly claim: RedemptionClaim
-    /** When the payment was found settled, by this caller or one before it. */
+    /** Set once the payment was found settled, under this claim or an earlier one. */
     readonly settledAt: Option.Option<DateTime.Utc>
   }
-  /** Another request works on it. */
+  /** Another request holds the claim. */
   readonly InProgress: object
-  /** The challenge has been answered, or was given with another transaction. */
+  /** The call was answered, and its answer is still kept. */
+  readonly Answered: { readonly answer: PaidAnswer; readonly settledAt: DateTime.Utc }
+  /** The challenge was answered, or was paid by another transaction. */
   readonly ChallengeUsed: object
-  /** The transaction was given for another challenge. */
+  /** The transaction was shown for another challenge. */
   readonly TransactionUsed: object
+  /** The call has failed `maximumPaidRuns` times. */
+  readonly RunsExhausted: object
 }>
 export const RedemptionOutcome = Data.taggedEnum<RedemptionOutcome>()
 
-/** How long a claim lasts without being renewed, by the store's clock: a process that died lets go after this. */
+/** Lifetime of a claim without renewal, by the store's clock. */
 export const redemptionLease = Duration.seconds(15)
-/** How long a payment is remembered, and how long one that was never answered can still be redeemed. */
+/** How long a payment is kept, and how long an unanswered one can be redeemed. */
 export const redemptionLifetime = Duration.days(30)
+/** How long the answer of a paid call is kept for repeats of the request. */
+export const paidAnswerLifetime = Duration.hours(24)
+/** Runs of the plugin that one payment covers. */
+export const maximumPaidRuns = 3
 
 /**
- * Which challenge was met by which transaction, shared by all processes: each of the two is good for the other and for nothing
- * else, and together they are answered once. First claimed, then settled (the payment is final), then answered.
+ * Which transaction paid for which challenge, shared by all processes. Each is good for the other only, and both for one
+ * answer. Order: claimed, settled (the payment is final), run, completed.
  */
 export class PaymentRedemptions extends Context.Tag("@berth/PaymentRedemptions")<
   PaymentRedemptions,
   {
-    /** The transaction that a challenge was first given with. */
+    /** The first transaction that was shown for a challenge. */
     readonly findTransaction: (challengeId: ChallengeId) => Effect.Effect<Option.Option<string>>
-    /** Of any number at once one gets it. */
+    /** Of concurrent calls, one gets the claim. */
     readonly claim: (payment: Payment) => Effect.Effect<RedemptionOutcome>
-    /** Extends the lease of work that takes long; false when the claim is lost, here and below. */
+    /** Extends the lease; false when the claim is lost, as below. */
     readonly renew: (claim: RedemptionClaim) => Effect.Effect<boolean>
-    /** The payment is final. Answers since when; none when the claim is lost. */
+    /** Records that the payment is final. Returns since when; none when the claim is lost. */
     readonly settle: (claim: RedemptionClaim) => Effect.Effect<Option.Option<DateTime.Utc>>
-    /** The call that was paid for has its answer: the payment is used up. */
-    readonly complete: (claim: RedemptionClaim) => Effect.Effect<boolean>
-    /** Work on it has ended without an answer: the next one may claim it at once. */
+    /** Counts a run of the plugin. */
+    readonly beginRun: (claim: RedemptionClaim) => Effect.Effect<boolean>
+    /** Uses the payment up and keeps the answer for `paidAnswerLifetime`. */
+    readonly complete: (claim: RedemptionClaim, answer: PaidAnswer) => Effect.Effect<boolean>
+    /** Ends the claim without an answer. */
     readonly release: (claim: RedemptionClaim) => Effect.Effect<void>
-    /** Deletes payments past their lifetime; answers how many. */
+    /** Deletes expired payments and answers; returns how many payments. */
     readonly prune: Effect.Effect<number>
   }
 >() {}

@@ -1,22 +1,23 @@
-import { Context, type Effect, type Stream } from "effect"
-import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
+import { Context, Effect, type Scope, Stream } from "effect"
 import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
 
-/**
- * Answers of models, wherever the AI layer runs. Two Layers: in the backend's own process it is the AI layer itself, elsewhere a
- * client of the backend API; callers cannot tell which.
- */
+export interface ModelAnswer {
+  readonly opening: ChatOpening
+  /** The last event is `done`. */
+  readonly events: Stream.Stream<ModelEvent, PluginFailed | PluginInputInvalid>
+}
+
+/** Answers of models: by the AI layer in this process, or by a client of the backend API. */
 export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
   ModelAnswers,
   {
-    /**
-     * Events as they come, the last one `done`. A reader that leaves ends the model's call. `opened` is done before the first of
-     * them, once it is known who answers.
-     */
-    readonly answer: (
-      request: ChatRequest,
-      opened?: (opening: ChatOpening) => Effect.Effect<void>
-    ) => Stream.Stream<ModelEvent, PluginFailed | PluginInputInvalid>
+    /** Waits for the first text. Closing the scope ends the model call. */
+    readonly open: (request: ChatRequest) => Effect.Effect<ModelAnswer, PluginFailed | PluginInputInvalid, Scope.Scope>
   }
 >() {}
+
+/** The events of an answer that is opened when the stream is read. */
+export const streamModelAnswer = (answers: ModelAnswers["Type"], request: ChatRequest) =>
+  Stream.unwrapScoped(Effect.map(answers.open(request), ({ events }) => events))

@@ -1,22 +1,20 @@
-import { Data, type Duration, Effect, Option, type Scope, Stream } from "effect"
+import { Data, type DateTime, type Duration, Effect, Option, type Scope, Stream } from "effect"
 import type { AgentNotFound } from "../../agents/AgentErrors.ts"
+import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
 
-/**
- * A plugin could not do what it was asked to; `reason` is a sentence for the caller, with no secret in it. `retryAfter` is
- * what a provider asked for.
- */
+/** A plugin did not complete. `reason` is a sentence for the caller, without secrets; `retryAfter` is the provider's. */
 export class PluginFailed extends Data.TaggedError("PluginFailed")<{
   readonly reason: string
   readonly retryAfter?: Duration.Duration | undefined
-  /** Nobody was asked, since nobody could be. */
-  readonly nobodyWasAsked?: boolean | undefined
+  /** No model could be called. */
+  readonly isUnavailable?: boolean | undefined
 }> {
   override get message() {
     return this.reason
   }
 }
 
-/** What the caller asked of a plugin cannot be done as he asked it: his to put right. */
+/** The input of a plugin is invalid; the caller can correct it. */
 export class PluginInputInvalid extends Data.TaggedError("PluginInputInvalid")<{
   readonly field: string
   readonly reason: string
@@ -28,54 +26,59 @@ export class PluginInputInvalid extends Data.TaggedError("PluginInputInvalid")<{
 
 /** The end of a plugin's answer. */
 export interface PluginAnswer {
-  /** The whole text; of speech, its base64. */
+  /** The whole text; for speech, base64 audio. */
   readonly message: string
-  /** Tokens that models took, as far as the plugin is priced by them. */
+  /** Tokens used, where the plugin is priced by them. */
   readonly tokens: number | null
-  /** Whether every model call of it went by the caller's own keys: then it costs him nothing here. */
+  /** Whether every model call used the caller's own keys, which costs no units. */
   readonly ownKey: boolean
-  /** The type of the audio in `message`, of a plugin that speaks. */
+  /** Media type of the audio in `message`. */
   readonly audioType?: string | undefined
 }
 
-/** Pieces of text, none of them empty, then one `done` as the last. */
+/** Non-empty deltas, then one `done` as the last event. */
 export type PluginEvent = { readonly type: "delta"; readonly text: string } | ({ readonly type: "done" } & PluginAnswer)
 
-/** Why a plugin did not do it; an agent that is not the caller's is not there. */
+/** Another owner's agent counts as not found. */
 export type PluginError = PluginFailed | PluginInputInvalid | AgentNotFound
 
-/** Ends with `done`, or fails. What is behind it is called once it is read, and ends when its reader leaves. */
+/** Ends with `done`, or fails. Lazy: the plugin starts when the stream is read and stops when its reader leaves. */
 export type PluginRun = Stream.Stream<PluginEvent, PluginError>
 
-const withoutEnd = new PluginFailed({ reason: "the answer broke off" })
+/** A run whose first event is available. */
+export interface OpenedRun<E> {
+  /** The model that answers, where one model does. */
+  readonly opening: Option.Option<ChatOpening>
+  readonly events: Stream.Stream<PluginEvent, E>
+}
 
-/** A whole answer. */
-export const collectPluginAnswer = <E>(
-  run: Stream.Stream<PluginEvent, E>
-): Effect.Effect<PluginAnswer, E | PluginFailed> =>
-  Effect.flatMap(
-    Stream.runFold(run, Option.none<PluginAnswer>(), (found, event) =>
-      event.type === "done" ? Option.some(event) : found
+/** The events of a call as they reach its caller. */
+export type CallEvent =
+  | Extract<PluginEvent, { readonly type: "delta" }>
+  | (Extract<PluginEvent, { readonly type: "done" }> & { readonly answeredAt: DateTime.Utc })
+
+const incomplete = new PluginFailed({ reason: "the answer broke off" })
+
+/** The end of an answer. */
+export const collectEnd = <A extends { readonly type: string }, E>(
+  events: Stream.Stream<A, E>
+): Effect.Effect<Extract<A, { readonly type: "done" }>, E | PluginFailed> => {
+  const isEnd = (event: A): event is Extract<A, { readonly type: "done" }> => event.type === "done"
+  return Effect.flatMap(
+    Stream.runFold(events, Option.none<Extract<A, { readonly type: "done" }>>(), (found, event) =>
+      isEnd(event) ? Option.some(event) : found
     ),
-    Effect.mapError(() => withoutEnd)
+    Effect.mapError(() => incomplete)
   )
+}
 
-/** A run whose first event is there: what fails before it fails here. It ends with the scope. */
+/** Waits for the first event, so that failures before it fail here. Closing the scope ends the run. */
 export const openPluginRun = <E>(
   run: Stream.Stream<PluginEvent, E>
 ): Effect.Effect<Stream.Stream<PluginEvent, E>, E | PluginFailed, Scope.Scope> =>
-  Effect.map(
-    Effect.flatMap(Stream.toPull(run), (pull) =>
-      Effect.map(
-        Effect.mapError(
-          pull,
-          Option.getOrElse((): E | PluginFailed => withoutEnd)
-        ),
-        (first) => ({
-          first,
-          pull
-        })
-      )
-    ),
-    ({ first, pull }) => Stream.concat(Stream.fromChunk(first), Stream.repeatEffectChunkOption(pull))
+  Effect.flatMap(Stream.toPull(run), (pull) =>
+    Effect.mapBoth(pull, {
+      onFailure: Option.getOrElse((): E | PluginFailed => incomplete),
+      onSuccess: (first) => Stream.concat(Stream.fromChunk(first), Stream.repeatEffectChunkOption(pull))
+    })
   )

@@ -1,39 +1,22 @@
-import { Clock, Context, Duration, Effect, Either, Layer, Option } from "effect"
-import { ProviderFailed } from "../../ai/models/ModelErrors.ts"
+import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
+import type { UserId } from "../../shared/UserId.ts"
 import { CurrentAiSettings } from "../../ai/calls/AiSettings.ts"
 import { makeCircuitBreakers } from "../../ai/calls/CircuitBreakers.ts"
 import type { ProviderName } from "../../ai/models/Model.ts"
 import { markOwnKeyFailure } from "../../ai/calls/CallFallback.ts"
+import { ProviderFailed } from "../../ai/models/ModelErrors.ts"
 import { countCall, measureCall } from "../../ai/calls/ModelTelemetry.ts"
 import { ModelUsage } from "../../ai/calls/ModelUsage.ts"
 import { type ModelKeys, OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import type { CalledModel } from "../../ai/calls/CallPlan.ts"
 import { withCircuitBreakers, retryCall } from "../../ai/calls/CallRetry.ts"
+import { GatewaySettings } from "../GatewaySettings.ts"
 import { PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
 import { type Recording, Speech, type SpeechInput } from "./Speech.ts"
 import { validateRecording, validateSpeechInput, makeAudioFilename } from "./SpeechLimits.ts"
 import { computeTranscriptionCost, computeSpeechCost, hasKnownPrice } from "./SpeechCost.ts"
 import { resolveSpeechModel, type SpeechModel, formatSpeechModelId, selectSpeechRoute } from "./SpeechModel.ts"
 import { ownableVendors, type SpeechProvider, SpeechProviders } from "./SpeechProviders.ts"
-import type { UserId } from "../../shared/UserId.ts"
-
-/** How long providers may take. They answer in one piece: a long recording is worked on for minutes before there is a word. */
-export interface SpeechTimeoutSettings {
-  readonly oneTry: Duration.Duration
-  /** After this no further try begins. */
-  readonly tries: Duration.Duration
-}
-
-/** What is not provided is the default. */
-export class SpeechTimeouts extends Context.Reference<SpeechTimeouts>()("@berth/SpeechTimeouts", {
-  defaultValue: (): SpeechTimeoutSettings => ({ oneTry: Duration.minutes(2), tries: Duration.minutes(1) })
-}) {}
-
-/** The models for whoever names none. */
-export interface DefaultSpeechModels {
-  readonly tts: SpeechModel
-  readonly stt: SpeechModel
-}
 
 interface Called {
   readonly provider: SpeechProvider
@@ -46,10 +29,8 @@ type Refused = PluginFailed | PluginInputInvalid
 const asPluginFailed = (failure: ProviderFailed) =>
   new PluginFailed({ reason: failure.message, retryAfter: failure.retryAfter })
 
-/** Speech by the providers that are configured here, or by the caller's own keys. */
-export const layer = (
-  usual: DefaultSpeechModels
-): Layer.Layer<Speech, never, SpeechProviders | OwnerKeys | ModelUsage> =>
+/** Speech by the configured providers, or by the caller's own keys. */
+export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders | OwnerKeys | ModelUsage> =
   Layer.effect(
     Speech,
     Effect.gen(function* () {
@@ -57,12 +38,12 @@ export const layer = (
       const ownerKeys = yield* OwnerKeys
       const usage = yield* ModelUsage
       const { breaker, retry } = yield* CurrentAiSettings
-      const patience = yield* SpeechTimeouts
+      const { speech: settings } = yield* GatewaySettings
       const breakers = yield* makeCircuitBreakers(breaker)
       const configured = new Map(all.map((provider) => [provider.name, provider] as const))
       const configuredNames = new Set(configured.keys())
 
-      const usualIds = new Set([formatSpeechModelId(usual.tts), formatSpeechModelId(usual.stt)])
+      const usualIds = new Set([formatSpeechModelId(settings.tts), formatSpeechModelId(settings.stt)])
       /** For breakers and metrics, which keep what they were told of each model: callers may name any. */
       const told = (model: SpeechModel) => ({
         id:
@@ -111,12 +92,12 @@ export const layer = (
         // Interruptible wherever this runs: what cannot be ended cannot be given up.
         Effect.interruptible(asking).pipe(
           Effect.timeoutFail({
-            duration: patience.oneTry,
+            duration: settings.attemptTimeout,
             onTimeout: () =>
               new ProviderFailed({
                 provider: call.provider,
                 kind: "timeout",
-                reason: `no answer within ${Duration.format(patience.oneTry)}`
+                reason: `no answer within ${Duration.format(settings.attemptTimeout)}`
               })
           }),
           Effect.map((answer): Either.Either<A, PluginInputInvalid> => Either.right(answer)),
@@ -128,7 +109,7 @@ export const layer = (
       const answered = <A>({ call, model }: Called, asking: Effect.Effect<A, ProviderFailed | PluginInputInvalid>) =>
         Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeMillis
-          const deadline = startedAt + Duration.toMillis(patience.tries)
+          const deadline = startedAt + Duration.toMillis(settings.retryTimeout)
           const tried = yield* withCircuitBreakers(
             breakers,
             call,
@@ -183,7 +164,7 @@ export const layer = (
       return Speech.of({
         synthesize: Effect.fn("Speech.synthesize")(function* (spoken: SpeechInput) {
           yield* validateSpeechInput(spoken)
-          const called = yield* choose(spoken.model, usual.tts, spoken.userId)
+          const called = yield* choose(spoken.model, settings.tts, spoken.userId)
           const { model: _, userId, ...utterance } = spoken
           const { audio, contentType } = yield* answered(
             called,
@@ -194,7 +175,7 @@ export const layer = (
         }),
         transcribe: Effect.fn("Speech.transcribe")(function* (recording: Recording) {
           const kind = yield* validateRecording(recording)
-          const called = yield* choose(recording.model, usual.stt, recording.userId)
+          const called = yield* choose(recording.model, settings.stt, recording.userId)
           const { model: _, userId, ...given } = recording
           const sound = { ...given, contentType: kind.contentType, filename: makeAudioFilename(given.filename, kind) }
           const heard = yield* answered(called, called.provider.transcribe(called.model.name, sound))

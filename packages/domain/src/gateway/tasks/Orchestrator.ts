@@ -5,7 +5,7 @@ import { currentTimeTool } from "../../skills/time/CurrentTimeTool.ts"
 import { formatTimeText, parseZoneOrUtc } from "../../skills/time/TimeText.ts"
 import * as Tool from "../../skills/tools/Tool.ts"
 import { answerInRounds } from "../../skills/tools/ToolRounds.ts"
-import { ModelAnswers } from "../plugins/ModelAnswers.ts"
+import { ModelAnswers, streamModelAnswer } from "../plugins/ModelAnswers.ts"
 import { type PluginEvent, PluginFailed, type PluginInputInvalid } from "../plugins/PluginRun.ts"
 import type { TaskText } from "./TaskText.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -87,23 +87,21 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
             maxTokens: orchestratorLimits.answerTokens,
             canContinue: mayGoOn,
             callModel: (messages, specs) =>
-              models
-                .answer({
-                  messages,
-                  // Able enough for a few steps, and for the price of one call.
-                  taskType: "fast",
-                  options: { tools: specs, maxTokens: orchestratorLimits.answerTokens },
-                  caller: { userId, agentId: null }
-                })
-                .pipe(
-                  Stream.tap((event) =>
-                    Effect.sync(() => {
-                      if (event.type !== "done") return
-                      if (!event.ownKey) spentUsd += event.costUsd
-                      allByOwnKey = allByOwnKey && event.ownKey
-                    })
-                  )
-                ),
+              streamModelAnswer(models, {
+                messages,
+                // A fast model suffices for a few steps at the price of one call.
+                taskType: "fast",
+                options: { tools: specs, maxTokens: orchestratorLimits.answerTokens },
+                caller: { userId, agentId: null }
+              }).pipe(
+                Stream.tap((event) =>
+                  Effect.sync(() => {
+                    if (event.type !== "done") return
+                    if (!event.ownKey) spentUsd += event.costUsd
+                    allByOwnKey = allByOwnKey && event.ownKey
+                  })
+                )
+              ),
             onUnterminated: () => new PluginFailed({ reason: "The model's answer had no end." })
           }).pipe(
             Stream.map((event): PluginEvent =>

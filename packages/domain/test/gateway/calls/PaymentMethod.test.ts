@@ -9,8 +9,11 @@ const names = [
   ["stripe", "card"]
 ] as const
 
-const chosen = (asked: string | undefined, authorization: string | undefined) =>
-  Either.getOrElse(choosePaymentMethod({ asked, authorization }), () => "refused" as const)
+const chosen = (named: string | undefined, authorization: string | undefined) =>
+  Either.match(choosePaymentMethod({ named, authorization }), {
+    onLeft: () => "unknown" as const,
+    onRight: ({ method }) => method
+  })
 
 const inAnyCase = (text: string) =>
   FastCheck.mixedCase(FastCheck.constant(text)).chain((mixed) =>
@@ -23,32 +26,32 @@ const credential = FastCheck.tuple(
   FastCheck.string()
 ).map((parts) => parts.join(""))
 
-describe("How a call is paid", () => {
+describe("choosePaymentMethod", () => {
   it.prop(
-    "is what the header says, whatever Authorization is",
+    "returns the method that X-Payment-Method names, whatever Authorization is",
     [
-      FastCheck.constantFrom(...names).chain(([name, method]) => inAnyCase(name).map((asked) => ({ asked, method }))),
+      FastCheck.constantFrom(...names).chain(([name, method]) => inAnyCase(name).map((named) => ({ named, method }))),
       FastCheck.oneof(anything, credential)
     ],
-    ([{ asked, method }, authorization]) => chosen(asked, authorization) === method
+    ([{ named, method }, authorization]) => chosen(named, authorization) === method
   )
 
   it.prop(
-    "is refused when the header says something else",
+    "fails for any other value of X-Payment-Method",
     [FastCheck.string(), FastCheck.oneof(anything, credential)],
-    ([asked, authorization]) => {
-      const isKnown = names.some(([name]) => name.toLowerCase() === asked.trim().toLowerCase())
-      return isKnown || chosen(asked, authorization) === "refused"
+    ([named, authorization]) => {
+      const isKnown = names.some(([name]) => name.toLowerCase() === named.trim().toLowerCase())
+      return isKnown || chosen(named, authorization) === "unknown"
     }
   )
 
   it.prop(
-    "is by a machine when it shows a payment",
+    "returns mpp for a Payment credential without X-Payment-Method",
     [credential],
     ([authorization]) => chosen(undefined, authorization) === "mpp"
   )
 
-  it("is by card for everything else", () => {
+  it("returns card for everything else", () => {
     for (const authorization of [undefined, "", "Bearer Payment", "Paymentx y", "x Payment y", '{"scheme":"Payment"}'])
       assert.strictEqual(chosen(undefined, authorization), "card", authorization)
     assert.strictEqual(chosen(undefined, "payment"), "mpp")

@@ -1,14 +1,12 @@
 import { WalletAddress } from "@berth/domain/chain/WalletAddress"
-import { makeChallenge, type ChallengeSeed } from "@berth/domain/gateway/payments/Challenge"
+import { makeChallenge, type ChallengeSeed, type PaymentTerms } from "@berth/domain/gateway/payments/Challenge"
 import type { PaidRequest } from "@berth/domain/gateway/payments/PaidRequest"
 import type { PaymentDigests } from "@berth/domain/gateway/payments/PaymentDigests"
-import type { PaymentSettings } from "@berth/domain/gateway/payments/PaymentSettings"
-import { Redacted } from "effect"
 import { createHash, createHmac } from "node:crypto"
 
 const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data)
 
-/** Keccak is another function here: what matters is that it is one. */
+/** Keccak is replaced by SHA-256; any hash function serves. */
 export const makePaymentDigests = (secret: string): PaymentDigests => ({
   hmac: (text) => createHmac("sha256", secret).update(text).digest("base64url"),
   sha256: (bytes) => sha256(bytes).digest("base64"),
@@ -16,12 +14,11 @@ export const makePaymentDigests = (secret: string): PaymentDigests => ({
 })
 export const samplePaymentDigests = makePaymentDigests("a secret for tests")
 
-export const samplePaymentSettings: PaymentSettings["Type"] = {
+export const samplePaymentTerms: PaymentTerms = {
   realm: "berth.example",
   chainId: 42_431,
   currency: WalletAddress.make(`0x20c0${"00".repeat(18)}`),
-  recipient: WalletAddress.make(`0x${"Ab".repeat(20)}`),
-  secret: Redacted.make("a secret for tests")
+  recipient: WalletAddress.make(`0x${"Ab".repeat(20)}`)
 }
 
 export const samplePaidRequest: PaidRequest = {
@@ -36,7 +33,7 @@ export const sampleChallengeSeed: ChallengeSeed = { expires: 1_772_366_700, seed
 
 export const sampleChallenge = makeChallenge(
   samplePaymentDigests,
-  samplePaymentSettings,
+  samplePaymentTerms,
   samplePaidRequest,
   sampleChallengeSeed
 )

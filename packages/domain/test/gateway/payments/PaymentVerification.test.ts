@@ -7,15 +7,15 @@ import {
 import { ChainTransaction, type TokenTransfer } from "@berth/domain/gateway/payments/PaymentChain"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
-import { sampleChallenge, samplePaymentDigests, samplePaymentSettings } from "./PaymentSamples.ts"
+import { sampleChallenge, samplePaymentDigests, samplePaymentTerms } from "./PaymentSamples.ts"
 
 const bound = makeAttributionMemo(samplePaymentDigests, sampleChallenge)
 const foreign = makeAttributionMemo(samplePaymentDigests, { ...sampleChallenge, id: "another" })
 const elsewhere = makeAttributionMemo(samplePaymentDigests, { ...sampleChallenge, realm: "another.example" })
 
 const good: TokenTransfer = {
-  token: samplePaymentSettings.currency.toLowerCase(),
-  to: samplePaymentSettings.recipient.toLowerCase(),
+  token: samplePaymentTerms.currency.toLowerCase(),
+  to: samplePaymentTerms.recipient.toLowerCase(),
   amount: 10_000n,
   memo: undefined
 }
@@ -77,7 +77,7 @@ describe("A signed transaction", () => {
   const signed = {
     hash: "0x",
     raw: "0x",
-    chainId: samplePaymentSettings.chainId,
+    chainId: samplePaymentTerms.chainId,
     transfers: [good],
     validAfter: undefined,
     validBefore: undefined,
@@ -99,7 +99,7 @@ describe("A signed transaction", () => {
           verifySignedTransaction(
             samplePaymentDigests,
             sampleChallenge,
-            { chainId: samplePaymentSettings.chainId, now },
+            { chainId: samplePaymentTerms.chainId, now },
             { ...signed, ...changes }
           )
         ),

@@ -1,5 +1,5 @@
-import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import type { ChatRequest } from "@berth/domain/ai/calls/ChatRequest"
+import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
 import { estimateMessagesTokens, estimateSerializedToolTokens } from "@berth/domain/ai/prompt/PromptBudget"
 import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { Orchestrator, orchestratorLimits } from "@berth/domain/gateway/tasks/Orchestrator"
@@ -16,14 +16,10 @@ const call = (name: string, args: unknown, id = name): ModelEvent => ({
   type: "tool-call",
   call: { id, name, arguments: JSON.stringify(args) }
 })
+const opening = { id: "cpl_1", model: "m", provider: "openai", ownKey: false, attempts: [], overheadMs: 0 } as const
 const done = (changes: { readonly ownKey?: boolean; readonly costUsd?: number } = {}): ModelEvent => ({
   type: "done",
-  id: "cpl_1",
-  model: "m",
-  provider: "openai",
-  ownKey: false,
-  attempts: [],
-  overheadMs: 0,
+  ...opening,
   usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 },
   usageIsEstimated: false,
   costUsd: 0,
@@ -38,7 +34,8 @@ const run = (script: Script, about: TaskText = task, userId: UserId | null = nul
   Effect.gen(function* () {
     const requests: Array<ChatRequest> = []
     const models = ModelAnswers.of({
-      answer: (request) => Stream.suspend(() => script(request, requests.push(request) - 1))
+      open: (request) =>
+        Effect.sync(() => ({ opening, events: Stream.suspend(() => script(request, requests.push(request) - 1)) }))
     })
     const orchestrator = yield* Effect.provide(
       Orchestrator,

@@ -1,5 +1,8 @@
 import type { ChallengeId } from "@berth/domain/gateway/payments/Challenge"
+import { PaidAnswer } from "@berth/domain/gateway/payments/PaidAnswer"
 import {
+  maximumPaidRuns,
+  paidAnswerLifetime,
   type Payment,
   PaymentRedemptions,
   type RedemptionClaim,
@@ -12,24 +15,41 @@ import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Option, Schema } from "effect"
+import { promisify } from "node:util"
+import { gunzip, gzip } from "node:zlib"
 import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
 
 const Settled = Schema.OptionFromNullOr(Schema.DateTimeUtcFromDate)
 const Claimed = Schema.Struct({ settledAt: Settled })
 const SettledRow = Schema.Struct({ settledAt: Schema.DateTimeUtcFromDate })
 const HashRow = Schema.Struct({ transactionHash: Schema.String })
-const Known = Schema.Struct({
+const StoredPayment = Schema.Struct({
   challengeId: Schema.String,
   transactionHash: Schema.String,
   isAnswered: Schema.Boolean,
-  isHeld: Schema.Boolean
+  isHeld: Schema.Boolean,
+  runs: Schema.Int
 })
+const AnswerRow = Schema.Struct({ answer: Schema.Uint8ArrayFromSelf, settledAt: Schema.DateTimeUtcFromDate })
+
+const compress = promisify(gzip)
+const decompress = promisify(gunzip)
+const encodeAnswer = Schema.encode(Schema.parseJson(PaidAnswer))
+const decodeAnswer = Schema.decode(Schema.parseJson(PaidAnswer))
+
+const packAnswer = (answer: PaidAnswer) =>
+  Effect.flatMap(Effect.orDie(encodeAnswer(answer)), (json) => Effect.promise(() => compress(json)))
+const unpackAnswer = (packed: Uint8Array) =>
+  Effect.flatMap(
+    Effect.promise(() => decompress(packed)),
+    (json) => Effect.orDie(decodeAnswer(json.toString("utf8")))
+  )
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const ids = yield* IdGenerator
   const seconds = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
-  // By the database's clock: those of hosts differ, and a lease that ends early lets two work.
+  // By the database's clock, since clocks of hosts differ.
   const leased = sql`now() + ${seconds(redemptionLease)}`
   const held = ({ challengeId, id }: RedemptionClaim) =>
     sql`challenge_id = ${challengeId} and claim_id = ${id} and answered_at is null`
@@ -43,19 +63,34 @@ const make = Effect.gen(function* () {
       on conflict do nothing
       returning settled_at`.pipe(decodeFirstRow(Claimed))
 
-  /** What was claimed before and has no answer, once nobody is at work on it. */
+  /** Claims an unanswered payment whose lease has ended. */
   const takeOver = (claimId: string, { challengeId, transactionHash }: Payment) =>
     sql`
       update payment_redemptions set claim_id = ${claimId}, lease_until = ${leased}
       where challenge_id = ${challengeId} and transaction_hash = ${transactionHash}
-        and answered_at is null and lease_until <= now()
+        and answered_at is null and lease_until <= now() and runs < ${maximumPaidRuns}
       returning settled_at`.pipe(decodeFirstRow(Claimed))
 
-  const look = ({ challengeId, transactionHash }: Payment) =>
+  const findStored = ({ challengeId, transactionHash }: Payment) =>
     sql`
-      select challenge_id, transaction_hash, answered_at is not null as is_answered, lease_until > now() as is_held
+      select challenge_id, transaction_hash, answered_at is not null as is_answered, lease_until > now() as is_held, runs
       from payment_redemptions
-      where challenge_id = ${challengeId} or transaction_hash = ${transactionHash}`.pipe(decodeRows(Known))
+      where challenge_id = ${challengeId} or transaction_hash = ${transactionHash}`.pipe(decodeRows(StoredPayment))
+
+  const findAnswer = (challengeId: string) =>
+    sql`
+      select answer, settled_at from payment_redemptions
+      where challenge_id = ${challengeId} and answer is not null
+        and answered_at > now() - ${seconds(paidAnswerLifetime)}`.pipe(
+      decodeFirstRow(AnswerRow),
+      Effect.flatMap(
+        Option.match({
+          onNone: (): Effect.Effect<RedemptionOutcome> => Effect.succeed(RedemptionOutcome.ChallengeUsed()),
+          onSome: ({ answer, settledAt }) =>
+            Effect.map(unpackAnswer(answer), (unpacked) => RedemptionOutcome.Answered({ answer: unpacked, settledAt }))
+        })
+      )
+    )
 
   const claim = (payment: Payment): Effect.Effect<RedemptionOutcome, SqlError> =>
     Effect.gen(function* () {
@@ -70,15 +105,14 @@ const make = Effect.gen(function* () {
           claim: { id, challengeId: payment.challengeId },
           settledAt: taken.value.settledAt
         })
-      const known = yield* look(payment)
-      const ours = known.find(({ challengeId }) => challengeId === payment.challengeId)
-      if (ours?.isAnswered === true) return RedemptionOutcome.ChallengeUsed()
-      if (ours !== undefined && ours.transactionHash !== payment.transactionHash)
-        return RedemptionOutcome.ChallengeUsed()
-      if (ours?.isHeld === true) return RedemptionOutcome.InProgress()
-      if (ours === undefined && known.length > 0) return RedemptionOutcome.TransactionUsed()
-      // It was let go, or deleted, between the two looks.
-      return yield* claim(payment)
+      const stored = yield* findStored(payment)
+      const own = stored.find(({ challengeId }) => challengeId === payment.challengeId)
+      if (own === undefined) return stored.length > 0 ? RedemptionOutcome.TransactionUsed() : yield* claim(payment)
+      if (own.transactionHash !== payment.transactionHash) return RedemptionOutcome.ChallengeUsed()
+      if (own.isAnswered) return yield* findAnswer(own.challengeId)
+      if (own.isHeld) return RedemptionOutcome.InProgress()
+      // Released or deleted between the two statements, unless all runs are used.
+      return own.runs >= maximumPaidRuns ? RedemptionOutcome.RunsExhausted() : yield* claim(payment)
     })
 
   return PaymentRedemptions.of({
@@ -104,18 +138,30 @@ const make = Effect.gen(function* () {
         returning settled_at`.pipe(decodeFirstRow(SettledRow), Effect.orDie)
       return Option.map(row, ({ settledAt }) => settledAt)
     }),
-    complete: Effect.fn("PaymentRedemptions.complete")(function* (claim: RedemptionClaim) {
+    beginRun: Effect.fn("PaymentRedemptions.beginRun")(function* (claim: RedemptionClaim) {
+      const begun = yield* countAffectedRows(
+        sql`update payment_redemptions set runs = runs + 1, lease_until = ${leased} where ${held(claim)}`
+      ).pipe(Effect.orDie)
+      return begun === 1
+    }),
+    complete: Effect.fn("PaymentRedemptions.complete")(function* (claim: RedemptionClaim, answer: PaidAnswer) {
+      const packed = yield* packAnswer(answer)
       const answered = yield* countAffectedRows(sql`
-        update payment_redemptions set answered_at = now()
+        update payment_redemptions set answered_at = now(), answer = ${packed}
         where ${held(claim)} and settled_at is not null`).pipe(Effect.orDie)
       return answered === 1
     }),
     release: Effect.fn("PaymentRedemptions.release")(function* (claim: RedemptionClaim) {
       yield* Effect.orDie(sql`update payment_redemptions set lease_until = now() where ${held(claim)}`)
     }),
-    prune: countAffectedRows(sql`
-      delete from payment_redemptions
-      where claimed_at <= now() - ${seconds(redemptionLifetime)} and lease_until <= now()`).pipe(
+    prune: sql`
+      update payment_redemptions set answer = null
+      where answer is not null and answered_at <= now() - ${seconds(paidAnswerLifetime)}`.pipe(
+      Effect.zipRight(
+        countAffectedRows(sql`
+          delete from payment_redemptions
+          where claimed_at <= now() - ${seconds(redemptionLifetime)} and lease_until <= now()`)
+      ),
       Effect.orDie,
       Effect.withSpan("PaymentRedemptions.prune")
     )

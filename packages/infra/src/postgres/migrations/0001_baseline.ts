@@ -526,10 +526,15 @@ create table payment_redemptions (
   lease_until timestamptz not null,
   claimed_at timestamptz not null default now(),
   settled_at timestamptz,
+  -- Runs of the plugin, whether or not they completed.
+  runs integer not null default 0,
   answered_at timestamptz,
+  -- Gzip of the answer as JSON, kept for repeats of the request.
+  answer bytea,
   check (answered_at is null or settled_at is not null)
 );
 create index payment_redemptions_by_age on payment_redemptions (claimed_at);
+create index payment_redemptions_with_answer on payment_redemptions (answered_at) where answer is not null;
 
 -- limits and jobs: idempotency keys and the outbox
 create table idempotency_keys (

@@ -1,19 +1,18 @@
+import type { Challenge } from "@berth/domain/gateway/payments/Challenge"
+import type { PaymentFailure } from "@berth/domain/gateway/payments/PaymentFailure"
 import { DateTime, Schema } from "effect"
-import type { Challenge } from "./Challenge.ts"
-import { type PaymentFailure, PaymentProblem, describePaymentProblem } from "./PaymentFailure.ts"
+import { PaymentProblem, describePaymentProblem } from "./PaymentProblems.ts"
 
-/*
- * A challenge as it goes over the wire: each message is whole both as the interface's own and as the draft's.
- */
+/* Challenges on the wire. Each message is complete for the interface and for the "Payment" HTTP authentication draft. */
 
-/** A quoted string (RFC 9110): what no header may hold becomes a question mark, a line break a space. */
+/** A quoted string (RFC 9110): line breaks become spaces, other characters outside printable ASCII question marks. */
 const quoted = (text: string): string =>
   `"${text
     .replace(/[\r\n\t]+/g, " ")
     .replace(/[^\u0020-\u007e]/gu, "?")
     .replace(/["\\]/g, "\\$&")}"`
 
-/** The value of `WWW-Authenticate`. The last three parameters are the interface's own; the draft lets clients ignore them. */
+/** The value of `WWW-Authenticate`. The last three parameters are the interface's; clients of the draft ignore them. */
 export const formatChallengeHeader = (challenge: Challenge): string => {
   const { amount, currency, description, digest, expires, id, intent, method, opaque, realm, recipient, request } =
     challenge
@@ -36,7 +35,7 @@ export const formatChallengeHeader = (challenge: Challenge): string => {
     .join(", ")}`
 }
 
-/** What the interface says of a challenge. */
+/** The interface's form of a challenge. */
 export const ChallengeTerms = Schema.Struct({
   scheme: Schema.Literal("Payment"),
   /** In the token's smallest units. */
@@ -51,7 +50,7 @@ export const ChallengeTerms = Schema.Struct({
 })
 export type ChallengeTerms = typeof ChallengeTerms.Type
 
-/** The body beside the header; whoever serves it may add members. */
+/** The body beside the header. */
 export const ChallengeBody = Schema.Struct({
   error: Schema.Literal("payment_required"),
   message: Schema.String,

@@ -1,0 +1,13 @@
+import { Data, type Option } from "effect"
+import type { Challenge } from "./payments/Challenge.ts"
+import type { PaymentFailure } from "./payments/PaymentFailure.ts"
+
+/** Another request with the same payment is in progress. */
+export class PaymentInProgress extends Data.TaggedError("PaymentInProgress")<object> {}
+
+/** Neither units nor a payment cover the call. The challenge, where there is one, is how a machine pays. */
+export class CallUnpaid extends Data.TaggedError("CallUnpaid")<{
+  readonly priceUsd: number
+  readonly reason: PaymentFailure | "units exhausted"
+  readonly challenge: Option.Option<Challenge>
+}> {}

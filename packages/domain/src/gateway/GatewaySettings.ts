@@ -1,0 +1,28 @@
+import { Context, type Duration, type Redacted } from "effect"
+import type { PaymentTerms } from "./payments/Challenge.ts"
+import type { PluginId } from "./plugins/Plugin.ts"
+import type { SpeechModel } from "./speech/SpeechModel.ts"
+
+export interface SpeechSettings {
+  /** The models for callers that name none. */
+  readonly tts: SpeechModel
+  readonly stt: SpeechModel
+  /** Bounds one attempt. Providers answer in one piece, for a long recording after minutes. */
+  readonly attemptTimeout: Duration.Duration
+  /** No further attempt begins after this. */
+  readonly retryTimeout: Duration.Duration
+}
+
+/** Prices, payments and speech, as the operator sets them. */
+export class GatewaySettings extends Context.Tag("@berth/GatewaySettings")<
+  GatewaySettings,
+  {
+    /** US dollars a call; of generate-text, for every started `tokensPerPrice` tokens. */
+    readonly prices: Readonly<Record<PluginId, number>>
+    readonly payments: PaymentTerms & {
+      /** Signs challenges. */
+      readonly secret: Redacted.Redacted
+    }
+    readonly speech: SpeechSettings
+  }
+>() {}

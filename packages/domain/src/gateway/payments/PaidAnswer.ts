@@ -1,0 +1,40 @@
+import { Schema } from "effect"
+import { ProviderName } from "../../ai/models/Model.ts"
+
+/** Schema of `ChatOpening`. */
+export const ChatOpeningFields = Schema.Struct({
+  id: Schema.String,
+  model: Schema.String,
+  provider: ProviderName,
+  ownKey: Schema.Boolean,
+  attempts: Schema.Array(
+    Schema.Struct({
+      model: Schema.String,
+      provider: ProviderName,
+      outcome: Schema.Literal(
+        "answered",
+        "skipped",
+        "unreachable",
+        "timeout",
+        "rate-limited",
+        "unauthorized",
+        "refused",
+        "overloaded",
+        "nonsense"
+      ),
+      tries: Schema.Int
+    })
+  ),
+  overheadMs: Schema.Number
+})
+
+/** The answer of a paid call, which is kept for repeats of the request. */
+export const PaidAnswer = Schema.Struct({
+  opening: Schema.OptionFromNullOr(ChatOpeningFields),
+  message: Schema.String,
+  ownKey: Schema.Boolean,
+  tokens: Schema.NullOr(Schema.Number),
+  audioType: Schema.optional(Schema.String),
+  answeredAt: Schema.DateTimeUtc
+})
+export type PaidAnswer = typeof PaidAnswer.Type

@@ -1,0 +1,107 @@
+import { Clock, Data, Duration, Effect, type Either, Option } from "effect"
+import type { ChainUnreachable } from "../../chain/ChainErrors.ts"
+import { Digests } from "../../secrets/Digests.ts"
+import { GatewaySettings } from "../GatewaySettings.ts"
+import type { Challenge } from "./Challenge.ts"
+import { type ChainTransaction, PaymentChain } from "./PaymentChain.ts"
+import type { PaymentProof } from "./PaymentCredential.ts"
+import { makePaymentDigests } from "./PaymentDigests.ts"
+import type { PaymentFailure } from "./PaymentFailure.ts"
+import { PaymentRedemptions } from "./PaymentRedemptions.ts"
+import { verifyMinedTransaction, verifySignedTransaction } from "./PaymentVerification.ts"
+
+/** Internal to machine payments. */
+export class PaymentRejected extends Data.TaggedError("PaymentRejected")<{ readonly failure: PaymentFailure }> {}
+
+const pollInterval = Duration.millis(250)
+/** Polls for a transaction that this service has broadcast, before it counts as unconfirmed. */
+const broadcastPolls = 80
+/** Polls for a transaction of the payer, whose node may be ahead of ours. */
+const hashPolls = 8
+
+export const rejectPayment = (failure: PaymentFailure) => new PaymentRejected({ failure })
+export const orReject = <A>(verdict: Either.Either<A, PaymentFailure>) => Effect.mapError(verdict, rejectPayment)
+
+/** A proof that may be claimed. */
+export interface PreparedPayment {
+  readonly transactionHash: string
+  /** Makes the payment final. Runs under the claim. */
+  readonly settle: Effect.Effect<void, PaymentRejected | ChainUnreachable>
+}
+
+/** Verifies proofs of payment on the chain, and broadcasts signed transactions. */
+export class PaymentSettlement extends Effect.Service<PaymentSettlement>()("@berth/PaymentSettlement", {
+  effect: Effect.gen(function* () {
+    const chain = yield* PaymentChain
+    const redemptions = yield* PaymentRedemptions
+    const { payments } = yield* GatewaySettings
+    const digests = makePaymentDigests(yield* Digests, payments.secret)
+
+    const awaitConfirmation = (hash: string, polls: number): Effect.Effect<ChainTransaction, ChainUnreachable> =>
+      Effect.flatMap(chain.find(hash), (transaction) =>
+        transaction._tag === "Mined" || polls === 0
+          ? Effect.succeed(transaction)
+          : Effect.delay(awaitConfirmation(hash, polls - 1), pollInterval)
+      )
+
+    /** A transaction of the payer must carry the memo of this challenge. */
+    const prepareHash = (challenge: Challenge, hash: string, held: Option.Option<string>) => {
+      const verify = Effect.gen(function* () {
+        const mined = yield* awaitConfirmation(hash, hashPolls)
+        const binding = yield* orReject(verifyMinedTransaction(digests, challenge, mined))
+        if (binding !== "this challenge") return yield* rejectPayment("memo is missing")
+      })
+      // Verified before the claim, so that nobody blocks another payer's transaction by naming it.
+      return Option.contains(held, hash)
+        ? Effect.succeed({ transactionHash: hash, settle: verify })
+        : Effect.as(verify, { transactionHash: hash, settle: Effect.void })
+    }
+
+    const broadcastOnce = (raw: string, hash: string) =>
+      Effect.gen(function* () {
+        const before = yield* chain.find(hash)
+        if (before._tag === "Mined") return before
+        const verdict = yield* chain.broadcast(raw)
+        const after = yield* awaitConfirmation(hash, verdict === "taken" ? broadcastPolls : hashPolls)
+        if (after._tag !== "Mined" && verdict === "refused") return yield* rejectPayment("transaction is refused")
+        return after
+      })
+
+    /** Verified by its bytes before it is claimed, and claimed before it is broadcast: a repeat after a crash finds the claim. */
+    const prepareTransaction = (challenge: Challenge, raw: string, held: Option.Option<string>) =>
+      Effect.gen(function* () {
+        const signed = yield* Effect.mapError(chain.decode(raw), () => rejectPayment("unreadable transaction"))
+        if (!Option.contains(held, signed.hash)) {
+          const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+          const expected = { chainId: payments.chainId, now }
+          const binding = yield* orReject(verifySignedTransaction(digests, challenge, expected, signed))
+          // Bytes that are on the chain are public; without a memo only unpublished bytes prove the payer, or a claim of
+          // this challenge that another request has made meanwhile.
+          if (binding === "none" && (yield* chain.find(signed.hash))._tag !== "Unknown") {
+            const claimed = yield* redemptions.findTransaction(challenge.id)
+            if (!Option.contains(claimed, signed.hash)) return yield* rejectPayment("memo is missing")
+          }
+        }
+        return {
+          transactionHash: signed.hash,
+          settle: Effect.flatMap(broadcastOnce(signed.raw, signed.hash), (mined) =>
+            Effect.asVoid(orReject(verifyMinedTransaction(digests, challenge, mined)))
+          )
+        }
+      })
+
+    /** Checks everything that can be checked before the claim. `held` is the transaction that the challenge is bound to. */
+    const prepare = Effect.fn("PaymentSettlement.prepare")(
+      (
+        challenge: Challenge,
+        proof: PaymentProof,
+        held: Option.Option<string>
+      ): Effect.Effect<PreparedPayment, PaymentRejected | ChainUnreachable> =>
+        proof._tag === "Hash"
+          ? prepareHash(challenge, proof.hash, held)
+          : prepareTransaction(challenge, proof.raw, held)
+    )
+
+    return { prepare }
+  })
+}) {}

@@ -1,0 +1,61 @@
+import { BackendApi } from "@berth/api/BackendApi"
+import { actingUserHeader, clientAddressHeader } from "@berth/api/http/ActingUserHeaders"
+import type { InternalKeyRequired } from "@berth/api/http/InternalAuth"
+import { Caller } from "@berth/domain/sessions/Caller"
+import { type HttpApiError, HttpApiClient, HttpClient, HttpClientError, HttpClientRequest } from "@effect/platform"
+import { Effect, Option, type ParseResult, type Redacted } from "effect"
+
+export interface BackendClientOptions {
+  readonly backendUrl: string
+  readonly internalApiKey: Redacted.Redacted
+}
+
+/** Names the caller, so that the limits and logs of the backend are about the caller and not about this process. */
+const addCallerHeaders = (request: HttpClientRequest.HttpClientRequest) =>
+  Effect.gen(function* () {
+    const { address, user } = yield* Caller
+    return HttpClientRequest.setHeaders(request, {
+      ...Option.match(address, { onNone: () => ({}), onSome: (known) => ({ [clientAddressHeader]: known }) }),
+      ...Option.match(yield* user, { onNone: () => ({}), onSome: (id) => ({ [actingUserHeader]: id }) })
+    })
+  })
+
+/** The backend API, typed and as plain HTTP for streams. */
+export const makeBackendClient = ({ backendUrl, internalApiKey }: BackendClientOptions) =>
+  Effect.gen(function* () {
+    const http = HttpClient.mapRequest(yield* HttpClient.HttpClient, (request) =>
+      request.pipe(
+        HttpClientRequest.prependUrl(backendUrl.replace(/\/$/, "")),
+        HttpClientRequest.bearerToken(internalApiKey)
+      )
+    ).pipe(HttpClient.mapRequestEffect(addCallerHeaders))
+    return { http, api: yield* HttpApiClient.makeWith(BackendApi, { httpClient: http }) }
+  })
+
+/** Neither an answer nor an error of the contract: the backend is unreachable, or something else answers. */
+export type TransportFailure =
+  HttpClientError.HttpClientError | ParseResult.ParseError | HttpApiError.HttpApiDecodeError | InternalKeyRequired
+
+const transportTags: ReadonlyArray<string> = [
+  "RequestError",
+  "ResponseError",
+  "ParseError",
+  "HttpApiDecodeError",
+  "InternalKeyRequired"
+] satisfies ReadonlyArray<TransportFailure["_tag"]>
+
+export const isTransportFailure = <E extends { readonly _tag: string }>(
+  error: E | TransportFailure
+): error is TransportFailure => transportTags.includes(error._tag)
+
+/**
+ * Logs a transport failure, whose address and cause the caller must not see, and fails with `failure`. A 500 of the backend is a
+ * defect here too, as it is in one process.
+ */
+export const failTransport = <E>(error: TransportFailure, failure: E): Effect.Effect<never, E> =>
+  error instanceof HttpClientError.ResponseError && error.response.status === 500
+    ? Effect.die(error)
+    : Effect.zipRight(
+        Effect.logWarning("Backend request failed").pipe(Effect.annotateLogs("reason", error.message)),
+        Effect.fail(failure)
+      )
