@@ -1,8 +1,9 @@
+import { assert } from "@effect/vitest"
 import { Chunk, Effect, Predicate, Stream } from "effect"
-import { expect } from "vitest"
 import { eventually } from "../support/Eventually.ts"
 import { type SignedUpClient } from "./WebClient.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
+import { assertMatches } from "../support/Matching.ts"
 
 /** The keys of an object, sorted; none of anything else. */
 export const sortedKeysOf = (value: unknown): ReadonlyArray<string> =>
@@ -41,69 +42,72 @@ export const runMainJob = (person: SignedUpClient) =>
     const { events, raw, userId } = person
 
     const settings = yield* raw("GET", "/api/settings")
-    expect(settings).toMatchObject({
+    assert.containSubset(settings, {
       status: 200,
       body: { id: userId, email: person.account.email, name: person.account.email, credits: 0, twoFactorEnabled: false }
     })
-    expect(sortedKeysOf(settings.body)).toEqual(["credits", "email", "id", "name", "plan", "twoFactorEnabled"])
+    assert.deepStrictEqual(sortedKeysOf(settings.body), ["credits", "email", "id", "name", "plan", "twoFactorEnabled"])
 
     const asked = yield* raw("POST", "/api/agents/provision", { body: { name: "Ada" } })
-    expect(asked).toMatchObject({
+    assert.containSubset(asked, {
       status: 201,
       body: { success: true, agent: { name: "Ada", status: "provisioning", model: "claude-opus-4-6" } }
     })
-    expect(sortedKeysOf(asked.body)).toEqual(["agent", "success"])
+    assert.deepStrictEqual(sortedKeysOf(asked.body), ["agent", "success"])
     const agent = memberAt(asked.body, "agent")
-    expect(sortedKeysOf(agent)).toEqual(["createdAt", "id", "model", "name", "status", "websocketUrl"])
-    expect(memberAt(agent, "createdAt")).toSatisfy(isTimestamp)
+    assert.deepStrictEqual(sortedKeysOf(agent), ["createdAt", "id", "model", "name", "status", "websocketUrl"])
+    assert.isTrue(isTimestamp(memberAt(agent, "createdAt")))
     const id = AgentId.make(textOrEmpty(memberAt(agent, "id")))
-    expect(memberAt(agent, "websocketUrl")).toMatch(new RegExp(`^ws://.*/agents/${id}/ws$`))
+    assert.match(textOrEmpty(memberAt(agent, "websocketUrl")), new RegExp(`^ws://.*/agents/${id}/ws$`))
 
     yield* person.untilRunning(id)
     const listed = yield* raw("GET", "/api/agents")
-    expect(sortedKeysOf(listed.body)).toEqual(["agents", "count", "status"])
-    expect(listed.body).toMatchObject({ count: 1, status: "ok", agents: [{ id, status: "running" }] })
+    assert.deepStrictEqual(sortedKeysOf(listed.body), ["agents", "count", "status"])
+    assertMatches(listed.body, { count: 1, status: "ok", agents: [{ id, status: "running" }] })
     const detail = yield* raw("GET", `/api/agents/${id}`)
-    expect(sortedKeysOf(detail.body)).toEqual(["agent", "status"])
-    expect(sortedKeysOf(memberAt(detail.body, "agent"))).toEqual(detailKeys)
-    expect(detail.body).toMatchObject({ status: "ok", agent: { id, status: "running", verified: false } })
-    expect(memberAt(detail.body, "agent", "startedAt")).toSatisfy(isTimestamp)
+    assert.deepStrictEqual(sortedKeysOf(detail.body), ["agent", "status"])
+    assert.deepStrictEqual(sortedKeysOf(memberAt(detail.body, "agent")), detailKeys)
+    assert.containSubset(detail.body, { status: "ok", agent: { id, status: "running", verified: false } })
+    assert.isTrue(isTimestamp(memberAt(detail.body, "agent", "startedAt")))
     const instance = yield* raw("GET", `/api/instance/${userId}`)
-    expect(sortedKeysOf(instance.body)).toEqual(instanceKeys)
-    expect(instance.body).toMatchObject({ userId, status: "running" })
+    assert.deepStrictEqual(sortedKeysOf(instance.body), instanceKeys)
+    assert.containSubset(instance.body, { userId, status: "running" })
     const token = yield* raw("GET", `/api/instance/${userId}/token`)
-    expect(sortedKeysOf(token.body)).toEqual(["token"])
-    expect((yield* raw("GET", `/api/instance/${userId}/token`)).body).toEqual(token.body)
+    assert.deepStrictEqual(sortedKeysOf(token.body), ["token"])
+    assert.deepStrictEqual((yield* raw("GET", `/api/instance/${userId}/token`)).body, token.body)
 
     const first = yield* raw("POST", "/api/agent", { body: { action: "chat", message: "Good morning" } })
-    expect(first.status).toBe(200)
-    expect(sortedKeysOf(first.body)).toEqual(["reply", "sessionId", "timestamp"])
-    expect(textOrEmpty(memberAt(first.body, "reply"))).toContain("Good morning")
-    expect(memberAt(first.body, "timestamp")).toSatisfy(Number.isInteger)
+    assert.strictEqual(first.status, 200)
+    assert.deepStrictEqual(sortedKeysOf(first.body), ["reply", "sessionId", "timestamp"])
+    assert.include(textOrEmpty(memberAt(first.body, "reply")), "Good morning")
+    assert.isTrue(Number.isInteger(memberAt(first.body, "timestamp")))
     const sessionId = textOrEmpty(memberAt(first.body, "sessionId"))
 
     const told = Chunk.toReadonlyArray(yield* Stream.runCollect(events("/api/agent", { message: "Piece by piece" })))
     const deltas = told.filter(({ event }) => event === "delta").map(({ data }) => textOrEmpty(memberAt(data, "text")))
-    expect(deltas.length).toBeGreaterThan(1)
-    expect(told.map(({ event }) => event)).toEqual([...deltas.map(() => "delta"), "done"])
-    expect(told.at(-1)?.data).toMatchObject({ sessionId, reply: deltas.join("") })
-    expect(deltas.join("")).toContain("Piece by piece")
-    expect(new Set(told.map((event) => event.id)).size).toBe(told.length)
+    assert.isAbove(deltas.length, 1)
+    assert.deepStrictEqual(
+      told.map(({ event }) => event),
+      [...deltas.map(() => "delta"), "done"]
+    )
+    assert.containSubset(told.at(-1)?.data, { sessionId, reply: deltas.join("") })
+    assert.include(deltas.join(""), "Piece by piece")
+    assert.strictEqual(new Set(told.map((event) => event.id)).size, told.length)
 
     const sent = yield* raw("POST", "/api/chat", { body: { message: "A question", topic: "weather" } })
-    expect(sent).toMatchObject({ status: 200, body: { message: "A question", topic: "weather", status: "sent" } })
-    expect(sortedKeysOf(sent.body)).toEqual(["id", "message", "reply", "status", "timestamp", "topic"])
-    expect(memberAt(sent.body, "timestamp")).toSatisfy(isTimestamp)
+    assert.containSubset(sent, { status: 200, body: { message: "A question", topic: "weather", status: "sent" } })
+    assert.deepStrictEqual(sortedKeysOf(sent.body), ["id", "message", "reply", "status", "timestamp", "topic"])
+    assert.isTrue(isTimestamp(memberAt(sent.body, "timestamp")))
     const record = yield* raw("GET", "/api/chat")
-    expect(sortedKeysOf(record.body)).toEqual(["count", "messages"])
-    expect(record.body).toMatchObject({
+    assert.deepStrictEqual(sortedKeysOf(record.body), ["count", "messages"])
+    assertMatches(record.body, {
       count: 6,
       messages: [{ sender: "agent" }, { sender: "user", message: "A question", topic: "weather" }, {}, {}, {}, {}]
     })
 
     const sessions = yield* raw("GET", "/api/agent?action=sessions")
-    expect(sessions.body).toMatchObject({ sessions: [{ id: sessionId, status: "active", messageCount: 6 }] })
-    expect(sortedKeysOf(memberAt(sessions.body, "sessions", "0"))).toEqual([
+    assertMatches(sessions.body, { sessions: [{ id: sessionId, status: "active", messageCount: 6 }] })
+    assert.deepStrictEqual(sortedKeysOf(memberAt(sessions.body, "sessions", "0")), [
       "createdAt",
       "id",
       "lastActivity",
@@ -111,7 +115,7 @@ export const runMainJob = (person: SignedUpClient) =>
       "status"
     ])
     const session = yield* raw("GET", `/api/agent?action=session&sessionId=${sessionId}`)
-    expect(session.body).toMatchObject({
+    assertMatches(session.body, {
       session: {
         id: sessionId,
         messages: [
@@ -126,52 +130,52 @@ export const runMainJob = (person: SignedUpClient) =>
     })
     yield* raw("POST", "/api/agent", { body: { message: "x".repeat(300) } })
     const memory = yield* raw("GET", "/api/agent?action=memory")
-    expect(sortedKeysOf(memory.body)).toEqual(["memory"])
-    expect(memberAt(memory.body, "memory", "6")).toEqual({ role: "user", content: "x".repeat(100) })
+    assert.deepStrictEqual(sortedKeysOf(memory.body), ["memory"])
+    assert.deepStrictEqual(memberAt(memory.body, "memory", "6"), { role: "user", content: "x".repeat(100) })
 
     const opened = yield* raw("POST", "/api/agent", { body: { action: "create-session" } })
-    expect(sortedKeysOf(opened.body)).toEqual(["sessionId", "status"])
-    expect(opened).toMatchObject({ status: 200, body: { status: "active" } })
-    expect(memberAt(opened.body, "sessionId")).not.toBe(sessionId)
+    assert.deepStrictEqual(sortedKeysOf(opened.body), ["sessionId", "status"])
+    assert.containSubset(opened, { status: 200, body: { status: "active" } })
+    assert.notStrictEqual(memberAt(opened.body, "sessionId"), sessionId)
 
     const statuses = Effect.gen(function* () {
       const agents = yield* raw("GET", "/api/agents/provision")
-      expect(sortedKeysOf(agents.body)).toEqual(["agents", "count", "success"])
+      assert.deepStrictEqual(sortedKeysOf(agents.body), ["agents", "count", "success"])
       const one = yield* raw("GET", `/api/instance/${userId}`)
       return [memberAt(agents.body, "agents", "0", "status"), yield* person.statusOf(id), memberAt(one.body, "status")]
     })
     const act = (verb: string) => raw("POST", `/api/instance/${userId}/${verb}`)
 
-    expect(yield* act("stop")).toMatchObject({ status: 200, body: { success: true, status: "stopped" } })
-    expect(yield* statuses).toEqual(["stopped", "stopped", "stopped"])
-    expect(yield* raw("POST", "/api/agent", { body: { message: "Anyone?" } })).toMatchObject({
+    assert.containSubset(yield* act("stop"), { status: 200, body: { success: true, status: "stopped" } })
+    assert.deepStrictEqual(yield* statuses, ["stopped", "stopped", "stopped"])
+    assert.containSubset(yield* raw("POST", "/api/agent", { body: { message: "Anyone?" } }), {
       status: 404,
       body: { code: "running_agent_not_found" }
     })
-    expect(yield* raw("POST", "/api/chat", { body: { message: "Anyone?" } })).toMatchObject({
+    assert.containSubset(yield* raw("POST", "/api/chat", { body: { message: "Anyone?" } }), {
       status: 500,
       body: { error: "failed to send" }
     })
 
     const started = yield* act("start")
-    expect(started).toMatchObject({ status: 200, body: { success: true, status: "active" } })
-    expect(sortedKeysOf(started.body)).toEqual(["status", "success"])
-    expect(yield* statuses).toEqual(["active", "active", "active"])
+    assert.containSubset(started, { status: 200, body: { success: true, status: "active" } })
+    assert.deepStrictEqual(sortedKeysOf(started.body), ["status", "success"])
+    assert.deepStrictEqual(yield* statuses, ["active", "active", "active"])
     const restarted = yield* act("restart")
-    expect(restarted).toMatchObject({
+    assert.containSubset(restarted, {
       status: 200,
       body: { success: true, status: "active", healedLegacyModel: false, healMessage: null }
     })
-    expect(sortedKeysOf(restarted.body)).toEqual([
+    assert.deepStrictEqual(sortedKeysOf(restarted.body), [
       "healMessage",
       "healedLegacyModel",
       "runtimeVersion",
       "status",
       "success"
     ])
-    expect(yield* statuses).toEqual(["active", "active", "active"])
+    assert.deepStrictEqual(yield* statuses, ["active", "active", "active"])
 
-    expect((yield* person.chat("And on we go", sessionId)).sessionId).toBe(sessionId)
+    assert.strictEqual((yield* person.chat("And on we go", sessionId)).sessionId, sessionId)
     yield* eventually(
       raw("GET", `/api/agent?action=session&sessionId=${sessionId}`),
       ({ body }) => memberAt(body, "session", "messageCount") === 10,

@@ -1,5 +1,5 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
-import { expect, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Array, Chunk, Context, Deferred, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -158,7 +158,7 @@ const cookieOf = (person: Pick<SignedUpClient, "cookies">) =>
 
 const costs = (userId: UserId, answered: number, failed: number) =>
   Effect.map(Records.readMessageAccounts(userId), (account) =>
-    expect(account).toEqual({
+    assert.deepStrictEqual(account, {
       answered,
       failed,
       pending: 0,
@@ -184,9 +184,12 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       // The stand-in never ends that answer; the cell's end does.
       yield* person.raw("POST", `/api/instance/${person.userId}/stop`)
       yield* Fiber.join(fiber)
-      expect(told.map(({ event }) => event)).toEqual(["delta", "delta", "error"])
-      expect(yield* Fiber.join(rest)).toEqual(told.slice(1))
-      expect(yield* Fiber.join(whole)).toEqual(told)
+      assert.deepStrictEqual(
+        told.map(({ event }) => event),
+        ["delta", "delta", "error"]
+      )
+      assert.deepStrictEqual(yield* Fiber.join(rest), told.slice(1))
+      assert.deepStrictEqual(yield* Fiber.join(whole), told)
       yield* costs(person.userId, 0, 1)
     })
   )
@@ -198,13 +201,13 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       const person = yield* ownerWithRunningAgent
       const { fiber, told } = yield* begin(person, "A message of some words")
       yield* Fiber.join(fiber)
-      expect(told.at(-1)?.event).toBe("done")
+      assert.strictEqual(told.at(-1)?.event, "done")
       for (const [index, { id }] of told.entries()) {
-        expect(yield* resumed(index % 2 === 0 ? person.other : person, id)).toEqual(told.slice(index + 1))
+        assert.deepStrictEqual(yield* resumed(index % 2 === 0 ? person.other : person, id), told.slice(index + 1))
       }
       yield* Effect.forEach(webs, ({ kill }) => kill)
       yield* Effect.forEach(webs, ({ start }) => start, { concurrency: "unbounded" })
-      expect(yield* resumed(person.other, told[0]?.id)).toEqual(told.slice(1))
+      assert.deepStrictEqual(yield* resumed(person.other, told[0]?.id), told.slice(1))
       yield* costs(person.userId, 1, 0)
     })
   )
@@ -222,12 +225,12 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       const heard = yield* resumed(person.other, told[0]?.id)
       // What was not written when the process died is not told again, and nothing is told twice.
       const [last, ...before] = heard.toReversed()
-      expect(last).toMatchObject({ event: "error", data: { code: "message_unanswered" } })
-      for (const event of before) expect(told).toContainEqual(event)
-      expect(heard.every(({ id }) => id !== told[0]?.id)).toBe(true)
+      assert.containSubset(last, { event: "error", data: { code: "message_unanswered" } })
+      for (const event of before) assert.deepInclude(told, event)
+      assert.isTrue(heard.every(({ id }) => id !== told[0]?.id))
       yield* costs(person.userId, 0, 1)
       yield* webs[0].start
-      expect(yield* person.chat("And now?")).toMatchObject({ reply: "You said: And now?" })
+      assert.containSubset(yield* person.chat("And now?"), { reply: "You said: And now?" })
     })
   )
 
@@ -247,11 +250,11 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("a stream,
       second.send({ type: "resume", lastEventId: `${String(messageId)}:0` })
       yield* second.until(({ type }) => type === "done")
       yield* first.until(({ type }) => type === "done")
-      expect(second.frames.filter(isOf(messageId))).toEqual(first.frames.filter(isOf(messageId)))
+      assert.deepStrictEqual(second.frames.filter(isOf(messageId)), first.frames.filter(isOf(messageId)))
       yield* person.raw("POST", `/api/instance/${person.userId}/stop`)
       yield* second.until(({ status }) => status === "stopped")
       yield* person.raw("POST", "/api/auth/signout")
-      expect(yield* first.closed).toMatchObject({ code: 4401 })
+      assert.containSubset(yield* first.closed, { code: 4401 })
       second.send({ type: "ping" })
       yield* second.until(({ type }) => type === "pong")
       yield* costs(person.userId, 1, 0)

@@ -18,7 +18,7 @@ import * as Drain from "./interaction/Drain.ts"
 import { TurnExecution } from "./interaction/TurnExecution.ts"
 import * as RuntimeTraces from "./telemetry/RuntimeTraces.ts"
 
-/** A connection that is still open half a second after the last turn belongs to somebody who will not end it. */
+/** Open connections are closed half a second after the last turn. */
 const closeConnectionsOnEnd = (server: Server) =>
   Layer.scopedDiscard(
     Effect.addFinalizer(() =>
@@ -32,7 +32,7 @@ const collectGarbageWhenIdle = Layer.scopedDiscard(
   )
 )
 
-/** Everything in a cell, in the order in which it must end: the turns, then the listener, then what they stand on. */
+/** Closed from the inside out: turns, listener, then their dependencies. */
 const layer = (settings: RuntimeSettings, lost: Deferred.Deferred<never, AddressFile.AddressFileLost>) =>
   Layer.unwrapEffect(
     Effect.map(Clock.currentTimeMillis, (startedAt) => {
@@ -63,7 +63,7 @@ const watchMemory = ({ memoryMb }: RuntimeSettings) =>
     onSome: (limitMb) => enforceMemoryLimit({ limitMb, resident: Effect.sync(() => process.memoryUsage.rss()) })
   })
 
-/** Runs the cell until it is interrupted, or until it must not go on. */
+/** Runs until interruption, or a lost address file or exceeded memory limit. */
 export const runRuntime = (settings: RuntimeSettings) =>
   Effect.flatMap(Deferred.make<never, AddressFile.AddressFileLost>(), (lost) =>
     Layer.launch(layer(settings, lost)).pipe(

@@ -1,16 +1,15 @@
 import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
 import { Config, type Option, type Redacted } from "effect"
 
-/** All that a cell is told from outside. */
 export interface RuntimeSettings {
   readonly token: Redacted.Redacted<string>
   /** Base address of the backend API. */
   readonly backendUrl: URL
-  /** The cell's own directory, absolute. */
+  /** Absolute. */
   readonly directory: string
-  /** Resident memory the cell may hold, in MiB. */
+  /** Limit of resident memory in MiB. */
   readonly memoryMb: Option.Option<number>
-  /** What the files of the cell's agents may take together, in MiB. */
+  /** Quota of all agents' files in MiB. */
   readonly diskMb: number
   /** Base address of an OTLP/HTTP collector. */
   readonly otlpEndpoint: Option.Option<URL>

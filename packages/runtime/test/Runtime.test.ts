@@ -1,8 +1,9 @@
+import { AgentId } from "@berth/domain/shared/AgentId"
 import { RuntimeAddress, RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
 import { type FakeBackend, makeFakeBackend } from "../../../test/fakes/FakeBackend.ts"
 import { bundleRuntime } from "../../../test/support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../../test/support/TemporaryDirectories.ts"
-import { beforeAll, describe, expect, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -123,33 +124,33 @@ describe("the cell's program", () => {
       const backend = yield* makeFakeBackend
       const { child, directory, end, log } = yield* start(backend)
       const { pid, port } = yield* listening(directory)
-      expect(pid).toBe(child.pid)
-      expect(yield* Effect.promise(() => readdir(directory))).toStrictEqual(["runtime.json"])
+      assert.strictEqual(pid, child.pid)
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), ["runtime.json"])
       const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
       // What is its own; pages of the program file are shared by all cells.
-      expect(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0)).toBeLessThan(50 * 1024)
+      assert.isBelow(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0), 50 * 1024)
 
       yield* ask(port, "PUT", "/configuration", { agents: [agent] })
-      expect(yield* ask(port, "POST", "/turns", turn)).toContain("You said: a private word")
+      assert.include(yield* ask(port, "POST", "/turns", turn), "You said: a private word")
       child.kill("SIGTERM")
-      expect(yield* Deferred.await(end)).toBe(0)
-      expect(existsSync(join(directory, "runtime.json"))).toBe(false)
+      assert.strictEqual(yield* Deferred.await(end), 0)
+      assert.isFalse(existsSync(join(directory, "runtime.json")))
 
       const lines = log()
         .trim()
         .split("\n")
         .map((line) => Schema.decodeUnknownSync(Schema.parseJson(Schema.Unknown))(line))
-      expect(lines).toContainEqual(
-        expect.objectContaining({
+      assert.containSubset(lines, [
+        {
           level: "info",
-          message: "A turn was answered",
+          message: "Turn answered",
           agentId: "agt_1",
           sessionId: "chs_1",
           trace_id: "0af7651916cd43dd8448eb211c80319c"
-        })
-      )
-      expect(log()).not.toContain("private")
-      expect(log()).not.toContain('own"')
+        }
+      ])
+      assert.notInclude(log(), "private")
+      assert.notInclude(log(), 'own"')
     })
   )
 
@@ -188,14 +189,17 @@ describe("the cell's program", () => {
         call.end()
       })
       const answer = yield* ask(port, "POST", "/turns", turn)
-      expect(answer).toContain("0.3|The file is written.|It is noted.|The host is not on the public internet")
-      expect(answer).toContain("There is no tool of that name.")
-      expect(existsSync(join(directory, "agents", "agt_1", "files", "private", "note.md"))).toBe(true)
-      expect(backend.memoryCalls.map(({ body }) => body)).toStrictEqual([{ agentId: "agt_1", text: "a private fact" }])
+      assert.include(answer, "0.3|The file is written.|It is noted.|The host is not on the public internet")
+      assert.include(answer, "There is no tool of that name.")
+      assert.isTrue(existsSync(join(directory, "agents", "agt_1", "files", "private", "note.md")))
+      assert.deepStrictEqual(
+        backend.memoryCalls.map(({ body }) => body),
+        [{ agentId: AgentId.make("agt_1"), text: "a private fact" }]
+      )
 
       for (let at = 0; at < 50; at += 1) yield* ask(port, "POST", "/turns", { ...turn, messageId: `msg_${at}` })
       const status = yield* Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8").catch(() => ""))
-      expect(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0)).toBeLessThan(60 * 1024)
+      assert.isBelow(Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0), 60 * 1024)
 
       const lines = log()
         .trim()
@@ -204,9 +208,12 @@ describe("the cell's program", () => {
           Schema.decodeUnknownSync(Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown })))(line)
         )
       for (const line of lines)
-        expect([typeof line["level"], typeof line["message"]]).toStrictEqual(["string", "string"])
-      const used = lines.filter(({ message }) => message === "A tool was used").slice(0, 5)
-      expect(used.map(({ agentId, outcome, tool }) => ({ agentId, outcome, tool }))).toHaveLength(5)
+        assert.deepStrictEqual([typeof line["level"], typeof line["message"]], ["string", "string"])
+      const used = lines.filter(({ message }) => message === "Tool finished").slice(0, 5)
+      assert.lengthOf(
+        used.map(({ agentId, outcome, tool }) => ({ agentId, outcome, tool })),
+        5
+      )
       for (const [tool, outcome] of [
         ["calculate", "ok"],
         ["write_file", "ok"],
@@ -214,9 +221,12 @@ describe("the cell's program", () => {
         ["fetch_web_page", "refused"],
         ["unknown", "unknown"]
       ])
-        expect(used).toContainEqual(expect.objectContaining({ agentId: "agt_1", tool, outcome }))
-      for (const line of used) expect(typeof line["durationMs"]).toBe("number")
-      expect(log()).not.toContain("private")
+        assert.isTrue(
+          used.some((line) => line["agentId"] === "agt_1" && line["tool"] === tool && line["outcome"] === outcome),
+          tool
+        )
+      for (const line of used) assert.strictEqual(typeof line["durationMs"], "number")
+      assert.notInclude(log(), "private")
     })
   )
 
@@ -229,18 +239,18 @@ describe("the cell's program", () => {
       yield* ask(port, "PUT", "/configuration", { agents: [agent] })
       yield* ask(port, "POST", "/turns", turn)
       child.kill("SIGTERM")
-      expect(yield* Deferred.await(end)).toBe(0)
+      assert.strictEqual(yield* Deferred.await(end), 0)
       const all = received.join("\n")
-      expect(received.every((line) => line.startsWith("/base/v1/traces "))).toBe(true)
-      expect(all).toContain("berth-runtime")
-      expect(all).toContain(`"name":"TurnExecution.answer"`)
-      expect(all).toContain(`"name":"ModelClient.answer"`)
+      assert.isTrue(received.every((line) => line.startsWith("/base/v1/traces ")))
+      assert.include(all, "berth-runtime")
+      assert.include(all, `"name":"TurnExecution.answer"`)
+      assert.include(all, `"name":"ModelClient.answer"`)
       // One trace, from the asker to the model.
       const traces = new Set([...all.matchAll(/"traceId":"([0-9a-f]+)"/g)].map(([, id]) => id))
-      expect([...traces]).toStrictEqual(["0af7651916cd43dd8448eb211c80319c"])
-      expect(backend.calls[0]?.traceparent).toContain("0af7651916cd43dd8448eb211c80319c")
-      expect(all).not.toContain("private")
-      expect(all).not.toContain("Bearer own")
+      assert.deepStrictEqual([...traces], ["0af7651916cd43dd8448eb211c80319c"])
+      assert.include(backend.calls[0]?.traceparent, "0af7651916cd43dd8448eb211c80319c")
+      assert.notInclude(all, "private")
+      assert.notInclude(all, "Bearer own")
     })
   )
 
@@ -258,15 +268,15 @@ describe("the cell's program", () => {
         (socket) => Effect.sync(() => socket.destroy())
       )
       child.kill("SIGTERM")
-      expect(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds"))).toBe(0)
+      assert.strictEqual(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds")), 0)
     })
   )
 
   it.scopedLive("ends itself when it holds more memory than it may", () =>
     Effect.gen(function* () {
       const { end, log } = yield* start(yield* makeFakeBackend, { [RuntimeEnvironment.memoryMb]: "10" })
-      expect(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds"))).toBe(1)
-      expect(log()).toContain("more than the 10 MB it may")
+      assert.strictEqual(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds")), 1)
+      assert.include(log(), "above its limit of 10 MB")
     })
   )
 
@@ -276,9 +286,9 @@ describe("the cell's program", () => {
         [RuntimeEnvironment.backendUrl]: "nonsense",
         [RuntimeEnvironment.token]: ""
       })
-      expect(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds"))).toBe(1)
-      expect(log()).toContain(RuntimeEnvironment.backendUrl)
-      expect(log()).toContain(RuntimeEnvironment.token)
+      assert.strictEqual(yield* Deferred.await(end).pipe(Effect.timeout("30 seconds")), 1)
+      assert.include(log(), RuntimeEnvironment.backendUrl)
+      assert.include(log(), RuntimeEnvironment.token)
     })
   )
 })

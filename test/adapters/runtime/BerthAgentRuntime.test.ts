@@ -10,7 +10,7 @@ import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/Pr
 import * as BerthAgentRuntime from "@berth/infra/runtime/BerthAgentRuntime"
 import { HttpClient } from "@effect/platform"
 import { NodeHttpClient } from "@effect/platform-node"
-import { beforeAll, describe, expect, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import {
   Cause,
   Chunk,
@@ -30,6 +30,7 @@ import { bundleRuntime } from "../../support/RuntimeBundle.ts"
 import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
+import { assertMatches } from "../../support/Matching.ts"
 
 /** A runtime, and how a cell in which it runs comes up. */
 interface RuntimeUnderTest {
@@ -152,14 +153,14 @@ for (const runtimeUnderTest of [berth])
             ]
           })
         )
-        expect(Chunk.toReadonlyArray(events)).toStrictEqual([
+        assert.deepStrictEqual(Chunk.toReadonlyArray(events), [
           { type: "delta", text: "You said: " },
           { type: "delta", text: "ahoy ☺" },
           { type: "done", reply: "You said: ahoy ☺", model: "sandbox/echo" }
         ])
         const [call] = backend.calls
-        expect(call?.token).toBe("the token of the cell")
-        expect(call?.request).toMatchObject({
+        assert.strictEqual(call?.token, "the token of the cell")
+        assert.containSubset(call?.request, {
           agentId: "agt_1",
           messageId: "msg_ahoy ☺",
           model: "sandbox/echo",
@@ -167,10 +168,10 @@ for (const runtimeUnderTest of [berth])
           maxTokens: 100
         })
         const [system, ...rest] = call?.request.messages ?? []
-        expect(system?.content).toContain("Ada")
-        expect(system?.content).toContain("Speak like a sailor.")
-        expect(system?.content).toContain("Europe/Paris")
-        expect(rest).toStrictEqual([
+        assert.include(system?.content, "Ada")
+        assert.include(system?.content, "Speak like a sailor.")
+        assert.include(system?.content, "Europe/Paris")
+        assert.deepStrictEqual(rest, [
           { role: "user", content: "hello" },
           { role: "assistant", content: "hi" },
           { role: "user", content: "ahoy ☺" }
@@ -188,10 +189,10 @@ for (const runtimeUnderTest of [berth])
           Stream.runForEach(ask("hello"), (event) => Effect.sync(() => seen.push(event.type)))
         )
         yield* eventually(() => seen.length === 1)
-        expect(seen).toStrictEqual(["delta"])
+        assert.deepStrictEqual(seen, ["delta"])
         yield* finish(backend.calls[0], "second")
         yield* Fiber.join(fiber)
-        expect(seen).toStrictEqual(["delta", "delta", "done"])
+        assert.deepStrictEqual(seen, ["delta", "delta", "done"])
       }))
 
     test("answers the turns of a session in order of arrival, and does not mix other sessions in", () =>
@@ -204,7 +205,7 @@ for (const runtimeUnderTest of [berth])
         const aside = yield* begin("aside", { sessionId: "chs_2" })
         const asked = () => backend.calls.map(({ request }) => request.messages.at(-1)?.content)
         yield* eventually(() => backend.calls.length === 2)
-        expect(asked()).toStrictEqual(["one", "aside"])
+        assert.deepStrictEqual(asked(), ["one", "aside"])
 
         yield* finish(backend.calls[1], "aside")
         yield* Fiber.join(aside)
@@ -216,7 +217,7 @@ for (const runtimeUnderTest of [berth])
         yield* eventually(() => backend.calls.length === 4)
         yield* finish(backend.calls[3], "three")
         yield* Fiber.join(three)
-        expect(asked()).toStrictEqual(["one", "aside", "two", "three"])
+        assert.deepStrictEqual(asked(), ["one", "aside", "two", "three"])
       }))
 
     test("does not let a turn that is given up disturb the order", () =>
@@ -227,7 +228,7 @@ for (const runtimeUnderTest of [berth])
         const two = yield* begin("two")
         const three = yield* begin("three")
         yield* Fiber.interrupt(two)
-        expect(backend.calls.length).toBe(1)
+        assert.strictEqual(backend.calls.length, 1)
         const late: Array<BackendModelCall> = []
         backend.respondWith((call) => late.push(call))
         yield* finish(backend.calls[0], "one")
@@ -251,7 +252,7 @@ for (const runtimeUnderTest of [berth])
           Effect.timeout("30 seconds")
         )
         backend.respondWith((call) => Effect.runSync(finish(call, "again")))
-        expect(Chunk.size(yield* Stream.runCollect(ask("again")))).toBe(2)
+        assert.strictEqual(Chunk.size(yield* Stream.runCollect(ask("again"))), 2)
       }))
 
     test("fails a turn with the model's own words", () =>
@@ -261,18 +262,18 @@ for (const runtimeUnderTest of [berth])
           call.send({ type: "delta", text: "well" }, { type: "error", message: "the model is out of breath" })
           call.end()
         })
-        expect(yield* failureOf(ask("hello"))).toMatchObject({
+        assert.containSubset(yield* failureOf(ask("hello")), {
           _tag: "TurnFailed",
           reason: "the model is out of breath"
         })
         backend.respondWith((call) => {
           call.fail(402, { error: "payment_required", message: "No units are left." })
         })
-        expect(yield* failureOf(ask("hello"))).toMatchObject({ _tag: "TurnFailed", reason: "No units are left." })
+        assert.containSubset(yield* failureOf(ask("hello")), { _tag: "TurnFailed", reason: "No units are left." })
         backend.respondWith((call) => {
           call.fail(500, "?")
         })
-        expect((yield* failureOf(ask("hello")))._tag).toBe("TurnFailed")
+        assert.strictEqual((yield* failureOf(ask("hello")))._tag, "TurnFailed")
       }))
 
     test("fails a turn whose model answer is cut or makes no sense, and goes on with the next", () =>
@@ -293,10 +294,10 @@ for (const runtimeUnderTest of [berth])
         ]
         for (const trouble of troubles) {
           backend.respondWith(trouble)
-          expect((yield* failureOf(ask("hello")))._tag).toBe("TurnFailed")
+          assert.strictEqual((yield* failureOf(ask("hello")))._tag, "TurnFailed")
         }
         backend.respondWith((call) => Effect.runSync(finish(call, "fine")))
-        expect(Chunk.size(yield* Stream.runCollect(ask("again")))).toBe(2)
+        assert.strictEqual(Chunk.size(yield* Stream.runCollect(ask("again"))), 2)
       }))
 
     test("asks once more when the backend hangs up before it answers, and not when it has begun", () =>
@@ -306,16 +307,16 @@ for (const runtimeUnderTest of [berth])
           if (backend.calls.length === 1) call.breakConnection()
           else Effect.runSync(finish(call, "second try"))
         })
-        expect(Chunk.toReadonlyArray(yield* Stream.runCollect(ask("hello"))).at(-1)).toMatchObject({
+        assert.containSubset(Chunk.toReadonlyArray(yield* Stream.runCollect(ask("hello"))).at(-1), {
           reply: "second try"
         })
-        expect(backend.calls.length).toBe(2)
+        assert.strictEqual(backend.calls.length, 2)
         backend.respondWith((call) => {
           call.send({ type: "delta", text: "wel" })
           setImmediate(() => call.breakConnection())
         })
         yield* failureOf(ask("hello"))
-        expect(backend.calls.length).toBe(3)
+        assert.strictEqual(backend.calls.length, 3)
       }))
 
     test("fails a turn when the backend cannot be reached, and stays up", () =>
@@ -323,7 +324,7 @@ for (const runtimeUnderTest of [berth])
         const access = yield* Effect.flatMap(Effect.scoped(makeFakeBackend), runtimeUnderTest.cell)
         const runtime = yield* runtimeUnderTest.runtime(() => {})
         yield* runtime.configure(access, [agent("agt_1")])
-        expect((yield* failureOf(runtime.chat(access, turn("hello"))))._tag).toBe("TurnFailed")
+        assert.strictEqual((yield* failureOf(runtime.chat(access, turn("hello"))))._tag, "TurnFailed")
         yield* runtime.configure(access, [agent("agt_1")])
       }))
 
@@ -337,18 +338,19 @@ for (const runtimeUnderTest of [berth])
           agent("agt_2", { name: "Bob", systemPrompt: null, timezone: "Nowhere/None" })
         ])
         yield* finish(backend.calls[0], "fine")
-        expect(Chunk.size(yield* Fiber.join(fiber))).toBe(2)
-        expect((yield* failureOf(ask("hello")))._tag).toBe("TurnFailed")
+        assert.strictEqual(Chunk.size(yield* Fiber.join(fiber)), 2)
+        assert.strictEqual((yield* failureOf(ask("hello")))._tag, "TurnFailed")
 
         backend.respondWith((call) => Effect.runSync(finish(call, "fine")))
         yield* Stream.runDrain(ask("hello", { agentId: AgentId.make("agt_2") }))
-        expect(backend.calls.at(-1)?.request.messages[0]?.content).toContain("Bob")
+        assert.include(backend.calls.at(-1)?.request.messages[0]?.content, "Bob")
       }))
 
     test("tells an unreachable cell from a failed turn", () =>
       Effect.gen(function* () {
         const { access, ask, backend, runtime } = yield* ready
-        expect(yield* Effect.flip(runtime.configure({ ...access, token: Redacted.make("another") }, []))).toMatchObject(
+        assert.containSubset(
+          yield* Effect.flip(runtime.configure({ ...access, token: Redacted.make("another") }, [])),
           { _tag: "RuntimeUnreachable" }
         )
 
@@ -360,8 +362,11 @@ for (const runtimeUnderTest of [berth])
         // The cell gives the turn its time, then says that it could not end it.
         yield* access.stop
         const exit = yield* Fiber.join(cut)
-        expect(Exit.isFailure(exit) && Cause.isFailType(exit.cause) ? exit.cause.error._tag : exit).toBe("TurnFailed")
-        expect((yield* failureOf(ask("hello")))._tag).toBe("RuntimeUnreachable")
+        assert.strictEqual(
+          Exit.isFailure(exit) && Cause.isFailType(exit.cause) ? exit.cause.error._tag : exit,
+          "TurnFailed"
+        )
+        assert.strictEqual((yield* failureOf(ask("hello")))._tag, "RuntimeUnreachable")
       }))
 
     test("lets a turn in work end before the cell does, but takes no other", () =>
@@ -380,7 +385,7 @@ for (const runtimeUnderTest of [berth])
           })
         )
         yield* finish(backend.calls[0], "come")
-        expect(Chunk.toReadonlyArray(yield* Fiber.join(fiber)).at(-1)).toMatchObject({ reply: "welcome" })
+        assert.containSubset(Chunk.toReadonlyArray(yield* Fiber.join(fiber)).at(-1), { reply: "welcome" })
         yield* Fiber.join(stopping)
       }))
 
@@ -429,11 +434,11 @@ for (const runtimeUnderTest of [berth])
           )
         )
         const reply = replyOf(yield* Stream.runCollect(ask("go")))
-        expect(reply).toContain("first\n")
-        expect(reply).toContain("notes/one.md (6 bytes)")
+        assert.include(reply, "first\n")
+        assert.include(reply, "notes/one.md (6 bytes)")
         const [, second] = backend.calls
-        expect(second?.request.messages.at(-2)?.content).toBe("1024")
-        expect(second?.request.messages.at(-1)?.content).toContain("(Europe/Paris)")
+        assert.strictEqual(second?.request.messages.at(-2)?.content, "1024")
+        assert.include(second?.request.messages.at(-1)?.content, "(Europe/Paris)")
         // Files outlive the turn, and nothing leads out of them or into private networks.
         backend.respondWith(
           using([
@@ -445,7 +450,7 @@ for (const runtimeUnderTest of [berth])
           ])
         )
         const later = replyOf(yield* Stream.runCollect(ask("again", { sessionId: "chs_2" })))
-        expect(later?.split("\n")).toStrictEqual([
+        assert.deepStrictEqual(later?.split("\n"), [
           "first",
           "",
           "The path must not contain ..",
@@ -455,7 +460,7 @@ for (const runtimeUnderTest of [berth])
         ])
         backend.respondWith(using([toolCall("read_file", { path: "notes/one.md" })]))
         const other = yield* Stream.runCollect(ask("go", { agentId: AgentId.make("agt_2"), sessionId: "chs_3" }))
-        expect(replyOf(other)).toContain("no tool of that name")
+        assert.include(replyOf(other), "no tool of that name")
       }))
 
     test("remembers and recalls through the backend, by the cell's token", () =>
@@ -465,8 +470,11 @@ for (const runtimeUnderTest of [berth])
         backend.respondWith(
           using([toolCall("remember", { text: "Mia likes tea." })], [toolCall("recall", { query: "tea" })])
         )
-        expect(replyOf(yield* Stream.runCollect(ask("go")))).toContain("Mia likes tea.")
-        expect(backend.memoryCalls.map(({ token }) => token)).toStrictEqual(Array(2).fill("the token of the cell"))
+        assert.include(replyOf(yield* Stream.runCollect(ask("go"))), "Mia likes tea.")
+        assert.deepStrictEqual(
+          backend.memoryCalls.map(({ token }) => token),
+          Array(2).fill("the token of the cell")
+        )
       }))
 
     test("tells when a conversation was too long and what stands for it now", () =>
@@ -483,12 +491,13 @@ for (const runtimeUnderTest of [berth])
           content: `${at} ${"x".repeat(600)}`
         }))
         const events = Chunk.toReadonlyArray(yield* Stream.runCollect(ask("go on", { history })))
-        expect(events).toMatchObject([
+        assertMatches(events, [
           { type: "compacted", summary: "They counted." },
           { type: "delta", text: "fine" },
           { type: "done", reply: "fine" }
         ])
-        expect(backend.calls.at(-1)?.request.messages[0]?.content).toContain(
+        assert.include(
+          backend.calls.at(-1)?.request.messages[0]?.content,
           "Earlier in this conversation:\nThey counted."
         )
       }))
@@ -499,6 +508,6 @@ for (const runtimeUnderTest of [berth])
         const traceId = yield* Effect.flatMap(Effect.currentSpan, (span) =>
           Effect.as(Stream.runDrain(ask("hello")), span.traceId)
         ).pipe(Effect.withSpan("test"))
-        expect(backend.calls[0]?.traceparent?.split("-")[1]).toBe(traceId)
+        assert.strictEqual(backend.calls[0]?.traceparent?.split("-")[1], traceId)
       }))
   })

@@ -41,11 +41,11 @@ export const LogEntry = Schema.Struct({
   level: LogLevel,
   message: Schema.String,
   source: LogSource,
-  /** Of an entry about the whole instance: the agent that was asked about. */
+  /** The requested agent, also for entries of the whole instance. */
   agentId: AgentId
 }).annotations({ identifier: "LogEntry" })
 
-/** GET /api/agents/:id/logs: newest first; what the agent said, and what concerns the instance that it runs in. */
+/** GET /api/agents/:id/logs: newest first; of the agent and of its instance. */
 const logs = HttpApiEndpoint.get("logs", "/api/agents/:id/logs")
   .setPath(path)
   .setUrlParams(Schema.Struct({ limit: pageLimit, level: Schema.optional(LogLevel) }))

@@ -7,25 +7,25 @@ import { Timestamp } from "../http/Timestamp.ts"
 import { formatDuration, notAvailable, formatPair, formatPercent, formatShare } from "../instances/FigureFormat.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
-/** What is known of an agent's cell and messages. Every string is "N/A" for what is not known. */
+/** Figures of an agent's instance and messages; "N/A" where unknown. */
 export const LiveAgentStats = Schema.Struct({
   agentId: AgentId,
   cpu: Schema.String.annotations({ description: "Percent of one core over the last seconds" }),
   memory: Schema.String.annotations({ description: "Used / limit" }),
   memoryPercent: Schema.String,
   network: Schema.String.annotations({ description: "Received / sent" }),
-  uptime: Schema.Int.annotations({ description: "Milliseconds; 0 while the cell is down" }),
+  uptime: Schema.Int.annotations({ description: "Milliseconds; 0 while the instance is down" }),
   uptimeFormatted: Schema.String,
   status: AgentStatus,
   pids: Schema.String.annotations({ description: "Processes and threads" }),
-  messagesProcessed: Schema.String.annotations({ description: "Messages that were answered or have failed" }),
-  messagesPerHour: Schema.String.annotations({ description: "Of those, the ones of the last hour" }),
+  messagesProcessed: Schema.String.annotations({ description: "Answered and failed messages" }),
+  messagesPerHour: Schema.String.annotations({ description: "Those of the last hour" }),
   averageResponseTime: Schema.String.annotations({ description: "Milliseconds" }),
   successRate: Schema.String,
   errorRate: Schema.String
 }).annotations({ identifier: "LiveAgentStats" })
 
-/** What is known while the backend, which has the cell, is unreachable: what the stored messages say. */
+/** Figures of the stored messages, while the backend is unreachable. */
 export const MockAgentStats = Schema.Struct({
   agentId: AgentId,
   messagesProcessed: Schema.Int,
@@ -44,12 +44,12 @@ const rates = ({ answered, failed }: MessageFigures) => ({
 
 export const makeLiveStats = (
   { id, status }: Agent,
-  cell: Option.Option<InstanceStats>,
+  instance: Option.Option<InstanceStats>,
   figures: MessageFigures,
   now: DateTime.Utc
 ): typeof LiveAgentStats.Type => {
   const { answered, averageAnswerMs, failed, recent } = figures
-  const stats = Option.getOrNull(cell)
+  const stats = Option.getOrNull(instance)
   const [used, limit] = [stats?.memoryBytes ?? null, stats?.memoryLimitBytes ?? null]
   const uptime = stats === null ? 0 : Math.max(0, DateTime.distance(stats.startedAt, now))
   const processed = answered + failed
@@ -70,7 +70,7 @@ export const makeLiveStats = (
   }
 }
 
-/** `startedAt` is when the instance came up by its record; null while it is down. */
+/** `startedAt` is null while the instance is down. */
 export const makeMockStats = (
   { id }: Agent,
   startedAt: DateTime.Utc | null,

@@ -87,7 +87,7 @@ export const UnitsExhaustedBody = Schema.transform(
     encode: ({ remaining, units }) => ({
       error: "payment_required",
       message:
-        "Today's units are used up and there are no credits. Units come back at midnight UTC; credits can be bought.",
+        "Today's units are used up and there are no credits. Units come back at midnight UTC; POST /api/billing/buy-credits adds credits.",
       code: "units_exhausted" as const,
       units,
       remaining

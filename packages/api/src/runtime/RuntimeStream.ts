@@ -1,13 +1,12 @@
 import { Channel, Chunk, Data, Either, Schema, Stream } from "effect"
 import { makeSseParser } from "../http/Sse.ts"
 
-/** Why a stream of a cell's wires did not come to its `done`. */
+/** Why a runtime stream did not reach `done`. */
 export type RuntimeStreamProblem = Data.TaggedEnum<{
-  /** It ended before. */
   Truncated: {}
-  /** Something came that is not of the contract. */
+  /** An event outside the contract. */
   Malformed: {}
-  /** The other side says so itself. */
+  /** The other side sent an `error` event. */
   Failed: { readonly message: string }
 }>
 export const RuntimeStreamProblem = Data.taggedEnum<RuntimeStreamProblem>()
@@ -17,8 +16,8 @@ type Event =
   | { readonly type: "error"; readonly message: string }
 
 /**
- * The events in a stream's text up to `done`; everything else fails. Whole chunks are worked on at a time: a model's answer
- * is hundreds of tiny events, and each would cost more as a step of its own than to read.
+ * Parses a stream's events up to `done`; everything else fails. Works on whole chunks: a stream stage per delta
+ * costs more than parsing it.
  */
 export const parseRuntimeEvents = <A extends Event, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeEither(Schema.parseJson(schema))

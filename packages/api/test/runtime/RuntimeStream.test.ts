@@ -1,7 +1,7 @@
 import { RuntimeModelEvent } from "@berth/api/runtime/RuntimeContract"
 import { encodeTypedSseEvent, sseKeepAlive } from "@berth/api/http/Sse"
 import { parseRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Stream } from "effect"
 
 const read = (...texts: ReadonlyArray<string>) =>
@@ -22,18 +22,19 @@ it.effect.prop(
       const events = [...texts.map(delta), done]
       const wire = events.map((event) => encodeTypedSseEvent(event) + sseKeepAlive).join("")
       const pieces = wire.match(new RegExp(`[^]{1,${size}}`, "g")) ?? []
-      expect(yield* read(...pieces)).toStrictEqual(events)
+      assert.deepStrictEqual(yield* read(...pieces), events)
     })
 )
 
 it.effect("ends with the first `done` and reads nothing after it", () =>
   Effect.gen(function* () {
-    expect(
-      yield* read(encodeTypedSseEvent(done) + encodeTypedSseEvent(delta("late")) + "data: nonsense\n\n")
-    ).toStrictEqual([done])
+    assert.deepStrictEqual(
+      yield* read(encodeTypedSseEvent(done) + encodeTypedSseEvent(delta("late")) + "data: nonsense\n\n"),
+      [done]
+    )
     const endless = Stream.concat(Stream.make(encodeTypedSseEvent(done)), Stream.never)
     const events = yield* Stream.runCollect(parseRuntimeEvents(RuntimeModelEvent)(endless))
-    expect(Chunk.toReadonlyArray(events)).toStrictEqual([done])
+    assert.deepStrictEqual(Chunk.toReadonlyArray(events), [done])
   })
 )
 
@@ -52,8 +53,8 @@ it.effect("passes on what came before a problem", () =>
         Stream.runForEach((event) => Effect.sync(() => seen.push(event))),
         Effect.flip
       )
-      expect([wire, problem._tag]).toStrictEqual([wire, tag])
-      expect(seen).toStrictEqual([delta("first")])
+      assert.deepStrictEqual([wire, problem._tag], [wire, tag])
+      assert.deepStrictEqual(seen, [delta("first")])
     }
   })
 )
@@ -61,6 +62,6 @@ it.effect("passes on what came before a problem", () =>
 it.effect("fails in the other side's words", () =>
   Effect.gen(function* () {
     const event = { type: "error" as const, message: "no more" }
-    expect(yield* Effect.flip(read(encodeTypedSseEvent(event)))).toStrictEqual({ _tag: "Failed", message: "no more" })
+    assert.deepStrictEqual(yield* Effect.flip(read(encodeTypedSseEvent(event))), { _tag: "Failed", message: "no more" })
   })
 )

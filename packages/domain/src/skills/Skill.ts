@@ -3,22 +3,21 @@ import { Context, Schema } from "effect"
 export const SkillId = Schema.String.pipe(Schema.pattern(/^[a-z0-9]+(-[a-z0-9]+)*$/), Schema.maxLength(64)).annotations(
   {
     identifier: "SkillId",
-    description: "A skill's name as its SKILL.md gives it, which is its folder's name too"
+    description: "Name of a skill in its SKILL.md, equal to its folder's name"
   }
 )
 
 /** A skill as its SKILL.md describes it (AgentSkills format). */
 export interface Skill {
-  /** `name` of the front matter: lower case, hyphens. */
+  /** `name` of the front matter. */
   readonly id: string
-  /** What a person reads: the first heading of the body. */
+  /** Display name: the first heading of the body. */
   readonly name: string
   readonly description: string
-  /** The body after the front matter. */
   readonly instructions: string
-  /** `allowed-tools`: names of the runtime's tools that the skill uses. */
+  /** `allowed-tools`: names of the runtime's tools. */
   readonly tools: ReadonlyArray<string>
-  /** Whether plans with basic skills have it too. */
+  /** Whether plans with basic skills include it. */
   readonly basic: boolean
 }
 

@@ -1,3 +1,4 @@
+import { isRequestFault } from "@berth/api/runtime/RuntimeErrors"
 import type { RuntimeStreamProblem } from "@berth/api/runtime/RuntimeStream"
 import { AgentRuntime, type RuntimeAccess, RuntimeUnreachable, TurnFailed } from "@berth/domain/instances/AgentRuntime"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -41,7 +42,7 @@ const toChatError = Match.typeTags<
 >()({
   RuntimeUnresponsive: toRuntimeUnreachable,
   RuntimeRequestRejected: (error) =>
-    error.status === 400 || error.status === 404 || error.status === 413
+    isRequestFault(error.status)
       ? new TurnFailed({ reason: error.message })
       : toRuntimeUnreachable(error),
   Truncated: () => new RuntimeUnreachable({ reason: "the answer was cut off" }),

@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { parseSkillFile, skillFileName } from "./SkillFile.ts"
 
-/** A skill that is shipped cannot be used; `file` is where, `fault` is what is wrong. */
+/** A shipped skill is invalid. */
 export class SkillFileInvalid extends Data.TaggedError("SkillFileInvalid")<{
   readonly file: string
   readonly fault: string
@@ -19,7 +19,7 @@ const describeReadFailure = (cause: unknown) =>
     ? "it is not there"
     : `it cannot be read (${String(cause)})`
 
-/** A file of this size is no set of instructions. */
+/** Largest SKILL.md in bytes. */
 const limit = 256 * 1024
 
 const readSkill = (directory: string, folder: string) => {
@@ -38,13 +38,13 @@ const readSkill = (directory: string, folder: string) => {
   )
 }
 
-/** What everybody has comes first, then by name. */
+/** Basic skills first, then by name. */
 const catalogOrder: Order.Order<Skill> = Order.combine(
   Order.mapInput(Order.reverse(Order.boolean), ({ basic }: Skill) => basic),
   Order.mapInput(Order.string, ({ id }: Skill) => id)
 )
 
-/** Every skill folder of a directory, in the AgentSkills format (https://agentskills.io/specification). */
+/** Reads the skill folders of a directory in the AgentSkills format (https://agentskills.io/specification). */
 export const readSkills = (directory: string): Effect.Effect<ReadonlyArray<Skill>, SkillFileInvalid> =>
   Effect.tryPromise({
     try: () => readdir(directory, { withFileTypes: true }),

@@ -2,7 +2,6 @@ import { type Skill, SkillId } from "@berth/domain/skills/Skill"
 import { Either, ParseResult, Schema } from "effect"
 import { parseDocument } from "yaml"
 
-/** The name of the file that makes a folder a skill. */
 export const skillFileName = "SKILL.md"
 
 const ToolName = Schema.String.pipe(
@@ -22,7 +21,7 @@ const text = (limit: number) =>
     )
   )
 
-/** What stands between the lines of three dashes; other members are allowed and mean nothing here. */
+/** The front matter; unknown members are ignored. */
 const FrontMatter = Schema.Struct({
   name: SkillId.annotations({
     message: () => ({ message: "must be lower case, digits and single hyphens, at most 64 characters", override: true })
@@ -41,7 +40,7 @@ const FrontMatter = Schema.Struct({
 
 const decode = Schema.decodeUnknownEither(FrontMatter, { errors: "all" })
 
-/** The key of `metadata` that says which plans have a skill: `basic` is for all of them. */
+/** Key of `metadata`; `basic` includes the skill in all plans. */
 const tierKey = "berth-tier"
 
 const split = /^---[ \t]*\n([\s\S]*?)(?:^|\n)---[ \t]*(?:\n([\s\S]*))?$/
@@ -61,7 +60,7 @@ const faults = (error: ParseResult.ParseError): string =>
     })
     .join("; ")
 
-/** A skill from its folder's name and the text of its SKILL.md, or what is wrong with that text. */
+/** Parses a SKILL.md, or returns its fault. */
 export const parseSkillFile = (folder: string, source: string): Either.Either<Skill, string> =>
   Either.gen(function* () {
     const parts = split.exec(source.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"))

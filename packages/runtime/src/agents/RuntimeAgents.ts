@@ -2,7 +2,7 @@ import type { RuntimeAgent } from "@berth/domain/instances/AgentRuntime"
 import { Effect, Option, Ref } from "effect"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 
-/** The agents that live in this cell: what the backend configured last. */
+/** The agents that the backend configured last. */
 export class RuntimeAgents extends Effect.Service<RuntimeAgents>()("@berth/runtime/RuntimeAgents", {
   effect: Effect.map(Ref.make<ReadonlyMap<AgentId, RuntimeAgent>>(new Map()), (all) => ({
     replace: (agents: ReadonlyArray<RuntimeAgent>) =>

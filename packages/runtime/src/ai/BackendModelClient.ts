@@ -21,7 +21,7 @@ export interface BackendModelClientOptions {
   readonly idleTimeout?: Duration.DurationInput
 }
 
-/** The models behind the backend's AI layer, asked for with the cell's own token. */
+/** Model calls through the backend's AI layer, by runtime token. */
 export const layer = (options: BackendModelClientOptions) =>
   Layer.effect(
     ModelClient,
@@ -34,7 +34,7 @@ export const layer = (options: BackendModelClientOptions) =>
           HttpClientRequest.schemaBodyJson(RuntimeModelRequest)(request),
           Effect.orDie,
           Effect.flatMap(client.execute),
-          // Nothing has been answered yet, so asking once more costs nobody a second answer.
+          // No answer has begun: a retry cannot duplicate one.
           Effect.retry({ while: isTransport, schedule: Schedule.spaced("200 millis"), times: 1 }),
           Effect.mapError(unreachable),
           Effect.timeoutFail({
@@ -66,7 +66,7 @@ const idleTooLong = () => new ModelCallFailed({ reason: "The model stopped in th
 
 const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
 
-/** An answer without a stream: the backend's own sentence where it gave one. */
+/** The backend's own sentence where it has one. */
 const toModelCallFailed = (response: HttpClientResponse) =>
   response.text.pipe(
     Effect.orElseSucceed(() => ""),
@@ -93,7 +93,7 @@ const events = (
 ): Stream.Stream<ModelAnswer, ModelCallFailed> =>
   response.stream.pipe(
     Stream.mapError(() => RuntimeStreamProblem.Truncated()),
-    // On the bytes, so that a backend can keep a slow model's stream alive with comments.
+    // On bytes: keep-alive comments count.
     Stream.timeoutFail(idleTooLong, idle),
     Stream.decodeText(),
     parseRuntimeEvents(RuntimeModelEvent),

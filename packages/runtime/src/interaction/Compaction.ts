@@ -1,12 +1,11 @@
 import { findNewestFitting } from "@berth/domain/ai/prompt/PromptBudget"
 
-/** The share of a window that a conversation may fill before its oldest part is summarised. */
+/** Share of the context window above which a conversation is summarized. */
 const compactAboveShare = 0.6
-/** The share that is left of it then, so that not every turn has to summarise. */
+/** Share that remains, so that not every turn summarizes. */
 const compactToShare = 0.3
 
 export interface SizedMessage {
-  /** The message's place in its session. */
   readonly seq: number
   readonly role: "user" | "assistant"
   /** At least 1. */
@@ -14,22 +13,22 @@ export interface SizedMessage {
 }
 
 export interface CompactionInput {
-  /** Tokens that are worked with. */
+  /** Usable tokens. */
   readonly window: number
-  /** Tokens of what is told in any case: the system message with memories and summary, the tools, and the new message. */
+  /** Tokens of the system message, the tools and the new message. */
   readonly fixed: number
-  /** What went before, oldest first. */
+  /** Oldest first. */
   readonly history: ReadonlyArray<SizedMessage>
-  /** Tokens of a new summary at most. */
+  /** Upper bound of the new summary. */
   readonly summary: number
 }
 
-/** How many of the oldest messages are to be summarised; none while everything is short enough. */
+/** Returns the number of oldest messages to summarize; 0 while the conversation fits. */
 export const countMessagesToSummarize = ({ fixed, history, summary, window }: CompactionInput): number => {
   const said = history.reduce((sum, { tokens }) => sum + tokens, 0)
   if (fixed + said <= window * compactAboveShare) return 0
   const first = findNewestFitting(history, Math.max(0, window * compactToShare - fixed - summary))
-  // What is kept begins with somebody's question, because an answer alone says little.
+  // The remaining history begins with a user message.
   const question = history.findIndex(({ role }, at) => at >= first && role === "user")
   return question === -1 ? first : question
 }

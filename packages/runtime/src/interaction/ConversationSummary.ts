@@ -5,17 +5,16 @@ import type { RuntimeAgent, Turn, TurnMessage } from "@berth/domain/instances/Ag
 import { Effect, Option, Stream } from "effect"
 import { type ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
 
-/** Calls that a turn may spend on its history. What they do not reach is summarised by later turns. */
+/** Model calls per turn; later turns summarize the rest. */
 const maximumCalls = 4
 const timeout = "1 minute"
 
-/** Tokens of a summary at most. */
 export const maximumSummaryTokens = (contextWindow: number): number =>
   Math.min(1_500, Math.max(100, Math.floor(computeUsableWindow(contextWindow) / 20)))
 
 export interface CompactedSummary {
   readonly summary: string
-  /** How many of the messages it stands for, from the oldest on. */
+  /** Number of summarized messages, oldest first. */
   readonly messageCount: number
 }
 
@@ -30,7 +29,7 @@ const makeInstruction = (agent: RuntimeAgent, tokens: number) =>
 
 const speakers = { user: "User", assistant: "Agent" } as const
 
-/** The messages that one call can read, as lines; at least one, cut where it is too long by itself. */
+/** The messages of one call as lines; at least one, shortened. */
 const nextLines = (messages: ReadonlyArray<TurnMessage>, tokens: number): ReadonlyArray<string> => {
   const lines: Array<string> = []
   let left = tokens
@@ -57,8 +56,8 @@ const collect = (calls: ModelClient["Type"], agent: RuntimeAgent, turn: Turn, me
     .pipe(Stream.runFold("", (text, event) => (event.type === "delta" ? text + event.text : text)))
 
 /**
- * Puts the oldest messages of a conversation, with what a summary says already, into a new summary. None when the model
- * fails at once; what it has done before it fails counts.
+ * Merges the oldest messages into a new summary. A later failed call keeps the result of the earlier ones; none
+ * when the first fails.
  */
 export const summarizeConversation = Effect.fn("TurnExecution.summarize")(function* (
   agent: RuntimeAgent,
@@ -97,7 +96,7 @@ export const summarizeConversation = Effect.fn("TurnExecution.summarize")(functi
     Effect.repeat({ until: () => reached.messageCount >= messages.length, times: maximumCalls - 1 }),
     Effect.timeoutFail({ duration: timeout, onTimeout: () => "it took too long" }),
     Effect.catchAll((error: string | ModelCallFailed) =>
-      Effect.logWarning("A conversation could not be summarised").pipe(
+      Effect.logWarning("Conversation not summarized").pipe(
         Effect.annotateLogs({ reason: typeof error === "string" ? error : error.reason })
       )
     )

@@ -1,20 +1,19 @@
 import { runtimeDrainSeconds } from "@berth/api/runtime/RuntimeContract"
 import { Context, Data, Deferred, Duration, Effect, Layer, Ref, type Scope } from "effect"
 
-/** The cell was asked to end. */
 export class RuntimeStopping extends Data.TaggedError("RuntimeStopping")<object> {}
 
-/** The end of a cell in good order: no new turns, and those in work get some time. */
+/** Graceful shutdown: no new turns, limited time for those in progress. */
 export class Drain extends Context.Tag("@berth/runtime/Drain")<
   Drain,
   {
-    /** A turn begins; it ends with the scope. */
+    /** The turn ends with the scope. */
     readonly admitTurn: Effect.Effect<void, RuntimeStopping, Scope.Scope>
-    /** How many turns are here, and how many ever began. */
+    /** Turns in progress, and turns ever begun. */
     readonly activity: Effect.Effect<{ readonly turns: number; readonly begun: number }>
-    /** Fails when the time is up; never succeeds. */
+    /** Never succeeds. */
     readonly awaitDeadline: Effect.Effect<never, RuntimeStopping>
-    /** Refuses turns from now on and waits for those in work, for as long as they are given. */
+    /** Rejects turns from now on and waits for those in progress, within the drain limit. */
     readonly drain: Effect.Effect<void>
   }
 >() {}
@@ -26,7 +25,7 @@ export const layer = Layer.effect(
     const idle = yield* Deferred.make<void>()
     const over = yield* Deferred.make<never, RuntimeStopping>()
 
-    const tellIdle = Effect.flatMap(Ref.get(state), ({ ending, turns }) =>
+    const signalIdle = Effect.flatMap(Ref.get(state), ({ ending, turns }) =>
       ending && turns === 0 ? Deferred.succeed(idle, undefined) : Effect.void
     )
     const begin = Effect.filterOrFail(
@@ -36,15 +35,15 @@ export const layer = Layer.effect(
     )
     const leave = Effect.zipRight(
       Ref.update(state, (now) => ({ ...now, turns: now.turns - 1 })),
-      tellIdle
+      signalIdle
     )
     return Drain.of({
       admitTurn: Effect.acquireRelease(begin, () => leave),
       activity: Ref.get(state),
       awaitDeadline: Deferred.await(over),
       drain: Ref.update(state, (now) => ({ ...now, ending: true })).pipe(
-        Effect.zipRight(tellIdle),
-        // It runs in finalizers, which are uninterruptible, and a timeout needs something it can interrupt.
+        Effect.zipRight(signalIdle),
+        // Finalizers are uninterruptible; a timeout needs an interruptible effect.
         Effect.zipRight(
           Effect.timeoutOption(Effect.interruptible(Deferred.await(idle)), Duration.seconds(runtimeDrainSeconds))
         ),
@@ -54,5 +53,5 @@ export const layer = Layer.effect(
   })
 )
 
-/** Drains when it is closed: to be closed before the listener takes its handler away. */
+/** Must close before the listener. */
 export const drainOnClose = Layer.scopedDiscard(Effect.flatMap(Drain, ({ drain }) => Effect.addFinalizer(() => drain)))

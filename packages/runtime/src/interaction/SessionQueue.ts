@@ -1,20 +1,13 @@
 import { Data, Deferred, Effect, Exit, FiberId, type Scope } from "effect"
 
-/** More turns wait in this cell than it takes. */
 export class TurnLimitReached extends Data.TaggedError("TurnLimitReached")<object> {}
 
 export interface SessionQueue {
-  /**
-   * Takes the next place in the session's line, at once, and gives it up with the scope. The effect that comes back ends
-   * when everyone who came before has given up theirs.
-   */
+  /** Enters the queue at once and leaves it with the scope. The returned effect waits for all earlier entries. */
   readonly join: (sessionId: string) => Effect.Effect<Effect.Effect<void>, TurnLimitReached, Scope.Scope>
 }
 
-/**
- * A line per session, first come first served. Each place knows the one before it, because a semaphore lets a newcomer
- * slip in between a release and the waking of who waited.
- */
+/** FIFO per session. Each entry awaits its predecessor: a semaphore would let a newcomer overtake. */
 export const make = (options: { readonly places: number }): Effect.Effect<SessionQueue> =>
   Effect.sync(() => {
     const last = new Map<string, Deferred.Deferred<void>>()
@@ -40,7 +33,7 @@ export const make = (options: { readonly places: number }): Effect.Effect<Sessio
     return {
       join: (sessionId) =>
         Effect.acquireRelease(join(sessionId), ({ before, left }) =>
-          // Who gives up while still waiting must not let the next one overtake those in front.
+          // An abandoned entry still waits for its predecessor, so that its successor does not overtake.
           before === undefined
             ? leave(sessionId, left)
             : Effect.forkDaemon(Effect.zipRight(Deferred.await(before), leave(sessionId, left)))

@@ -1,3 +1,4 @@
+import type { Prompt } from "@berth/domain/ai/prompt/PromptFitting"
 import { estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
 import {
   estimateMessageTokens,
@@ -6,46 +7,76 @@ import {
   computeUsableWindow
 } from "@berth/domain/ai/prompt/PromptBudget"
 import type { RuntimeAgent, Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
+import { answerInRounds } from "@berth/domain/skills/tools/ToolRounds"
 import { DateTime, Effect, Option, Stream } from "effect"
-import type { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
+import { ModelCallFailed, ModelClient } from "../ai/ModelClient.ts"
 import { type AgentTool, Toolbox, selectTools } from "../skills/Toolbox.ts"
 import { countMessagesToSummarize } from "./Compaction.ts"
 import { summarizeConversation, maximumSummaryTokens } from "./ConversationSummary.ts"
-import { answerWithTools } from "./TurnToolRounds.ts"
 import { makeTurnPrompt } from "./TurnPrompt.ts"
 
-/** The messages of a turn's history that have to go into its summary. */
-const messagesToCompact = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>, now: DateTime.Utc) => {
+const selectMessagesToCompact = (
+  agent: RuntimeAgent,
+  turn: Turn,
+  tools: ReadonlyArray<AgentTool>,
+  now: DateTime.Utc
+) => {
   const { history, message, system } = makeTurnPrompt(agent, turn, now)
   const count = countMessagesToSummarize({
     window: computeUsableWindow(agent.contextWindow),
     fixed: estimateMessagesTokens([system, message]) + estimateSerializedToolTokens(tools.map(({ spec }) => spec)),
     history: turn.history.map(({ role, seq }, at) => {
-      const said = history[at]
-      return { seq, role, tokens: said === undefined ? 0 : estimateMessageTokens(said) }
+      const prompted = history[at]
+      return { seq, role, tokens: prompted === undefined ? 0 : estimateMessageTokens(prompted) }
     }),
     summary: maximumSummaryTokens(agent.contextWindow)
   })
   return turn.history.slice(0, count)
 }
 
-/** A turn whose history has become short enough, and what to tell of that. */
+/** Returns the turn with a history that fits, and the events to publish about it. */
 const compact = (agent: RuntimeAgent, turn: Turn, tools: ReadonlyArray<AgentTool>, now: DateTime.Utc) =>
   Effect.gen(function* () {
-    const old = messagesToCompact(agent, turn, tools, now)
+    const old = selectMessagesToCompact(agent, turn, tools, now)
     if (old.length === 0) return { turn, events: [] }
     const made = yield* summarizeConversation(agent, turn, old)
     if (Option.isNone(made)) return { turn, events: [] }
     const { messageCount, summary } = made.value
     const upToSeq = turn.history[messageCount - 1]?.seq ?? 0
-    yield* Effect.logInfo("A conversation was summarised").pipe(
+    yield* Effect.logInfo("Conversation summarized").pipe(
       Effect.annotateLogs({ messages: messageCount, tokens: estimateTokens(summary) })
     )
     const compacted: TurnEvent = { type: "compacted", summary, upToSeq }
     return { turn: { ...turn, summary, history: turn.history.slice(messageCount) }, events: [compacted] }
   })
 
-/** Answers a turn: makes its conversation fit the model, then lets the model work with the agent's tools. */
+const answerPrompt = (
+  models: ModelClient["Type"],
+  agent: RuntimeAgent,
+  turn: Turn,
+  prompt: Prompt,
+  tools: ReadonlyArray<AgentTool>
+): Stream.Stream<TurnEvent, ModelCallFailed> =>
+  answerInRounds({
+    prompt,
+    tools,
+    who: agent,
+    contextWindow: agent.contextWindow,
+    maxTokens: agent.maxTokens,
+    callModel: (messages, specs) =>
+      models.answer({
+        agentId: agent.id,
+        messageId: turn.messageId,
+        model: agent.model,
+        messages,
+        tools: specs,
+        temperature: agent.temperature,
+        maxTokens: agent.maxTokens
+      }),
+    onUnterminated: () => new ModelCallFailed({ reason: "The model's answer had no end." })
+  })
+
+/** Answers a turn: compacts its history to the model's context window, then answers in rounds of the agent's tools. */
 export const answerTurn = (
   agent: RuntimeAgent,
   turn: Turn
@@ -53,11 +84,12 @@ export const answerTurn = (
   Stream.unwrap(
     Effect.gen(function* () {
       const now = yield* DateTime.now
+      const models = yield* ModelClient
       const tools = selectTools(agent, yield* Toolbox)
       const compacted = yield* compact(agent, turn, tools, now)
       return Stream.concat(
         Stream.fromIterable(compacted.events),
-        answerWithTools(agent, turn, makeTurnPrompt(agent, compacted.turn, now), tools)
+        answerPrompt(models, agent, turn, makeTurnPrompt(agent, compacted.turn, now), tools)
       )
     })
   )

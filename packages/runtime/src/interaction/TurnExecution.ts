@@ -11,24 +11,23 @@ import type { AgentId } from "@berth/domain/shared/AgentId"
 
 export class AgentNotHosted extends Data.TaggedError("AgentNotHosted")<{ readonly agentId: AgentId }> {}
 
-/** Turns a cell holds, waiting ones included. */
+/** Turns in progress and waiting, at most. */
 const maximumTurns = 256
-/** Turns that a cell works on at the same time. */
 const maximumConcurrentTurns = 32
 
-/** Answers a turn that has its place in line; ends when the last event has been handed over, and never fails. */
+/** Runs a queued turn; succeeds once the last event is emitted, and never fails. */
 export type TurnRunner = (emit: (events: Iterable<RuntimeTurnEvent>) => Effect.Effect<void>) => Effect.Effect<void>
 
-/** Turns of one session are answered strictly in order of arrival, those of different sessions side by side. */
+/** Turns of one session run in order of arrival, those of different sessions concurrently. */
 export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runtime/TurnExecution", {
   effect: Effect.gen(function* () {
     const agents = yield* RuntimeAgents
-    const outside = yield* Effect.context<ModelClient | Toolbox>()
+    const services = yield* Effect.context<ModelClient | Toolbox>()
     const drain = yield* Drain
     const sessions = yield* SessionQueue.make({ places: maximumTurns })
     const permits = yield* Effect.makeSemaphore(maximumConcurrentTurns)
 
-    /** Takes the turn's place in its session's line. It is given up with the scope, which is that of the answer. */
+    /** Enters the session's queue; leaves it with the scope, which is that of the response. */
     const begin = Effect.fn("TurnExecution.begin")(function* (turn: Turn) {
       const ids = { "gen_ai.agent.id": turn.agentId, "berth.session.id": turn.sessionId }
       yield* Effect.annotateCurrentSpan(ids)
@@ -37,14 +36,14 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
         agents.find(turn.agentId),
         Effect.mapError(() => new AgentNotHosted({ agentId: turn.agentId }))
       )
-      const myTurn = yield* sessions.join(turn.sessionId)
+      const awaitTurn = yield* sessions.join(turn.sessionId)
       const run: TurnRunner = (emit) =>
         Stream.runForEachChunk(answerTurn(agent, turn), emit).pipe(
-          Effect.provide(outside),
+          Effect.provide(services),
           permits.withPermits(1),
-          (work) => Effect.zipRight(myTurn, work),
+          (work) => Effect.zipRight(awaitTurn, work),
           Effect.raceFirst(drain.awaitDeadline),
-          Effect.zipRight(Effect.logInfo("A turn was answered")),
+          Effect.zipRight(Effect.logInfo("Turn answered")),
           Effect.catchAllCause((cause) => Effect.flatMap(toErrorEvent(cause), (event) => emit([event]))),
           Effect.annotateLogs({ agentId: turn.agentId, sessionId: turn.sessionId }),
           Effect.withSpan("TurnExecution.answer", { attributes: { "gen_ai.operation.name": "invoke_agent", ...ids } })
@@ -56,22 +55,21 @@ export class TurnExecution extends Effect.Service<TurnExecution>()("@berth/runti
   })
 }) {}
 
-/** A turn that fails says so as its last event. */
+/** The last event of a failed turn. */
 const toErrorEvent = (cause: Cause.Cause<ModelCallFailed | RuntimeStopping>): Effect.Effect<RuntimeTurnEvent> =>
   Either.match(Cause.failureOrCause(cause), {
     onLeft: (error) => {
-      const message = error._tag === "ModelCallFailed" ? error.reason : "The agent's cell was stopped in the middle."
-      return Effect.as(Effect.annotateLogs(Effect.logWarning("A turn failed"), { reason: message }), {
+      const message = error._tag === "ModelCallFailed" ? error.reason : "The agent's instance stopped during the turn."
+      return Effect.as(Effect.annotateLogs(Effect.logWarning("Turn failed"), { reason: message }), {
         type: "error",
         message
       })
     },
     onRight: (defect) =>
-      // Who left hears nothing.
       Cause.isInterruptedOnly(defect)
         ? Effect.failCause(defect)
-        : Effect.as(Effect.logError("A turn died", defect), {
+        : Effect.as(Effect.logError("Turn failed unexpectedly", defect), {
             type: "error",
-            message: "The agent's cell failed at this turn."
+            message: "The agent's runtime failed at this turn."
           })
   })

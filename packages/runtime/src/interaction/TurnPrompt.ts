@@ -6,20 +6,19 @@ import { formatTimeText, parseZoneOrUtc } from "@berth/domain/skills/time/TimeTe
 import type { DateTime } from "effect"
 import { makeSkillPrompt } from "../skills/SkillPrompt.ts"
 
-/** Shares of the window that memories and the summary may fill. */
+/** Shares of the context window. */
 const memoriesShare = 0.1
 const summaryShare = 0.2
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim()
 
-/** The first memories, as many as there is room for: the most telling come first. */
+/** The most relevant memories come first. */
 const memoryLines = (memories: ReadonlyArray<string>, tokens: number): ReadonlyArray<string> => {
   const lines = memories.map(oneLine).flatMap((line) => (line === "" ? [] : [`- ${line}`]))
   const backwards = lines.map((line) => ({ tokens: estimateTokens(line) + 1 })).reverse()
   return lines.slice(0, lines.length - findNewestFitting(backwards, tokens))
 }
 
-/** What a model is told of who it is, what its owner wants of it, what it can do, and what it knows. */
 export const makeSystemMessage = (
   agent: RuntimeAgent,
   { memories, summary }: Pick<Turn, "memories" | "summary">,
@@ -31,7 +30,7 @@ export const makeSystemMessage = (
   return [
     `You are ${agent.name}, an agent that its owner runs on Berth.`,
     (agent.systemPrompt ?? "").trim(),
-    // To the minute: seconds would only make the same question look new to a provider's cache.
+    // Minutes only, so that provider caches match.
     `It is ${formatTimeText(now, parseZoneOrUtc(agent.timezone))}.`,
     makeSkillPrompt(agent.skills) ?? "",
     known.length === 0 ? "" : `What you know from earlier:\n${known.join("\n")}`,
@@ -41,7 +40,6 @@ export const makeSystemMessage = (
     .join("\n\n")
 }
 
-/** What a model is told for a turn: the system message, what was said before, and the message. */
 export const makeTurnPrompt = (
   agent: RuntimeAgent,
   turn: Pick<Turn, "history" | "message" | "memories" | "summary">,

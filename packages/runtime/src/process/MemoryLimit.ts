@@ -1,26 +1,22 @@
 import { Data, type Duration, Effect, Schedule } from "effect"
 
-/** The cell holds more memory than its plan gives it. */
+/** Resident memory exceeds the limit. */
 export class MemoryLimitExceeded extends Data.TaggedError("MemoryLimitExceeded")<{
   readonly limitMb: number
   readonly residentMb: number
 }> {
   override get message() {
-    return `The cell holds ${this.residentMb} MB, more than the ${this.limitMb} MB it may.`
+    return `The runtime uses ${this.residentMb} MB, above its limit of ${this.limitMb} MB.`
   }
 }
 
 export interface MemoryLimitOptions {
   readonly limitMb: number
-  /** Resident bytes of the process. */
   readonly resident: Effect.Effect<number>
   readonly checkInterval?: Duration.DurationInput
 }
 
-/**
- * Fails when the process has grown over its limit. The engine's own limit counts the heap alone, and no limit of the
- * system's can be relied on to be there.
- */
+/** V8's own limit counts the heap only, and an operating system limit may be missing. */
 export const enforceMemoryLimit = ({
   checkInterval,
   limitMb,

@@ -1,6 +1,6 @@
 import { Cause, Context, FiberRef, FiberRefs, HashMap, Logger, Option, Tracer } from "effect"
 
-/** One JSON object a line. The message is a constant sentence; what varies is beside it. */
+/** One JSON object per line. */
 export const runtimeJsonLogger: Logger.Logger<unknown, string> = Logger.make(
   ({ annotations, cause, context, date, logLevel, message }) => {
     const span = Context.getOption(FiberRefs.getOrDefault(context, FiberRef.currentContext), Tracer.ParentSpan)

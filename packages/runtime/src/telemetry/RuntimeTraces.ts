@@ -9,7 +9,7 @@ export interface RuntimeTracesOptions {
   readonly serviceVersion: string
 }
 
-/** Exports spans where there is a collector; without one they only carry the trace on. */
+/** Exports spans to a collector; without one they only propagate the trace. */
 export const layer = ({ endpoint, serviceName, serviceVersion }: RuntimeTracesOptions) =>
   Option.match(endpoint, {
     onNone: () => Layer.empty,

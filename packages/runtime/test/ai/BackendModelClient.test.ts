@@ -2,7 +2,7 @@ import * as BackendModelClient from "@berth/runtime/ai/BackendModelClient"
 import { ModelClient } from "@berth/runtime/ai/ModelClient"
 import { type BackendModelCall, makeFakeBackend } from "../../../../test/fakes/FakeBackend.ts"
 import { NodeHttpClient } from "@effect/platform-node"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Chunk, Context, Deferred, Effect, Fiber, Layer, Redacted, Schedule, Stream } from "effect"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
@@ -38,22 +38,23 @@ const first = { type: "delta" as const, text: "a" }
 
 it.scopedLive("says what became of a call that failed", () =>
   Effect.gen(function* () {
-    expect(yield* outcome(() => {})).toStrictEqual(["The model did not begin to answer in time."])
-    expect(yield* outcome((call) => call.send(first))).toStrictEqual([
+    assert.deepStrictEqual(yield* outcome(() => {}), ["The model did not begin to answer in time."])
+    assert.deepStrictEqual(yield* outcome((call) => call.send(first)), [
       first,
       "The model stopped in the middle of its answer."
     ])
-    expect(
+    assert.deepStrictEqual(
       yield* outcome((call) => {
         call.send(first)
         call.end()
-      })
-    ).toStrictEqual([first, "The model's answer was cut short."])
-    expect(yield* outcome((call) => call.fail(503, { error: "x", message: "All models are busy." }))).toStrictEqual([
+      }),
+      [first, "The model's answer was cut short."]
+    )
+    assert.deepStrictEqual(yield* outcome((call) => call.fail(503, { error: "x", message: "All models are busy." })), [
       "All models are busy."
     ])
-    expect(yield* outcome((call) => call.fail(503, ["x"]))).toStrictEqual(["The AI layer answered with status 503."])
-    expect(yield* outcome(() => {}, "http://127.0.0.1:1")).toStrictEqual(["The AI layer could not be reached."])
+    assert.deepStrictEqual(yield* outcome((call) => call.fail(503, ["x"])), ["The AI layer answered with status 503."])
+    assert.deepStrictEqual(yield* outcome(() => {}, "http://127.0.0.1:1"), ["The AI layer could not be reached."])
   })
 )
 
@@ -71,6 +72,6 @@ it.scopedLive("takes keep-alives for a sign of life", () =>
     yield* Effect.repeat(Effect.sync(call.comment), Schedule.spaced("100 millis").pipe(Schedule.upTo("6 seconds")))
     call.send({ type: "done", model: "m", provider: "p" })
     call.end()
-    expect(yield* Fiber.join(events)).toStrictEqual([first, { type: "done", model: "m", provider: "p" }])
+    assert.deepStrictEqual(yield* Fiber.join(events), [first, { type: "done", model: "m", provider: "p" }])
   })
 )

@@ -1,6 +1,6 @@
 import { findNewestFitting } from "@berth/domain/ai/prompt/PromptBudget"
 import { countMessagesToSummarize } from "@berth/runtime/interaction/Compaction"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
 const history = FastCheck.array(
@@ -20,23 +20,23 @@ it.prop(
   ([said, window, fixed]) => {
     const summary = Math.floor(window / 20)
     const count = countMessagesToSummarize({ window, fixed, history: said, summary })
-    expect(count).toBeGreaterThanOrEqual(0)
-    expect(count).toBeLessThanOrEqual(said.length)
-    if (fixed + sum(said) <= window * 0.6) expect(count).toBe(0)
+    assert.isAtLeast(count, 0)
+    assert.isAtMost(count, said.length)
+    if (fixed + sum(said) <= window * 0.6) assert.strictEqual(count, 0)
     else if (said.length > 0) {
-      expect(count).toBeGreaterThan(0)
+      assert.isAbove(count, 0)
       const kept = said.slice(count)
       // Either there is room for some turns, or what cannot be helped takes it.
-      if (fixed + summary <= window * 0.3) expect(fixed + summary + sum(kept)).toBeLessThanOrEqual(window * 0.3)
-      else expect(kept).toStrictEqual([])
+      if (fixed + summary <= window * 0.3) assert.isAtMost(fixed + summary + sum(kept), window * 0.3)
+      else assert.deepStrictEqual(kept, [])
       // What is kept begins with a question, where one is left.
-      if (kept.some(({ role }) => role === "user")) expect(kept[0]?.role).toBe("user")
+      if (kept.some(({ role }) => role === "user")) assert.strictEqual(kept[0]?.role, "user")
     }
   }
 )
 
 it.prop("keeps as many of the newest messages as fit", [history, FastCheck.nat(50_000)], ([said, tokens]) => {
   const first = findNewestFitting(said, tokens)
-  expect(sum(said.slice(first))).toBeLessThanOrEqual(tokens)
-  if (first > 0) expect(sum(said.slice(first - 1))).toBeGreaterThan(tokens)
+  assert.isAtMost(sum(said.slice(first)), tokens)
+  if (first > 0) assert.isAbove(sum(said.slice(first - 1)), tokens)
 })

@@ -1,5 +1,5 @@
 import * as SessionQueue from "@berth/runtime/interaction/SessionQueue"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Effect, Exit, FastCheck, Fiber, Scope } from "effect"
 
 /** A place that was taken: when its turn has come, and how it is given up. */
@@ -32,7 +32,10 @@ it.effect.prop(
         const come = yield* Effect.forEach(places, (place) => place.come)
         const first = come.findIndex((_, at) => !gone.has(at))
         // Of those who are still there, the first one's turn has come and no other's.
-        expect(come.flatMap((its, at) => (its && !gone.has(at) ? [at] : []))).toStrictEqual(first === -1 ? [] : [first])
+        assert.deepStrictEqual(
+          come.flatMap((its, at) => (its && !gone.has(at) ? [at] : [])),
+          first === -1 ? [] : [first]
+        )
       }
     })
 )
@@ -44,7 +47,7 @@ it.effect("keeps sessions apart", () =>
     const behind = yield* take(queue, "one")
     const other = yield* take(queue, "other")
     yield* settle
-    expect(yield* Effect.all([one.come, behind.come, other.come])).toStrictEqual([true, false, true])
+    assert.deepStrictEqual(yield* Effect.all([one.come, behind.come, other.come]), [true, false, true])
   })
 )
 
@@ -53,7 +56,7 @@ it.effect("takes no more than it has places for, and takes again when one is fre
     const queue = yield* SessionQueue.make({ places: 2 })
     const first = yield* take(queue, "a")
     yield* take(queue, "b")
-    expect((yield* Effect.flip(take(queue, "c")))._tag).toBe("TurnLimitReached")
+    assert.strictEqual((yield* Effect.flip(take(queue, "c")))._tag, "TurnLimitReached")
     yield* first.giveUp
     yield* take(queue, "c")
   })

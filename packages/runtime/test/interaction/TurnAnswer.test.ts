@@ -6,9 +6,10 @@ import { maximumReplyLength } from "@berth/domain/skills/tools/ToolRounds"
 import { type ModelAnswer, ModelCallFailed, ModelClient } from "@berth/runtime/ai/ModelClient"
 import { answerTurn } from "@berth/runtime/interaction/TurnAnswer"
 import { Toolbox } from "@berth/runtime/skills/Toolbox"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Schema, Stream, TestClock } from "effect"
 import { sampleAgent } from "../AgentSamples.ts"
+import { assertMatches } from "../../../../test/support/Matching.ts"
 
 const someTurn: Turn = {
   agentId: sampleAgent.id,
@@ -20,7 +21,7 @@ const someTurn: Turn = {
   message: "hello"
 }
 
-const delta = (text: string): ModelAnswer => ({ type: "delta", text })
+const delta = (text: string): Extract<ModelAnswer, { type: "delta" }> => ({ type: "delta", text })
 const call = (name: string, args: unknown, id = `call_${name}`): ModelAnswer => ({
   type: "tool-call",
   call: { id, name, arguments: typeof args === "string" ? args : JSON.stringify(args) }
@@ -89,16 +90,22 @@ const ask = (script: Script, agent: RuntimeAgent = skilled, changes: Partial<Tur
 it.effect("offers the tools of the agent's skills, and no others", () =>
   Effect.gen(function* () {
     const { requests } = yield* ask(() => [delta("hi"), done])
-    expect(requests[0]?.tools.map(({ name }) => name)).toStrictEqual(["shout", "flood", "hang"])
-    expect(requests[0]?.messages[0]?.content).toContain("- voice: Uses a voice.")
-    expect((yield* ask(() => [done], sampleAgent)).requests[0]?.tools).toStrictEqual([])
+    assert.deepStrictEqual(
+      requests[0]?.tools.map(({ name }) => name),
+      ["shout", "flood", "hang"]
+    )
+    assert.include(requests[0]?.messages[0]?.content, "- voice: Uses a voice.")
+    assert.deepStrictEqual((yield* ask(() => [done], sampleAgent)).requests[0]?.tools, [])
     const wordy = { ...skilled, skills: [{ ...skill, instructions: "Shout. ".repeat(1_000) }] }
     const read = yield* ask((_, at) => (at === 0 ? [call("read_skill", { skill: "voice" }), done] : [done]), wordy)
-    expect(read.requests[0]?.tools.map(({ name }) => name)).toStrictEqual(["read_skill", "shout", "flood", "hang"])
-    expect(read.requests[1]?.messages.at(-1)?.content).toContain("Shout. Shout.")
+    assert.deepStrictEqual(
+      read.requests[0]?.tools.map(({ name }) => name),
+      ["read_skill", "shout", "flood", "hang"]
+    )
+    assert.include(read.requests[1]?.messages.at(-1)?.content, "Shout. Shout.")
     // An agent cannot use what it was not given.
     const other = yield* ask((_, at) => (at === 0 ? [call("shout", { text: "a" }), done] : [done]), sampleAgent)
-    expect(other.requests[1]?.messages.at(-1)?.content).toContain("no tool of that name")
+    assert.include(other.requests[1]?.messages.at(-1)?.content, "no tool of that name")
   })
 )
 
@@ -109,7 +116,7 @@ it.effect("runs what the model calls, tells it the results in order, and makes o
         ? [delta("Let me "), delta("see."), call("shout", { text: "a" }, "c1"), call("shout", "{", "c2"), done]
         : [delta("It is "), delta("A."), done]
     )
-    expect(events).toStrictEqual([
+    assert.deepStrictEqual(events, [
       delta("Let me "),
       delta("see."),
       delta("\n\n"),
@@ -117,7 +124,7 @@ it.effect("runs what the model calls, tells it the results in order, and makes o
       delta("A."),
       { type: "done", reply: "Let me see.\n\nIt is A.", model: "real" }
     ])
-    expect(requests[1]?.messages.slice(-4)).toStrictEqual([
+    assert.deepStrictEqual(requests[1]?.messages.slice(-4), [
       { role: "user", content: "hello" },
       {
         role: "assistant",
@@ -135,25 +142,26 @@ it.effect("runs what the model calls, tells it the results in order, and makes o
         toolName: "shout"
       }
     ])
-    expect(requests.every(({ messageId }) => messageId === "msg_1")).toBe(true)
+    assert.isTrue(requests.every(({ messageId }) => messageId === "msg_1"))
   })
 )
 
 it.effect("ends with an answer although the model wants tools for ever", () =>
   Effect.gen(function* () {
     const { events, reply, requests } = yield* ask((_, at) => [delta(`${at}`), call("shout", { text: "again" }), done])
-    expect(requests.length).toBe(9)
-    expect(requests.slice(0, 8).every(({ tools }) => tools.length === 3)).toBe(true)
+    assert.strictEqual(requests.length, 9)
+    assert.isTrue(requests.slice(0, 8).every(({ tools }) => tools.length === 3))
     const last = requests[8]
-    expect(last?.tools).toStrictEqual([])
-    expect(last?.messages.some(({ role }) => role === "tool")).toBe(false)
-    expect(last?.messages.some((message) => "toolCalls" in message)).toBe(false)
-    expect(last?.messages.filter(({ content }) => content === "Result of shout:\nAGAIN").length).toBe(8)
-    expect(last?.messages.at(-1)?.content).toContain("Answer now")
-    expect(reply).toBe([0, 1, 2, 3, 4, 5, 6, 7, 8].join("\n\n"))
-    expect(
-      events.flatMap((event) => (typeof event === "object" && event.type === "delta" ? [event.text] : [])).join("")
-    ).toBe(reply)
+    assert.deepStrictEqual(last?.tools, [])
+    assert.isFalse(last?.messages.some(({ role }) => role === "tool"))
+    assert.isFalse(last?.messages.some((message) => "toolCalls" in message))
+    assert.strictEqual(last?.messages.filter(({ content }) => content === "Result of shout:\nAGAIN").length, 8)
+    assert.include(last?.messages.at(-1)?.content, "Answer now")
+    assert.strictEqual(reply, [0, 1, 2, 3, 4, 5, 6, 7, 8].join("\n\n"))
+    assert.strictEqual(
+      events.flatMap((event) => (typeof event === "object" && event.type === "delta" ? [event.text] : [])).join(""),
+      reply
+    )
   })
 )
 
@@ -166,14 +174,18 @@ it.effect("runs sixteen of a hundred calls, eight side by side, and says so", ()
     const calls = (requests[1]?.messages ?? []).flatMap((message) =>
       message.role === "assistant" ? (message.toolCalls ?? []) : []
     )
-    expect(running.most).toBe(8)
-    expect(calls.length).toBe(32)
-    expect(results.map(({ toolCallId }) => toolCallId)).toStrictEqual(calls.map(({ id }) => id))
-    expect(new Set(calls.map(({ id }) => id)).size).toBe(32)
-    expect(results.slice(0, 16).map(({ content }) => content)).toStrictEqual(
+    assert.strictEqual(running.most, 8)
+    assert.strictEqual(calls.length, 32)
+    assert.deepStrictEqual(
+      results.map(({ toolCallId }) => toolCallId),
+      calls.map(({ id }) => id)
+    )
+    assert.strictEqual(new Set(calls.map(({ id }) => id)).size, 32)
+    assert.deepStrictEqual(
+      results.slice(0, 16).map(({ content }) => content),
       Array.from({ length: 16 }, (_, at) => `T${at}`)
     )
-    for (const { content } of results.slice(16)) expect(content).toContain("not run")
+    for (const { content } of results.slice(16)) assert.include(content, "not run")
   })
 )
 
@@ -186,11 +198,11 @@ it.effect("goes on when tools hang", () =>
     )
     yield* TestClock.adjust("11 seconds")
     const { reply, requests } = yield* Fiber.join(turn)
-    expect(reply).toBe("ok")
-    expect(requests[1]?.messages.slice(-2).map(({ content }) => content)).toStrictEqual([
-      "The tool did not answer within 10s.",
-      "A"
-    ])
+    assert.strictEqual(reply, "ok")
+    assert.deepStrictEqual(
+      requests[1]?.messages.slice(-2).map(({ content }) => content),
+      ["The tool did not answer within 10s.", "A"]
+    )
   })
 )
 
@@ -199,7 +211,7 @@ it.effect("fails with the model's own words, in whichever round", () =>
     const { events } = yield* ask((_, at) =>
       at === 0 ? [call("shout", { text: "a" }), done] : new ModelCallFailed({ reason: "No units are left." })
     )
-    expect(events).toStrictEqual(["No units are left."])
+    assert.deepStrictEqual(events, ["No units are left."])
   })
 )
 
@@ -221,13 +233,13 @@ it.effect("hangs up on a model whose answer has no end, and takes only so many a
       Effect.provideService(ModelClient, models),
       Effect.provideService(Toolbox, tools)
     )
-    expect(failure.reason).toBe("The model's answer had no end.")
-    expect(given).toBeLessThan(maximumReplyLength + 50_000)
+    assert.strictEqual(failure.reason, "The model's answer had no end.")
+    assert.isBelow(given, maximumReplyLength + 50_000)
 
     const huge = Array.from({ length: 10 }, (_, at) => call("shout", { text: "x".repeat(500_000) }, `c${at}`))
     const { requests } = yield* ask((_, at) => (at === 0 ? [...huge, done] : [delta("fine"), done]))
     const taken = (requests[1]?.messages ?? []).filter(({ role }) => role === "tool")
-    expect(taken.length).toBe(4)
+    assert.strictEqual(taken.length, 4)
   })
 )
 
@@ -253,20 +265,23 @@ it.effect("summarises the oldest part of a conversation that has grown too long,
       { history: long, summary: "They met." }
     )
     const [summary, answer] = requests
-    expect(requests.length).toBe(2)
-    expect(summary?.tools).toStrictEqual([])
-    expect(summary?.messages.length).toBe(2)
-    expect(summary?.messages[1]?.content).toContain("Summary of what went before:\nThey met.")
-    expect(summary?.messages[1]?.content).toContain("User: 0:xxx")
-    expect(summary?.messages[1]?.content).toContain("Agent: 1:xxx")
+    assert.strictEqual(requests.length, 2)
+    assert.deepStrictEqual(summary?.tools, [])
+    assert.strictEqual(summary?.messages.length, 2)
+    assert.include(summary?.messages[1]?.content, "Summary of what went before:\nThey met.")
+    assert.include(summary?.messages[1]?.content, "User: 0:xxx")
+    assert.include(summary?.messages[1]?.content, "Agent: 1:xxx")
 
-    expect(answer?.messages[0]?.content).toContain("Earlier in this conversation:\nThey talked a lot.")
-    expect(answer?.messages[0]?.content).not.toContain("They met.")
+    assert.include(answer?.messages[0]?.content, "Earlier in this conversation:\nThey talked a lot.")
+    assert.notInclude(answer?.messages[0]?.content, "They met.")
     const kept = long.slice(20 - ((answer?.messages.length ?? 0) - 2))
-    expect(kept.length).toBeGreaterThan(2)
-    expect(kept[0]?.role).toBe("user")
-    expect(answer?.messages.slice(1, -1)).toStrictEqual(kept.map(({ content, role }) => ({ role, content })))
-    expect(events).toStrictEqual([
+    assert.isAbove(kept.length, 2)
+    assert.strictEqual(kept[0]?.role, "user")
+    assert.deepStrictEqual(
+      answer?.messages.slice(1, -1),
+      kept.map(({ content, role }) => ({ role, content }))
+    )
+    assert.deepStrictEqual(events, [
       { type: "compacted", summary: "They talked a lot.", upToSeq: (kept[0]?.seq ?? 0) - 1 },
       delta("hi"),
       { type: "done", reply: "hi", model: "real" }
@@ -277,9 +292,9 @@ it.effect("summarises the oldest part of a conversation that has grown too long,
 it.effect("leaves a conversation alone that is short enough", () =>
   Effect.gen(function* () {
     const { events, requests } = yield* ask(() => [delta("hi"), done], small, { history: history(10, 1_000) })
-    expect(requests.length).toBe(1)
-    expect(requests[0]?.messages.length).toBe(12)
-    expect(events).toHaveLength(2)
+    assert.strictEqual(requests.length, 1)
+    assert.strictEqual(requests[0]?.messages.length, 12)
+    assert.lengthOf(events, 2)
   })
 )
 
@@ -291,12 +306,12 @@ it.effect("goes on with the newest messages that fit when the summary fails", ()
     ]
     for (const script of failures) {
       const { events, requests } = yield* ask(script, small, { history: history(60, 1_000), summary: "They met." })
-      expect(events).toStrictEqual([delta("hi"), { type: "done", reply: "hi", model: "real" }])
+      assert.deepStrictEqual(events, [delta("hi"), { type: "done", reply: "hi", model: "real" }])
       const answer = requests.at(-1)?.messages ?? []
-      expect(answer[0]?.content).toContain("Earlier in this conversation:\nThey met.")
-      expect(answer.at(-2)?.content).toContain("59:")
-      expect(answer.length).toBeGreaterThan(10)
-      expect(estimateMessagesTokens(answer)).toBeLessThan(8_000)
+      assert.include(answer[0]?.content, "Earlier in this conversation:\nThey met.")
+      assert.include(answer.at(-2)?.content, "59:")
+      assert.isAbove(answer.length, 10)
+      assert.isBelow(estimateMessagesTokens(answer), 8_000)
     }
   })
 )
@@ -314,7 +329,7 @@ it.effect("does not wait for a summary for ever", () =>
       Effect.forkDaemon
     )
     yield* TestClock.adjust("1 minute")
-    expect(Chunk.size(yield* Fiber.join(turn))).toBe(2)
+    assert.strictEqual(Chunk.size(yield* Fiber.join(turn)), 2)
   })
 )
 
@@ -331,16 +346,16 @@ it.effect("reads a history that does not fit in one look piece by piece, and tel
           : [delta("hi"), done]
     const whole = yield* ask(script(-1), small, { history: long })
     // Four calls at most; what they did not reach is left to later turns.
-    expect(whole.requests.filter(isSummary).length).toBe(4)
-    expect(whole.requests[1]?.messages[1]?.content).toContain("Summary of what went before:\nsummary 0")
+    assert.strictEqual(whole.requests.filter(isSummary).length, 4)
+    assert.include(whole.requests[1]?.messages[1]?.content, "Summary of what went before:\nsummary 0")
     const upTo = (events: ReadonlyArray<TurnEvent | string>) =>
       events.flatMap((event) => (typeof event === "object" && event.type === "compacted" ? [event] : []))
-    expect(upTo(whole.events)).toMatchObject([{ summary: "summary 3" }])
+    assertMatches(upTo(whole.events), [{ summary: "summary 3" }])
     const partly = yield* ask(script(1), small, { history: long })
-    expect(upTo(partly.events)).toMatchObject([{ summary: "summary 0" }])
-    expect(upTo(partly.events)[0]?.upToSeq).toBeLessThan(upTo(whole.events)[0]?.upToSeq ?? 0)
+    assertMatches(upTo(partly.events), [{ summary: "summary 0" }])
+    assert.isBelow(upTo(partly.events)[0]?.upToSeq ?? Infinity, upTo(whole.events)[0]?.upToSeq ?? 0)
     for (const { messages } of [...whole.requests, ...partly.requests])
-      expect(estimateMessagesTokens(messages)).toBeLessThan(8_000)
+      assert.isBelow(estimateMessagesTokens(messages), 8_000)
   })
 )
 
@@ -366,12 +381,10 @@ it.effect.prop(
         agent,
         { history: history(messages, length), message: "m".repeat(message) }
       )
-      expect(typeof reply).toBe("string")
+      assert.strictEqual(typeof reply, "string")
       for (const { maxTokens, messages: asked, tools: offered } of requests) {
-        expect(estimateMessagesTokens(asked) + Math.ceil(JSON.stringify(offered).length / 4)).toBeLessThanOrEqual(
-          contextWindow
-        )
-        if (maxTokens !== null) expect(estimateMessagesTokens(asked)).toBeLessThan(contextWindow)
+        assert.isAtMost(estimateMessagesTokens(asked) + Math.ceil(JSON.stringify(offered).length / 4), contextWindow)
+        if (maxTokens !== null) assert.isBelow(estimateMessagesTokens(asked), contextWindow)
       }
     }),
   { fastCheck: { numRuns: 40 } }

@@ -1,7 +1,7 @@
 import { flattenPrompt } from "@berth/domain/ai/prompt/PromptFitting"
 import { RuntimeAgent, type Turn, TurnMessage } from "@berth/domain/instances/AgentRuntime"
 import { makeTurnPrompt } from "@berth/runtime/interaction/TurnPrompt"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { DateTime, FastCheck, Schema } from "effect"
 import { sampleAgent } from "../AgentSamples.ts"
 
@@ -20,10 +20,10 @@ it.prop(
   [RuntimeAgent, Schema.Array(TurnMessage), FastCheck.string()],
   ([someone, history, message]) => {
     const [system, ...rest] = turnMessages(someone, { history, message }, now)
-    expect(system?.role).toBe("system")
-    expect(system?.content).toContain(someone.name)
-    expect(system?.content).toContain((someone.systemPrompt ?? "").trim())
-    expect(rest).toStrictEqual([
+    assert.strictEqual(system?.role, "system")
+    assert.include(system?.content, someone.name)
+    assert.include(system?.content, (someone.systemPrompt ?? "").trim())
+    assert.deepStrictEqual(rest, [
       ...history.map(({ content, role }) => ({ role, content })),
       { role: "user", content: message }
     ])
@@ -32,21 +32,21 @@ it.prop(
 
 it("tells the time where the agent is, to the minute", () => {
   const told = (timezone: string) => turnMessages(agent({ timezone }), { history: [], message: "" }, now)[0]?.content
-  expect(told("UTC")).toContain("Thursday")
-  expect(told("UTC")).toContain("15 January 2026")
-  expect(told("UTC")).toContain("23:30 (UTC)")
-  expect(told("Asia/Tokyo")).toContain("16 January 2026")
-  expect(told("Asia/Tokyo")).toContain("08:30 (Asia/Tokyo)")
+  assert.include(told("UTC"), "Thursday")
+  assert.include(told("UTC"), "15 January 2026")
+  assert.include(told("UTC"), "23:30 (UTC)")
+  assert.include(told("Asia/Tokyo"), "16 January 2026")
+  assert.include(told("Asia/Tokyo"), "08:30 (Asia/Tokyo)")
 })
 
 it("falls back to UTC for a time zone that does not exist", () => {
   const [system] = turnMessages(agent({ timezone: "Middle/Earth" }), { history: [], message: "" }, now)
-  expect(system?.content).toContain("23:30 (UTC)")
+  assert.include(system?.content, "23:30 (UTC)")
 })
 
 it("leaves an empty prompt out", () => {
   const without = turnMessages(agent(), { history: [], message: "" }, now)
-  expect(turnMessages(agent({ systemPrompt: "  " }), { history: [], message: "" }, now)).toStrictEqual(without)
+  assert.deepStrictEqual(turnMessages(agent({ systemPrompt: "  " }), { history: [], message: "" }, now), without)
 })
 
 const systemOf = (changes: Partial<RuntimeAgent>, turn: Partial<Turn>) =>
@@ -57,30 +57,30 @@ it("tells what is known from earlier, a line each, and what was said before", ()
     { systemPrompt: "Be brief." },
     { memories: ["The user is called Mia.", " likes\n\ntea ", " "], summary: " They met. " }
   )
-  expect(told).toContain("\n\nWhat you know from earlier:\n- The user is called Mia.\n- likes tea\n\n")
-  expect(told.endsWith("\n\nEarlier in this conversation:\nThey met.")).toBe(true)
+  assert.include(told, "\n\nWhat you know from earlier:\n- The user is called Mia.\n- likes tea\n\n")
+  assert.isTrue(told.endsWith("\n\nEarlier in this conversation:\nThey met."))
   const untold = systemOf({}, { memories: [" "], summary: " " })
-  expect(untold).not.toContain("earlier")
-  expect(untold).not.toContain("Earlier")
+  assert.notInclude(untold, "earlier")
+  assert.notInclude(untold, "Earlier")
 })
 
 it("keeps the most telling memories and a part of the summary when the window is small", () => {
   const memories = Array.from({ length: 100 }, (_, at) => `Fact number ${at} about the user.`)
   const told = systemOf({ contextWindow: 2_000 }, { memories, summary: "word ".repeat(10_000) })
-  expect(told).toContain("- Fact number 0 about")
-  expect(told).not.toContain("- Fact number 99 about")
-  expect(told.length).toBeLessThan(4 * 2_000 * 0.4)
+  assert.include(told, "- Fact number 0 about")
+  assert.notInclude(told, "- Fact number 99 about")
+  assert.isBelow(told.length, 4 * 2_000 * 0.4)
 })
 
 it("lists skills, with their instructions as long as they are short together", () => {
   const skill = (id: string, instructions: string) => ({ id, description: `Does ${id}.`, instructions, tools: [] })
   const short = systemOf({ skills: [skill("one", "Do this."), skill("two", "Do that.")] }, {})
-  expect(short).toContain("You have these skills:\n- one: Does one.\n- two: Does two.")
-  expect(short).toContain('<skill name="one">\nDo this.\n</skill>')
-  expect(short).not.toContain("read_skill")
+  assert.include(short, "You have these skills:\n- one: Does one.\n- two: Does two.")
+  assert.include(short, '<skill name="one">\nDo this.\n</skill>')
+  assert.notInclude(short, "read_skill")
   const long = systemOf({ skills: [skill("one", "Do this. ".repeat(500)), skill("two", "Do that.")] }, {})
-  expect(long).toContain("- one: Does one.\n- two: Does two.")
-  expect(long).toContain("read_skill")
-  expect(long).not.toContain("Do that.")
-  expect(systemOf({}, {})).not.toContain("skill")
+  assert.include(long, "- one: Does one.\n- two: Does two.")
+  assert.include(long, "read_skill")
+  assert.notInclude(long, "Do that.")
+  assert.notInclude(systemOf({}, {}), "skill")
 })

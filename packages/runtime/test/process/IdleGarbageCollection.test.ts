@@ -1,5 +1,5 @@
 import { collectGarbage, collectWhenIdle } from "@berth/runtime/process/IdleGarbageCollection"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
 
 it.effect("clears away once after the start, and when turns are over, but not while one is in work", () =>
@@ -10,15 +10,15 @@ it.effect("clears away once after the start, and when turns are over, but not wh
       collectWhenIdle({ activity: Effect.sync(() => now), collect: Effect.sync(() => (collections += 1)) })
     )
     yield* TestClock.adjust("1 minute")
-    expect(collections).toBe(1)
+    assert.strictEqual(collections, 1)
     now = { turns: 1, begun: 1 }
     yield* TestClock.adjust("1 minute")
-    expect(collections).toBe(1)
+    assert.strictEqual(collections, 1)
     now = { turns: 0, begun: 3 }
     yield* TestClock.adjust("10 seconds")
-    expect(collections).toBe(2)
+    assert.strictEqual(collections, 2)
     yield* TestClock.adjust("1 minute")
-    expect(collections).toBe(2)
+    assert.strictEqual(collections, 2)
     yield* Fiber.interrupt(fiber)
   })
 )
@@ -29,6 +29,6 @@ it.live("clears away what nobody holds", () =>
     // What was made in this turn of the event loop is held until its end.
     yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
     yield* collectGarbage
-    expect(garbage.deref()).toBe(undefined)
+    assert.strictEqual(garbage.deref(), undefined)
   })
 )

@@ -5,13 +5,13 @@ import { DateTime, Duration, Effect, Layer, Option } from "effect"
 import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = Duration.seconds(5)
-/** No call takes this long: its reservation was left behind. */
+/** Older than any call. */
 const staleAfter = Duration.hours(1)
 
-/** Fails the messages whose process is gone, and gives back what was reserved for them. */
+/** Fails the messages of dead processes and releases their reservations. */
 export const recoverAbandonedTurns = Effect.gen(function* () {
   const conversations = yield* ConversationRepository
-  const charging = yield* UnitLedger
+  const ledger = yield* UnitLedger
   const transaction = yield* Transaction
   const now = yield* DateTime.now
 
@@ -20,22 +20,20 @@ export const recoverAbandonedTurns = Effect.gen(function* () {
       const messages = yield* conversations.failAbandoned(now)
       yield* Effect.forEach(
         messages,
-        ({ reservation }) => Option.match(reservation, { onNone: () => Effect.void, onSome: charging.release }),
+        ({ reservation }) => Option.match(reservation, { onNone: () => Effect.void, onSome: ledger.release }),
         { discard: true }
       )
       return messages
     })
   )
   if (abandoned.length > 0)
-    yield* Effect.logWarning("Messages were given up, since the process that worked on them is gone").pipe(
+    yield* Effect.logWarning("Messages of dead processes failed").pipe(
       Effect.annotateLogs({ messageIds: abandoned.map(({ id }) => id) })
     )
 
-  const released = yield* charging.releaseStale(staleAfter, now)
+  const released = yield* ledger.releaseStale(staleAfter, now)
   if (released > 0)
-    yield* Effect.logWarning("Reservations that nobody settled were released").pipe(
-      Effect.annotateLogs({ reservations: released })
-    )
+    yield* Effect.logWarning("Stale reservations released").pipe(Effect.annotateLogs({ reservations: released }))
 }).pipe(Effect.withTracerEnabled(false))
 
-export const layer = Layer.scopedDiscard(runRecurringTask("give up abandoned turns", every, recoverAbandonedTurns))
+export const layer = Layer.scopedDiscard(runRecurringTask("recover abandoned turns", every, recoverAbandonedTurns))

@@ -5,11 +5,10 @@ import { runRecurringTask } from "../jobs/RecurringTask.ts"
 const every = Duration.seconds(30)
 
 export interface AnswerEventRetentionOptions {
-  /** How long after its end an answer can be followed piece by piece. */
+  /** Time after an answer's end in which it can be resumed. */
   readonly streamRetention: Duration.Duration
 }
 
-/** The record of an answer is its message; its pieces are only for who was cut off just now. */
 export const removeExpiredAnswerEvents = ({ streamRetention }: AnswerEventRetentionOptions) =>
   Effect.gen(function* () {
     const streams = yield* AnswerStreams
@@ -17,6 +16,4 @@ export const removeExpiredAnswerEvents = ({ streamRetention }: AnswerEventRetent
   }).pipe(Effect.withTracerEnabled(false))
 
 export const layer = (options: AnswerEventRetentionOptions) =>
-  Layer.scopedDiscard(
-    runRecurringTask("delete the pieces of answers that have ended", every, removeExpiredAnswerEvents(options))
-  )
+  Layer.scopedDiscard(runRecurringTask("delete expired answer events", every, removeExpiredAnswerEvents(options)))

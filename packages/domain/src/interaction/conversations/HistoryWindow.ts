@@ -1,11 +1,11 @@
 import type { Message } from "../Conversation.ts"
 
-/** Messages of a session that a model is given at most. */
+/** Messages of a history, at most. */
 export const maximumHistoryMessages = 400
-/** Characters of them at most, so that a turn always fits the wires it goes over. */
+/** Characters of a history, so that a turn fits the wires. */
 export const maximumHistoryCharacters = 300_000
 
-/** The newest messages, oldest first, whose characters together stay within the budget. */
+/** Returns the newest messages within the budget, oldest first. */
 export const fitHistory = <M extends Pick<Message, "content">>(
   messages: ReadonlyArray<M>,
   characters: number = maximumHistoryCharacters

@@ -2,7 +2,7 @@ import { Context, type Effect } from "effect"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** A turn of an agent for its owner, by the id that its cell was given: a message's, or a task's that no message stands for. */
+/** A turn in progress; `turnId` is a message id or a task id. */
 export interface AgentTurn {
   readonly userId: UserId
   readonly agentId: AgentId
@@ -10,20 +10,17 @@ export interface AgentTurn {
 }
 
 /**
- * By whose keys the model calls of turns went, as the backend saw it when it made them: a turn whose calls all went by its
- * owner's own keys costs him nothing. Which turn a call is for is known from the cell alone, and a cell may lie. So a call by
- * the owner's key counts for the turn it names, while one that the platform pays counts against every turn of the agent that
- * is in work, and against every turn of the owner where that agent has none. So whatever a cell says, such a call takes its
- * price from at least one turn that was in work when it was made, and one turn's price is all that a turn's calls cost.
+ * Whether the owner's own keys paid for all model calls of a turn. Runtimes name the turn and are untrusted: a
+ * call on a platform key counts against every turn of the agent in progress, else of the owner.
  */
 export class TurnKeys extends Context.Tag("@berth/TurnKeys")<
   TurnKeys,
   {
-    /** Notes a call; to be done before anything of its answer is given to the cell. */
+    /** Precedes handing any output of the call to the runtime. */
     readonly recordCall: (call: AgentTurn & { readonly ownKey: boolean }) => Effect.Effect<void>
-    /** A task is in work from now on. A message is so while it is pending, and is judged when its answer is stored. */
+    /** Marks a task in progress. A message is in progress while it is pending. */
     readonly begin: (task: AgentTurn) => Effect.Effect<void>
-    /** It is not in work any more. Whether models were called for it, all of them by the owner's own keys. */
+    /** Ends a task; returns whether models were called, all of them by own keys. */
     readonly end: (task: AgentTurn) => Effect.Effect<boolean>
   }
 >() {}

@@ -1,18 +1,17 @@
 import { Option } from "effect"
 import type { Message } from "../Conversation.ts"
 
-/** Stands for a session's messages up to `upToSeq` when a model is told what went before. */
+/** Replaces the messages of a session up to `upToSeq` in prompts. */
 export interface ConversationSummary {
   readonly text: string
   readonly upToSeq: number
 }
 
-/** Characters of a summary that are kept at most. */
 export const maximumSummaryLength = 32_000
 
 /**
- * The summary that a cell made in the turn of a message, as it may be kept. It cannot stand for the message itself or what
- * came after; one that stands for nothing, or says nothing, is none.
+ * Validates a summary that a runtime offers in the turn of a message. It covers earlier messages only; an empty
+ * one is none.
  */
 export const validateSummary = (
   message: Pick<Message, "seq">,

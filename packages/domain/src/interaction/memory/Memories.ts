@@ -6,30 +6,25 @@ import { deduplicateRecollections, selectMemories, formatRecollection } from "./
 import { validateSummary } from "./ConversationSummary.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** Notes that an agent keeps at most; the oldest go. */
+/** Notes of an agent; the oldest are deleted first. */
 const notesLimit = 500
-/** Notes that a turn begins with, the newest ones. */
+/** Newest notes in a turn's context. */
 const notesOfTurn = 20
-/** What a turn begins with of other conversations. */
+/** Messages of other conversations in a turn's context. */
 const saidOfTurn = 5
-/** What a search finds at most. */
 const searchLimit = 10
-/** The same is often said more than once; this many times as much is looked at, so that enough is left. */
+/** Factor of candidates read, because duplicates are removed. */
 const spare = 3
 
-/** What is asked of an agent, and where: a message, or what stands in for one. */
-type Asked = Pick<Message, "agentId" | "userId" | "sessionId" | "content">
+/** A message, or the task of an agent. */
+type Question = Pick<Message, "agentId" | "userId" | "sessionId" | "content">
 
-/**
- * What an agent remembers across its conversations with its owner: notes it keeps itself, what was said, and the summaries
- * that stand for the older part of long conversations. Every agent remembers without asking, by what its turns begin with.
- */
+/** Memory of an agent across conversations with its owner: notes, earlier messages, and summaries. */
 export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
   effect: Effect.gen(function* () {
     const repository = yield* MemoryRepository
     const ids = yield* IdGenerator
 
-    /** Keeps a note of the owner's agent. */
     const addNote = Effect.fn("Memories.addNote")(function* (of: MemoryOwner, text: string) {
       yield* repository.saveNote(
         { agentId: of.agentId, userId: of.userId, id: yield* ids.next("nte"), text, at: yield* DateTime.now },
@@ -37,7 +32,7 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       )
     })
 
-    /** What the agent's notes and its conversations with its owner say to a question, best match first. */
+    /** Searches notes and conversations, best match first. */
     const search = Effect.fn("Memories.search")(function* (of: MemoryOwner, query: string) {
       const found = deduplicateRecollections(yield* repository.search(of, query, searchLimit * spare)).slice(
         0,
@@ -50,8 +45,8 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       }))
     })
 
-    /** What the turn of a message begins with: the summary that stands for its session up to `afterSeq`, and memories from elsewhere. */
-    const recallForTurn = Effect.fn("Memories.recallForTurn")(function* (message: Asked) {
+    /** Returns the context of a turn: the summary of its session up to `afterSeq`, and memories from elsewhere. */
+    const recallForTurn = Effect.fn("Memories.recallForTurn")(function* (message: Question) {
       const { notes, said, summary } = yield* repository.recallForTurn(message, {
         notes: notesOfTurn,
         said: saidOfTurn * spare
@@ -63,25 +58,21 @@ export class Memories extends Effect.Service<Memories>()("@berth/Memories", {
       }
     })
 
-    /**
-     * Keeps the summary that a cell made in the turn of a message. Told twice, late or out of order does no harm. The turn
-     * goes on when it cannot be kept: the cell makes it again next time.
-     */
+    /** Idempotent and monotonic. Best-effort: the runtime summarizes again next time. */
     const storeSummary = Effect.fn("Memories.storeSummary")(function* (
       message: Message,
       offered: { readonly summary: string; readonly upToSeq: number }
     ) {
       const { id: messageId, sessionId } = message
       yield* Option.match(validateSummary(message, offered), {
-        onNone: () => Effect.logWarning("A summary that stands for nothing was not kept"),
+        onNone: () => Effect.logWarning("Empty conversation summary ignored"),
         onSome: (summary) => repository.saveSummary(sessionId, summary)
       }).pipe(
-        Effect.catchAllDefect((defect) => Effect.logError("A summary was not kept", defect)),
+        Effect.catchAllDefect((defect) => Effect.logError("Conversation summary not stored", defect)),
         Effect.annotateLogs({ messageId, sessionId })
       )
     })
 
-    /** Forgets every note of the user's agents. */
     const removeAll = Effect.fn("Memories.removeAll")(function* (userId: UserId) {
       yield* repository.removeNotes(userId)
     })

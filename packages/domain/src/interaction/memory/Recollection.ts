@@ -1,14 +1,13 @@
 import { DateTime } from "effect"
 import type { Sender } from "../Conversation.ts"
 
-/** What an agent wrote down to keep. */
 export interface MemoryNote {
   readonly kind: "note"
   readonly text: string
   readonly at: DateTime.Utc
 }
 
-/** What was said in one of the agent's conversations. */
+/** A message of another conversation. */
 export interface RecalledMessage {
   readonly kind: "message"
   readonly sender: Sender
@@ -18,20 +17,18 @@ export interface RecalledMessage {
 
 export type Recollection = MemoryNote | RecalledMessage
 
-/** Characters of one recollection at most. */
 export const maximumRecollectionLength = 500
-/** Characters of all memories of a turn at most. */
 export const maximumMemoriesLength = 4_000
 
 const ellipsis = "…"
 
-/** Cuts between characters, never inside one that takes two places. */
+/** Never splits a surrogate pair. */
 const cut = (text: string, from: number, to: number): string =>
   text.slice(from, to).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, "")
 
 /**
- * A text in at most `length` characters: the part that begins shortly before the first word of the question that stands
- * in it, or the beginning when none does.
+ * Returns at most `length` characters, from shortly before the first word of the question, else from the
+ * beginning.
  */
 export const makeExcerpt = (text: string, question: string, length: number = maximumRecollectionLength): string => {
   const whole = text.trim()
@@ -50,14 +47,14 @@ export const makeExcerpt = (text: string, question: string, length: number = max
 
 const speaker = { user: "User", agent: "Agent" } as const
 
-/** A recollection in words, at most `recollectionLength` characters. */
+/** Formats a recollection in at most `maximumRecollectionLength` characters. */
 export const formatRecollection = (recollection: Recollection, question: string): string => {
   if (recollection.kind === "note") return makeExcerpt(recollection.text, question)
   const before = `${speaker[recollection.sender]}: `
   return `${before}${makeExcerpt(recollection.text, question, maximumRecollectionLength - before.length)}`
 }
 
-/** Leaves out what says the same as an earlier one; the same question is often asked again. */
+/** Removes repeated texts. */
 export const deduplicateRecollections = <R extends Recollection>(recollections: ReadonlyArray<R>): ReadonlyArray<R> => {
   const seen = new Set<string>()
   return recollections.filter(({ text }) => {
@@ -67,8 +64,8 @@ export const deduplicateRecollections = <R extends Recollection>(recollections: 
 }
 
 /**
- * What an agent knows when a turn begins, most telling first: notes and what was said elsewhere take turns, so that
- * neither crowds the other out of the budget. What does not fit is left out.
+ * Selects memories within the budget, most relevant first. Notes and messages alternate, so that neither uses up
+ * the budget.
  */
 export const selectMemories = (
   notes: ReadonlyArray<MemoryNote>,

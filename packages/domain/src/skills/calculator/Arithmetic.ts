@@ -4,10 +4,10 @@ import { Data } from "effect"
 /** The expression has no value; the message is a sentence. */
 export class ExpressionInvalid extends Data.TaggedError("ExpressionInvalid")<{ readonly message: string }> {}
 
-/** Digits that are worked with. What has more is rounded. */
+/** Precision in digits; longer values are rounded. */
 const precision = 100
 
-/** Far beyond these lies nothing that anybody asks for, and much that takes long. */
+/** Bounds of exponents, against long computations. */
 const Decimal = AnyDecimal.clone({ precision, maxE: 1_000_000, minE: -1_000_000, toExpPos: 60, toExpNeg: -20 })
 export type Numeral = AnyDecimal
 
@@ -35,7 +35,7 @@ export const power = (base: Numeral, exponent: Numeral): Numeral => {
   return base.pow(exponent)
 }
 
-/** Worked out when they are asked for: doing so beforehand would cost every cell megabytes from its start. */
+/** Lazy: computing them at start would cost every runtime megabytes. */
 export const constants: ReadonlyMap<string, () => Numeral> = new Map([
   ["pi", () => Decimal.acos(-1)],
   ["e", () => Decimal.exp(1)]
@@ -94,10 +94,7 @@ export const applyFunction = (name: string, args: ReadonlyArray<Numeral>): Numer
   return apart(first)
 }
 
-/**
- * The value as text. What fits into eighty digits is exact and told in full; what was rounded on the way is told with
- * twenty, so that the rounding does not show: a third times three is 1.
- */
+/** Formats a value: exact up to eighty digits, else rounded to twenty, so that a third times three is 1. */
 export const formatNumeral = (value: Numeral): string => {
   if (value.isNaN())
     throw new ExpressionInvalid({

@@ -15,20 +15,19 @@ import {
   subtract
 } from "./Arithmetic.ts"
 
-/** What working an expression out may take. */
+/** Limits of an evaluation. */
 export interface ExpressionLimits {
-  /** Characters of it. */
   readonly characters: number
-  /** Functions and powers in it: each takes some milliseconds, during which nothing else is done. */
+  /** Functions and powers: each blocks the event loop for some milliseconds. */
   readonly functions: number
 }
 
-/** Where a second of its own time is nobody else's. */
+/** Time limit in a process of its own. */
 const usualLimits: ExpressionLimits = { characters: 1_000, functions: Number.POSITIVE_INFINITY }
-/** Levels of parentheses, signs and powers in each other. */
+/** Nesting depth of parentheses, signs and powers. */
 const deepest = 100
 
-/** Other ways to write the operators. */
+/** Alternative spellings of the operators. */
 const spellings: Readonly<Record<string, string>> = { "×": "*", "·": "*", "÷": "/", "−": "-", "**": "^" }
 
 const token = /\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,7})?)|([A-Za-z_][A-Za-z0-9_]*)|(\*\*|[-+*/%^(),×·÷−]))/y
@@ -59,7 +58,7 @@ const tokens = (text: string): ReadonlyArray<Token> => {
 
 const firstCharacter = (text: string): string => String.fromCodePoint(text.codePointAt(0) ?? 0x20)
 
-/** Reads and works out at the same time; every method leaves `at` behind what it has read. */
+/** Parses and evaluates in one pass; every method advances `at`. */
 class Reader {
   private at = 0
   private depth = 0
@@ -101,7 +100,7 @@ class Reader {
     return value
   }
 
-  /** Before a function or a power is worked out. */
+  /** Counts a function or power before it is evaluated. */
   private effort() {
     this.functionsLeft -= 1
     if (this.functionsLeft < 0)
@@ -130,7 +129,7 @@ class Reader {
       if (this.take("-")) return this.signed().neg()
       if (this.take("+")) return this.signed()
       const base = this.value()
-      // From right to left, and stronger than the sign before: -2^2 is -4.
+      // Right-associative, and stronger than a preceding sign: -2^2 is -4.
       if (!this.take("^")) return base
       const exponent = this.signed()
       this.effort()
@@ -172,7 +171,7 @@ const constant = (name: string): Numeral => {
   return value
 }
 
-/** The value of an expression as text, or a sentence that says why it has none. Total: whatever the text, it ends soon. */
+/** Evaluates an expression to text, or returns a sentence on its fault. Total and bounded in time. */
 export const evaluateExpression = (
   text: string,
   limits: ExpressionLimits = usualLimits

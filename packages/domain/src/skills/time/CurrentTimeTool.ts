@@ -5,7 +5,7 @@ import { formatTimeText, parseZoneOrUtc } from "./TimeText.ts"
 /** The present moment, in words and as ISO 8601. */
 export const currentTimeTool = Tool.make({
   name: "current_time",
-  description: "Tells the current date and time.",
+  description: "Returns the current date and time.",
   parameters: Schema.Struct({
     timezone: Schema.optional(
       Schema.String.annotations({ description: "IANA time zone, for example Asia/Tokyo. Default: your own." })

@@ -1,6 +1,5 @@
 import { DateTime, Option } from "effect"
 
-/** A zone by its IANA name; UTC for a name that nobody knows. */
 export const parseZoneOrUtc = (name: string): DateTime.TimeZone.Named =>
   Option.getOrElse(DateTime.zoneMakeNamed(name), () => DateTime.zoneUnsafeMakeNamed("UTC"))
 

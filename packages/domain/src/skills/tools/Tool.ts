@@ -1,24 +1,24 @@
 import { Data, Duration, Effect, JSONSchema, ParseResult, Schema } from "effect"
 import type { ToolSpec } from "../../ai/chat/ModelChat.ts"
 
-/** A tool gave nothing; the reason is a sentence that tells the model what to do better. */
+/** The reason is a sentence that tells the model how to call better. */
 export class ToolFailed extends Data.TaggedError("ToolFailed")<{ readonly reason: string }> {}
 
-/** Something that `Who` can do beside talking; a tool that does the same for everybody is one of `unknown`. */
+/** A tool of an agent; `Who` is the context that it runs for. */
 export interface Tool<in Who> {
   readonly spec: ToolSpec
   readonly timeout: Duration.Duration
-  /** Takes the model's JSON text of the arguments as it came. */
+  /** `argumentsText` is the model's JSON. */
   readonly run: (argumentsText: string, who: Who) => Effect.Effect<string, ToolFailed>
 }
 
 export interface ToolOptions<A, I, Who> {
-  /** Letters, digits and underscores, as the skills' `allowed-tools` name it. */
+  /** Letters, digits and underscores, as named by `allowed-tools`. */
   readonly name: string
   readonly description: string
-  /** A struct. Its JSON Schema is what the model is shown, so every field says in `description` what it is. */
+  /** A struct; its JSON Schema is sent to the model, so every field needs a `description`. */
   readonly parameters: Schema.Schema<A, I>
-  /** How long it may take. Default: ten seconds. */
+  /** Default: ten seconds. */
   readonly timeout?: Duration.DurationInput
   readonly run: (args: A, who: Who) => Effect.Effect<string, ToolFailed>
 }
@@ -42,14 +42,14 @@ export const make = <A, I, Who = unknown>({
   }
 }
 
-/** The optional argument of tools that give a long text in parts. */
+/** Optional argument of tools that return a long text in parts. */
 export const Offset = Schema.optional(
   Schema.Number.pipe(Schema.int(), Schema.nonNegative()).annotations({
-    description: "Where to go on in a long text, as the end of the part before says. Default: 0."
+    description: "Where to continue in a long text, as given at the end of the previous part. Default: 0."
   })
 )
 
-/** A model that has nothing to say about a tool's arguments may leave them out. */
+/** Models may omit empty arguments. */
 const parse = (text: string): Effect.Effect<unknown, ToolFailed> =>
   text.trim() === ""
     ? Effect.succeed({})
@@ -69,7 +69,7 @@ const badArguments = (error: ParseResult.ParseError) =>
       .join("; ")}.`
   })
 
-/** Only what every provider understands: no dialect, no titles, nothing about members that are not named. */
+/** The subset of JSON Schema that every provider accepts. */
 const jsonSchema = <A, I>(parameters: Schema.Schema<A, I>): ToolSpec["parameters"] => {
   const schema = JSONSchema.make(parameters)
   if (!("properties" in schema)) throw new Error("A tool takes named arguments.")

@@ -2,12 +2,11 @@ import { Duration, Effect } from "effect"
 import type { ChatMessage, ToolCall } from "../../ai/chat/ModelChat.ts"
 import type { Tool } from "./Tool.ts"
 
-/** Characters of a result that a model is given. */
 export const maximumToolResultLength = 20_000
 
 const cutMark = "\n[The rest was cut off: the result was too long.]"
 
-/** What a model may be given: not too long, and nothing in it that cannot be sent or stored. */
+/** Shortens a result and removes characters that cannot be sent or stored. */
 export const sanitizeToolResult = (text: string): string => {
   const cut =
     text.length > maximumToolResultLength ? text.slice(0, maximumToolResultLength - cutMark.length) + cutMark : text
@@ -26,7 +25,7 @@ const noSuchTool = <Who>(tools: ReadonlyArray<Tool<Who>>): Answer => ({
 
 const answer = <Who>(tool: Tool<Who>, who: Who, call: ToolCall): Effect.Effect<Answer> =>
   tool.run(call.arguments, who).pipe(
-    // A tool that cannot be interrupted is left behind.
+    // Abandons an uninterruptible tool.
     Effect.disconnect,
     Effect.timeoutTo({
       duration: tool.timeout,
@@ -38,8 +37,8 @@ const answer = <Who>(tool: Tool<Who>, who: Who, call: ToolCall): Effect.Effect<A
     }),
     Effect.catchAll(({ reason }) => Effect.succeed<Answer>({ outcome: "refused", content: reason })),
     Effect.catchAllDefect((defect) =>
-      // Only what kind of thing it was: its words may be those of a conversation.
-      Effect.logError("A tool broke").pipe(
+      // The message may contain parts of a conversation.
+      Effect.logError("Tool failed unexpectedly").pipe(
         Effect.annotateLogs({ tool: tool.spec.name, kind: defect instanceof Error ? defect.name : typeof defect }),
         Effect.as<Answer>({ outcome: "broken", content: "The tool failed for a reason of its own. Do without it." })
       )
@@ -47,18 +46,18 @@ const answer = <Who>(tool: Tool<Who>, who: Who, call: ToolCall): Effect.Effect<A
   )
 
 /**
- * Answers a model's call. Whatever goes wrong is an answer too, so that the model can do better: a turn never fails by
- * its tools. The log says which tool, how long and with what outcome; never what it was about.
+ * Runs a tool call. Every failure is a result, so that the model can recover. Logs never contain arguments or
+ * results.
  */
 export const runTool = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, call: ToolCall): Effect.Effect<ChatMessage> =>
   Effect.suspend(() => {
     const tool = tools.find(({ spec }) => spec.name === call.name)
-    // The name of a tool that is not there is the model's own words.
+    // An unknown name is the model's own text.
     const name = tool?.spec.name ?? "unknown"
     return (tool === undefined ? Effect.succeed(noSuchTool(tools)) : answer(tool, who, call)).pipe(
       Effect.timed,
       Effect.tap(([duration, { outcome }]) =>
-        Effect.logInfo("A tool was used").pipe(
+        Effect.logInfo("Tool finished").pipe(
           Effect.annotateLogs({ tool: name, durationMs: Math.round(Duration.toMillis(duration)), outcome })
         )
       ),

@@ -5,52 +5,51 @@ import { computePromptBudget, estimateSerializedToolTokens } from "../../ai/prom
 import { runTool, makeToolMessage } from "./ToolExecution.ts"
 import type { Tool } from "./Tool.ts"
 
-/** What a model gives to one call, piece by piece; `done` is its end. */
+/** Events of one model call. */
 export type ModelRoundEvent =
   | { readonly type: "delta"; readonly text: string }
   | { readonly type: "tool-call"; readonly call: ToolCall }
   | { readonly type: "done"; readonly model: string }
 
-/** Pieces of a reply, then `done` with all of it and the model that said its end. */
+/** Deltas of a reply, then the whole reply with the model of its end. */
 export type ToolRoundsEvent =
   | { readonly type: "delta"; readonly text: string }
   | { readonly type: "done"; readonly reply: string; readonly model: string }
 
 export interface ToolRounds<Who, E, R> {
   readonly prompt: Prompt
-  /** Whom the tools work for, and those he may use. */
+  /** The context of the tools. */
   readonly who: Who
   readonly tools: ReadonlyArray<Tool<Who>>
-  /** Tokens that the model takes at once, answer included, and those of an answer; null where nobody limited them. */
+  /** Tokens of a prompt and its answer, and of the answer; null without a limit. */
   readonly contextWindow: number
   readonly maxTokens: number | null
-  /** Calls the model. It is offered no tools when it must answer. */
+  /** Tools are empty when the call must be the answer. */
   readonly callModel: (
     messages: ReadonlyArray<ChatMessage>,
     tools: ReadonlyArray<ToolSpec>
   ) => Stream.Stream<ModelRoundEvent, E, R>
-  /** Asked before every call: once it is no, that call must be the answer. By default only the rounds are counted. */
+  /** Checked before every call; false makes that call the last. By default only the rounds are limited. */
   readonly canContinue?: Effect.Effect<boolean>
-  /** The failure of an answer that has no end. */
   readonly onUnterminated: () => E
 }
 
-/** Calls of the model in which it may use tools; the one after them must be the answer. */
+/** Model calls with tools; the next one must be the answer. */
 export const maximumToolRounds = 8
-/** Tools that are run for one call of the model, and how many of them side by side. */
+/** Tools run per model call, and their concurrency. */
 export const maximumToolCalls = 16
-const sideBySide = 8
-/** Calls that are looked at, at all. */
-const mostMentioned = 32
-/** Characters of arguments that are taken from one call of the model, and of the reply of a turn. */
-const mostArguments = 2 * 1024 * 1024
+const toolConcurrency = 8
+/** Tool calls read per model call. */
+const maximumReadCalls = 32
+/** Characters of arguments per model call, and of a reply. */
+const maximumArguments = 2 * 1024 * 1024
 export const maximumReplyLength = 1_000_000
 
 const tooMany = `It was not run: at most ${maximumToolCalls} tools can be used at once. Ask for it again if it is still needed.`
 
 const noMoreTools = "You have used tools as often as one turn allows. Answer now with what you have."
 
-/** What one call of the model gave. */
+/** Accumulated output of one model call. */
 interface Said {
   text: string
   readonly wanted: Array<ToolCall>
@@ -58,7 +57,7 @@ interface Said {
   model: string
 }
 
-/** Every call needs a name of its own, by which its result is found. */
+/** Results refer to unique call ids. */
 const distinct = (calls: ReadonlyArray<ToolCall>, round: number): ReadonlyArray<ToolCall> => {
   const seen = new Set<string>()
   return calls.map((call, at) => {
@@ -70,15 +69,14 @@ const distinct = (calls: ReadonlyArray<ToolCall>, round: number): ReadonlyArray<
 
 const runAll = <Who>(tools: ReadonlyArray<Tool<Who>>, who: Who, calls: ReadonlyArray<ToolCall>) =>
   Effect.map(
-    Effect.forEach(calls.slice(0, maximumToolCalls), (call) => runTool(tools, who, call), { concurrency: sideBySide }),
+    Effect.forEach(calls.slice(0, maximumToolCalls), (call) => runTool(tools, who, call), {
+      concurrency: toolConcurrency
+    }),
     (results) => [...results, ...calls.slice(maximumToolCalls).map((call) => makeToolMessage(call, tooMany))]
   )
 
-/**
- * The rounds as plain messages: providers take calls and results of tools only beside the tools themselves, and the last
- * call of a turn has none.
- */
-const asTold = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<ChatMessage> => [
+/** The last call has no tools, and providers reject tool messages without tools: the rounds become plain messages. */
+const toPlainMessages = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<ChatMessage> => [
   ...messages.flatMap((message): ReadonlyArray<ChatMessage> => {
     if (message.role === "tool")
       return [{ role: "user", content: `Result of ${message.toolName}:\n${message.content}` }]
@@ -88,13 +86,10 @@ const asTold = (messages: ReadonlyArray<ChatMessage>): ReadonlyArray<ChatMessage
   { role: "user", content: noMoreTools }
 ]
 
-/** Room for the words around what is told plainly. */
-const roomForWords = 128
+/** Tokens for the wording of plain rounds. */
+const plainRoundsTokens = 128
 
-/**
- * Answers a prompt, with as many rounds of tools as the model wants and is allowed. Every round's text is passed on as it
- * comes; `done` has all of it, just as the pieces put together are.
- */
+/** Answers a prompt in rounds of tools. Deltas are streamed; `done` has the same text as a whole. */
 export const answerInRounds = <Who, E, R>({
   callModel,
   contextWindow,
@@ -106,27 +101,26 @@ export const answerInRounds = <Who, E, R>({
   who
 }: ToolRounds<Who, E, R>): Stream.Stream<ToolRoundsEvent, E, R> => {
   const whole = computePromptBudget(contextWindow, maxTokens)
-  // A model that has hardly room for a conversation does without.
+  // A small context window excludes tools.
   const specs =
     estimateSerializedToolTokens(tools.map(({ spec }) => spec)) * 2 > whole ? [] : tools.map(({ spec }) => spec)
   const budget = whole - estimateSerializedToolTokens(specs)
 
   const call = (rounds: ReadonlyArray<ToolRound>, last: boolean) =>
     last
-      ? callModel(asTold(fitPrompt({ ...prompt, rounds }, budget - roomForWords)), [])
+      ? callModel(toPlainMessages(fitPrompt({ ...prompt, rounds }, budget - plainRoundsTokens)), [])
       : callModel(fitPrompt({ ...prompt, rounds }, budget), specs)
 
   const round = (rounds: ReadonlyArray<ToolRound>, before: string): Stream.Stream<ToolRoundsEvent, E, R> =>
     Stream.unwrap(
       Effect.map(canContinue, (may) => {
-        // Nothing has to be told plainly before a tool was used.
         const last = rounds.length === maximumToolRounds || (!may && rounds.length > 0)
         const said: Said = { text: "", wanted: [], argumentsLength: 0, model: "" }
         const isTooLong = () => before.length + said.text.length > maximumReplyLength
         const pass = (event: ModelRoundEvent): ReadonlyArray<ToolRoundsEvent> => {
           if (event.type === "tool-call") {
             said.argumentsLength += event.call.arguments.length
-            if (said.wanted.length < mostMentioned && said.argumentsLength <= mostArguments)
+            if (said.wanted.length < maximumReadCalls && said.argumentsLength <= maximumArguments)
               said.wanted.push(event.call)
             return []
           }
@@ -134,7 +128,7 @@ export const answerInRounds = <Who, E, R>({
             said.model = event.model
             return []
           }
-          // What was said before a tool was used and what is said after it are paragraphs of one reply.
+          // The texts of two rounds are separate paragraphs of the reply.
           const gap = said.text === "" && event.text !== "" && before !== "" && !before.endsWith("\n") ? "\n\n" : ""
           said.text += gap + event.text
           const piece = { type: "delta", text: event.text } as const

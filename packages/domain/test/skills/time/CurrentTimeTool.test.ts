@@ -1,5 +1,5 @@
 import { currentTimeTool } from "@berth/domain/skills/time/CurrentTimeTool"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 
 it.effect("tells the time where the agent is, or in the zone that is asked for", () =>
@@ -8,9 +8,12 @@ it.effect("tells the time where the agent is, or in the zone that is asked for",
     // Versions of ICU differ about the comma.
     const tell = (args: string, timezone = "Europe/Paris") =>
       Effect.map(currentTimeTool.run(args, { timezone }), (text) => text.replace(",", ""))
-    expect(yield* tell("")).toBe("Friday 16 January 2026 at 00:30 (Europe/Paris)\n2026-01-16T00:30:59+01:00")
-    expect(yield* tell("{}", "Middle/Earth")).toBe("Thursday 15 January 2026 at 23:30 (UTC)\n2026-01-15T23:30:59+00:00")
-    expect(yield* tell(`{"timezone":"Asia/Kolkata"}`)).toContain("2026-01-16T05:00:59+05:30")
-    expect((yield* Effect.flip(tell(`{"timezone":"Moon"}`))).reason).toContain("no such time zone")
+    assert.strictEqual(yield* tell(""), "Friday 16 January 2026 at 00:30 (Europe/Paris)\n2026-01-16T00:30:59+01:00")
+    assert.strictEqual(
+      yield* tell("{}", "Middle/Earth"),
+      "Thursday 15 January 2026 at 23:30 (UTC)\n2026-01-15T23:30:59+00:00"
+    )
+    assert.include(yield* tell(`{"timezone":"Asia/Kolkata"}`), "2026-01-16T05:00:59+05:30")
+    assert.include((yield* Effect.flip(tell(`{"timezone":"Moon"}`))).reason, "no such time zone")
   })
 )

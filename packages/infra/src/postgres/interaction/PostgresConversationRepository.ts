@@ -71,7 +71,7 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
           select * from chat_sessions where user_id = ${userId}
           order by last_activity desc, id desc limit ${limit}`.pipe(decodeRows(ChatSessionRow), Effect.orDie)
       }),
-      // A message takes two places, its own and its reply's: while two messages wait, each reply still stands after its message.
+      // A message takes two numbers, its own and its reply's, so that a reply follows its message.
       appendUserMessage: Effect.fn("ConversationRepository.appendUserMessage")(function* (
         message: NewMessage,
         leaseUntil: DateTime.Utc,

@@ -9,16 +9,13 @@ import { decodeRows } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** Matches that are ranked, the newest ones. */
+/** Newest matches that are ranked. */
 const maximumCandidates = 1_000
-/**
- * A word that an agent hears every day must not make a search read its whole life: when so many of its newest messages match,
- * the matches are looked for in these, newest first, and not through the index of words.
- */
+/** With this many matches among the newest messages, a search reads these instead of the word index. */
 const sampleSize = 500
 const commonWordThreshold = 25
 const commonWordSearchLimit = 5_000
-/** Characters of a question that are looked at, and of a text that is found: what its words are taken from. */
+/** Indexed characters of a question and of a text. */
 const maximumQuestionLength = 2_000
 const maximumTextLength = 32_000
 
@@ -34,25 +31,25 @@ const RecollectionRow = Schema.Union(NoteRow, MessageRow)
 const TurnRow = Schema.Union(NoteRow, MessageRow, SummaryRow)
 
 const questionOf = (text: string) => toStorableText(text.slice(0, maximumQuestionLength))
-/** An agent as a search term, whatever stands in its id. */
+/** Escapes an agent's id as a search term. */
 const termOf = (agentId: string) => `'agent:${toStorableText(agentId).replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex")
 
 export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effect(
   MemoryRepository,
   Effect.map(SqlClient, (sql) => {
-    // The comparison of ids is one that no index serves: the search's own is the only one that is right here.
+    // Deliberately not indexable: only the search index is efficient here.
     const own = ({ agentId, userId }: MemoryOwner) =>
       sql`agent_id is not distinct from ${toStorableText(agentId)} and user_id is not distinct from ${userId}`
 
     const elsewhere = (except: ChatSessionId | undefined) =>
       except === undefined ? sql`` : sql`and session_id <> ${except}`
 
-    /** Ranks by words; what was said today counts twice what was said long ago. */
+    /** Ranks by words; recent texts weigh up to twice as much. */
     const score = (now: Date) => sql`
       ts_rank(search, words, 1) * (1 + 1 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - created_at)) / 2592000.0))`
 
-    /** What is asked, as words of which there may be none (null); and whether the agent hears them all the time. */
+    /** The query; null without words. `isCommon`: the newest messages match. */
     const asked = ({ agentId }: MemoryOwner, question: string, whole: boolean) => sql`
       with question as materialized (select recall_query(${questionOf(question)}, ${whole}::boolean) as words),
       usual as materialized (
@@ -63,7 +60,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
         ) as newest
       )`
 
-    /** Messages of the agent that have a word of what is `asked`. Only one of the two branches runs. */
+    /** Messages with a word of the query. Only one of the two branches runs. */
     const saidMatches = (of: MemoryOwner, now: Date, except?: ChatSessionId) => sql`
       select sender, content, created_at, ${score(now)} as score
       from (
@@ -88,7 +85,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
       ) as candidate`
 
     return MemoryRepository.of({
-      // The agent's row is held, so that notes that come at once are counted one after the other.
+      // Locks the agent's row: concurrent notes are counted one after the other.
       saveNote: Effect.fn("MemoryRepository.saveNote")(function* (note: NewNote, limit: number) {
         const text = toStorableText(note.text)
         const at = DateTime.toDate(note.at)
@@ -115,7 +112,7 @@ export const layer: Layer.Layer<MemoryRepository, never, SqlClient> = Layer.effe
           from (
             select 'message' as kind, sender, content as text, created_at, score from (${saidMatches(of, now)}) as said
             union all
-            -- What was worth a note is worth more than what was said in passing.
+            -- Notes outweigh messages.
             select 'note', null, text, created_at, ${score(now)} * 1.5
             from question, agent_notes where agent_id = ${toStorableText(of.agentId)} and ${own(of)} and search @@ words
           ) as found

@@ -6,7 +6,7 @@ import { toStorableText } from "../StorableText.ts"
 
 const Ended = Schema.Struct({ ownKeys: Schema.Boolean })
 
-/** Far longer than any task takes: what is older was left by a process that died. */
+/** Rows of dead processes are deleted at this age. */
 const taskRetention = { hours: 24 }
 
 export const layer: Layer.Layer<TurnKeys, never, SqlClient> = Layer.effect(
@@ -21,7 +21,7 @@ export const layer: Layer.Layer<TurnKeys, never, SqlClient> = Layer.effect(
       update agent_tasks set called_by = 'owner'
       where id = ${toStorableText(turnId)} and user_id = ${userId} and agent_id = ${agentId} and called_by is null`
 
-    // Rows are taken in one order, so that calls at the same time do not wait for each other in a circle.
+    // Lock order: rows by id, against deadlocks.
     const byPlatform = ({ agentId, userId }: AgentTurn) => sql`
       with of_agent as materialized (
         select exists (

@@ -6,32 +6,31 @@ import { join } from "node:path"
 import { parseFilePath } from "./FilePath.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 
-/** Bytes a file may have. */
+/** Bytes of a file, at most. */
 export const fileLimit = 1024 * 1024
-/** Files and folders that an agent may have. */
+/** Files and folders of an agent, at most. */
 export const entryLimit = 1_000
-/** What the smallest file takes of a disk. */
+/** Bytes of a disk block, the smallest size of a file. */
 const blockSize = 4096
 
 export interface AgentFilesOptions {
-  /** The folder of all agents of the cell. */
+  /** Folder of all agents. */
   readonly directory: string
-  /** Bytes that the files of all agents of the cell may take together. */
+  /** Bytes of all agents' files together. */
   readonly quota: number
 }
 
-/** A file below an agent's folder; `bytes` is null for a folder. */
+/** `bytes` is null for a folder. */
 export interface FileEntry {
   readonly path: string
   readonly bytes: number | null
 }
 
-/** The text files of a cell's agents: each agent has a folder of its own, and sees nothing else. */
+/** Text files of agents, each confined to a folder of its own. */
 export interface AgentFiles {
-  /** Every file and folder, by path. */
   readonly list: (agent: AgentId) => Effect.Effect<ReadonlyArray<FileEntry>, ToolFailed>
   readonly read: (agent: AgentId, path: string) => Effect.Effect<string, ToolFailed>
-  /** The file is there as a whole or, when anything fails on the way, as it was before. */
+  /** Atomic: on failure the previous file stays. */
   readonly write: (agent: AgentId, path: string, text: string) => Effect.Effect<void, ToolFailed>
   readonly delete: (agent: AgentId, path: string) => Effect.Effect<void, ToolFailed>
 }
@@ -51,7 +50,7 @@ const sentences: Readonly<Record<string, string>> = {
   EDQUOT: "There is no space left."
 }
 
-/** What the file system does not do becomes a sentence; anything that is not its word is a defect. */
+/** File system errors become sentences; everything else is a defect. */
 const runFileOperation = <A>(work: () => Promise<A>): Effect.Effect<A, ToolFailed> =>
   Effect.tryPromise({ try: work, catch: (cause) => cause }).pipe(
     Effect.catchAll((cause) => {
@@ -78,11 +77,11 @@ const ignoreMissing = (cause: unknown) => {
   throw cause
 }
 
-/** What entries take of a disk, which is never less than a block each: a flood of empty files fills it too. */
+/** Disk usage, at least one block per entry: empty files count too. */
 const measureEntries = (entries: ReadonlyArray<FileEntry>): number =>
   entries.reduce((sum, { bytes }) => sum + Math.ceil(Math.max(1, bytes ?? 1) / blockSize) * blockSize, 0)
 
-/** Every folder on the way is a folder, not a link to one; those that are missing are made. */
+/** Creates missing folders; rejects links. */
 const enter = async (root: string, folders: ReadonlyArray<string>, make: boolean): Promise<string> => {
   let place = root
   for (const name of ["", ...folders]) {
@@ -99,7 +98,7 @@ const ignoreExisting = (cause: unknown) => {
   if (codeOf(cause) !== "EEXIST") throw cause
 }
 
-/** The names of agents' folders are ids, which cannot lead anywhere else. */
+/** Ids contain no path separators. */
 const isPlainId = (id: string) => /^[A-Za-z0-9_-]{1,128}$/.test(id)
 
 export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<AgentFiles> =>
@@ -141,7 +140,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
       })
     })
 
-    /** Room for a file of some size in place of the one that is there, if any. */
+    /** Checks the quota for replacing a file. */
     const makeSure = async (agent: AgentId, path: string, size: number) => {
       const own = await entriesBelow(rootOf(agent))
       const before = own.find((entry) => entry.path === path)
@@ -162,7 +161,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
         return yield* toToolFailed("The text is longer than 1 MiB, which is all that a file holds.")
       yield* runFileOperation(async () => {
         const drafts = draftsOf(agent)
-        // Whatever lies there was left by a cell that was killed while it wrote.
+        // Left by a runtime killed while writing.
         await rm(drafts, { recursive: true, force: true })
         await makeSure(agent, plain, bytes.length)
         await mkdir(drafts, { recursive: true, mode: 0o700 })
@@ -171,7 +170,7 @@ export const make = ({ directory, quota }: AgentFilesOptions): Effect.Effect<Age
         const folder = await enter(root, folders, true)
         await rename(draft, join(folder, name))
       }).pipe(
-        // One at a time, so that together they stay within the quota.
+        // Serialized, so that the quota is exact.
         lock.withPermits(1)
       )
     })

@@ -12,7 +12,7 @@ import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { Memory, MemoryFailed } from "./Memory.ts"
 
-/** The memory that the backend keeps, asked for with the cell's own token. */
+/** The backend's memory, by runtime token. */
 export const layer = (options: { readonly backendUrl: string; readonly token: Redacted.Redacted }) =>
   Layer.effect(
     Memory,
@@ -52,7 +52,6 @@ export const layer = (options: { readonly backendUrl: string; readonly token: Re
 
 const decodeRefusal = Schema.decodeUnknownOption(Schema.parseJson(RuntimeErrorBody))
 
-/** The backend's own sentence where it gave one. */
 const toMemoryFailed = (response: HttpClientResponse.HttpClientResponse) =>
   response.text.pipe(
     Effect.orElseSucceed(() => ""),

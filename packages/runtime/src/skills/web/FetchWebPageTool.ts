@@ -4,7 +4,7 @@ import { textPageLength, paginateText } from "../TextPage.ts"
 import { fetchPage } from "./PageFetch.ts"
 import type { Internet } from "./Internet.ts"
 
-/** Characters of a page that can be read at all, part by part. */
+/** Readable characters of a page, in parts. */
 const maximumPageCharacters = 1_000_000
 
 export const makeFetchWebPageTool = (internet: Internet["Type"]) =>
@@ -18,7 +18,7 @@ export const makeFetchWebPageTool = (internet: Internet["Type"]) =>
     timeout: "15 seconds",
     run: ({ offset = 0, url }) =>
       Effect.gen(function* () {
-        // One character more than is shown tells whether there are any.
+        // One more character shows whether the text continues.
         const wanted = Math.min(maximumPageCharacters, offset + textPageLength + 1)
         const page = yield* fetchPage(internet, url, wanted)
         const text = page.text.trim() === "" ? "[The page has no text.]" : paginateText(page.text, offset)

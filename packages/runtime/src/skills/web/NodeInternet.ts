@@ -9,7 +9,7 @@ import type { Readable } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
 import { Internet, type WebPageResponse, HostUnreachable } from "./Internet.ts"
 
-/** Answers every question for a name with the addresses that were checked. */
+/** Resolves every name to the checked addresses. */
 const makePinnedLookup =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_hostname, { all }, callback) => {
@@ -28,7 +28,7 @@ const codings: Readonly<Record<string, (() => NodeJS.ReadWriteStream & Readable)
 
 const unreachable = () => new HostUnreachable({ reason: "The host could not be reached." })
 
-/** The body as it was before it was packed. Who reads it counts the bytes, so that a small packet cannot become a flood. */
+/** The decoded body. Readers count bytes after decompression. */
 const decompress = (response: http.IncomingMessage): Readable => {
   const unpack = codings[(response.headers["content-encoding"] ?? "").trim().toLowerCase()]
   if (unpack === undefined) return response
@@ -81,7 +81,7 @@ const get = (url: URL, addresses: ReadonlyArray<string>) =>
     Effect.map(toResponse)
   )
 
-/** Node's own resolver and client; the system's proxy settings play no part. */
+/** Node's resolver and client without proxy settings. */
 export const layer = Layer.succeed(
   Internet,
   Internet.of({

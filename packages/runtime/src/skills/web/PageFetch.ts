@@ -5,11 +5,10 @@ import { type Internet, type WebPageResponse } from "./Internet.ts"
 import { type PageText, makeTextReader } from "./PageText.ts"
 
 export interface WebPage extends PageText {
-  /** Where it was found in the end. */
+  /** Address after redirects. */
   readonly url: URL
 }
 
-/** Bytes of a page that are read. */
 export const maximumPageBytes = 5 * 1024 * 1024
 const maximumRedirects = 5
 const redirects = new Set([301, 302, 303, 307, 308])
@@ -18,7 +17,7 @@ const toToolFailed = (reason: string) => new ToolFailed({ reason })
 
 type Kind = "html" | "text"
 
-/** What is made of a content type; nothing of what is no text. */
+/** How a content type is read; none when it is no text. */
 const kindOf = (contentType: string | null): Kind | null => {
   const type = (contentType ?? "text/plain").split(";")[0]?.trim().toLowerCase() ?? ""
   if (type === "text/html" || type === "application/xhtml+xml") return "html"
@@ -33,7 +32,7 @@ const decoderOf = (contentType: string | null): InstanceType<typeof TextDecoder>
   )
 }
 
-/** Connects to what the address leads to now, if that may be read. Every redirect is an address to be judged anew. */
+/** Checks the address at every redirect. */
 const open = (internet: Internet["Type"], target: WebTarget) =>
   Effect.gen(function* () {
     const addresses = yield* internet.resolve(target.host)
@@ -41,7 +40,7 @@ const open = (internet: Internet["Type"], target: WebTarget) =>
     return yield* internet.get(target.url, admitted)
   })
 
-/** As plain text, up to `limit` characters; whatever comes after that is not even received. */
+/** Returns at most `limit` characters and stops receiving then. */
 const read = (response: WebPageResponse, kind: Kind, limit: number) => {
   const decoder = decoderOf(response.header("content-type"))
   const html = makeTextReader(limit)
@@ -64,7 +63,7 @@ const read = (response: WebPageResponse, kind: Kind, limit: number) => {
   )
 }
 
-/** Reads the text of a public page, at most `limit` characters of it. */
+/** Returns the text of a public page, at most `limit` characters. */
 export const fetchPage = (
   internet: Internet["Type"],
   address: string,
@@ -88,7 +87,7 @@ export const fetchPage = (
     }).pipe(
       Effect.scoped,
       Effect.catchTag("HostUnreachable", ({ reason }) => toToolFailed(reason)),
-      // The next one is asked for when this one is closed.
+      // Closes this response before the next request.
       Effect.flatMap((found) => ("host" in found ? follow(found, left - 1) : Effect.succeed(found)))
     )
   return Effect.flatMap(Either.mapLeft(parseWebTarget(address), toToolFailed), (target) =>

@@ -1,6 +1,6 @@
 import { Parser } from "htmlparser2"
 
-/** What carries nothing to read. */
+/** Elements without text. */
 const ignoredElements = new Set([
   "script",
   "style",
@@ -14,7 +14,7 @@ const ignoredElements = new Set([
   "title"
 ])
 
-/** What stands on lines of its own. */
+/** Block elements. */
 const blockElements = new Set(
   (
     "address article aside blockquote body br button caption dd details dialog div dl dt fieldset figcaption figure footer form " +
@@ -22,34 +22,33 @@ const blockElements = new Set(
   ).split(" ")
 )
 
-/** What stands apart from its neighbours, by an empty line. */
+/** Elements separated by an empty line. */
 const paragraphElements = new Set("article blockquote h1 h2 h3 h4 h5 h6 ol p pre section table ul".split(" "))
 
 const step = 4096
 
-/** Elements in each other. The parser looks through all open ones for every end, so a page of a million would stop it. */
+/** Nesting depth. The parser searches all open elements at every end tag. */
 const maximumDepth = 500
 
 export interface PageText {
-  /** Empty where the page has none. */
   readonly title: string
   readonly text: string
 }
 
 export interface TextReader {
-  /** Takes the next piece of the page; false when no more is wanted. */
+  /** Returns false when enough was read. */
   readonly write: (html: string) => boolean
   readonly end: () => PageText
 }
 
-/** Reads a page's text piece by piece, until it has `limit` characters of it. */
+/** Extracts a page's text incrementally, up to `limit` characters. */
 export const makeTextReader = (limit: number): TextReader => {
   let text = ""
   let title = ""
   let inTitle = false
   let silence = 0
   let depth = 0
-  // What separates the next word from the last one.
+  // The separator before the next word.
   let gap: "" | " " | "\n" | "\n\n" = ""
 
   const separate = (by: " " | "\n" | "\n\n") => {
@@ -95,7 +94,7 @@ export const makeTextReader = (limit: number): TextReader => {
   const goesOn = () => text.length < limit && depth <= maximumDepth
   return {
     write: (html) => {
-      // In small steps, because within one nothing can be stopped.
+      // Small steps keep the parser interruptible.
       for (let at = 0; at < html.length && goesOn(); at += step) parser.write(html.slice(at, at + step))
       return goesOn()
     },

@@ -1,21 +1,20 @@
 import { Either } from "effect"
 import { BlockList, isIP } from "node:net"
 
-/** A page that may be asked for, as far as its address alone can tell. */
 export interface WebTarget {
   readonly url: URL
-  /** A name, or an address without brackets. */
+  /** Without brackets. */
   readonly host: string
 }
 
 const maximumUrlLength = 2_000
 
-/** The well-known ports of the web, and those that anybody may listen on. */
+/** Well-known web ports and unprivileged ones. */
 const isWebPort = (port: number) => port === 80 || port === 443 || port >= 1024
 
 const portOf = (url: URL) => (url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port))
 
-/** Reads an address, or says in a sentence why it is refused. What host it leads to is for `admit` to judge. */
+/** Parses an address, or returns the reason for its rejection. `admit` judges the host. */
 export const parseWebTarget = (text: string, base?: URL): Either.Either<WebTarget, string> => {
   if (text.length > maximumUrlLength) return Either.left(`The address is longer than ${maximumUrlLength} characters.`)
   const address = text.trim()
@@ -35,7 +34,7 @@ const listOf = (ranges: ReadonlyArray<readonly [string, number]>, family: "ipv4"
   return list
 }
 
-/** Everything in IANA's registry of special IPv4 addresses that is not reached globally, multicast, and 6to4's relay. */
+/** IANA's special-purpose IPv4 addresses that are not globally reachable, multicast, and the 6to4 relay. */
 const notPublic4 = listOf(
   [
     ["0.0.0.0", 8],
@@ -58,12 +57,12 @@ const notPublic4 = listOf(
 )
 
 /**
- * All of global unicast. Outside of it lie loopback, link-local, unique local and multicast addresses, and those that
- * stand for an IPv4 address: mapped, compatible and NAT64.
+ * Global unicast. Excludes loopback, link-local, unique local, multicast, and IPv4-mapped, compatible and NAT64
+ * addresses.
  */
 const globalUnicast6 = listOf([["2000::", 3]], "ipv6")
 
-/** Within it: protocol assignments with Teredo, documentation, and 6to4, which stands for an IPv4 address. */
+/** Excluded: protocol assignments with Teredo, documentation, and 6to4. */
 const notPublic6 = listOf(
   [
     ["2001::", 23],
@@ -74,7 +73,7 @@ const notPublic6 = listOf(
   "ipv6"
 )
 
-/** Whether an address is of a host on the public internet. What is no address at all is not. */
+/** Whether an address is public; false for malformed ones. */
 export const isPublicAddress = (address: string): boolean => {
   if (address.includes("%")) return false
   switch (isIP(address)) {
@@ -89,17 +88,14 @@ export const isPublicAddress = (address: string): boolean => {
 
 const familyOf = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4")
 
-/** Whether an address is one of some others, however it is written. */
+/** Compares addresses in any notation. */
 const isOneOf = (address: string, others: ReadonlyArray<string>): boolean => {
   const list = new BlockList()
   for (const other of others) if (isIP(other) !== 0) list.addAddress(other, familyOf(other))
   return list.check(address, familyOf(address))
 }
 
-/**
- * Whether a host may be connected to, by all the addresses that it has: one that is not public, or is this machine's
- * own, spoils them all, because nobody with good intent mixes them.
- */
+/** Whether every address of a host is public and none is this machine's own. */
 export const admitAddresses = (
   addresses: ReadonlyArray<string>,
   ownAddresses: ReadonlyArray<string>

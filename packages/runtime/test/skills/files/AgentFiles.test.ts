@@ -1,5 +1,5 @@
 import * as AgentFiles from "@berth/runtime/skills/files/AgentFiles"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Effect, Either } from "effect"
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -23,24 +23,27 @@ const reason = <A, R>(effect: Effect.Effect<A, { readonly reason: string }, R>) 
 it.scopedLive("keeps what is written, by agent", () =>
   Effect.gen(function* () {
     const { directory, files } = yield* make()
-    expect(yield* files.list(ada)).toStrictEqual([])
+    assert.deepStrictEqual(yield* files.list(ada), [])
     yield* files.write(ada, "notes/one.md", "first ☺")
     yield* files.write(ada, "./notes//one.md", "second ☺")
     yield* files.write(ada, "two", "")
-    expect(yield* files.read(ada, "notes/one.md")).toBe("second ☺")
-    expect(yield* files.list(ada)).toStrictEqual([
+    assert.strictEqual(yield* files.read(ada, "notes/one.md"), "second ☺")
+    assert.deepStrictEqual(yield* files.list(ada), [
       { path: "notes", bytes: null },
       { path: "notes/one.md", bytes: 10 },
       { path: "two", bytes: 0 }
     ])
-    expect(yield* files.list(bob)).toStrictEqual([])
-    expect(yield* reason(files.read(bob, "two"))).toBe("There is no such file.")
+    assert.deepStrictEqual(yield* files.list(bob), [])
+    assert.strictEqual(yield* reason(files.read(bob, "two")), "There is no such file.")
     // Where the files lie, and nothing beside them.
-    expect(yield* io(() => readFile(join(directory, "agt_ada", "files", "notes", "one.md"), "utf8"))).toBe("second ☺")
-    expect(yield* io(() => readdir(join(directory, "agt_ada", "drafts")))).toStrictEqual([])
+    assert.strictEqual(
+      yield* io(() => readFile(join(directory, "agt_ada", "files", "notes", "one.md"), "utf8")),
+      "second ☺"
+    )
+    assert.deepStrictEqual(yield* io(() => readdir(join(directory, "agt_ada", "drafts"))), [])
     yield* files.delete(ada, "notes/one.md")
     yield* files.delete(ada, "notes")
-    expect(yield* files.list(ada)).toStrictEqual([{ path: "two", bytes: 0 }])
+    assert.deepStrictEqual(yield* files.list(ada), [{ path: "two", bytes: 0 }])
   })
 )
 
@@ -48,19 +51,23 @@ it.scopedLive("says what is wrong", () =>
   Effect.gen(function* () {
     const { files } = yield* make()
     yield* files.write(ada, "folder/file", "text")
-    expect(yield* reason(files.read(ada, "nothing"))).toBe("There is no such file.")
-    expect(yield* reason(files.read(ada, "folder"))).toBe("That is a folder, not a file.")
-    expect(yield* reason(files.read(ada, "folder/file/more"))).toBe("A part of the path is a file, not a folder.")
-    expect(yield* reason(files.write(ada, "folder", "text"))).toBe("That is a folder, not a file.")
-    expect(yield* reason(files.write(ada, "folder/file/more", "text"))).toBe(
+    assert.strictEqual(yield* reason(files.read(ada, "nothing")), "There is no such file.")
+    assert.strictEqual(yield* reason(files.read(ada, "folder")), "That is a folder, not a file.")
+    assert.strictEqual(
+      yield* reason(files.read(ada, "folder/file/more")),
       "A part of the path is a file, not a folder."
     )
-    expect(yield* reason(files.delete(ada, "nothing"))).toBe("There is no such file.")
-    expect(yield* reason(files.delete(ada, "folder"))).toBe("The folder is not empty.")
-    expect(yield* reason(files.write(ada, "../out", "text"))).toContain("..")
-    expect(yield* reason(files.list(AgentId.make("../..")))).toContain("cannot have files")
-    expect(yield* reason(files.write(AgentId.make("a/b"), "x", "text"))).toContain("cannot have files")
-    expect(yield* files.read(ada, "folder/file")).toBe("text")
+    assert.strictEqual(yield* reason(files.write(ada, "folder", "text")), "That is a folder, not a file.")
+    assert.strictEqual(
+      yield* reason(files.write(ada, "folder/file/more", "text")),
+      "A part of the path is a file, not a folder."
+    )
+    assert.strictEqual(yield* reason(files.delete(ada, "nothing")), "There is no such file.")
+    assert.strictEqual(yield* reason(files.delete(ada, "folder")), "The folder is not empty.")
+    assert.include(yield* reason(files.write(ada, "../out", "text")), "..")
+    assert.include(yield* reason(files.list(AgentId.make("../.."))), "cannot have files")
+    assert.include(yield* reason(files.write(AgentId.make("a/b"), "x", "text")), "cannot have files")
+    assert.strictEqual(yield* files.read(ada, "folder/file"), "text")
   })
 )
 
@@ -77,17 +84,20 @@ it.scopedLive("follows no links, wherever they stand in a path", () =>
       await symlink(join(outside, "secret"), join(root, "file"))
     })
     for (const path of ["file", "folder/secret", "folder"])
-      expect(yield* reason(files.read(ada, path))).toContain("links are not followed")
-    expect(yield* reason(files.write(ada, "folder/new", "x"))).toContain("links are not followed")
-    expect(yield* reason(files.delete(ada, "folder/secret"))).toContain("links are not followed")
+      assert.include(yield* reason(files.read(ada, path)), "links are not followed")
+    assert.include(yield* reason(files.write(ada, "folder/new", "x")), "links are not followed")
+    assert.include(yield* reason(files.delete(ada, "folder/secret")), "links are not followed")
     // Writing replaces the link itself, deleting removes it.
     yield* files.write(ada, "file", "mine")
     yield* files.delete(ada, "folder")
-    expect(yield* io(() => readdir(outside))).toStrictEqual(["secret"])
-    expect(yield* io(() => readFile(join(outside, "secret"), "utf8"))).toBe("secret")
+    assert.deepStrictEqual(yield* io(() => readdir(outside)), ["secret"])
+    assert.strictEqual(yield* io(() => readFile(join(outside, "secret"), "utf8")), "secret")
     // What a link leads to is not looked into either.
     yield* io(() => symlink(outside, join(root, "again")))
-    expect((yield* files.list(ada)).map(({ path }) => path)).toStrictEqual(["again", "file", "own"])
+    assert.deepStrictEqual(
+      (yield* files.list(ada)).map(({ path }) => path),
+      ["again", "file", "own"]
+    )
   })
 )
 
@@ -95,13 +105,13 @@ it.scopedLive("reads text only, and files of 1 MiB at most", () =>
   Effect.gen(function* () {
     const { directory, files } = yield* make()
     yield* files.write(ada, "full", "x".repeat(mib))
-    expect((yield* files.read(ada, "full")).length).toBe(mib)
-    expect(yield* reason(files.write(ada, "full", "x".repeat(mib + 1)))).toContain("1 MiB")
-    expect(yield* reason(files.write(ada, "new", "☺".repeat(mib / 2)))).toContain("1 MiB")
+    assert.strictEqual((yield* files.read(ada, "full")).length, mib)
+    assert.include(yield* reason(files.write(ada, "full", "x".repeat(mib + 1))), "1 MiB")
+    assert.include(yield* reason(files.write(ada, "new", "☺".repeat(mib / 2))), "1 MiB")
     yield* io(() => writeFile(join(directory, "agt_ada", "files", "image"), Buffer.from([0x89, 0x50, 0xff])))
     yield* io(() => writeFile(join(directory, "agt_ada", "files", "huge"), Buffer.alloc(mib + 1)))
-    expect(yield* reason(files.read(ada, "image"))).toBe("The file is not text.")
-    expect(yield* reason(files.read(ada, "huge"))).toContain("larger than 1 MiB")
+    assert.strictEqual(yield* reason(files.read(ada, "image")), "The file is not text.")
+    assert.include(yield* reason(files.read(ada, "huge")), "larger than 1 MiB")
   })
 )
 
@@ -115,10 +125,13 @@ it.scopedLive("stays within the quota, also when many write at once", () =>
     )
     const refused = written.filter(Either.isLeft)
     const sizes = [...(yield* files.list(ada)), ...(yield* files.list(bob))].map(({ bytes }) => bytes ?? 0)
-    expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(mib)
-    expect(sizes.length).toBe(20 - refused.length)
-    expect(sizes.length).toBeGreaterThan(8)
-    for (const { left } of refused) expect(left.reason).toContain("no space left")
+    assert.isAtMost(
+      sizes.reduce((sum, bytes) => sum + bytes, 0),
+      mib
+    )
+    assert.strictEqual(sizes.length, 20 - refused.length)
+    assert.isAbove(sizes.length, 8)
+    for (const { left } of refused) assert.include(left.reason, "no space left")
     // What is there can be replaced, and makes room when it is deleted.
     const [first] = yield* files.list(ada)
     yield* files.write(ada, first?.path ?? "", "y".repeat(100_000))
@@ -135,10 +148,10 @@ it.scopedLive("does not let a flood of empty files through", () =>
     yield* io(() =>
       Promise.all(Array.from({ length: AgentFiles.entryLimit - 1 }, (_, at) => writeFile(join(root, `f${at}`), "")))
     )
-    expect(yield* reason(files.write(ada, "one-more", ""))).toContain("1000 files and folders already")
+    assert.include(yield* reason(files.write(ada, "one-more", "")), "1000 files and folders already")
     yield* files.write(ada, "first", "changed")
     const small = yield* AgentFiles.make({ directory, quota: 4096 * (AgentFiles.entryLimit + 4) })
-    expect(yield* reason(small.write(bob, "other", "x".repeat(40_000)))).toContain("no space left")
+    assert.include(yield* reason(small.write(bob, "other", "x".repeat(40_000))), "no space left")
   })
 )
 
@@ -151,6 +164,6 @@ it.scopedLive("clears away what a write left that was killed", () =>
       await writeFile(join(drafts, "half"), "hal")
     })
     yield* files.write(ada, "whole", "whole")
-    expect(yield* io(() => readdir(drafts))).toStrictEqual([])
+    assert.deepStrictEqual(yield* io(() => readdir(drafts)), [])
   })
 )

@@ -2,7 +2,7 @@ import * as BackendMemory from "@berth/runtime/skills/memory/BackendMemory"
 import { Memory } from "@berth/runtime/skills/memory/Memory"
 import { makeRecallTool, makeRememberTool } from "@berth/runtime/skills/memory/MemoryTools"
 import { NodeHttpClient } from "@effect/platform-node"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { makeFakeBackend } from "../../../../../test/fakes/FakeBackend.ts"
 import { sampleAgent } from "../../AgentSamples.ts"
@@ -23,19 +23,19 @@ it.scopedLive("keeps notes of an agent and finds them again, by the cell's token
   Effect.gen(function* () {
     const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)
-    expect(yield* memory.remember(" Mia likes\n tea. ")).toBe("It is noted.")
-    expect(yield* memory.recall("tea")).toBe("- 1970-01-01, note: Mia likes tea.")
-    expect(yield* memory.recall("coffee")).toBe("Nothing was found.")
-    expect(yield* memory.recall("tea", { ...sampleAgent, id: AgentId.make("agt_2") })).toBe("Nothing was found.")
-    expect(backend.memoryCalls[0]).toStrictEqual({
+    assert.strictEqual(yield* memory.remember(" Mia likes\n tea. "), "It is noted.")
+    assert.strictEqual(yield* memory.recall("tea"), "- 1970-01-01, note: Mia likes tea.")
+    assert.strictEqual(yield* memory.recall("coffee"), "Nothing was found.")
+    assert.strictEqual(yield* memory.recall("tea", { ...sampleAgent, id: AgentId.make("agt_2") }), "Nothing was found.")
+    assert.deepStrictEqual(backend.memoryCalls[0], {
       path: "/internal/runtime/notes",
       token: "own",
-      body: { agentId: "agt_1", text: "Mia likes\n tea." }
+      body: { agentId: AgentId.make("agt_1"), text: "Mia likes\n tea." }
     })
-    expect(backend.memoryCalls[1]).toStrictEqual({
+    assert.deepStrictEqual(backend.memoryCalls[1], {
       path: "/internal/runtime/recall",
       token: "own",
-      body: { agentId: "agt_1", query: "tea" }
+      body: { agentId: AgentId.make("agt_1"), query: "tea" }
     })
   })
 )
@@ -44,11 +44,11 @@ it.scopedLive("sends no note that the backend would not take", () =>
   Effect.gen(function* () {
     const backend = yield* makeFakeBackend
     const memory = yield* make(backend.url)
-    expect((yield* Effect.flip(memory.remember(" \n "))).reason).toContain("empty")
-    expect((yield* Effect.flip(memory.remember("x".repeat(2_001)))).reason).toContain("longer than 2000")
+    assert.include((yield* Effect.flip(memory.remember(" \n "))).reason, "empty")
+    assert.include((yield* Effect.flip(memory.remember("x".repeat(2_001)))).reason, "longer than 2000")
     yield* memory.remember("x".repeat(2_000))
     yield* memory.recall("x".repeat(5_000))
-    expect(backend.memoryCalls.length).toBe(2)
+    assert.strictEqual(backend.memoryCalls.length, 2)
   })
 )
 
@@ -60,12 +60,12 @@ it.scopedLive("says in a sentence why the memory did not help", () =>
       Effect.map((failures) => failures.map(({ reason }) => reason))
     )
     backend.failMemoryWith(402, { error: "payment_required", message: "No units are left." })
-    expect(yield* reasons).toStrictEqual(["No units are left.", "No units are left."])
+    assert.deepStrictEqual(yield* reasons, ["No units are left.", "No units are left."])
     backend.failMemoryWith(500, "?")
-    expect(yield* reasons).toStrictEqual(Array(2).fill("The memory answered with status 500."))
+    assert.deepStrictEqual(yield* reasons, Array(2).fill("The memory answered with status 500."))
     backend.failMemoryWith(200, { found: "?" })
-    expect((yield* reasons)[1]).toBe("The memory answered in a way that is not understood.")
+    assert.strictEqual((yield* reasons)[1], "The memory answered in a way that is not understood.")
     const nowhere = yield* make("http://127.0.0.1:1")
-    expect((yield* Effect.flip(nowhere.recall("a"))).reason).toBe("The memory could not be reached.")
+    assert.strictEqual((yield* Effect.flip(nowhere.recall("a"))).reason, "The memory could not be reached.")
   })
 )

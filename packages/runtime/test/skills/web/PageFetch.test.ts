@@ -1,7 +1,7 @@
 import { fetchPage, maximumPageBytes } from "@berth/runtime/skills/web/PageFetch"
 import { makeFetchWebPageTool } from "@berth/runtime/skills/web/FetchWebPageTool"
 import { Internet, type WebPageResponse, HostUnreachable } from "@berth/runtime/skills/web/Internet"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { sampleAgent } from "../../AgentSamples.ts"
 
@@ -61,9 +61,9 @@ const good = { "example.com": ["1.1.1.1", "1.0.0.1"], "other.example": ["9.9.9.9
 it.effect("reads a page at the addresses that were checked", () =>
   Effect.gen(function* () {
     const net = internet(good, { "https://example.com/": {} })
-    expect(yield* fetched(net, "https://example.com")).toBe("https://example.com/ Title text")
-    expect(net.asked).toStrictEqual([["https://example.com/", ["1.1.1.1", "1.0.0.1"]]])
-    expect(net.open.now).toBe(0)
+    assert.strictEqual(yield* fetched(net, "https://example.com"), "https://example.com/ Title text")
+    assert.deepStrictEqual(net.asked, [["https://example.com/", ["1.1.1.1", "1.0.0.1"]]])
+    assert.strictEqual(net.open.now, 0)
   })
 )
 
@@ -89,10 +89,10 @@ it.effect("connects to nothing that is not public, whatever its name", () =>
       "2130706433",
       "0x7f.1"
     ])
-      expect(yield* fetched(net, `http://${host}/`)).toMatch(/not on the public internet|has no address/)
-    expect(net.asked).toStrictEqual([])
-    expect(yield* fetched(net, "http://nowhere/")).toBe("There is no host of that name.")
-    expect(yield* fetched(net, "file:///etc/passwd")).toContain("Only addresses")
+      assert.match(yield* fetched(net, `http://${host}/`), /not on the public internet|has no address/)
+    assert.deepStrictEqual(net.asked, [])
+    assert.strictEqual(yield* fetched(net, "http://nowhere/"), "There is no host of that name.")
+    assert.include(yield* fetched(net, "file:///etc/passwd"), "Only addresses")
   })
 )
 
@@ -101,11 +101,11 @@ it.effect("asks for a host's addresses once, so that a name cannot change its mi
     let times = 0
     const rebinding = () => (times++ === 0 ? ["1.1.1.1"] : ["127.0.0.1"])
     const net = internet({ "rebind.example": rebinding }, { "http://rebind.example/": {} })
-    expect(yield* fetched(net, "http://rebind.example/")).toContain("text")
-    expect(net.resolved).toStrictEqual(["rebind.example"])
-    expect(net.asked).toStrictEqual([["http://rebind.example/", ["1.1.1.1"]]])
+    assert.include(yield* fetched(net, "http://rebind.example/"), "text")
+    assert.deepStrictEqual(net.resolved, ["rebind.example"])
+    assert.deepStrictEqual(net.asked, [["http://rebind.example/", ["1.1.1.1"]]])
     // The next page is a new judgement.
-    expect(yield* fetched(net, "http://rebind.example/")).toContain("not on the public internet")
+    assert.include(yield* fetched(net, "http://rebind.example/"), "not on the public internet")
   })
 )
 
@@ -122,16 +122,19 @@ it.effect("follows redirects to public places only, five at most", () =>
       "https://example.com/loop": to("/loop"),
       "https://example.com/nowhere": to("http://[oops")
     })
-    expect(yield* fetched(net, "https://example.com/")).toBe("https://other.example/third Title text")
-    expect(yield* fetched(net, "https://example.com/in")).toContain("not on the public internet")
-    expect(yield* fetched(net, "https://example.com/file")).toContain("Only addresses")
-    expect(yield* fetched(net, "https://example.com/port")).toContain("port")
-    expect(yield* fetched(net, "https://example.com/nowhere")).toContain("no address")
+    assert.strictEqual(yield* fetched(net, "https://example.com/"), "https://other.example/third Title text")
+    assert.include(yield* fetched(net, "https://example.com/in"), "not on the public internet")
+    assert.include(yield* fetched(net, "https://example.com/file"), "Only addresses")
+    assert.include(yield* fetched(net, "https://example.com/port"), "port")
+    assert.include(yield* fetched(net, "https://example.com/nowhere"), "no address")
     const before = net.asked.length
-    expect(yield* fetched(net, "https://example.com/loop")).toContain("more than 5 times")
-    expect(net.asked.length - before).toBe(6)
-    expect(net.asked.map(([url]) => url)).not.toContain("http://inside/secret")
-    expect(net.open.now).toBe(0)
+    assert.include(yield* fetched(net, "https://example.com/loop"), "more than 5 times")
+    assert.strictEqual(net.asked.length - before, 6)
+    assert.notInclude(
+      net.asked.map(([url]) => url),
+      "http://inside/secret"
+    )
+    assert.strictEqual(net.open.now, 0)
   })
 )
 
@@ -149,13 +152,13 @@ it.effect("reads text of many kinds, and nothing else", () =>
       "https://example.com/png": typed("image/png", new Uint8Array([0x89])),
       "https://example.com/zip": typed("application/octet-stream", new Uint8Array([0x50]))
     })
-    expect(yield* fetched(net, "https://example.com/plain")).toContain("<p>☺")
-    expect(yield* fetched(net, "https://example.com/json")).toContain(`{"a":1}`)
-    expect(yield* fetched(net, "https://example.com/latin")).toContain("é")
-    expect(yield* fetched(net, "https://example.com/odd")).toContain("☺")
+    assert.include(yield* fetched(net, "https://example.com/plain"), "<p>☺")
+    assert.include(yield* fetched(net, "https://example.com/json"), `{"a":1}`)
+    assert.include(yield* fetched(net, "https://example.com/latin"), "é")
+    assert.include(yield* fetched(net, "https://example.com/odd"), "☺")
     for (const kind of ["png", "zip"])
-      expect(yield* fetched(net, `https://example.com/${kind}`)).toContain("not text but a file of another kind")
-    expect(yield* fetched(net, "https://example.com/missing")).toBe("The page answered with status 404.")
+      assert.include(yield* fetched(net, `https://example.com/${kind}`), "not text but a file of another kind")
+    assert.strictEqual(yield* fetched(net, "https://example.com/missing"), "The page answered with status 404.")
   })
 )
 
@@ -178,8 +181,8 @@ it.effect("receives no more of an endless page than it reads", () =>
       given = 0
       const net = internet(good, { "https://example.com/": endless(piece) })
       yield* fetched(net, "https://example.com/")
-      expect(given).toBeLessThan(most)
-      expect(net.open.now).toBe(0)
+      assert.isBelow(given, most)
+      assert.strictEqual(net.open.now, 0)
     }
   })
 )
@@ -193,15 +196,15 @@ it.effect("says when a page breaks off, and gives long pages in parts", () =>
       "https://example.com/long": { body: Stream.make(bytes(`<title>Long</title>${"0123456789".repeat(3_000)}`)) },
       "https://example.com/empty": { body: Stream.empty }
     })
-    expect(yield* fetched(net, "https://example.com/cut")).toBe("It broke off.")
+    assert.strictEqual(yield* fetched(net, "https://example.com/cut"), "It broke off.")
     const tool = makeFetchWebPageTool(net.service)
     const call = (args: unknown) => tool.run(JSON.stringify(args), sampleAgent)
     const first = yield* call({ url: "https://example.com/long" })
-    expect(first.startsWith("Address: https://example.com/long\nTitle: Long\n\n0123456789")).toBe(true)
-    expect(first).toContain("[There is more. Go on with offset 18000.]")
+    assert.isTrue(first.startsWith("Address: https://example.com/long\nTitle: Long\n\n0123456789"))
+    assert.include(first, "[There is more. Go on with offset 18000.]")
     const second = yield* call({ url: "https://example.com/long", offset: 18_000 })
-    expect(second).not.toContain("There is more")
-    expect(second.length).toBeLessThan(12_100)
-    expect(yield* call({ url: "https://example.com/empty" })).toContain("[The page has no text.]")
+    assert.notInclude(second, "There is more")
+    assert.isBelow(second.length, 12_100)
+    assert.include(yield* call({ url: "https://example.com/empty" }), "[The page has no text.]")
   })
 )

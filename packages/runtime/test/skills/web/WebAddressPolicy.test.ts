@@ -1,29 +1,29 @@
 import { admitAddresses, isPublicAddress, parseWebTarget } from "@berth/runtime/skills/web/WebAddressPolicy"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 
 const hostOf = (text: string) =>
   Either.match(parseWebTarget(text), { onLeft: (fault) => fault, onRight: ({ host }) => host })
 
 it("takes addresses of web pages, and says why it refuses others", () => {
-  expect(hostOf("https://example.com/a?b#c")).toBe("example.com")
-  expect(hostOf(" http://example.com:8080 ")).toBe("example.com")
-  expect(hostOf("https://[2606:4700::1]:443/")).toBe("2606:4700::1")
+  assert.strictEqual(hostOf("https://example.com/a?b#c"), "example.com")
+  assert.strictEqual(hostOf(" http://example.com:8080 "), "example.com")
+  assert.strictEqual(hostOf("https://[2606:4700::1]:443/"), "2606:4700::1")
   for (const other of ["file:///etc/passwd", "ftp://example.com", "javascript:alert(1)", "data:,x", "ws://example.com"])
-    expect(hostOf(other)).toContain("Only addresses that begin with http")
-  expect(hostOf("https://user@example.com")).toContain("user or password")
-  expect(hostOf("https://:secret@example.com")).toContain("user or password")
-  for (const port of [22, 25, 110, 993, 0, 1023]) expect(hostOf(`http://example.com:${port}`)).toContain("port")
+    assert.include(hostOf(other), "Only addresses that begin with http")
+  assert.include(hostOf("https://user@example.com"), "user or password")
+  assert.include(hostOf("https://:secret@example.com"), "user or password")
+  for (const port of [22, 25, 110, 993, 0, 1023]) assert.include(hostOf(`http://example.com:${port}`), "port")
   for (const nothing of ["", "example.com", "https://", "//example.com", "http://exa mple.com"])
-    expect(hostOf(nothing)).toContain("no address")
-  expect(hostOf(`https://example.com/${"x".repeat(2_000)}`)).toContain("longer")
+    assert.include(hostOf(nothing), "no address")
+  assert.include(hostOf(`https://example.com/${"x".repeat(2_000)}`), "longer")
 })
 
 it("reads a redirect as seen from where it stands", () => {
   const from = new URL("https://example.com/a/b")
-  expect(Either.getOrThrow(parseWebTarget("../c", from)).url.href).toBe("https://example.com/c")
-  expect(Either.getOrThrow(parseWebTarget("//other.example/", from)).host).toBe("other.example")
-  expect(Either.isLeft(parseWebTarget("file:///etc/passwd", from))).toBe(true)
+  assert.strictEqual(Either.getOrThrow(parseWebTarget("../c", from)).url.href, "https://example.com/c")
+  assert.strictEqual(Either.getOrThrow(parseWebTarget("//other.example/", from)).host, "other.example")
+  assert.isTrue(Either.isLeft(parseWebTarget("file:///etc/passwd", from)))
 })
 
 it("knows addresses of the public internet from others", () => {
@@ -36,25 +36,25 @@ it("knows addresses of the public internet from others", () => {
     "100.128.0.0",
     "223.255.255.255"
   ])
-    expect([address, isPublicAddress(address)]).toStrictEqual([address, true])
+    assert.deepStrictEqual([address, isPublicAddress(address)], [address, true])
   for (const address of ["2606:4700:4700::1111", "2a00:1450:4001::200e", "2001:200::1", "2003::1"])
-    expect([address, isPublicAddress(address)]).toStrictEqual([address, true])
+    assert.deepStrictEqual([address, isPublicAddress(address)], [address, true])
   const others =
     "0.0.0.0 10.1.2.3 100.64.0.1 127.0.0.1 127.255.255.255 169.254.169.254 172.16.0.1 172.31.255.255 192.168.1.1 192.0.0.8 192.0.2.1 " +
     "198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1 239.255.255.255 255.255.255.255 192.88.99.1 " +
     ":: ::1 ::7f00:1 ::ffff:127.0.0.1 ::ffff:8.8.8.8 ::ffff:7f00:1 64:ff9b::7f00:1 64:ff9b::8.8.8.8 64:ff9b:1::1 fe80::1 fe80::1%eth0 " +
     "fc00::1 fd00:ec2::254 ff02::1 2001::1 2001:db8::1 2002:7f00:1::1 2002:a00:1:: 3fff::1 100::1 fec0::1 5f00::1 " +
     "localhost 1.2.3 127.1 0x7f000001 2130706433 1.1.1.1%1 [::1]"
-  for (const address of others.split(" ")) expect([address, isPublicAddress(address)]).toStrictEqual([address, false])
+  for (const address of others.split(" ")) assert.deepStrictEqual([address, isPublicAddress(address)], [address, false])
 })
 
 it("lets one bad address spoil a host, and none of this machine's own through", () => {
-  expect(admitAddresses(["1.1.1.1", "2606:4700::1"], [])).toStrictEqual(Either.right(["1.1.1.1", "2606:4700::1"]))
-  expect(Either.isLeft(admitAddresses(["1.1.1.1", "127.0.0.1"], []))).toBe(true)
-  expect(Either.isLeft(admitAddresses([], []))).toBe(true)
-  expect(Either.isLeft(admitAddresses(["1.1.1.1"], ["10.0.0.1", "1.1.1.1"]))).toBe(true)
-  expect(Either.isLeft(admitAddresses(["2606:4700:0::1"], ["2606:4700::1"]))).toBe(true)
-  expect(Either.isRight(admitAddresses(["1.1.1.1"], ["not an address", "::1"]))).toBe(true)
+  assert.deepStrictEqual(admitAddresses(["1.1.1.1", "2606:4700::1"], []), Either.right(["1.1.1.1", "2606:4700::1"]))
+  assert.isTrue(Either.isLeft(admitAddresses(["1.1.1.1", "127.0.0.1"], [])))
+  assert.isTrue(Either.isLeft(admitAddresses([], [])))
+  assert.isTrue(Either.isLeft(admitAddresses(["1.1.1.1"], ["10.0.0.1", "1.1.1.1"])))
+  assert.isTrue(Either.isLeft(admitAddresses(["2606:4700:0::1"], ["2606:4700::1"])))
+  assert.isTrue(Either.isRight(admitAddresses(["1.1.1.1"], ["not an address", "::1"])))
 })
 
 const octets = (value: number) => [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255].join(".")
@@ -84,14 +84,14 @@ const anyAddress = FastCheck.oneof(
 )
 
 it.prop("judges every IPv4 address as the registry does, however a URL spells it", [anyAddress], ([value]) => {
-  expect(isPublicAddress(octets(value))).toBe(!isSpecial(value))
+  assert.strictEqual(isPublicAddress(octets(value)), !isSpecial(value))
   const hex = value.toString(16)
   const octal = `0${octets(value)
     .split(".")
     .map((octet) => Number(octet).toString(8))
     .join(".0")}`
   for (const spelling of [octets(value), String(value), `0x${hex}`, octal, `${octets(value)}.`])
-    expect([spelling, hostOf(`http://${spelling}/`)]).toStrictEqual([spelling, octets(value)])
+    assert.deepStrictEqual([spelling, hostOf(`http://${spelling}/`)], [spelling, octets(value)])
 })
 
 it.prop("takes no IPv4 address in the clothes of an IPv6 one", [anyAddress], ([value]) => {
@@ -102,13 +102,13 @@ it.prop("takes no IPv4 address in the clothes of an IPv6 one", [anyAddress], ([v
     `64:ff9b::${high}:${low}`,
     `2002:${high}:${low}::1`
   ])
-    expect([clothes, isPublicAddress(clothes)]).toStrictEqual([clothes, false])
+    assert.deepStrictEqual([clothes, isPublicAddress(clothes)], [clothes, false])
   const inBrackets = hostOf(`http://[::ffff:${octets(value)}]/`)
-  expect(isPublicAddress(inBrackets)).toBe(false)
+  assert.isFalse(isPublicAddress(inBrackets))
 })
 
 it.prop("judges whatever text it is given", [FastCheck.oneof(FastCheck.string(), FastCheck.webUrl())], ([text]) => {
   const target = parseWebTarget(text)
-  if (Either.isRight(target)) expect(target.right.url.protocol).toMatch(/^https?:$/)
-  expect(typeof isPublicAddress(text)).toBe("boolean")
+  if (Either.isRight(target)) assert.match(target.right.url.protocol, /^https?:$/)
+  assert.strictEqual(typeof isPublicAddress(text), "boolean")
 })
