@@ -42,9 +42,7 @@ const toChatError = Match.typeTags<
 >()({
   RuntimeUnresponsive: toRuntimeUnreachable,
   RuntimeRequestRejected: (error) =>
-    isRequestFault(error.status)
-      ? new TurnFailed({ reason: error.message })
-      : toRuntimeUnreachable(error),
+    isRequestFault(error.status) ? new TurnFailed({ reason: error.message }) : toRuntimeUnreachable(error),
   Truncated: () => new RuntimeUnreachable({ reason: "the answer was cut off" }),
   Malformed: () => new RuntimeUnreachable({ reason: "the answer is not understood" }),
   Failed: ({ message }) => new TurnFailed({ reason: message })
