@@ -4,7 +4,7 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
-import { handleAccountRemoval } from "@berth/worker/recovery/AccountRemovalHandler"
+import { accountRemovalHandler } from "@berth/worker/recovery/AccountRemovalHandler"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, type Redacted, type Scope, Stream } from "effect"
@@ -45,18 +45,23 @@ const tryToRemoveRows = (userId: UserId) =>
 
 /** The job as a worker runs it, against one backend. */
 const runJob = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) =>
-  handleAccountRemoval({
-    id: "job_1",
-    name: "remove-account",
-    payload: { userId },
-    trace: null,
-    attempt: 1,
-    attempts: 5
-  }).pipe(
-    Effect.provide(
-      Layer.merge(accountRemoval, Layer.mock(AgentManager, { chat: () => Stream.empty, remove: orphanCleanup.remove }))
+  accountRemovalHandler
+    .handle({
+      id: "job_1",
+      name: "remove-account",
+      payload: { userId },
+      trace: null,
+      attempt: 1,
+      attempts: 5
+    })
+    .pipe(
+      Effect.provide(
+        Layer.merge(
+          accountRemoval,
+          Layer.mock(AgentManager, { chat: () => Stream.empty, remove: orphanCleanup.remove })
+        )
+      )
     )
-  )
 
 /** Whether the host has anything of the owner's. */
 const isThere = (cells: FakeInstanceHost, userId: UserId) =>

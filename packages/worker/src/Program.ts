@@ -16,7 +16,7 @@ import { Duration, Effect, Layer, Option } from "effect"
 import * as HealthListener from "./health/HealthListener.ts"
 import * as Worker from "./Worker.ts"
 
-/** The relay holds a connection while it hands entries over; the rest is short statements. */
+/** The relay holds a connection during a round; other statements are short. */
 const poolSize = 5
 
 const checks = Layer.effect(
@@ -36,12 +36,14 @@ const health = (settings: Settings) =>
         Layer.provide(checks),
         Layer.mapError(
           ({ cause }) =>
-            new ProgramMisconfigured({ reason: `The health listener cannot listen on port ${port}: ${String(cause)}` })
+            new ProgramMisconfigured({
+              reason: `The health listener cannot bind port ${port}; set another port. ${String(cause)}`
+            })
         )
       )
   })
 
-/** The worker over its real ports. What is provided later closes later: health answers until the last job is done. */
+/** The worker over its live Layers. Layers provided later close later: health responds until the last job has ended. */
 export const workerProgram = (settings: Settings) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {

@@ -6,40 +6,28 @@ import { Users } from "@berth/domain/accounts/Users"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { Layer } from "effect"
-import * as MailedTokenRetention from "./accounts/MailedTokenRetention.ts"
+import * as BillingRecovery from "./billing/BillingRecovery.ts"
 import * as LedgerAuditSchedule from "./billing/LedgerAuditSchedule.ts"
-import * as CardEventMaintenance from "./billing/CardEventMaintenance.ts"
 import * as CardEventUseCases from "./billing/CardEventUseCases.ts"
-import * as PurchaseAttemptMaintenance from "./billing/PurchaseAttemptMaintenance.ts"
-import * as PaymentRedemptionRetention from "./gateway/PaymentRedemptionRetention.ts"
 import * as AbandonedTurnRecovery from "./interaction/AbandonedTurnRecovery.ts"
-import * as AnswerEventRetention from "./interaction/AnswerEventRetention.ts"
 import * as JobConsumers from "./jobs/JobConsumers.ts"
 import * as OutboxRelay from "./jobs/OutboxRelay.ts"
+import * as RetentionJobs from "./jobs/RetentionJobs.ts"
 import * as StuckAgentRecovery from "./agents/StuckAgentRecovery.ts"
-import * as IdempotencyKeyRetention from "./limits/IdempotencyKeyRetention.ts"
-import * as SessionRetention from "./sessions/SessionRetention.ts"
-import * as OAuthStateRetention from "./signin/OAuthStateRetention.ts"
-import * as WalletNonceRetention from "./signin/WalletNonceRetention.ts"
 
-/** Everything a worker does, over the domain's ports: the jobs, and what has to be looked after now and again. */
-export const layer = (options: JobConsumers.JobConsumerOptions & AnswerEventRetention.AnswerEventRetentionOptions) =>
+/** The job handlers, the outbox relay and the recurring tasks, over the domain's ports. */
+export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.RetentionOptions) =>
   Layer.mergeAll(
     Layer.provide(JobConsumers.layer(options), AccountRemoval.Default),
     OutboxRelay.layer,
-    StuckAgentRecovery.layer,
-    AbandonedTurnRecovery.layer,
-    AnswerEventRetention.layer(options),
-    MailedTokenRetention.layer,
-    SessionRetention.layer,
-    WalletNonceRetention.layer,
-    OAuthStateRetention.layer,
-    CardEventMaintenance.layer,
-    PaymentRedemptionRetention.layer,
+    RetentionJobs.layer(options),
+    BillingRecovery.layer,
     LedgerAuditSchedule.layer,
-    PurchaseAttemptMaintenance.layer.pipe(Layer.provide(Purchases.Default), Layer.provide(CardCustomers.Default)),
-    IdempotencyKeyRetention.layer
+    StuckAgentRecovery.layer,
+    AbandonedTurnRecovery.layer
   ).pipe(
+    Layer.provide(Purchases.Default),
+    Layer.provide(CardCustomers.Default),
     Layer.provide(CardEventUseCases.layer),
     Layer.provide(PasswordResetMails.Default),
     Layer.provide(Layer.mergeAll(MailedTokens.Default, MailOutbox.Default)),

@@ -1,15 +1,12 @@
-import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
-import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
-import { Effect, Schema } from "effect"
 import { EmailAddressConfirmedJob } from "@berth/domain/accounts/AccountJobs"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { Effect } from "effect"
+import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Gives a user what was paid for under his address before he had it here. Doing it again changes nothing. */
-export const handleCardEventMatch = Effect.fn("CardEventMatchHandler.handle")(function* (job: RunningJob) {
-  const { userId } = yield* Effect.mapError(
-    Schema.decodeUnknown(EmailAddressConfirmedJob.payload)(job.payload),
-    ({ message }) =>
-      new JobPermanentlyFailed({ reason: `the payload is not that of ${EmailAddressConfirmedJob.name}: ${message}` })
+/** Applies card events that were received for the user's email address before the user confirmed it. */
+export const cardEventMatchHandler = jobHandler(EmailAddressConfirmedJob, ({ userId }) =>
+  Effect.zipRight(
+    Effect.annotateCurrentSpan({ "user.id": userId }),
+    Effect.flatMap(CardEventEffects, (effects) => effects.matchUser(userId))
   )
-  yield* Effect.annotateCurrentSpan({ "user.id": userId })
-  yield* Effect.flatMap(CardEventEffects, (effects) => effects.matchUser(userId))
-})
+)

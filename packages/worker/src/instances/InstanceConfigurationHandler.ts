@@ -1,17 +1,12 @@
-import { AgentManager } from "@berth/domain/instances/AgentManager"
-import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
-import { Effect, Schema } from "effect"
 import { ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
+import { AgentManager } from "@berth/domain/instances/AgentManager"
+import { Effect } from "effect"
+import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Tells an owner's cell what his agents are by now; one that is down hears it when it comes up. Doing it again changes nothing. */
-export const handleInstanceConfiguration = Effect.fn("InstanceConfigurationHandler.handle")(function* (
-  job: RunningJob
-) {
-  const { userId } = yield* Effect.mapError(
-    Schema.decodeUnknown(ReconfigureInstanceJob.payload)(job.payload),
-    ({ message }) =>
-      new JobPermanentlyFailed({ reason: `the payload is not that of ${ReconfigureInstanceJob.name}: ${message}` })
+/** Sends the current agents to the owner's instance; a stopped one reads them at its start. */
+export const instanceConfigurationHandler = jobHandler(ReconfigureInstanceJob, ({ userId }) =>
+  Effect.zipRight(
+    Effect.annotateCurrentSpan({ "user.id": userId }),
+    Effect.flatMap(AgentManager, (manager) => manager.reconfigure(userId))
   )
-  yield* Effect.annotateCurrentSpan({ "user.id": userId })
-  yield* Effect.flatMap(AgentManager, (manager) => manager.reconfigure(userId))
-})
+)

@@ -7,11 +7,11 @@ import { findHandler } from "./JobHandlers.ts"
 export interface JobConsumerOptions {
   /** Jobs in flight at once in this process, by queue. */
   readonly concurrency: Record<QueueName, number>
-  /** How long running jobs may take to finish when the worker is asked to end. */
+  /** Time that running jobs have to finish when the worker stops. */
   readonly drain: Duration.DurationInput
 }
 
-/** Makes room for the owner's next job once this one is done, hopeless, or out of attempts; not when it runs again. */
+/** Frees the owner's slot when the job has completed or will not run again. */
 const settleWhenOver = <A, E, R>(
   outbox: Context.Tag.Service<Outbox>,
   job: RunningJob,
@@ -21,13 +21,13 @@ const settleWhenOver = <A, E, R>(
     const isOver = Exit.isSuccess(exit) || isPermanentFailure(exit.cause) || job.attempt >= job.attempts
     if (!isOver || Exit.isInterrupted(exit)) return Effect.void
     return Effect.catchAllCause(outbox.settle(job.id), (cause) =>
-      Effect.logWarning("A job is over, and still counts as its owner's for a while", cause)
+      Effect.logWarning("Job not settled, its slot frees after a timeout", cause)
     )
   })
 
 const isPermanentFailure = (cause: Cause.Cause<unknown>) => Cause.squash(cause) instanceof JobPermanentlyFailed
 
-/** Works on both queues. Merged layers close at the same time, so neither queue goes on while the other one drains. */
+/** Consumes both queues. Merged layers close concurrently, so that both drain at the same time. */
 export const layer = ({ concurrency, drain }: JobConsumerOptions) => {
   const consumer = (queue: QueueName) =>
     Layer.scopedDiscard(
@@ -38,7 +38,7 @@ export const layer = ({ concurrency, drain }: JobConsumerOptions) => {
         yield* consume(queue, { concurrency: concurrency[queue], drain }, (job) =>
           settleWhenOver(outbox, job, handle(job))
         )
-        yield* Effect.logInfo("Working on a queue").pipe(
+        yield* Effect.logInfo("Queue consumer started").pipe(
           Effect.annotateLogs({ queue, concurrency: concurrency[queue] })
         )
       })

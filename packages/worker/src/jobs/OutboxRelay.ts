@@ -1,17 +1,14 @@
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
-import { Duration, Effect, Layer, Schedule } from "effect"
-import { runRecurringTask } from "./RecurringTask.ts"
+import { Effect, Layer, Schedule } from "effect"
 
-/** Entries that are handed over in one transaction. */
+/** Entries published in one transaction. */
 const batch = 50
 
 const backOff = Schedule.exponential("200 millis").pipe(
   Schedule.union(Schedule.spaced("10 seconds")),
   Schedule.jittered
 )
-
-const pruneEvery = Duration.minutes(10)
 
 const relay = Effect.gen(function* () {
   const outbox = yield* Outbox
@@ -22,19 +19,14 @@ const relay = Effect.gen(function* () {
   })
   yield* round.pipe(
     Effect.sandbox,
-    Effect.tapError((cause) => Effect.logWarning("Jobs cannot be handed to their queue; trying again", cause)),
+    Effect.tapError((cause) => Effect.logWarning("Outbox relay failed, retrying", cause)),
     Effect.retry(backOff),
     Effect.forever,
-    // A round a second, mostly of nothing; the entries carry traces of their own.
+    // Most rounds publish nothing; entries carry their own trace.
     Effect.withTracerEnabled(false),
     Effect.forkScoped
   )
 })
 
-const prune = Effect.gen(function* () {
-  const outbox = yield* Outbox
-  yield* runRecurringTask("delete published outbox entries", pruneEvery, outbox.prune)
-})
-
-/** Hands what the outbox holds to its queue, as long as the worker runs. */
-export const layer = Layer.merge(Layer.scopedDiscard(relay), Layer.scopedDiscard(prune))
+/** Publishes outbox entries to their queues for as long as the worker runs. */
+export const layer = Layer.scopedDiscard(relay)

@@ -1,19 +1,18 @@
-import { parseEmail } from "@berth/domain/shared/Email"
-import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
-import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
-import { Effect, Schema } from "effect"
+import { JobPermanentlyFailed } from "@berth/domain/jobs/JobQueue"
 import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
+import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
+import { parseEmail } from "@berth/domain/shared/Email"
+import { Effect } from "effect"
+import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** Mails a link to whoever has forgotten his password, if the address is anybody's. Doing it again changes nothing. */
-export const handlePasswordReset = Effect.fn("PasswordResetHandler.handle")(function* (job: RunningJob) {
-  const mails = yield* PasswordResetMails
-  const email = yield* Effect.flatMap(Schema.decodeUnknown(SendPasswordResetJob.payload)(job.payload), (payload) =>
-    parseEmail(payload.email)
-  ).pipe(
-    Effect.mapError(
-      () => new JobPermanentlyFailed({ reason: `the payload is not that of ${SendPasswordResetJob.name}` })
+/** Mails a reset link if the address belongs to an account. The job id names the request, so that retries do not mail twice. */
+export const passwordResetHandler = jobHandler(SendPasswordResetJob, ({ email }, job) =>
+  Effect.gen(function* () {
+    const mails = yield* PasswordResetMails
+    const address = yield* Effect.mapError(
+      parseEmail(email),
+      () => new JobPermanentlyFailed({ reason: "The payload holds no email address" })
     )
-  )
-  // The id of a job is that of the request, and stays the same however often it runs.
-  yield* mails.send(job.id, email)
-})
+    yield* mails.send(job.id, address)
+  })
+)

@@ -3,7 +3,7 @@ import { BackendUnavailable, InstanceUnavailable } from "@berth/domain/instances
 import type { RunningJob } from "@berth/domain/jobs/JobQueue"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Ref } from "effect"
-import { handleAgentProvisioning } from "../../src/agents/AgentProvisioningHandler.ts"
+import { agentProvisioningHandler } from "../../src/agents/AgentProvisioningHandler.ts"
 import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
 import { unusedMailPorts } from "../jobs/MailerFake.ts"
@@ -46,7 +46,7 @@ describe("newAgent", () => {
   it.effect("deploys the agent", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
-      yield* Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer)
+      yield* Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer)
       assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
     })
   )
@@ -54,7 +54,7 @@ describe("newAgent", () => {
   it.effect("fails without giving up while there are attempts left", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => down })
-      const failure = yield* Effect.flip(Effect.provide(handleAgentProvisioning(job({ attempt: 4 })), layer))
+      const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 4 })), layer))
       assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the cell did not come up" })
       assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
     })
@@ -63,7 +63,7 @@ describe("newAgent", () => {
   it.effect("gives up with the last attempt, and still fails", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => down })
-      const failure = yield* Effect.flip(Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer))
+      const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
       assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the cell did not come up" })
       assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the cell did not come up"])
     })
@@ -72,7 +72,7 @@ describe("newAgent", () => {
   it.effect("gives up after a defect too, without its text", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => Effect.die(new Error("password=x")) })
-      const exit = yield* Effect.exit(Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer))
+      const exit = yield* Effect.exit(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
       assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause))
       assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the deployment failed unexpectedly"])
     })
@@ -82,7 +82,7 @@ describe("newAgent", () => {
     Effect.gen(function* () {
       const gone = new BackendUnavailable({ reason: "it does not answer" })
       const { layer } = yield* recording({ deploy: () => down, failDeployment: () => gone })
-      const failure = yield* Effect.flip(Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer))
+      const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
       assert.strictEqual(failure._tag, "InstanceUnavailable")
     })
   )
@@ -93,7 +93,7 @@ describe("newAgent", () => {
       const { asked, layer } = yield* recording({
         deploy: () => Effect.zipRight(Deferred.succeed(deploying, undefined), Effect.never)
       })
-      const running = yield* Effect.fork(Effect.provide(handleAgentProvisioning(job({ attempt: 5 })), layer))
+      const running = yield* Effect.fork(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
       yield* Deferred.await(deploying)
       yield* Fiber.interrupt(running)
       assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
@@ -104,7 +104,7 @@ describe("newAgent", () => {
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
       for (const payload of [{}, null, "agt_1", { agentId: 7 }]) {
-        const failure = yield* Effect.flip(Effect.provide(handleAgentProvisioning(job({ payload })), layer))
+        const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ payload })), layer))
         assert.strictEqual(failure._tag, "JobPermanentlyFailed")
       }
       assert.deepStrictEqual(yield* asked, [])
@@ -112,7 +112,7 @@ describe("newAgent", () => {
   )
 })
 
-describe("handlerOf", () => {
+describe("findHandler", () => {
   it.effect("knows new agents in the queue for provisioning", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
@@ -121,7 +121,7 @@ describe("handlerOf", () => {
     })
   )
 
-  it.effect("has no hope for jobs that it does not know, whatever their name", () =>
+  it.effect("fails jobs of an unknown kind permanently, whatever their name", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
       for (const [queue, name] of [
@@ -134,7 +134,7 @@ describe("handlerOf", () => {
         )
         assert.deepInclude(failure, {
           _tag: "JobPermanentlyFailed",
-          reason: `this worker knows no job "${name}" in the queue "${queue}"`
+          reason: `This worker has no handler for ${name} in the queue ${queue}`
         })
       }
       assert.deepStrictEqual(yield* asked, [])

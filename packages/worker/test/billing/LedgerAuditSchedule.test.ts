@@ -5,12 +5,12 @@ import * as LedgerAuditSchedule from "../../src/billing/LedgerAuditSchedule.ts"
 
 const gauge = Metric.value(
   Metric.gauge("berth_ledger_discrepancies", {
-    description: "Balances that the ledger does not bear out, when it was last checked; anything but 0 wants a person"
+    description: "Balances that differ from the ledger at the last audit; investigate any value above 0"
   })
 )
 
-describe("LedgerChecks", () => {
-  it.scoped("tells of what does not add up at the start and every hour, as an error and as a figure", () =>
+describe("LedgerAuditSchedule", () => {
+  it.scoped("reports differences at the start and every hour, in the log and in the metric", () =>
     Effect.gen(function* () {
       const errors: Array<unknown> = []
       const logger = Logger.make(({ annotations, logLevel }) => {

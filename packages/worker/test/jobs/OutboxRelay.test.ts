@@ -20,7 +20,6 @@ const scene = Effect.gen(function* () {
   const trouble = yield* Ref.make<"none" | "queue" | "database">("none")
   const rounds = yield* Ref.make(0)
   const waits = yield* Ref.make(0)
-  const prunes = yield* Ref.make(0)
   const appended = yield* Queue.unbounded<void>()
 
   const outbox = Layer.mock(Outbox, {
@@ -37,8 +36,7 @@ const scene = Effect.gen(function* () {
     awaitAppended: Effect.zipRight(
       Ref.update(waits, (n) => n + 1),
       Queue.take(appended)
-    ),
-    prune: Ref.updateAndGet(prunes, (n) => n + 1)
+    )
   })
   const queue = Layer.mock(JobQueue, {
     consume: () => Effect.dieMessage("nobody works here"),
@@ -53,7 +51,7 @@ const scene = Effect.gen(function* () {
       Ref.update(waiting, (all) => [...all, ...entries]),
       Queue.offer(appended, undefined)
     )
-  return { added, append, prunes, rounds, trouble, waiting, waits }
+  return { added, append, rounds, trouble, waiting, waits }
 })
 
 describe("OutboxRelay", () => {
@@ -116,12 +114,4 @@ describe("OutboxRelay", () => {
         assert.deepStrictEqual(yield* Queue.take(added), entry(2))
       })
     )
-
-  it.scoped("deletes published entries every ten minutes", () =>
-    Effect.gen(function* () {
-      const { prunes } = yield* scene
-      yield* TestClock.adjust("35 minutes")
-      assert.strictEqual(yield* prunes, 4)
-    })
-  )
 })

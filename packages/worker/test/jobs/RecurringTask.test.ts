@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Ref, Scope, TestClock } from "effect"
 import { runRecurringTask } from "../../src/jobs/RecurringTask.ts"
 
-describe("again", () => {
-  it.effect("goes on after failures and defects, and ends with its scope", () =>
+describe("runRecurringTask", () => {
+  it.effect("continues after failures and defects, and ends with its scope", () =>
     Effect.gen(function* () {
       const rounds = yield* Ref.make(0)
       const work = Effect.flatMap(

@@ -9,7 +9,7 @@ import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { SecretBox, SecretUndecryptable } from "@berth/domain/secrets/SecretBox"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted, Ref, Schema } from "effect"
-import { handleMailDelivery } from "../../src/mail/MailDeliveryHandler.ts"
+import { mailDeliveryHandler } from "../../src/mail/MailDeliveryHandler.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SendMailJob } from "@berth/domain/mail/MailJobs"
 
@@ -42,7 +42,7 @@ const written = Effect.gen(function* () {
 
 const run = (payload: unknown, send: (mail: Mail) => Effect.Effect<void, MailRejected | MailServiceUnavailable>) => {
   const job: RunningJob = { id: "job_1", name: SendMailJob.name, payload, trace: null, attempt: 1, attempts: 5 }
-  return Effect.provide(handleMailDelivery(job), [Layer.succeed(Mailer, { send }), box])
+  return Effect.provide(mailDeliveryHandler.handle(job), [Layer.succeed(Mailer, { send }), box])
 }
 
 describe("the job that sends a mail", () => {

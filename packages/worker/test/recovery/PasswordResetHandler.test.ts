@@ -1,7 +1,7 @@
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
-import { handlePasswordReset } from "../../src/recovery/PasswordResetHandler.ts"
+import { passwordResetHandler } from "../../src/recovery/PasswordResetHandler.ts"
 import { SendPasswordResetJob } from "@berth/domain/recovery/password-reset/PasswordResetJobs"
 
 const job = (payload: unknown) => ({
@@ -25,7 +25,7 @@ describe("the job of a forgotten password", () => {
   it.effect("answers the request that it is, by the address in it", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording
-      yield* Effect.provide(handlePasswordReset(job({ email: "ada@example.com" })), layer)
+      yield* Effect.provide(passwordResetHandler.handle(job({ email: "ada@example.com" })), layer)
       assert.deepStrictEqual(yield* asked, [["job_9", "ada@example.com"]])
     })
   )
@@ -34,7 +34,7 @@ describe("the job of a forgotten password", () => {
     Effect.gen(function* () {
       const { asked, layer } = yield* recording
       for (const payload of [{}, null, { email: 5 }, { email: "nobody" }]) {
-        const failure = yield* Effect.flip(Effect.provide(handlePasswordReset(job(payload)), layer))
+        const failure = yield* Effect.flip(Effect.provide(passwordResetHandler.handle(job(payload)), layer))
         assert.strictEqual(failure._tag, "JobPermanentlyFailed")
       }
       assert.deepStrictEqual(yield* asked, [])

@@ -1,0 +1,91 @@
+import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
+import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
+import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
+import { Outbox } from "@berth/domain/jobs/Outbox"
+import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
+import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
+import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
+import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
+import { assert, describe, it } from "@effect/vitest"
+import { DateTime, Duration, Effect, HashMap, Layer, Logger, Option, Ref, TestClock } from "effect"
+import * as RetentionJobs from "../../src/jobs/RetentionJobs.ts"
+
+const start = Duration.toMillis(Duration.minutes(10))
+
+/** Runs all retentions for 150 minutes; returns the moments at which each deleted, in minutes, and the logged retentions. */
+const runRetentions = Effect.gen(function* () {
+  const runs = yield* Ref.make<ReadonlyArray<readonly [name: string, minute: number]>>([])
+  const logged: Array<unknown> = []
+  const logger = Logger.make(({ annotations }) => {
+    logged.push(Option.getOrNull(HashMap.get(annotations, "retention")))
+  })
+  const recordAt = (name: string, moment: DateTime.Utc, rows = 0) =>
+    Effect.as(
+      Ref.update(runs, (all) => [...all, [name, (DateTime.toEpochMillis(moment) - start) / 60_000] as const]),
+      rows
+    )
+  const record = (name: string) => Effect.flatMap(DateTime.now, (now) => recordAt(name, now))
+  const ports = Layer.mergeAll(
+    Layer.mock(MailedTokenRepository, { removeExpired: (now) => recordAt("mailed tokens", now, 3) }),
+    Layer.mock(SessionRepository, { removeExpired: (now) => recordAt("sessions", now) }),
+    Layer.mock(OAuthStateRepository, { removeExpired: (now) => recordAt("OAuth states", now) }),
+    Layer.mock(WalletNonceRepository, { removeExpired: (now) => recordAt("wallet nonces", now) }),
+    Layer.mock(IdempotencyKeys, { prune: record("idempotency keys") }),
+    Layer.mock(PaymentRedemptions, { prune: record("payment redemptions") }),
+    Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects", runRetention: record("card events") }),
+    Layer.mock(Purchases, { _tag: "@berth/Purchases", prune: record("purchase attempts") }),
+    Layer.mock(Outbox, { append: () => Effect.void, prune: record("outbox entries") }),
+    Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
+  )
+  yield* TestClock.setTime(start)
+  yield* RetentionJobs.layer({ streamRetention: Duration.minutes(5) }).pipe(
+    Layer.provide(ports),
+    Layer.provide(Logger.replace(Logger.defaultLogger, logger)),
+    Layer.build
+  )
+  yield* TestClock.adjust("150 minutes")
+  const all = yield* runs
+  return { minutes: (name: string) => all.flatMap(([it, minute]) => (it === name ? [minute] : [])), logged }
+})
+
+describe("RetentionJobs", () => {
+  it.scoped("deletes expired rows at the start and every hour, as of that moment", () =>
+    Effect.gen(function* () {
+      const { minutes } = yield* runRetentions
+      for (const name of [
+        "mailed tokens",
+        "sessions",
+        "OAuth states",
+        "wallet nonces",
+        "idempotency keys",
+        "payment redemptions",
+        "card events",
+        "purchase attempts"
+      ])
+        assert.deepStrictEqual(minutes(name), [0, 60, 120], name)
+    })
+  )
+
+  it.scoped("deletes published outbox entries every ten minutes", () =>
+    Effect.gen(function* () {
+      const { minutes } = yield* runRetentions
+      assert.deepStrictEqual(minutes("outbox entries").slice(0, 4), [0, 10, 20, 30])
+    })
+  )
+
+  it.scoped("deletes answer events older than the stream retention every 30 seconds", () =>
+    Effect.gen(function* () {
+      const { minutes } = yield* runRetentions
+      assert.deepStrictEqual(minutes("answer events").slice(0, 3), [-5, -4.5, -4])
+    })
+  )
+
+  it.scoped("logs only the retentions that deleted rows", () =>
+    Effect.gen(function* () {
+      const { logged } = yield* runRetentions
+      assert.deepStrictEqual(logged, ["mailed tokens", "mailed tokens", "mailed tokens"])
+    })
+  )
+})
