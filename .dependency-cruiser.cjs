@@ -1,11 +1,13 @@
-/** Who may import whom. `scripts/boundaries.mjs` runs it. @type {import("dependency-cruiser").IConfiguration} */
+/** The import rules, run by `scripts/boundaries.mjs`. @type {import("dependency-cruiser").IConfiguration} */
+
+const { readdirSync } = require("node:fs")
 
 const source = (name) => `^packages/${name}/src/`
 
-/** Packages of the workspace that this one may import; everything else of the workspace is forbidden. */
+/** Workspace packages that this one may import. */
 const only = (name, allowed) => ({
   name: `${name}-imports`,
-  comment: `packages/${name} may import, of the workspace, only: ${allowed.join(", ") || "nothing"}.`,
+  comment: `packages/${name} may import, from the workspace, only: ${allowed.join(", ") || "nothing"}.`,
   severity: "error",
   from: { path: source(name) },
   to: {
@@ -14,10 +16,10 @@ const only = (name, allowed) => ({
   }
 })
 
-/** Packages from outside that this one may import. */
+/** External packages that this one may import. */
 const onlyNpm = (name, allowed) => ({
   name: `${name}-packages`,
-  comment: `packages/${name} may import, from outside, only: ${allowed.join(", ")}.`,
+  comment: `packages/${name} may import these external packages only: ${allowed.join(", ")}.`,
   severity: "error",
   from: { path: source(name) },
   to: {
@@ -26,64 +28,123 @@ const onlyNpm = (name, allowed) => ({
   }
 })
 
-/** The files that put a program together from its layers. */
+/** Files that compose a program from its Layers. */
 const wiring = (name) => `^packages/${name}/src/(main|Program)\\.ts$`
 
 const wiredOnlyIn = (name) => ({
   name: `${name}-wiring`,
-  comment: `In packages/${name} only main.ts and Program.ts know the adapters; everything else knows ports.`,
+  comment: `In packages/${name} only main.ts and Program.ts import adapters; other files use ports.`,
   severity: "error",
   from: { path: source(name), pathNot: wiring(name) },
   to: { path: source("infra") }
 })
 
+/** The order of the contexts: each imports from itself and from those before it. */
+const contexts = [
+  ...["ids", "persistence", "shared", "chain", "channels", "secrets", "limits", "jobs", "mail", "gating", "sessions"],
+  ...["accounts", "recovery", "signin", "ai", "billing", "skills", "agents", "instances", "interaction", "gateway"]
+]
+
+/** The folder of a context in every package. */
+const context = (name) => `^packages/((domain|api|server|worker)/src|infra/src/postgres)/${name}/`
+
+/** Composition of all contexts. */
+const compositions = ["^packages/worker/src/jobs/(JobHandlers|RetentionJobs)\\.ts$"]
+
+/** Imports against the order that are to be removed. */
+const againstOrder = [
+  "packages/domain/src/billing/events/PlanChanges.ts",
+  "packages/api/src/accounts/AccountErrorBodies.ts",
+  "packages/server/src/accounts/AccountsHttp.ts",
+  "packages/server/src/agents/AgentRecordsHttp.ts",
+  "packages/server/src/agents/AgentsHttp.ts",
+  "packages/server/src/billing/BillingHttp.ts",
+  "packages/server/src/instances/InstancesHttp.ts",
+  "packages/server/src/limits/RateLimitsHttp.ts",
+  "packages/server/src/recovery/AccessMethodList.ts",
+  "packages/server/src/sessions/RequestSession.ts",
+  "packages/worker/src/agents/AgentProvisioningHandler.ts",
+  "packages/worker/src/agents/StuckAgentRecovery.ts",
+  "packages/worker/src/billing/CardEventUseCases.ts",
+  "packages/worker/src/recovery/AccountRemovalHandler.ts",
+  "packages/infra/src/postgres/accounts/PostgresReferralRepository.ts",
+  "packages/infra/src/postgres/accounts/PostgresUserRepository.ts",
+  "packages/infra/src/postgres/accounts/UserRow.ts",
+  "packages/infra/src/postgres/sessions/PostgresSessionRepository.ts"
+]
+
+/** Uses of other contexts' stores that are to be removed. */
+const storesAcrossContexts = ["packages/domain/src/gateway/tasks/AgentTaskRunner.ts"]
+
+const oneOf = (files) => files.map((file) => `^${file.replaceAll(".", "\\.")}$`)
+
+const lowerContextsOnly = (name, at) => ({
+  name: `${name}-order`,
+  comment: `The context ${name} imports only from the contexts before it: ${contexts.slice(0, at).join(", ") || "none"}.`,
+  severity: "error",
+  from: { path: context(name), pathNot: [...compositions, ...oneOf(againstOrder)] },
+  to: { path: context(`(${contexts.slice(at + 1).join("|")})`) }
+})
+
+/** Stores that are the service of their context. */
+const services = ["UnitLedger", "ModelUsage"]
+
+/** Ports over tables: each has an adapter `Postgres<port>.ts`. */
+const stores = readdirSync(`${__dirname}/packages/infra/src/postgres`, { recursive: true })
+  .map((file) => /\/Postgres(\w+)\.ts$/.exec(file)?.[1])
+  .filter((name) => name !== undefined && !services.includes(name))
+
 module.exports = {
   forbidden: [
     {
       name: "no-cycles",
-      comment: "Two files that need each other are one, or there is a third in them.",
+      comment: "Files do not import each other in a cycle.",
       severity: "error",
       from: {},
       to: { circular: true }
     },
     {
       name: "resolvable",
-      comment: "Everything imported is there.",
+      comment: "Every import resolves.",
       severity: "error",
-      // What is measured beside Berth has packages of its own, and only while it is measured.
+      // The compared products install their own packages, only during a measurement.
       from: { pathNot: "^bench/rivals/" },
       to: { couldNotResolve: true }
     },
     {
       name: "declared",
-      comment: "Everything imported from outside stands in the importing package's own package.json.",
+      comment: "Every external import is a dependency of the importing package.",
       severity: "error",
       from: { path: "^packages/[^/]+/src/" },
       to: { dependencyTypes: ["npm-no-pkg", "npm-unknown", "npm-dev"] }
     },
     {
       name: "programs-do-not-import-tests",
-      comment: "What runs in production knows nothing of tests.",
+      comment: "Production code does not import tests.",
       severity: "error",
       from: { path: "^packages/[^/]+/src/" },
       to: { path: "(^test/|^bench/|^packages/[^/]+/test/)" }
     },
     {
       name: "domain-is-pure",
-      comment: "The domain does no input or output itself, so it needs nothing that Node brings along.",
+      comment: "The domain does no input or output: it imports no Node modules.",
       severity: "error",
       from: { path: source("domain") },
       to: { dependencyTypes: ["core"] }
     },
+    ...contexts.slice(0, -1).map(lowerContextsOnly),
     {
-      name: "contexts-keep-their-repositories",
-      comment: "A context never uses another context's repository, only its services.",
+      name: "stores-of-their-context",
+      comment: "A context does not use the stores of another context; it calls the other context's service.",
       severity: "error",
-      from: { path: "^packages/domain/src/([^/]+)/" },
-      to: { path: "^packages/domain/src/.*Repository\\.ts$", pathNot: "^packages/domain/src/$1/" }
+      from: { path: "^packages/domain/src/([^/]+)/", pathNot: oneOf(storesAcrossContexts) },
+      to: {
+        path: `^packages/domain/src/.+/(${stores.join("|")})\\.ts$`,
+        pathNot: ["^packages/domain/src/$1/", "^packages/domain/src/(persistence|jobs|limits)/"]
+      }
     },
     only("domain", []),
-    // decimal.js is arithmetic and nothing else: like effect, it does no input or output.
+    // decimal.js is pure arithmetic.
     onlyNpm("domain", ["effect", "decimal.js"]),
     only("api", ["domain"]),
     onlyNpm("api", ["effect", "@effect/platform"]),

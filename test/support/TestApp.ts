@@ -33,7 +33,7 @@ import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
 import { IsAiLayerPrivate } from "@berth/server/ai/AiAccessHttp"
 import * as BackendListener from "@berth/server/BackendListener"
 import { parseProxies } from "@berth/server/http/ClientAddress"
-import { ReadinessChecks } from "@berth/server/http/HealthHttp"
+import { ReadinessChecks } from "@berth/api/http/Health"
 import { InternalKey } from "@berth/server/http/InternalAuthHttp"
 import { MetricsText } from "@berth/server/http/MetricsHttp"
 import { WebSettings } from "@berth/server/http/WebSettings"
@@ -231,7 +231,7 @@ const make = (options: TestAppOptions) =>
         trustedProxies: parseProxies(["127.0.0.1"]),
         serviceVersion: "1.2.3-test"
       }),
-      Layer.succeed(ReadinessChecks, { checks: { database: Ref.get(databaseUp) } }),
+      Layer.succeed(ReadinessChecks, { checks: { database: Effect.filterOrFail(databaseUp, (isUp) => isUp) } }),
       PostgresRateLimiter.layer({ url: databaseUrl, limits: { ...defaultLimits, ...options.limits } })
     )
     const accountRules = Layer.succeed(AccountPolicy, {

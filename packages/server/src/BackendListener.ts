@@ -16,7 +16,7 @@ import * as ModelAnswersHttp from "./gateway/ModelAnswersHttp.ts"
 import { maximumFormBytes } from "./gateway/MultipartForm.ts"
 import * as SpeechHttp from "./gateway/SpeechHttp.ts"
 import * as DocumentationHttp from "./http/DocumentationHttp.ts"
-import * as HealthHttp from "./http/HealthHttp.ts"
+import { healthRoutes } from "@berth/api/http/Health"
 import * as RequestCaller from "./http/RequestCaller.ts"
 import { IdempotencyMiddleware } from "./http/IdempotencyMiddleware.ts"
 import * as InternalAuthHttp from "./http/InternalAuthHttp.ts"
@@ -25,7 +25,7 @@ import * as MetricsHttp from "./http/MetricsHttp.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
 import { makeHttpPipeline } from "./http/HttpPipeline.ts"
 import { withPlainSpans } from "./http/RequestSpan.ts"
-import { listRoutes } from "./http/RouteTable.ts"
+import { healthPaths, listRoutes } from "./http/RouteTable.ts"
 import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as AgentManagerHttp from "./instances/AgentManagerHttp.ts"
 import * as JobsHttp from "./jobs/JobsHttp.ts"
@@ -47,7 +47,7 @@ const middlewares = Layer.mergeAll(InternalAuthHttp.layer, RuntimeAuthHttp.layer
 
 const table = [
   ...listRoutes(BackendApi),
-  ...HealthHttp.healthRoutes,
+  ...healthPaths,
   ...DocumentationHttp.documentationRoutes,
   ...DocumentationHttp.frontRoutes,
   ...MetricsHttp.metricsRoutes
@@ -73,7 +73,7 @@ const routes = Layer.mergeAll(
   ),
   DocumentationHttp.layer(BackendApi),
   DocumentationHttp.frontRedirect,
-  HealthHttp.layer,
+  healthRoutes,
   MetricsHttp.layer
 ).pipe(
   Layer.provide(

@@ -41,7 +41,7 @@ import { fileURLToPath } from "node:url"
 import { IsAiLayerPrivate } from "./ai/AiAccessHttp.ts"
 import * as BackendListener from "./BackendListener.ts"
 import { parseProxies } from "./http/ClientAddress.ts"
-import { ReadinessChecks } from "./http/HealthHttp.ts"
+import { ReadinessChecks } from "@berth/api/http/Health"
 import { InternalKey } from "./http/InternalAuthHttp.ts"
 import { MetricsText } from "./http/MetricsHttp.ts"
 import { WebSettings } from "./http/WebSettings.ts"
@@ -188,11 +188,7 @@ const readiness = Layer.effect(
   ReadinessChecks,
   Effect.map(SqlClient.SqlClient, (sql) => ({
     checks: {
-      database: DatabaseHealth.pingDatabase.pipe(
-        Effect.provideService(SqlClient.SqlClient, sql),
-        Effect.tapError((error) => Effect.logWarning("The database does not answer", error)),
-        Effect.isSuccess
-      )
+      database: Effect.provideService(DatabaseHealth.pingDatabase, SqlClient.SqlClient, sql)
     }
   }))
 )

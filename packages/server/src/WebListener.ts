@@ -19,14 +19,14 @@ import * as PricedOpenApi from "./gateway/PricedOpenApi.ts"
 import { gatewayBodyLimit } from "./gateway/GatewayCall.ts"
 import * as GatingHttp from "./gating/GatingHttp.ts"
 import * as DocumentationHttp from "./http/DocumentationHttp.ts"
-import * as HealthHttp from "./http/HealthHttp.ts"
+import { healthRoutes } from "@berth/api/http/Health"
 import * as RequestCaller from "./http/RequestCaller.ts"
 import { IdempotencyMiddleware } from "./http/IdempotencyMiddleware.ts"
 import * as HttpListener from "./http/HttpListener.ts"
 import { defaultBodyLimit } from "./http/RequestBody.ts"
 import { makeHttpPipeline } from "./http/HttpPipeline.ts"
 import { withPlainSpans } from "./http/RequestSpan.ts"
-import { listRoutes } from "./http/RouteTable.ts"
+import { healthPaths, listRoutes } from "./http/RouteTable.ts"
 import { withRedactedHeaders } from "./http/SpanRedaction.ts"
 import * as InstancesHttp from "./instances/InstancesHttp.ts"
 import * as InstanceOwnerHttp from "./instances/InstanceOwnerHttp.ts"
@@ -82,7 +82,7 @@ const middlewares = Layer.mergeAll(
 
 const table = [
   ...listRoutes(WebApi),
-  ...HealthHttp.healthRoutes,
+  ...healthPaths,
   ...DocumentationHttp.documentationRoutes,
   ...AgentSocketHttp.agentSocketRoutes,
   ...PagesHttp.pageRoutes
@@ -100,7 +100,7 @@ const routes = Layer.mergeAll(
   PagesHttp.layer,
   DocumentationHttp.layer(WebApi),
   PricedOpenApi.layer,
-  HealthHttp.layer
+  healthRoutes
 ).pipe(
   Layer.provide(
     makeHttpPipeline(table, {

@@ -1,3 +1,4 @@
+import { ReadinessChecks } from "@berth/api/http/Health"
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
@@ -20,11 +21,13 @@ import * as Worker from "./Worker.ts"
 const poolSize = 5
 
 const checks = Layer.effect(
-  HealthListener.WorkerHealthChecks,
+  ReadinessChecks,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { counts } = yield* JobQueue
-    return { database: Effect.provideService(pingDatabase, SqlClient.SqlClient, sql), queue: counts("provision") }
+    return {
+      checks: { database: Effect.provideService(pingDatabase, SqlClient.SqlClient, sql), queue: counts("provision") }
+    }
   })
 )
 

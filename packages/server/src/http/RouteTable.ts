@@ -3,22 +3,22 @@ import { GroupErrorMembers } from "@berth/api/http/ErrorBody"
 import { HttpApi, type HttpApiGroup } from "@effect/platform"
 import { Context, Option } from "effect"
 
-/** What is known of a route before any handler runs. */
+/** Properties of a route that apply before its handler runs. */
 export interface KnownRoute {
   readonly method: string
   /** As declared, with `:name` parameters. */
   readonly path: string
-  /** Media types that its body may have; empty when it takes none. */
+  /** Accepted media types of the body; empty when the route takes no body. */
   readonly bodyTypes: ReadonlyArray<string>
-  /** Members that every error body at this path has besides the usual ones. */
+  /** Additional members of every error body at this path. */
   readonly errorMembers: Readonly<Record<string, unknown>>
-  /** Whether a page that does not say where it is (`Origin: null`) may send something here. */
+  /** Whether `Origin: null` may send a state change. */
   readonly opaqueOrigin?: boolean
-  /** What pages of other origins may do with it; nothing when absent or null. */
+  /** Access of pages from other origins; none when absent or null. */
   readonly crossOrigin?: CrossOriginAccess | null
 }
 
-/** Every endpoint of a contract. */
+/** Returns every endpoint of a contract. */
 export const listRoutes = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>
 ): ReadonlyArray<KnownRoute> => {
@@ -45,6 +45,8 @@ export const makePlainRoute = (method: string, path: string): KnownRoute => ({
   errorMembers: {}
 })
 
+export const healthPaths = [makePlainRoute("GET", "/health/live"), makePlainRoute("GET", "/health/ready")]
+
 const segmentsOf = (path: string) => path.split("/").filter((segment) => segment !== "")
 
 interface Candidate {
@@ -52,10 +54,9 @@ interface Candidate {
   readonly pattern: ReadonlyArray<string>
 }
 
-// A literal segment is a better match than a parameter.
 const literals = ({ pattern }: Candidate) => pattern.filter((segment) => !segment.startsWith(":")).length
 
-/** Routes by how many segments they have, best match first: every request asks, so each table is taken apart once. */
+/** Routes by segment count, best match first; cached because every request reads them. */
 const indexes = new WeakMap<ReadonlyArray<KnownRoute>, ReadonlyMap<number, ReadonlyArray<Candidate>>>()
 
 const indexOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<number, ReadonlyArray<Candidate>> => {
@@ -77,7 +78,7 @@ const indexOf = (table: ReadonlyArray<KnownRoute>): ReadonlyMap<number, Readonly
 const matches = (pattern: ReadonlyArray<string>, given: ReadonlyArray<string>): boolean =>
   pattern.every((segment, index) => segment.startsWith(":") || segment === given[index])
 
-/** The routes that a path names, whatever the method, best match first. */
+/** Returns the routes of a path for every method. Literal segments match before parameters. */
 export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<KnownRoute> => {
   const given = segmentsOf(path)
   return (indexOf(table).get(given.length) ?? []).flatMap(({ pattern, route }) =>
@@ -85,17 +86,17 @@ export const findRoutes = (table: ReadonlyArray<KnownRoute>, path: string): Read
   )
 }
 
-/** The route that answers a request; GET answers HEAD. */
+/** Returns the route of a request; GET routes also handle HEAD. */
 export const findRoute = (table: ReadonlyArray<KnownRoute>, method: string, path: string): Option.Option<KnownRoute> =>
   Option.fromNullable(
     findRoutes(table, path).find((route) => route.method === method || (method === "HEAD" && route.method === "GET"))
   )
 
-/** For the `Allow` header. */
+/** Returns the methods for the `Allow` header. */
 export const listMethods = (table: ReadonlyArray<KnownRoute>, path: string): ReadonlyArray<string> => [
   ...new Set(findRoutes(table, path).flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])))
 ]
 
-/** What errors at a path have besides the usual members, whatever the method. */
+/** Returns the additional members of error bodies at a path. */
 export const findErrorMembers = (table: ReadonlyArray<KnownRoute>, path: string): KnownRoute["errorMembers"] =>
   findRoutes(table, path)[0]?.errorMembers ?? {}

@@ -1,10 +1,11 @@
 import type { QueueName } from "@berth/domain/jobs/JobKind"
-import { JobPermanentlyFailed, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import { JobPermanentlyFailed } from "@berth/domain/jobs/JobQueue"
 import { agentProvisioningHandler } from "../agents/AgentProvisioningHandler.ts"
 import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandler.ts"
 import { cardEventHandler } from "../billing/CardEventHandler.ts"
 import { cardEventMatchHandler } from "../billing/CardEventMatchHandler.ts"
 import { instanceConfigurationHandler } from "../instances/InstanceConfigurationHandler.ts"
+import type { JobHandler } from "./JobHandler.ts"
 import { mailDeliveryHandler } from "../mail/MailDeliveryHandler.ts"
 import { accountRemovalHandler } from "../recovery/AccountRemovalHandler.ts"
 import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
@@ -20,7 +21,15 @@ const handlers = [
   agentProvisioningHandler
 ]
 
+type AnyHandler = (typeof handlers)[number] extends JobHandler<infer E, infer R> ? JobHandler<E, R> : never
+
 /** A job of an unknown kind becomes a dead letter, from which a newer worker can replay it. */
-export const findHandler = (queue: QueueName) => (job: RunningJob) =>
-  handlers.find(({ kind }) => kind.queue === queue && kind.name === job.name)?.handle(job) ??
-  new JobPermanentlyFailed({ reason: `This worker has no handler for ${job.name} in the queue ${queue}` })
+export const findHandler =
+  (queue: QueueName): AnyHandler["handle"] =>
+  (job) => {
+    const handler: AnyHandler | undefined = handlers.find(({ kind }) => kind.queue === queue && kind.name === job.name)
+    return (
+      handler?.handle(job) ??
+      new JobPermanentlyFailed({ reason: `This worker has no handler for ${job.name} in the queue ${queue}` })
+    )
+  }

@@ -8,7 +8,7 @@ import { IdempotencyKeys } from "@berth/domain/limits/IdempotencyKeys"
 import { SessionRepository } from "@berth/domain/sessions/SessionRepository"
 import { OAuthStateRepository } from "@berth/domain/signin/oauth/OAuthStateRepository"
 import { WalletNonceRepository } from "@berth/domain/signin/wallets/WalletNonceRepository"
-import { DateTime, Duration, Effect, Layer } from "effect"
+import { DateTime, type Duration, Effect, Layer } from "effect"
 import { runRecurringTask } from "./RecurringTask.ts"
 
 export interface RetentionOptions {
@@ -16,76 +16,68 @@ export interface RetentionOptions {
   readonly streamRetention: Duration.Duration
 }
 
-/** Deletes old rows; succeeds with their number. */
-const retention = <R>(name: string, interval: Duration.DurationInput, remove: Effect.Effect<number, never, R>) => ({
-  name,
-  interval,
-  remove
-})
-
-/** Rows that nothing reads any more: expired, used, or past their retention. */
-const retentions = ({ streamRetention }: RetentionOptions) => [
-  retention("mailed tokens", "1 hour", removeExpired(MailedTokenRepository)),
-  retention("sessions", "1 hour", removeExpired(SessionRepository)),
-  retention("OAuth states", "1 hour", removeExpired(OAuthStateRepository)),
-  retention("wallet nonces", "1 hour", removeExpired(WalletNonceRepository)),
-  retention(
-    "idempotency keys",
-    "1 hour",
-    Effect.flatMap(IdempotencyKeys, ({ prune }) => prune)
-  ),
-  retention(
-    "payment redemptions",
-    "1 hour",
-    Effect.flatMap(PaymentRedemptions, ({ prune }) => prune)
-  ),
-  retention(
-    "card events",
-    "1 hour",
-    Effect.flatMap(CardEventEffects, ({ runRetention }) => runRetention)
-  ),
-  retention(
-    "purchase attempts",
-    "1 hour",
-    Effect.flatMap(Purchases, ({ prune }) => prune)
-  ),
-  retention(
-    "outbox entries",
-    "10 minutes",
-    Effect.flatMap(Outbox, ({ prune }) => prune)
-  ),
-  retention(
-    "answer events",
-    "30 seconds",
-    Effect.flatMap(Effect.all([AnswerStreams, DateTime.now]), ([streams, now]) =>
-      streams.prune(DateTime.subtractDuration(now, streamRetention))
+/** Deletes rows with `remove`, which succeeds with their number, at the start and then at the interval. */
+const retention = <R>(name: string, interval: Duration.DurationInput, remove: Effect.Effect<number, never, R>) =>
+  runRecurringTask(
+    `retention of ${name}`,
+    interval,
+    remove.pipe(
+      Effect.tap((rows) =>
+        rows > 0
+          ? Effect.logInfo("Expired rows deleted").pipe(Effect.annotateLogs({ retention: name, rows }))
+          : Effect.void
+      ),
+      Effect.withTracerEnabled(false)
     )
   )
-]
 
 type ExpiringRows = { readonly removeExpired: (now: DateTime.Utc) => Effect.Effect<number> }
 
 const removeExpired = <R>(repository: Effect.Effect<ExpiringRows, never, R>) =>
   Effect.flatMap(Effect.all([repository, DateTime.now]), ([{ removeExpired }, now]) => removeExpired(now))
 
-/** Runs every retention once at the start and then at its interval. */
-export const layer = (options: RetentionOptions) =>
+/** The rows that expire. */
+export const layer = ({ streamRetention }: RetentionOptions) =>
   Layer.scopedDiscard(
-    Effect.forEach(
-      retentions(options),
-      ({ interval, name, remove }) =>
-        runRecurringTask(
-          `retention of ${name}`,
-          interval,
-          remove.pipe(
-            Effect.tap((rows) =>
-              rows > 0
-                ? Effect.logInfo("Expired rows deleted").pipe(Effect.annotateLogs({ retention: name, rows }))
-                : Effect.void
-            ),
-            Effect.withTracerEnabled(false)
-          )
+    Effect.all(
+      [
+        retention("mailed tokens", "1 hour", removeExpired(MailedTokenRepository)),
+        retention("sessions", "1 hour", removeExpired(SessionRepository)),
+        retention("OAuth states", "1 hour", removeExpired(OAuthStateRepository)),
+        retention("wallet nonces", "1 hour", removeExpired(WalletNonceRepository)),
+        retention(
+          "idempotency keys",
+          "1 hour",
+          Effect.flatMap(IdempotencyKeys, ({ prune }) => prune)
         ),
+        retention(
+          "payment redemptions",
+          "1 hour",
+          Effect.flatMap(PaymentRedemptions, ({ prune }) => prune)
+        ),
+        retention(
+          "card events",
+          "1 hour",
+          Effect.flatMap(CardEventEffects, ({ runRetention }) => runRetention)
+        ),
+        retention(
+          "purchase attempts",
+          "1 hour",
+          Effect.flatMap(Purchases, ({ prune }) => prune)
+        ),
+        retention(
+          "outbox entries",
+          "10 minutes",
+          Effect.flatMap(Outbox, ({ prune }) => prune)
+        ),
+        retention(
+          "answer events",
+          "30 seconds",
+          Effect.flatMap(Effect.all([AnswerStreams, DateTime.now]), ([streams, now]) =>
+            streams.prune(DateTime.subtractDuration(now, streamRetention))
+          )
+        )
+      ],
       { discard: true }
     )
   )

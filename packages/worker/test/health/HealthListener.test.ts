@@ -1,58 +1,58 @@
+import { ReadinessChecks } from "@berth/api/http/Health"
 import { HttpClient, HttpLayerRouter } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
 import * as HealthListener from "../../src/health/HealthListener.ts"
 
-const scene = Effect.gen(function* () {
+const makeListener = Effect.gen(function* () {
   const database = yield* Ref.make<Effect.Effect<void, string>>(Effect.void)
-  const checks = Layer.succeed(HealthListener.WorkerHealthChecks, {
-    database: Effect.flatten(database),
-    queue: Effect.succeed(7)
+  const checks = Layer.succeed(ReadinessChecks, {
+    checks: { database: Effect.flatten(database), queue: Effect.succeed(7) }
   })
   const server = HttpLayerRouter.serve(HealthListener.routes, { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(checks),
     Layer.provideMerge(NodeHttpServer.layerTest)
   )
   const context = yield* Layer.build(server)
-  const ask = (path: string) =>
+  const request = (path: string) =>
     HttpClient.get(path).pipe(
       Effect.flatMap((response) => Effect.map(response.json, (body) => [response.status, body] as const)),
       Effect.provide(context)
     )
-  return { ask, database }
+  return { request, database }
 })
 
 describe("HealthListener", () => {
-  it.scopedLive("says that it is alive, and ready when all that it needs answers", () =>
+  it.scopedLive("is alive, and ready when every dependency responds", () =>
     Effect.gen(function* () {
-      const { ask } = yield* scene
-      assert.deepStrictEqual(yield* ask("/health/live"), [200, { status: "ok" }])
-      assert.deepStrictEqual(yield* ask("/health/ready"), [
+      const { request } = yield* makeListener
+      assert.deepStrictEqual(yield* request("/health/live"), [200, { status: "ok" }])
+      assert.deepStrictEqual(yield* request("/health/ready"), [
         200,
         { status: "ok", checks: { database: true, queue: true } }
       ])
     })
   )
 
-  it.scopedLive("is alive but not ready when something fails or does not answer", () =>
+  it.scopedLive("is alive but not ready when a dependency fails or does not respond", () =>
     Effect.gen(function* () {
-      const { ask, database } = yield* scene
-      for (const trouble of [Effect.fail("down"), Effect.dieMessage("down"), Effect.never]) {
-        yield* Ref.set(database, trouble)
-        assert.deepStrictEqual(yield* ask("/health/ready"), [
+      const { request, database } = yield* makeListener
+      for (const failure of [Effect.fail("down"), Effect.dieMessage("down"), Effect.never]) {
+        yield* Ref.set(database, failure)
+        assert.deepStrictEqual(yield* request("/health/ready"), [
           503,
           { status: "unavailable", checks: { database: false, queue: true } }
         ])
-        assert.deepStrictEqual(yield* ask("/health/live"), [200, { status: "ok" }])
+        assert.deepStrictEqual(yield* request("/health/live"), [200, { status: "ok" }])
       }
     })
   )
 
-  it.scopedLive("knows nothing else", () =>
+  it.scopedLive("responds with 404 to other paths", () =>
     Effect.gen(function* () {
-      const { ask } = yield* scene
-      const [status] = yield* ask("/")
+      const { request } = yield* makeListener
+      const [status] = yield* request("/")
       assert.strictEqual(status, 404)
     })
   )
