@@ -1,13 +1,13 @@
 import { Context, Data, Duration, type Effect, Schema } from "effect"
 
-/** Names one first request: a key belongs to one principal (a user id, or the client address of an anonymous caller) and one route. */
+/** A key belongs to one principal (a user id, or the client address of an anonymous caller) and one route. */
 export interface IdempotencyKey {
   readonly principal: string
   readonly route: string
   readonly key: string
 }
 
-/** The answer that a repeated request gets again. */
+/** The response that repetitions receive. */
 export const StoredResponse = Schema.Struct({
   status: Schema.Int,
   headers: Schema.Record({ key: Schema.String, value: Schema.String }),
@@ -15,44 +15,50 @@ export const StoredResponse = Schema.Struct({
 })
 export type StoredResponse = typeof StoredResponse.Type
 
-/** The right to answer for a key. Whoever claims it after the lease has ended gets another one. */
+/** Identifies one claim of a key; a claim after the end of the lease has another id. */
 export const IdempotencyClaimId = Schema.String.pipe(Schema.brand("IdempotencyClaimId"))
 export type IdempotencyClaimId = typeof IdempotencyClaimId.Type
 
 export type IdempotencyClaim = Data.TaggedEnum<{
-  /** The caller is the first: it does the work, then completes or abandons. */
+  /** The caller is the first: it does the work, then completes or releases. */
   readonly Claimed: { readonly id: IdempotencyClaimId }
-  /** The work is done. */
+  /** The work is complete. */
   readonly Replay: { readonly response: StoredResponse }
-  /** Another request with this key is at work. */
+  /** Another request holds the key. */
   readonly InProgress: object
-  /** The key was first used with another request. */
+  /** The key was first used with a different request. */
   readonly KeyReused: object
 }>
 export const IdempotencyClaim = Data.taggedEnum<IdempotencyClaim>()
 
-/** How long a claim lasts without being renewed, by the store's clock: a process that died lets go after this. */
+/** Duration of a claim without renewal, by the store's clock. */
 export const idempotencyLease = Duration.seconds(15)
-/** How long an answer is given again. */
+/** How long a response is kept. */
 export const idempotencyKeyLifetime = Duration.hours(24)
 
-/** What `Idempotency-Key` promises: one request is carried out, its repetitions get the same answer. Shared by all processes. */
+/** Leases of `Idempotency-Key`: one request runs, its repetitions receive its response. Shared by all processes. */
 export class IdempotencyKeys extends Context.Tag("@berth/IdempotencyKeys")<
   IdempotencyKeys,
   {
-    /** `requestHash` tells requests apart that share a key by mistake. */
+    /** `requestHash` distinguishes different requests with the same key. */
     readonly claim: (key: IdempotencyKey, requestHash: string) => Effect.Effect<IdempotencyClaim>
-    /** Extends the lease of work that takes long; false when the claim is lost. */
+    /** Claims as soon as no other request holds the key; `InProgress` when one still does after `atMost`. */
+    readonly claimWithin: (
+      key: IdempotencyKey,
+      requestHash: string,
+      atMost: Duration.DurationInput
+    ) => Effect.Effect<IdempotencyClaim>
+    /** Extends the lease; false when the claim is lost. */
     readonly renew: (key: IdempotencyKey, claim: IdempotencyClaimId) => Effect.Effect<boolean>
-    /** Keeps the answer; false when the claim is lost, and then the answer of its successor counts. */
+    /** Stores the response; false when the claim is lost. */
     readonly complete: (
       key: IdempotencyKey,
       claim: IdempotencyClaimId,
       response: StoredResponse
     ) => Effect.Effect<boolean>
-    /** The request was refused, or broke: the next one with this key may try at once. What `IdempotentExecution` has kept stays. */
+    /** Frees the key of a rejected or failed request. Outcomes of `IdempotentExecution` stay. */
     readonly release: (key: IdempotencyKey, claim: IdempotencyClaimId) => Effect.Effect<void>
-    /** Deletes keys past their lifetime; answers how many. */
+    /** Deletes expired keys; returns their number. */
     readonly prune: Effect.Effect<number>
   }
 >() {}

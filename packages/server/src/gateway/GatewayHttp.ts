@@ -53,7 +53,7 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
       if (key === undefined || payer.method === "mpp") return respond(request, payer, call, () => Effect.void)
       const principal = { principal: payer.user.id, route: gatewayRoute, key }
       return Effect.map(
-        idempotency.once(principal, hashSecret(digests, Redacted.make(call.fingerprint())), (store) =>
+        idempotency.runOnce(principal, hashSecret(digests, Redacted.make(call.fingerprint())), (store) =>
           respond(request, payer, call, store)
         ),
         (response) => (call.streamed ? toStreamedResponse(response) : response)

@@ -23,23 +23,22 @@ import { readBearerToken } from "./InternalAuthHttp.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
 import type { KnownRoute } from "./RouteTable.ts"
 
-/** Routes whose endpoints leave `Idempotency-Key` to the rules for every request. The others that charge use `once` themselves. */
+/** Routes whose `Idempotency-Key` this middleware handles; the gateway calls `runOnce` itself. */
 const idempotentRoutes = new Set([
   "POST /api/agents/provision",
   "POST /api/billing",
   "POST /api/cardProcessor/storage-upgrade"
 ])
-/** Of these, the ones that want an access token. */
+/** Those that authenticate with an access token. */
 const bearerRoutes = new Set(["POST /api/billing"])
 
-/** A second request with a key waits this long for the first one's answer, looking this often: longer than a dead process holds a claim. */
+/** Longer than the lease of an ended process. */
 const claimWaitLimit = Duration.seconds(20)
-const claimPollInterval = Duration.millis(50)
 const renewalInterval = Duration.seconds(5)
 
 /**
- * Repeated requests: the same key with the same body gets the first answer again, also while the first is in work. Only
- * answers that did something are kept; after a refusal the key is free for a better request.
+ * Repetitions of a request (same key, same body) receive the response of the first, also while it is in progress. Only
+ * successful responses are stored; a failure frees the key.
  */
 export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>()("@berth/IdempotencyMiddleware", {
   effect: Effect.gen(function* () {
@@ -54,19 +53,21 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         onSome: (token) => Effect.option(bearer.authenticate(token))
       })
 
-    /** Once the answer is there nothing takes it back: one that cannot be kept is made again from what its effect left behind. */
+    /** A response that cannot be stored is rebuilt from the stored outcome by the next request. */
     const keep = (key: IdempotencyKey, claim: IdempotencyClaimId, response: HttpServerResponse.HttpServerResponse) =>
       Option.match(toStoredResponse(response), {
         onNone: () => keys.release(key, claim),
         onSome: (stored) => Effect.asVoid(keys.complete(key, claim, stored))
-      }).pipe(
-        Effect.catchAllCause((cause) => Effect.logWarning("The answer to a request with a key was not kept", cause))
-      )
+      }).pipe(Effect.catchAllCause((cause) => Effect.logWarning("Idempotent response not stored", cause)))
 
-    const letGo = (key: IdempotencyKey, claim: IdempotencyClaimId) =>
+    const releaseClaim = (key: IdempotencyKey, claim: IdempotencyClaimId) =>
       keys
         .release(key, claim)
-        .pipe(Effect.catchAllCause((cause) => Effect.logWarning("A key is held until its lease ends", cause)))
+        .pipe(
+          Effect.catchAllCause((cause) =>
+            Effect.logWarning("Idempotency key not released, held until its lease ends", cause)
+          )
+        )
 
     const answerOnce = <E, R, R2>(
       key: IdempotencyKey,
@@ -81,41 +82,28 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
             ? Option.some(Effect.succeed(firstRequestUnansweredResponse))
             : Option.none()
         ),
-        Effect.onError(() => letGo(key, claim)),
+        Effect.onError(() => releaseClaim(key, claim)),
         Effect.tap(afterwards),
-        Effect.raceFirst(Effect.interruptible(keepClaim(key, claim)))
+        Effect.raceFirst(Effect.interruptible(renewClaim(key, claim)))
       )
 
-    /** Of an answer in one piece, at once; of a stream, whoever makes it keeps its end, and until then nobody else may begin. */
-    const keepOrHold =
+    /** A complete response is stored at once; a stream holds the claim until its end and stores itself. */
+    const storeOrHold =
       (key: IdempotencyKey, claim: IdempotencyClaimId) => (response: HttpServerResponse.HttpServerResponse) =>
         response.body._tag === "Stream"
           ? Effect.zipRight(
-              Effect.addFinalizer(() => letGo(key, claim)),
-              Effect.asVoid(Effect.forkScoped(Effect.interruptible(keepClaim(key, claim))))
+              Effect.addFinalizer(() => releaseClaim(key, claim)),
+              Effect.asVoid(Effect.forkScoped(Effect.interruptible(renewClaim(key, claim))))
             )
           : keep(key, claim, response)
 
-    // A request runs uninterruptibly around its handler, and what only keeps it company must end with it.
-    const keepClaim = (key: IdempotencyKey, claim: IdempotencyClaimId) =>
+    // Requests run uninterruptibly around their handler; the renewal must end with it.
+    const renewClaim = (key: IdempotencyKey, claim: IdempotencyClaimId) =>
       keys.renew(key, claim).pipe(
-        Effect.catchAllCause((cause) => Effect.logWarning("The claim of a request with a key was not renewed", cause)),
+        Effect.catchAllCause((cause) => Effect.logWarning("Idempotency lease not renewed", cause)),
         Effect.delay(renewalInterval),
         Effect.repeat(Schedule.forever),
         Effect.zipRight(Effect.never)
-      )
-
-    /** The claim as soon as it is more than "in progress", or that it still is when patience ends. */
-    const firstDecided = (key: IdempotencyKey, requestHash: string) =>
-      keys.claim(key, requestHash).pipe(
-        Effect.filterOrFail(
-          (claim) => claim._tag !== "InProgress",
-          (claim) => claim
-        ),
-        Effect.retry(
-          Schedule.intersect(Schedule.spaced(claimPollInterval), Schedule.upTo(Schedule.forever, claimWaitLimit))
-        ),
-        Effect.merge
       )
 
     const replayed = ({ body, headers, status }: StoredResponse) =>
@@ -126,7 +114,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       requestHash: string,
       answer: (claim: IdempotencyClaimId) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
-      firstDecided(key, requestHash).pipe(
+      keys.claimWithin(key, requestHash, claimWaitLimit).pipe(
         Effect.flatMap((claim): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> => {
           switch (claim._tag) {
             case "Claimed":
@@ -142,16 +130,16 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       )
 
     /**
-     * Answers once a key, for a route that finds out by itself whose request it is. The scope is the request's: until a stream has
-     * ended its key is taken, and what `keep` was given by then is what repetitions get; without that the key is free again.
+     * Runs `app` once per key. The scope is the request's: the key is held until a stream has ended, and is free afterwards
+     * unless a response was stored.
      */
-    const once = <E, R>(
+    const runOnce = <E, R>(
       key: IdempotencyKey,
       requestHash: string,
       app: AnswerWithStore<E, R>
     ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Scope.Scope> =>
       isUsable(key.key)
-        ? claimOrReplay(key, requestHash, (claim) => answerOnce(key, claim, app, keepOrHold(key, claim)))
+        ? claimOrReplay(key, requestHash, (claim) => answerOnce(key, claim, app, storeOrHold(key, claim)))
         : Effect.succeed(invalidKeyResponse)
 
     const apply = <E, R>(
@@ -171,9 +159,9 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
       app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
       Effect.gen(function* () {
-        // As the endpoint itself knows him.
+        // The same principal as in the endpoint.
         const principal = bearerRoutes.has(name) ? yield* byToken(request) : yield* session.of(request)
-        // Nobody is signed in: the endpoint says so.
+        // The endpoint responds 401.
         if (Option.isNone(principal)) return yield* app
         if (!isUsable(key)) return invalidKeyResponse
         const body = yield* Effect.orDie(request.text)
@@ -189,11 +177,11 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         )
       })
 
-    return { apply, once }
+    return { apply, runOnce }
   })
 }) {}
 
-/** Makes the answer to a request; what it gives to `keep` is what repetitions get. */
+/** Handles a request; repetitions receive the response passed to `keep`. */
 export type AnswerWithStore<E, R> = (
   keep: (response: HttpServerResponse.HttpServerResponse) => Effect.Effect<void>
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
@@ -204,12 +192,12 @@ const firstRequestUnansweredResponse = makeErrorResponse(FirstRequestUnansweredB
   "retry-after": "1"
 })
 
-/** Headers that belong to an answer rather than to the moment or the connection. */
+/** Headers of the response itself, as opposed to the connection. */
 const isStoredHeader = (name: string) =>
   ["x-plugin-id", "x-audio-content-type", "payment-receipt", "cache-control"].includes(name) ||
   name.startsWith("x-berth-")
 
-/** What is kept of an answer that did something. */
+/** Returns the stored form of a successful response; none for a failure or a stream. */
 const toStoredResponse = ({ body, headers, status }: HttpServerResponse.HttpServerResponse) =>
   status < 300 && body._tag === "Uint8Array"
     ? Option.some({

@@ -75,6 +75,29 @@ layer(Live, { excludeTestServices: true })("IdempotencyKeys", (it) => {
     })
   )
 
+  it.effect("claimWithin waits for the response of the request that holds the key", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const id = claimed(yield* keys.claim(key, "hash"))
+      const waiting = yield* Effect.fork(keys.claimWithin(key, "hash", "1 minute"))
+      assert.isTrue(yield* keys.complete(key, id, response))
+      assert.deepStrictEqual(yield* Fiber.join(waiting), IdempotencyClaim.Replay({ response }))
+    })
+  )
+
+  it.effect("claimWithin claims a key that was released, and ends in progress after its limit", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyKeys
+      const key = yield* newKey
+      const id = claimed(yield* keys.claim(key, "hash"))
+      assert.deepStrictEqual(yield* keys.claimWithin(key, "hash", "10 millis"), IdempotencyClaim.InProgress())
+      const waiting = yield* Effect.fork(keys.claimWithin(key, "hash", "1 minute"))
+      yield* keys.release(key, id)
+      claimed(yield* Fiber.join(waiting))
+    })
+  )
+
   it.effect("starts anew after the first request was abandoned", () =>
     Effect.gen(function* () {
       const keys = yield* IdempotencyKeys

@@ -1,65 +1,45 @@
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { JobKind, TraceParent } from "@berth/domain/jobs/JobKind"
 import { maximumInFlightPerOwner, Outbox, OutboxEntry } from "@berth/domain/jobs/Outbox"
-import { PgClient } from "@effect/sql-pg/PgClient"
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Array, type Cause, DateTime, Duration, Effect, Exit, Layer, Option, Schedule, Schema } from "effect"
-import { openDedicatedConnection } from "../DedicatedConnection.ts"
+import { Array, type Cause, DateTime, Duration, Effect, Exit, Layer, Option, Schema, Scope } from "effect"
 import { countAffectedRows, decodeRows } from "../Rows.ts"
-import { readSqlErrorCode } from "../SqlErrors.ts"
+import { makeWakeups } from "../Wakeups.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 const channel = "berth_outbox"
-// A notification is only an accelerator: one that is lost delays a job by this much.
+// Bounds the delay of a job whose notification was lost.
 const defaultPollInterval = Duration.seconds(1)
-// Long enough to look up what became of yesterday's job.
+// Long enough to look up yesterday's jobs.
 const publishedRetention = Duration.days(1)
 
-// A job that nobody settled, since its worker died between the two, stands in its owner's way no longer than this.
+// Frees the slot of a job whose worker ended before it settled.
 const unsettledTimeout = Duration.minutes(15)
 
-// Without a tracer the span is a stand-in whose ids nobody could parse.
+// Without a tracer the span has no W3C ids.
 const currentTrace: Effect.Effect<TraceParent | null> = Effect.currentSpan.pipe(
   Effect.map(({ traceId, spanId, sampled }) => (/^[0-9a-f]{32}$/.test(traceId) ? { traceId, spanId, sampled } : null)),
   Effect.catchTag("NoSuchElementException", () => Effect.succeed(null))
 )
 
-const make = (patience: Duration.DurationInput) =>
+const make = (pollInterval: Duration.DurationInput) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    const pg = yield* PgClient
     const ids = yield* IdGenerator
     const scope = yield* Effect.scope
-    const appended = yield* Effect.makeLatch(false)
-
-    const listen = Effect.scoped(
-      Effect.gen(function* () {
-        const connection = yield* openDedicatedConnection("outbox")
-        connection.client.on("notification", () => appended.unsafeOpen())
-        yield* connection.query(`listen ${channel}`)
-        // Whatever came before, came unheard.
-        yield* appended.open
-        return yield* connection.lost
-      })
-    ).pipe(
-      Effect.tapError((error) =>
-        Effect.logWarning("The outbox listens no longer and connects again").pipe(
-          Effect.annotateLogs({ code: readSqlErrorCode(error.cause) ?? "none" })
-        )
-      ),
-      Effect.retry(Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("2 seconds")))),
-      Effect.provideService(PgClient, pg)
+    const wakeups = yield* makeWakeups(channel)
+    const appended = yield* Effect.cached(
+      Effect.provideService(wakeups.subscribe("", pollInterval), Scope.Scope, scope)
     )
-    // Only who waits needs the connection.
-    const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
 
     const interval = (duration: Duration.Duration) => sql`make_interval(secs => ${Duration.toSeconds(duration)})`
 
     /**
-     * The entries whose turn it is. Lane by lane, each read by its index no further than it has room: an owner with a hundred
-     * thousand entries costs no more than one with four. More than the limit is looked at, since another relay may hold the first.
+     * Reads each lane by its index no further than it has room, so that a large lane costs no more than a small one. Reads
+     * more than the limit since another relay may hold the first entries.
      */
     const next = (limit: number) =>
       sql`
@@ -93,7 +73,7 @@ const make = (patience: Duration.DurationInput) =>
         const id = yield* ids.next("job")
         const entry = {
           id,
-          // What nobody owns has a lane of its own.
+          // Jobs without an owner have a lane of their own.
           lane: `${kind.queue} ${owner ?? id}`,
           queue: kind.queue,
           name: kind.name,
@@ -141,17 +121,14 @@ const make = (patience: Duration.DurationInput) =>
         )
         select pg_notify(${channel}, '') from settled`.pipe(Effect.orDie)
       }),
-      awaitAppended: Effect.zipRight(
-        listening,
-        appended.await.pipe(Effect.zipRight(appended.close), Effect.timeoutOption(patience), Effect.asVoid)
-      ).pipe(Effect.withSpan("Outbox.awaitAppended")),
+      awaitAppended: Effect.flatten(appended).pipe(Effect.withSpan("Outbox.awaitAppended")),
       prune: countAffectedRows(
         sql`delete from outbox where published_at < now() - ${interval(publishedRetention)}`
       ).pipe(Effect.orDie, Effect.withSpan("Outbox.prune"))
     })
   })
 
-/** Who waits for an entry looks after this time at the latest, whether he has heard of one or not. */
+/** Polls for entries at `pollInterval` when no notification arrives. */
 export const layerWith = (options: {
   readonly pollInterval: Duration.DurationInput
 }): Layer.Layer<Outbox, never, PgClient | SqlClient | IdGenerator> => Layer.scoped(Outbox, make(options.pollInterval))

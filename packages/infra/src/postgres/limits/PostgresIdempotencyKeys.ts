@@ -9,11 +9,13 @@ import {
 } from "@berth/domain/limits/IdempotencyKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SecretBox, type SecretUndecryptable } from "@berth/domain/secrets/SecretBox"
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Redacted, Schedule, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { countAffectedRows, decodeFirstRow, RowUnreadable } from "../Rows.ts"
+import { makeWakeups } from "../Wakeups.ts"
 
 const Claimed = Schema.Struct({ claimId: IdempotencyClaimId })
 const Known = Schema.Struct({
@@ -25,13 +27,13 @@ const Known = Schema.Struct({
 
 const Response = Schema.parseJson(StoredResponse)
 
-// One column of a fixed size, and neither keys nor client addresses in the clear.
+// Fixed size; stores neither keys nor client addresses.
 export const digestIdempotencyKey = ({ principal, route, key }: IdempotencyKey): string =>
   createHash("sha256")
     .update(JSON.stringify([principal, route, key]))
     .digest("hex")
 
-/** By which all keys of a principal are found. */
+/** Identifies all keys of a principal. */
 export const digestPrincipal = (principal: string): string =>
   createHash("sha256")
     .update(JSON.stringify([principal]))
@@ -39,15 +41,20 @@ export const digestPrincipal = (principal: string): string =>
 
 const sealContext = (id: string) => `idempotency_keys.response_sealed:${id}`
 
+const channel = "berth_idempotency_keys"
+// Bounds the wait for the lease of an ended process, which sends no notification.
+const pollInterval = Duration.seconds(1)
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
+  const wakeups = yield* makeWakeups(channel)
   const box = yield* SecretBox
   const ids = yield* IdGenerator
   const fromNow = (duration: Duration.Duration) => sql`now() + make_interval(secs => ${Duration.toSeconds(duration)})`
 
   /**
-   * A key that nobody has, whose time is over, or whose first caller died before it answered. The mark of an effect outlives its
-   * claim. By the database's clock: those of hosts differ, and a lease that ends early lets two work.
+   * Takes a free key, an expired one, or one whose lease has ended; the outcome of an effect outlives its claim. Uses the
+   * database's clock: a host's clock could end a lease early.
    */
   const take = (id: string, principal: string, requestHash: string) =>
     Effect.gen(function* () {
@@ -65,7 +72,6 @@ const make = Effect.gen(function* () {
         returning claim_id`.pipe(decodeFirstRow(Claimed))
     })
 
-  /** What is known of a key whose time is not over. */
   const look = (id: string) =>
     sql`
       select id, request_hash, response_sealed, lease_until > now() as is_held
@@ -81,6 +87,8 @@ const make = Effect.gen(function* () {
       return IdempotencyClaim.Replay({ response })
     })
 
+  const notify = (id: string) => sql`select pg_notify(${channel}, ${id})`
+
   type Unusable = SqlError | SecretUndecryptable | RowUnreadable
 
   const decided = (
@@ -92,7 +100,7 @@ const make = Effect.gen(function* () {
     return known.isHeld ? Effect.succeedSome(IdempotencyClaim.InProgress()) : Effect.succeedNone
   }
 
-  /** Looks before it takes: who waits for an answer asks often, and taking would lock the row that the answer is written to. */
+  /** Reads before it writes: waiting requests claim often, and a write would lock the row of the response. */
   const claim = (key: IdempotencyKey, requestHash: string): Effect.Effect<IdempotencyClaim, Unusable> =>
     Effect.gen(function* () {
       const id = digestIdempotencyKey(key)
@@ -101,13 +109,32 @@ const make = Effect.gen(function* () {
       if (Option.isSome(found)) return found.value
       const claimed = yield* take(id, key.principal, requestHash)
       if (Option.isSome(claimed)) return IdempotencyClaim.Claimed({ id: claimed.value.claimId })
-      // Somebody was quicker.
+      // A concurrent request claimed the key.
       return yield* claim(key, requestHash)
     })
 
   return IdempotencyKeys.of({
     claim: Effect.fn("IdempotencyKeys.claim")((key: IdempotencyKey, requestHash: string) =>
       Effect.orDie(claim(key, requestHash))
+    ),
+    claimWithin: Effect.fn("IdempotencyKeys.claimWithin")((key, requestHash, atMost) =>
+      Effect.gen(function* () {
+        const first = yield* claim(key, requestHash)
+        if (first._tag !== "InProgress") return first
+        const changed = yield* wakeups.subscribe(digestIdempotencyKey(key), pollInterval)
+        return yield* claim(key, requestHash).pipe(
+          Effect.filterOrFail(
+            (found) => found._tag !== "InProgress",
+            () => first
+          ),
+          Effect.tapErrorTag("InProgress", () => changed),
+          Effect.retry({
+            while: ({ _tag }) => _tag === "InProgress",
+            schedule: Schedule.upTo(Schedule.forever, atMost)
+          }),
+          Effect.catchTag("InProgress", Effect.succeed)
+        )
+      }).pipe(Effect.scoped, Effect.orDie)
     ),
     renew: Effect.fn("IdempotencyKeys.renew")(function* (key: IdempotencyKey, claim: IdempotencyClaimId) {
       const renewed = yield* countAffectedRows(sql`
@@ -125,7 +152,10 @@ const make = Effect.gen(function* () {
       const sealed = yield* box.seal(Redacted.make(text), sealContext(id))
       const kept = yield* countAffectedRows(sql`
         update idempotency_keys set response_sealed = ${sealed}
-        where id = ${id} and claim_id = ${claim} and response_sealed is null`).pipe(Effect.orDie)
+        where id = ${id} and claim_id = ${claim} and response_sealed is null`).pipe(
+        Effect.tap((rows) => (rows === 1 ? notify(id) : Effect.void)),
+        Effect.orDie
+      )
       return kept === 1
     }),
     release: Effect.fn("IdempotencyKeys.release")(function* (key: IdempotencyKey, claim: IdempotencyClaimId) {
@@ -134,7 +164,10 @@ const make = Effect.gen(function* () {
         with released as (
           update idempotency_keys set lease_until = now() where ${held} and outcome_sealed is not null
         )
-        delete from idempotency_keys where ${held} and outcome_sealed is null`.pipe(Effect.orDie)
+        delete from idempotency_keys where ${held} and outcome_sealed is null`.pipe(
+        Effect.zipRight(notify(digestIdempotencyKey(key))),
+        Effect.orDie
+      )
     }),
     prune: countAffectedRows(sql`delete from idempotency_keys where expires_at <= now()`).pipe(
       Effect.orDie,
@@ -143,7 +176,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const layer: Layer.Layer<IdempotencyKeys, never, SqlClient | SecretBox | IdGenerator> = Layer.effect(
+export const layer: Layer.Layer<IdempotencyKeys, never, PgClient | SqlClient | SecretBox | IdGenerator> = Layer.scoped(
   IdempotencyKeys,
   make
 )

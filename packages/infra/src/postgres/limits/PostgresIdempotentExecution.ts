@@ -16,7 +16,7 @@ const make = Effect.gen(function* () {
   const box = yield* SecretBox
   const ids = yield* IdGenerator
 
-  /** The key's row, locked until the transaction ends: nobody takes the claim over while its effect is being written. */
+  /** Locks the key's row until the transaction ends, so that no other request claims it during the effect. */
   const hold = (id: string, claim: IdempotencyClaimId) =>
     sql`
       select first_claim_id, outcome_sealed from idempotency_keys

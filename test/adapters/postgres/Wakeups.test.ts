@@ -1,0 +1,41 @@
+import { makeWakeups } from "@berth/infra/postgres/Wakeups"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect, Fiber } from "effect"
+import * as MigratedDatabase from "../../support/MigratedDatabase.ts"
+
+const channel = "test_wakeups"
+
+layer(MigratedDatabase.layer, { excludeTestServices: true })("Wakeups", (it) => {
+  it.scoped("a subscription ends at a notification of its payload, also at one sent before the wait", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const wakeups = yield* makeWakeups(channel)
+      const changed = yield* wakeups.subscribe("one", "2 minutes")
+      // The established connection wakes every subscription once.
+      yield* changed
+      const waiting = yield* Effect.fork(changed)
+      yield* sql`select pg_notify(${channel}, ${"one"})`
+      yield* Fiber.join(waiting)
+      yield* sql`select pg_notify(${channel}, ${"one"})`
+      yield* changed
+    })
+  )
+
+  it.scoped("a subscription ignores other payloads and ends at its limit", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const wakeups = yield* makeWakeups(channel)
+      const [one, other] = [
+        yield* wakeups.subscribe("one", "100 millis"),
+        yield* wakeups.subscribe("other", "2 minutes")
+      ]
+      yield* other
+      yield* one
+      yield* sql`select pg_notify(${channel}, ${"other"})`
+      const [waited] = yield* Effect.timed(one)
+      assert.isAtLeast(Duration.toMillis(waited), 90)
+      yield* other
+    })
+  )
+})
