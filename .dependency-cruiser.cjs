@@ -40,10 +40,10 @@ const wiredOnlyIn = (name) => ({
 })
 
 /** The order of the contexts: each imports from itself and from those before it. */
-const contexts = [
-  ...["ids", "persistence", "shared", "chain", "channels", "secrets", "limits", "jobs", "mail", "gating", "sessions"],
-  ...["accounts", "recovery", "signin", "ai", "billing", "skills", "agents", "instances", "interaction", "gateway"]
-]
+const contexts = (
+  "ids persistence shared chain channels secrets limits jobs mail gating sessions accounts " +
+  "recovery signin ai billing skills agents instances interaction gateway"
+).split(" ")
 
 /** The folder of a context in every package. */
 const context = (name) => `^packages/((domain|api|server|worker)/src|infra/src/postgres)/${name}/`

@@ -22,6 +22,14 @@ layer(MigratedDatabase.layer, { excludeTestServices: true })("Wakeups", (it) => 
     })
   )
 
+  it.effect("a subscription made in an uninterruptible region does not keep the scope from closing", () =>
+    Effect.scoped(
+      Effect.uninterruptible(
+        Effect.flatMap(makeWakeups(channel), (wakeups) => Effect.flatten(wakeups.subscribe("one", "2 minutes")))
+      )
+    )
+  )
+
   it.scoped("a subscription ignores other payloads and ends at its limit", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

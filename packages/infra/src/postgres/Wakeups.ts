@@ -44,7 +44,8 @@ export const makeWakeups = (channel: string): Effect.Effect<Wakeups, never, PgCl
       Effect.retry(Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("2 seconds")))),
       Effect.provideService(PgClient, pg)
     )
-    const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
+    // A fiber forked in the uninterruptible region of a request would keep the scope from closing.
+    const listening = yield* Effect.cached(Effect.forkIn(Effect.interruptible(listen), scope))
 
     return {
       subscribe: (payload, atMost) =>
