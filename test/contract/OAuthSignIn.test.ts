@@ -32,7 +32,9 @@ const accounts: Readonly<Record<string, OidcAccount>> = {
   walleted: { email: "0x00@wallet.localhost", email_verified: true },
   socialite: { email: "usr_0@social.localhost", email_verified: true },
   parallel: { email: "parallel@example.com", email_verified: true },
-  moving: { email: "moving@example.com", email_verified: true }
+  moving: { email: "moving@example.com", email_verified: true },
+  original: { email: "reused@example.com", email_verified: true },
+  successor: { email: "Reused@example.com", email_verified: true }
 }
 
 const emailOf = (local: string, more: Partial<GitHubAccount["emails"][number]> = {}) => ({
@@ -66,6 +68,7 @@ const app = (emailIsIn: "ID token" | "userinfo", secretGoes: "client_secret_basi
         appUrl,
         oauthA: {
           issuer,
+          clientAuthentication: secretGoes,
           client: Option.some({ clientId: oidcClient.id, clientSecret: Redacted.make(oidcClient.secret) })
         },
         oauthB: {
@@ -191,6 +194,21 @@ layer(app("ID token", "client_secret_post"), { excludeTestServices: true })("OAu
       assert.strictEqual(changed.status, 200, changed.text)
       const again = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "moving")))
       assert.strictEqual(again?.email, "moved@example.com")
+    })
+  )
+
+  it.effect("refuses a new subject whose email belongs to another subject of the same issuer", () =>
+    Effect.gen(function* () {
+      const owner = yield* findSessionUser(yield* sessionCookieOf(yield* signInWithProvider("oauthA", "original")))
+      const refused = yield* signInWithProvider("oauthA", "successor")
+      assert.strictEqual(leadsTo(refused), failed("oauth_subject_conflict"))
+      assert.isUndefined(parseSetCookies(refused).get((yield* App.TestApp).cookieName))
+      const again = yield* signInWithProvider("oauthA", "original")
+      assert.deepStrictEqual(yield* findSessionUser(yield* sessionCookieOf(again)), owner)
+      const sql = yield* SqlClient
+      assert.deepStrictEqual(yield* sql`select subject from linked_identities where user_id = ${owner?.id ?? ""}`, [
+        { subject: "original" }
+      ])
     })
   )
 

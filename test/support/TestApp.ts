@@ -144,9 +144,14 @@ export const referralCredits = 3
 export const unreachableNodeUrl = "http://127.0.0.1:1/v2/hunter2?key=hunter2"
 
 const nobody = new URL("http://127.0.0.1:1/")
-const nobodyA: OAuthASettings = { issuer: nobody, client: Option.none() }
+const nobodyA: OAuthASettings = {
+  issuer: nobody,
+  clientAuthentication: "client_secret_basic",
+  client: Option.none()
+}
 const nobodyB: OAuthBSettings = {
   endpoints: { authorizeUrl: nobody, tokenUrl: nobody, userUrl: nobody, emailsUrl: nobody },
+  clientAuthentication: "client_secret_post",
   client: Option.none()
 }
 const nobodySocial: SocialIdentitySettings = {

@@ -194,7 +194,8 @@ export const Settings = Config.all({
   oauthA: readOAuthASettings({
     issuer: "OAUTH_A_ISSUER",
     clientId: "OAUTH_A_CLIENT_ID",
-    clientSecret: "OAUTH_A_CLIENT_SECRET"
+    clientSecret: "OAUTH_A_CLIENT_SECRET",
+    clientAuthentication: "OAUTH_A_CLIENT_AUTH"
   }),
   oauthB: readOAuthBSettings({
     authorizeUrl: "OAUTH_B_AUTHORIZE_URL",
@@ -202,7 +203,8 @@ export const Settings = Config.all({
     userUrl: "OAUTH_B_USER_URL",
     emailsUrl: "OAUTH_B_EMAILS_URL",
     clientId: "OAUTH_B_CLIENT_ID",
-    clientSecret: "OAUTH_B_CLIENT_SECRET"
+    clientSecret: "OAUTH_B_CLIENT_SECRET",
+    clientAuthentication: "OAUTH_B_CLIENT_AUTH"
   }),
   socialIdentity: readSocialIdentitySettings({
     jwksUrl: "SOCIAL_IDENTITY_JWKS_URL",

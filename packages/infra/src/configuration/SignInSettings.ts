@@ -1,5 +1,5 @@
 import { Config, ConfigError, Either, Option, type Redacted } from "effect"
-import { isSecureUrl } from "../oauth/ProviderFetch.ts"
+import { isSecureUrl, type OAuthClientAuthentication } from "../oauth/ProviderFetch.ts"
 
 /*
  * How the settings about outside identity providers are read; their names stand with all others.
@@ -43,8 +43,17 @@ const client = (names: ClientNames): Config.Config<Option.Option<OAuthClientSett
     })
   )
 
-export const readOAuthASettings = (names: ClientNames & { readonly issuer: string }) =>
-  Config.all({ issuer: providerUrl(names.issuer, "https://accounts.google.com"), client: client(names) })
+const clientAuthentication = (name: string, fallback: OAuthClientAuthentication) =>
+  Config.literal("client_secret_basic", "client_secret_post")(name).pipe(Config.withDefault(fallback))
+
+export const readOAuthASettings = (
+  names: ClientNames & { readonly issuer: string; readonly clientAuthentication: string }
+) =>
+  Config.all({
+    issuer: providerUrl(names.issuer, "https://accounts.google.com"),
+    clientAuthentication: clientAuthentication(names.clientAuthentication, "client_secret_basic"),
+    client: client(names)
+  })
 export type OAuthASettings = Config.Config.Success<ReturnType<typeof readOAuthASettings>>
 
 export const readOAuthBSettings = (
@@ -53,6 +62,7 @@ export const readOAuthBSettings = (
     readonly tokenUrl: string
     readonly userUrl: string
     readonly emailsUrl: string
+    readonly clientAuthentication: string
   }
 ) =>
   Config.all({
@@ -62,6 +72,7 @@ export const readOAuthBSettings = (
       userUrl: providerUrl(names.userUrl, "https://api.github.com/user"),
       emailsUrl: providerUrl(names.emailsUrl, "https://api.github.com/user/emails")
     }),
+    clientAuthentication: clientAuthentication(names.clientAuthentication, "client_secret_post"),
     client: client(names)
   })
 export type OAuthBSettings = Config.Config.Success<ReturnType<typeof readOAuthBSettings>>

@@ -10,12 +10,16 @@ import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
   calculatePKCECodeChallenge,
-  ClientSecretPost,
   Configuration,
   customFetch
 } from "openid-client"
 import { toOAuthFailure } from "./OAuthFailures.ts"
-import { allowHttp, makeProviderFetch } from "./ProviderFetch.ts"
+import {
+  allowHttp,
+  makeProviderFetch,
+  makeClientAuthentication,
+  type OAuthClientAuthentication
+} from "./ProviderFetch.ts"
 
 export interface OAuth2ProviderOptions {
   readonly authorizeUrl: URL
@@ -26,6 +30,7 @@ export interface OAuth2ProviderOptions {
   readonly emailsUrl: URL
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
+  readonly clientAuthentication: OAuthClientAuthentication
   readonly redirectUri: URL
   /** Limit of one exchange; default 5 s. */
   readonly timeout?: Duration.Duration
@@ -53,6 +58,7 @@ const headers = { accept: "application/vnd.github+json, application/json", "user
 /** OAuth 2 provider of GitHub's shape: the identity is read from its API with the access token. */
 export const makeOAuth2Provider = ({
   authorizeUrl,
+  clientAuthentication,
   clientId,
   clientSecret,
   emailsUrl,
@@ -67,7 +73,7 @@ export const makeOAuth2Provider = ({
     { issuer, authorization_endpoint: authorizeUrl.href, token_endpoint: tokenUrl.href },
     clientId,
     {},
-    ClientSecretPost(Redacted.value(clientSecret))
+    makeClientAuthentication(clientAuthentication, clientSecret)
   )
   configuration[customFetch] = fetch
   if (tokenUrl.protocol === "http:") allowHttp(configuration)

@@ -11,8 +11,6 @@ import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
   calculatePKCECodeChallenge,
-  ClientSecretBasic,
-  ClientSecretPost,
   Configuration,
   customFetch,
   discovery,
@@ -20,12 +18,19 @@ import {
   fetchUserInfo
 } from "openid-client"
 import { toOAuthFailure, toProviderUnavailable } from "./OAuthFailures.ts"
-import { allowHttp, isSecureUrl, makeProviderFetch } from "./ProviderFetch.ts"
+import {
+  allowHttp,
+  isSecureUrl,
+  makeProviderFetch,
+  makeClientAuthentication,
+  type OAuthClientAuthentication
+} from "./ProviderFetch.ts"
 
 export interface OpenIdConnectProviderOptions {
   readonly issuer: URL
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
+  readonly clientAuthentication: OAuthClientAuthentication
   readonly redirectUri: URL
   /** Limit of one exchange; default 5 s. */
   readonly timeout?: Duration.Duration
@@ -56,6 +61,7 @@ const toIdentity = (claims: typeof Claims.Type, issuer: string): VerifiedIdentit
 
 /** OpenID Connect provider with discovery; ID tokens are validated with their signatures. */
 export const makeOpenIdConnectProvider = ({
+  clientAuthentication,
   clientId,
   clientSecret,
   issuer,
@@ -66,23 +72,16 @@ export const makeOpenIdConnectProvider = ({
     const fetch = makeProviderFetch({ timeoutMillis: Duration.toMillis(timeout) })
     const isLocal = issuer.protocol === "http:"
 
-    /** `client_secret_post` where supported: providers disagree on the encoding of the Basic header. */
-    const authentication = (methods: ReadonlyArray<string> | undefined) => {
-      const secret = Redacted.value(clientSecret)
-      return methods?.includes("client_secret_post") === true ? ClientSecretPost(secret) : ClientSecretBasic(secret)
-    }
-
     const discover = async () => {
       const found = await discovery(issuer, clientId, undefined, undefined, {
         [customFetch]: fetch,
         ...(isLocal ? { execute: [allowHttp] } : {})
       })
-      const server = found.serverMetadata()
       const configuration = new Configuration(
-        server,
+        found.serverMetadata(),
         clientId,
         { redirect_uris: [redirectUri.href] },
-        authentication(server.token_endpoint_auth_methods_supported)
+        makeClientAuthentication(clientAuthentication, clientSecret)
       )
       configuration[customFetch] = fetch
       if (isLocal) allowHttp(configuration)

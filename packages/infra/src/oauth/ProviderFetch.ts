@@ -1,5 +1,11 @@
-import { Data } from "effect"
-import { allowInsecureRequests, type Configuration } from "openid-client"
+import { Data, Redacted } from "effect"
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration
+} from "openid-client"
 
 /** A provider gave no usable response. `reason` quotes neither the request nor the response. */
 export class ProviderRequestFailed extends Data.TaggedError("ProviderRequestFailed")<{ readonly reason: string }> {}
@@ -69,3 +75,9 @@ export const makeProviderFetch =
 /** For providers on this machine; `makeProviderFetch` still limits http to loopback. Not wrapped: the library compares the function by identity. */
 // oxlint-disable-next-line typescript/no-deprecated -- the library marks it deprecated as a warning
 export const allowHttp: (configuration: Configuration) => void = allowInsecureRequests
+
+/** Client authentication at the token endpoint (RFC 6749, 2.3.1). */
+export type OAuthClientAuthentication = "client_secret_basic" | "client_secret_post"
+
+export const makeClientAuthentication = (method: OAuthClientAuthentication, secret: Redacted.Redacted): ClientAuth =>
+  (method === "client_secret_basic" ? ClientSecretBasic : ClientSecretPost)(Redacted.value(secret))

@@ -25,13 +25,20 @@ export const layer = ({ appUrl, oauthA, oauthB, socialIdentity, ...limits }: Sig
         const a = Option.map(oauthA.client, (client) =>
           makeOpenIdConnectProvider({
             issuer: oauthA.issuer,
+            clientAuthentication: oauthA.clientAuthentication,
             ...client,
             ...limits,
             redirectUri: makeRedirectUri("oauthA")
           })
         )
         const b = Option.map(oauthB.client, (client) =>
-          makeOAuth2Provider({ ...oauthB.endpoints, ...client, ...limits, redirectUri: makeRedirectUri("oauthB") })
+          makeOAuth2Provider({
+            ...oauthB.endpoints,
+            clientAuthentication: oauthB.clientAuthentication,
+            ...client,
+            ...limits,
+            redirectUri: makeRedirectUri("oauthB")
+          })
         )
         return { oauthA: yield* Effect.transposeOption(a), oauthB: b }
       })

@@ -28,6 +28,23 @@ describe("settings of identity providers", () => {
     })
   )
 
+  it.effect("select the client authentication of each provider", () =>
+    Effect.gen(function* () {
+      const defaults = yield* loadSettings({})
+      assert.deepStrictEqual(
+        [defaults.oauthA.clientAuthentication, defaults.oauthB.clientAuthentication],
+        ["client_secret_basic", "client_secret_post"]
+      )
+      const { oauthA } = yield* loadSettings({ OAUTH_A_CLIENT_AUTH: "client_secret_post" })
+      assert.strictEqual(oauthA.clientAuthentication, "client_secret_post")
+      const faults = yield* faultsOf({ OAUTH_B_CLIENT_AUTH: "private_key_jwt" })
+      assert.isTrue(
+        faults.some((fault) => fault.includes("OAUTH_B_CLIENT_AUTH")),
+        faults.join()
+      )
+    })
+  )
+
   it.effect("need both of a client", () =>
     Effect.gen(function* () {
       for (const provider of ["A", "B"])

@@ -10,6 +10,8 @@ const providerErrors: Readonly<Record<OAuthErrorCode, string>> = {
   oauth_failed: "The provider did not confirm who you are. Try again.",
   oauth_email_unverified:
     "The provider does not vouch for an e-mail address of yours, and an account needs one. Confirm it there first.",
+  oauth_subject_conflict:
+    "Your email address belongs to an account of another identity at this provider. Sign in with that one.",
   rate_limit_exceeded: "Too many attempts. Wait a while, then try again."
 }
 

@@ -20,6 +20,7 @@ const codes: Record<Failure["_tag"], OAuthErrorCode> = {
   OAuthStateInvalid: "oauth_state",
   OAuthResponseRejected: "oauth_failed",
   ProviderEmailUnverified: "oauth_email_unverified",
+  OAuthSubjectConflict: "oauth_subject_conflict",
   RateLimitExceeded: "rate_limit_exceeded"
 }
 

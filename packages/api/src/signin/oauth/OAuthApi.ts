@@ -11,6 +11,7 @@ export const OAuthErrorCode = Schema.Literal(
   "oauth_state",
   "oauth_failed",
   "oauth_email_unverified",
+  "oauth_subject_conflict",
   "rate_limit_exceeded"
 )
 export type OAuthErrorCode = typeof OAuthErrorCode.Type

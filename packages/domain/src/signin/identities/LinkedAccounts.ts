@@ -11,6 +11,9 @@ import { LinkedIdentities } from "./LinkedIdentities.ts"
 /** The provider reports no verified email, and the identity is not linked. */
 export class ProviderEmailUnverified extends Data.TaggedError("ProviderEmailUnverified")<object> {}
 
+/** The verified email belongs to an account of another subject of the same issuer. */
+export class OAuthSubjectConflict extends Data.TaggedError("OAuthSubjectConflict")<object> {}
+
 /** Identity with the claims of its provider. */
 export interface VerifiedIdentity extends ExternalIdentity {
   /** Verified by the provider. */
@@ -37,16 +40,18 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
       })
 
     /** Account of a verified address, locked until the transaction ends. */
-    const findOrCreateByEmail = (email: Email, name: Option.Option<string>) =>
+    const findOrCreateByEmail = (email: Email, identity: VerifiedIdentity) =>
       Effect.gen(function* () {
         const known = yield* accounts.findByEmailForUpdate(email)
-        if (Option.isNone(known)) return yield* create(email, name)
+        if (Option.isNone(known)) return yield* create(email, identity.name)
+        // An unverified email proves no ownership: the account is claimed, which unlinks its other identities.
         if (known.value.emailVerifiedAt === null) yield* claims.claim(known.value.id)
+        else if (yield* linked.hasOtherSubject(known.value.id, identity)) return yield* new OAuthSubjectConflict()
         return known.value.id
       }).pipe(
         // A concurrent request created the account.
         Effect.retry({ times: 3, while: ({ _tag }) => _tag === "EmailAlreadyTaken" }),
-        Effect.orDie
+        Effect.catchTag("EmailAlreadyTaken", Effect.die)
       )
 
     const findOrCreateOwner = Effect.fn("LinkedAccounts.findOrCreateOwner")(function* (identity: VerifiedIdentity) {
@@ -58,7 +63,7 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
             Option.filter(identity.email, (address) => !isSyntheticEmail(address, policy)),
             () => new ProviderEmailUnverified()
           )
-          const id = yield* findOrCreateByEmail(email, identity.name)
+          const id = yield* findOrCreateByEmail(email, identity)
           yield* linked.link(id, identity)
           return yield* Effect.orDie(users.find(id))
         })

@@ -26,12 +26,21 @@ export class LinkedIdentities extends Effect.Service<LinkedIdentities>()("@berth
       return (yield* repository.listByUser(userId)).length > 0
     })
 
+    /** Another subject of the same issuer is linked to the account. */
+    const hasOtherSubject = Effect.fn("LinkedIdentities.hasOtherSubject")(function* (
+      userId: UserId,
+      { issuer, provider, subject }: ExternalIdentity
+    ) {
+      const linked = yield* repository.listByUser(userId)
+      return linked.some((other) => other.provider === provider && other.issuer === issuer && other.subject !== subject)
+    })
+
     /** Waits for sign-ins in progress with these identities. */
     const unlinkAll = Effect.fn("LinkedIdentities.unlinkAll")(function* (userId: UserId) {
       yield* Effect.forEach(yield* repository.listByUser(userId), repository.lock, { discard: true })
       yield* repository.removeByUser(userId)
     })
 
-    return { findForUpdate, link, find: repository.find, hasAny, unlinkAll }
+    return { findForUpdate, link, find: repository.find, hasAny, hasOtherSubject, unlinkAll }
   })
 }) {}
