@@ -131,3 +131,44 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 })
+
+layer(App.layer({ limits: { "sign-in-success": { count: 2, window } } }), { excludeTestServices: true })(
+  "The limit of successful sign-ins",
+  (it) => {
+    it.effect("counts per account and address", () =>
+      Effect.gen(function* () {
+        const email = yield* account
+        const other = yield* account
+        for (let index = 0; index < 2; index++)
+          assert.strictEqual((yield* signIn("192.0.2.20", email, password)).status, 200)
+        const refused = yield* signIn("192.0.2.20", email, password)
+        assertError(refused, { status: 429, code: "rate_limit_exceeded" })
+        assert.strictEqual(refused.body["limit"], "sign-in-success")
+        assert.strictEqual(Number(refused.headers["retry-after"]), refused.body["retryAfter"])
+        assert.isUndefined(refused.headers["set-cookie"])
+        assert.strictEqual((yield* signIn("192.0.2.20", other, password)).status, 200)
+        assert.strictEqual((yield* signIn("192.0.2.21", email, password)).status, 200)
+      })
+    )
+  }
+)
+
+layer(App.layer({ limits: { "token-gating": { count: 2, window } } }), { excludeTestServices: true })(
+  "The limit of token gating",
+  (it) => {
+    it.effect("counts both routes per address", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        const path = "/api/auth/token-gating/verify"
+        const lookUp = (from: string) => web({ method: "GET", path: `${path}?address=0x${"0".repeat(40)}`, from })
+        assert.strictEqual((yield* web({ method: "POST", path, json: {}, from: "192.0.2.30" })).status, 400)
+        assert.strictEqual((yield* lookUp("192.0.2.30")).status, 500)
+        const refused = yield* lookUp("192.0.2.30")
+        assertError(refused, { status: 429, code: "rate_limit_exceeded" })
+        assert.strictEqual(refused.body["limit"], "token-gating")
+        assert.strictEqual(Number(refused.headers["retry-after"]), refused.body["retryAfter"])
+        assert.strictEqual((yield* lookUp("192.0.2.31")).status, 500)
+      })
+    )
+  }
+)

@@ -7,6 +7,7 @@ import { errorBody } from "../http/ErrorBody.ts"
 import { payload } from "../http/Payload.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { TokenGatingLimit } from "../limits/RateLimits.ts"
 
 export const GatingNotConfiguredBody = errorBody(GatingNotConfigured, {
   status: 500,
@@ -67,4 +68,8 @@ const lookUp = HttpApiEndpoint.get("lookUp", "/api/auth/token-gating/verify")
   .addError(GatingNotConfiguredBody)
   .addError(GatingCheckFailedBody)
 
-export class GatingApi extends HttpApiGroup.make("gating").add(check).add(lookUp).addError(InternalFailureBody) {}
+export class GatingApi extends HttpApiGroup.make("gating")
+  .add(check)
+  .add(lookUp)
+  .addError(InternalFailureBody)
+  .middleware(TokenGatingLimit) {}

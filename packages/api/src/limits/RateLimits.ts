@@ -48,3 +48,8 @@ export class ForgotPasswordLimit extends HttpApiMiddleware.Tag<ForgotPasswordLim
 export class ResetPasswordLimit extends HttpApiMiddleware.Tag<ResetPasswordLimit>()("ResetPasswordLimit", {
   failure: RateLimitExceededBody
 }) {}
+
+/** Counts token gating checks per client address: each can cause a call to the chain. */
+export class TokenGatingLimit extends HttpApiMiddleware.Tag<TokenGatingLimit>()("TokenGatingLimit", {
+  failure: RateLimitExceededBody
+}) {}

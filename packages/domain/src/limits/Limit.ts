@@ -11,12 +11,14 @@ const defaults = {
   register: { count: 10, window: Duration.hours(1) },
   "sign-in": { count: 10, window: Duration.minutes(15) },
   "sign-in-account": { count: 10, window: Duration.minutes(15) },
+  "sign-in-success": { count: 200, window: Duration.minutes(15) },
   "forgot-password": { count: 5, window: Duration.hours(1) },
   "forgot-password-account": { count: 3, window: Duration.hours(1) },
   "reset-password": { count: 10, window: Duration.hours(1) },
   "email-verification": { count: 5, window: Duration.hours(1) },
   provision: { count: 5, window: Duration.hours(1) },
   "wallet-create": { count: 5, window: Duration.hours(1) },
+  "token-gating": { count: 60, window: Duration.minutes(1) },
   gateway: { count: 100, window: Duration.minutes(1) }
 }
 export type LimitName = keyof typeof defaults

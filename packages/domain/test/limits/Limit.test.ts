@@ -59,12 +59,14 @@ describe("parseLimit", () => {
       ["register", 10, 3600],
       ["sign-in", 10, 900],
       ["sign-in-account", 10, 900],
+      ["sign-in-success", 200, 900],
       ["forgot-password", 5, 3600],
       ["forgot-password-account", 3, 3600],
       ["reset-password", 10, 3600],
       ["email-verification", 5, 3600],
       ["provision", 5, 3600],
       ["wallet-create", 5, 3600],
+      ["token-gating", 60, 60],
       ["gateway", 100, 60]
     ])
   })

@@ -2,7 +2,7 @@ import { WalletAddress } from "@berth/domain/chain/WalletAddress"
 import type { Limit as LimitValue, LimitName } from "@berth/domain/limits/Limit"
 import { defaultLimits, parseLimit } from "@berth/domain/limits/Limit"
 import { parseSpeechModel, type SpeechModel, speechVendors } from "@berth/domain/gateway/speech/SpeechModel"
-import { Config, ConfigError, Duration, Either, type Option, type Redacted } from "effect"
+import { Config, ConfigError, Duration, Either, type Option, type Redacted, Record } from "effect"
 import { isIP } from "node:net"
 import { readCardSettings } from "./CardSettings.ts"
 import { readGatingToken, readNodeUrl, readRpcUrl, readWalletAddress } from "./ChainSettings.ts"
@@ -78,12 +78,14 @@ const limitVariables: Record<LimitName, string> = {
   register: "LIMIT_REGISTER",
   "sign-in": "LIMIT_SIGN_IN",
   "sign-in-account": "LIMIT_SIGN_IN_ACCOUNT",
+  "sign-in-success": "LIMIT_SIGN_IN_SUCCESS",
   "forgot-password": "LIMIT_FORGOT_PASSWORD",
   "forgot-password-account": "LIMIT_FORGOT_PASSWORD_ACCOUNT",
   "reset-password": "LIMIT_RESET_PASSWORD",
   "email-verification": "LIMIT_EMAIL_VERIFICATION",
   provision: "LIMIT_PROVISION",
   "wallet-create": "LIMIT_WALLET_CREATE",
+  "token-gating": "LIMIT_TOKEN_GATING",
   gateway: "LIMIT_GATEWAY"
 }
 const limit = (name: LimitName): Config.Config<LimitValue> =>
@@ -172,18 +174,7 @@ export const Settings = Config.all({
       new URL("https://challenges.cloudflare.com/turnstile/v0/siteverify")
     )
   }),
-  limits: Config.all({
-    register: limit("register"),
-    "sign-in": limit("sign-in"),
-    "sign-in-account": limit("sign-in-account"),
-    "forgot-password": limit("forgot-password"),
-    "forgot-password-account": limit("forgot-password-account"),
-    "reset-password": limit("reset-password"),
-    "email-verification": limit("email-verification"),
-    provision: limit("provision"),
-    "wallet-create": limit("wallet-create"),
-    gateway: limit("gateway")
-  }),
+  limits: Config.all(Record.map(limitVariables, (_, name) => limit(name))),
   providers: Config.all({
     openrouter: provider("OPENROUTER", "https://openrouter.ai/api/v1"),
     openai: provider("OPENAI", "https://api.openai.com/v1"),

@@ -1,4 +1,10 @@
-import { ForgotPasswordLimit, RegisterLimit, ResetPasswordLimit, SignInLimit } from "@berth/api/limits/RateLimits"
+import {
+  ForgotPasswordLimit,
+  RegisterLimit,
+  ResetPasswordLimit,
+  SignInLimit,
+  TokenGatingLimit
+} from "@berth/api/limits/RateLimits"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
 import type { LimitName } from "@berth/domain/limits/Limit"
 import { RateLimiter } from "@berth/domain/limits/RateLimiter"
@@ -20,5 +26,6 @@ export const layer = Layer.mergeAll(
   Layer.effect(RegisterLimit, Effect.map(perAddress("register"), RegisterLimit.of)),
   Layer.effect(SignInLimit, Effect.map(perAddress("sign-in"), SignInLimit.of)),
   Layer.effect(ForgotPasswordLimit, Effect.map(perAddress("forgot-password"), ForgotPasswordLimit.of)),
-  Layer.effect(ResetPasswordLimit, Effect.map(perAddress("reset-password"), ResetPasswordLimit.of))
+  Layer.effect(ResetPasswordLimit, Effect.map(perAddress("reset-password"), ResetPasswordLimit.of)),
+  Layer.effect(TokenGatingLimit, Effect.map(perAddress("token-gating"), TokenGatingLimit.of))
 )

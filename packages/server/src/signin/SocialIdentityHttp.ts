@@ -4,7 +4,7 @@ import { socialSessionLifetime, SocialSessions } from "@berth/domain/signin/soci
 import { SocialSignIn } from "@berth/domain/signin/social/SocialSignIn"
 import { HttpApiBuilder } from "@effect/platform"
 import { Duration, Effect, Option, Redacted } from "effect"
-import { addResponseHeaders, privately } from "../http/ResponseHeaders.ts"
+import { addResponseHeaders, addRetryAfter, privately } from "../http/ResponseHeaders.ts"
 import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
 
 const readText = (value: unknown) => Option.liftPredicate(value, (given): given is string => typeof given === "string")
@@ -55,11 +55,13 @@ export const layer = HttpApiBuilder.group(WebApi, "socialIdentity", (handlers) =
       .handle("verify", ({ payload }) =>
         Effect.gen(function* () {
           const address = readText(payload.address)
-          const { accessLevel, token, user } = yield* signIn.signIn({
-            token: Redacted.make(Option.getOrElse(readText(payload.fidToken), () => "")),
-            address,
-            from: yield* currentAddressKey
-          })
+          const { accessLevel, token, user } = yield* signIn
+            .signIn({
+              token: Redacted.make(Option.getOrElse(readText(payload.fidToken), () => "")),
+              address,
+              from: yield* currentAddressKey
+            })
+            .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
           yield* (yield* Caller).identify(user.id)
           yield* addResponseHeaders(privately)
           return {

@@ -6,7 +6,7 @@ import { WalletNonces } from "@berth/domain/signin/wallets/WalletNonces"
 import { WalletSignIn } from "@berth/domain/signin/wallets/WalletSignIn"
 import { HttpApiBuilder, HttpServerResponse, type HttpServerRequest } from "@effect/platform"
 import { Effect } from "effect"
-import { privately, redirectPrivately } from "../http/ResponseHeaders.ts"
+import { addRetryAfter, privately, redirectPrivately } from "../http/ResponseHeaders.ts"
 import { makeWalletNonceCookie, SessionCookie } from "../http/SecretCookies.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
@@ -43,11 +43,13 @@ export const layer = HttpApiBuilder.group(WebApi, "wallets", (handlers) =>
       )
       .handle("walletSignIn", ({ payload, request }) =>
         Effect.gen(function* () {
-          const { token } = yield* signIn.signIn({
-            ...readProof(request, payload),
-            from: yield* currentAddressKey,
-            current: session.read(request)
-          })
+          const { token } = yield* signIn
+            .signIn({
+              ...readProof(request, payload),
+              from: yield* currentAddressKey,
+              current: session.read(request)
+            })
+            .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter))
           const url = resolveCallbackPath(payload.callbackUrl, appUrl)
           return cookie.clear(session.set(redirectPrivately(url), token))
         })

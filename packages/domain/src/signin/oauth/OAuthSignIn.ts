@@ -12,6 +12,7 @@ import {
 } from "./OAuthProvider.ts"
 import { OAuthStateRepository } from "./OAuthStateRepository.ts"
 import { OAuthTickets } from "./OAuthTickets.ts"
+import { takeSuccess } from "../SignInLimit.ts"
 
 /** The provider is not configured. */
 export class OAuthNotConfigured extends Data.TaggedError("OAuthNotConfigured")<object> {}
@@ -88,6 +89,7 @@ export class OAuthSignIn extends Effect.Service<OAuthSignIn>()("@berth/OAuthSign
       const signedIn = yield* transaction.run(
         Effect.gen(function* () {
           const user = yield* accounts.findOrCreateOwner(identity)
+          yield* takeSuccess(limiter, user.id, request.from)
           yield* Option.match(request.current, { onNone: () => Effect.void, onSome: sessions.revokeByToken })
           const { token } = yield* sessions.open(user.id)
           return { user, token, callbackUrl: ticket.callbackUrl }

@@ -4,6 +4,7 @@ import { normalizeEmail, parseEmail } from "../../shared/Email.ts"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
+import { takeSuccess } from "../SignInLimit.ts"
 
 export interface PasswordSignInRequest {
   readonly email: string
@@ -31,6 +32,7 @@ export class PasswordSignIn extends Effect.Service<PasswordSignIn>()("@berth/Pas
       const account = accountKey(request.email, request.address)
       yield* limiter.take("sign-in-account", account)
       const { hold, user } = yield* credentials.verify(request.email, request.password)
+      yield* takeSuccess(limiter, user.id, request.address)
       const { token } = yield* transaction.run(
         Effect.gen(function* () {
           yield* hold

@@ -13,6 +13,7 @@ import { LinkedIdentities } from "../identities/LinkedIdentities.ts"
 import { type SocialIdentity, SocialIdentityTokens } from "./SocialIdentity.ts"
 import { SocialSessions } from "./SocialSessions.ts"
 import type { UserId } from "../../shared/UserId.ts"
+import { takeSuccess } from "../SignInLimit.ts"
 
 /** A proven address does not hold enough of the gating token. */
 export class TokenBalanceInsufficient extends Data.TaggedError("TokenBalanceInsufficient")<{
@@ -104,6 +105,7 @@ export class SocialSignIn extends Effect.Service<SocialSignIn>()("@berth/SocialS
         const signedIn = yield* transaction.run(
           Effect.gen(function* () {
             const user = yield* findOrCreateOwner(identity)
+            yield* takeSuccess(limiter, user.id, request.from)
             return { user, token: yield* sessions.open(user.id), accessLevel }
           })
         )

@@ -4,6 +4,7 @@ import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
+import { takeSuccess } from "../SignInLimit.ts"
 
 /** One error for every cause: details would help a forger. */
 export class WalletSignInRejected extends Data.TaggedError("WalletSignInRejected")<object> {}
@@ -32,6 +33,7 @@ export class WalletSignIn extends Effect.Service<WalletSignIn>()("@berth/WalletS
           Effect.gen(function* () {
             yield* proofs.consume(proof)
             const user = yield* wallets.findOrCreateOwner(proof.address)
+            yield* takeSuccess(limiter, user.id, request.from)
             yield* Option.match(request.current, { onNone: () => Effect.void, onSome: sessions.revokeByToken })
             const { token } = yield* sessions.open(user.id)
             return { user, token }
