@@ -44,8 +44,10 @@ const limits: Limits = {
 const passes = (limiter: typeof RateLimiter.Service, limit: LimitName, key: string) =>
   Effect.map(Effect.exit(limiter.take(limit, key)), Exit.isSuccess)
 
-const start = ({ layer, url }: RateLimiterStore) =>
-  Effect.map(Layer.build(Layer.fresh(layer(url, limits))), (context) => Context.get(context, RateLimiter))
+const start = ({ layer, url }: RateLimiterStore, changed: Partial<Limits> = {}) =>
+  Effect.map(Layer.build(Layer.fresh(layer(url, { ...limits, ...changed }))), (context) =>
+    Context.get(context, RateLimiter)
+  )
 
 const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) => () => {
   const opened = Effect.flatMap(place, start)
@@ -137,6 +139,33 @@ const portSpec = (place: Effect.Effect<RateLimiterStore, never, Scope.Scope>) =>
       yield* limiter.refund("sign-in", "a")
       yield* door.acceptConnections
       yield* eventually(passes(limiter, "sign-in", "a"), (passed) => passed)
+    })
+  )
+
+  it.scopedLive("applies a changed window at once", () =>
+    Effect.gen(function* () {
+      const here = yield* place
+      const before = yield* start(here)
+      yield* Effect.replicateEffect(before.take("register", "a"), 2)
+      assert.isFalse(yield* passes(before, "register", "a"))
+      const after = yield* start(here, { register: { count: 2, window: Duration.minutes(1) } })
+      yield* Effect.replicateEffect(after.take("register", "a"), 2)
+      const refused = yield* Effect.flip(after.take("register", "a"))
+      assert.isAtMost(Duration.toSeconds(refused.retryAfter), 60)
+    })
+  )
+
+  it.scopedLive("rejects a flooding key from memory while its store is down", () =>
+    Effect.gen(function* () {
+      const here = yield* place
+      const door = yield* makeTcpProxy(here.url)
+      const limiter = yield* start({ ...here, url: door.url })
+      yield* Effect.replicateEffect(passes(limiter, "register", "flooding"), 4)
+      yield* door.rejectConnections
+      const refused = yield* Effect.flip(limiter.take("register", "flooding"))
+      assert.strictEqual(refused.limit, "register")
+      assert.isAtLeast(Duration.toSeconds(refused.retryAfter), 3500)
+      yield* door.acceptConnections
     })
   )
 

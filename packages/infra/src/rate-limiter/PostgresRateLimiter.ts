@@ -4,7 +4,7 @@ import { Clock, Effect, Layer, Record, Redacted, Schedule } from "effect"
 import pg from "pg"
 import { RateLimiterPostgres } from "rate-limiter-flexible"
 import { makeStoreErrorLog } from "../queue/StoreErrorLog.ts"
-import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterWindow } from "./StoredRateLimiter.ts"
+import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterOptions } from "./StoredRateLimiter.ts"
 
 export interface PostgresRateLimiterOptions {
   readonly url: Redacted.Redacted
@@ -39,8 +39,7 @@ export const layer = (options: PostgresRateLimiterOptions): Layer.Layer<RateLimi
           (limit, name) =>
             new RateLimiterPostgres({
               ...store,
-              ...toLimiterWindow(limit),
-              keyPrefix: name,
+              ...toLimiterOptions(name, limit),
               tableCreated: true,
               // The library's own timer would outlive the Layer.
               clearExpiredByTimeout: false

@@ -4,7 +4,7 @@ import { Effect, Layer, Record, Redacted } from "effect"
 import { Redis } from "ioredis"
 import { RateLimiterRedis } from "rate-limiter-flexible"
 import { makeStoreErrorLog } from "../queue/StoreErrorLog.ts"
-import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterWindow } from "./StoredRateLimiter.ts"
+import { RateLimitStoreUnavailable, makeRateLimiter, toLimiterOptions } from "./StoredRateLimiter.ts"
 
 export interface RedisRateLimiterOptions {
   readonly url: Redacted.Redacted
@@ -20,16 +20,15 @@ export const layer = (options: RedisRateLimiterOptions): Layer.Layer<RateLimiter
     Effect.gen(function* () {
       const redis = yield* openRedis(options.url)
       return yield* makeRateLimiter(
-        Record.map(
-          options.limits,
-          (limit, name) =>
-            new RateLimiterRedis({
-              ...toLimiterWindow(limit),
-              storeClient: redis,
-              keyPrefix: `${options.prefix ?? "limits"}:${name}`,
-              rejectIfRedisNotReady: true
-            })
-        )
+        Record.map(options.limits, (limit, name) => {
+          const limiter = toLimiterOptions(name, limit)
+          return new RateLimiterRedis({
+            ...limiter,
+            storeClient: redis,
+            keyPrefix: `${options.prefix ?? "limits"}:${limiter.keyPrefix}`,
+            rejectIfRedisNotReady: true
+          })
+        })
       )
     })
   )

@@ -17,11 +17,19 @@ export class RateLimitStoreUnavailable extends Data.TaggedError("RateLimitStoreU
 const outageRetryAfter = Duration.seconds(5)
 const storeTimeout = Duration.seconds(2)
 
-/** Options of the library, whose windows are whole seconds. */
-export const toLimiterWindow = (limit: Limit) => ({
-  points: limit.count,
-  duration: Math.max(1, Math.ceil(Duration.toSeconds(limit.window)))
-})
+/**
+ * Options of the library, whose windows are whole seconds. The prefix contains the window, so that a changed setting holds at once.
+ * A key at twice its limit is rejected from memory: a flood does not load the store, and concurrent refunds stay possible below.
+ */
+export const toLimiterOptions = (name: LimitName, limit: Limit) => {
+  const duration = Math.max(1, Math.ceil(Duration.toSeconds(limit.window)))
+  return {
+    points: limit.count,
+    duration,
+    keyPrefix: `${name}/${duration}s`,
+    inMemoryBlockOnConsumed: limit.count * 2
+  }
+}
 
 /** Hashed: keys come from requests, so they have any length and contain addresses and emails. */
 const hashLimitKey = (key: string): string => createHash("sha256").update(key).digest("base64url")
