@@ -15,7 +15,10 @@ export const parseProxies = (entries: ReadonlyArray<string>): BlockList => {
   return list
 }
 
-const plain = (address: string) => address.trim().replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "")
+/** Some proxies append the port (`192.0.2.1:1234`, `[2001:db8::1]:1234`). */
+const withoutPort = (hop: string) =>
+  /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? hop.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1")
+const plain = (hop: string) => withoutPort(hop.trim()).replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "")
 const isListed = (list: BlockList, address: string) =>
   isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4")
 
@@ -23,9 +26,11 @@ const isListed = (list: BlockList, address: string) =>
 export const resolveClientAddress = (peer: string, forwardedFor: string | undefined, proxies: BlockList): string => {
   const direct = plain(peer)
   if (forwardedFor === undefined || !isListed(proxies, direct)) return direct
-  const hops = forwardedFor.split(",").map(plain)
-  const client = hops.toReversed().find((hop) => !isListed(proxies, hop))
-  return client !== undefined && isIP(client) !== 0 ? client : direct
+  const hops = [...forwardedFor.split(",").map(plain), direct].toReversed()
+  const index = hops.findIndex((hop) => !isListed(proxies, hop))
+  const client = hops[index] ?? direct
+  // A proxy that reports `unknown` stands for its clients.
+  return isIP(client) !== 0 ? client : (hops[index - 1] ?? direct)
 }
 
 export const readClientAddress = (request: HttpServerRequest.HttpServerRequest, proxies: BlockList): string => {
