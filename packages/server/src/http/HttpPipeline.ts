@@ -120,7 +120,7 @@ export const makeHttpPipeline = <R, P = never, D = never>(
         // Where any page may call, it calls for itself: a session that comes along is somebody's who did not ask for it.
         const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
         const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
-        if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, origin, appUrl))
+        if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, appUrl))
           return Option.some(makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed()))
         return Option.none()
       }

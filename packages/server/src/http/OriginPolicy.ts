@@ -8,8 +8,14 @@ const originKey = (origin: string): string | undefined => {
 }
 
 /**
- * Whether a request may change anything, by the page it comes from: a browser names the page's origin, and only the
- * service's own counts (the names of the loopback address are one). Programs send no `Origin`.
+ * Whether a request may change state: the browser names the service's own origin (the names of the loopback address are one).
+ * Requests without `Origin` come from programs, unless Fetch Metadata marks them as cross-site.
  */
-export const isOwnOrigin = (method: string, origin: string | undefined, appUrl: URL): boolean =>
-  safeMethods.has(method) || origin === undefined || originKey(origin) === originKey(appUrl.origin)
+export const isOwnOrigin = (
+  method: string,
+  { origin, "sec-fetch-site": fetchSite }: Readonly<Record<string, string | undefined>>,
+  appUrl: URL
+): boolean => {
+  if (safeMethods.has(method)) return true
+  return origin === undefined ? fetchSite !== "cross-site" : originKey(origin) === originKey(appUrl.origin)
+}

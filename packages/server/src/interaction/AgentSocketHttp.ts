@@ -55,7 +55,7 @@ export const layer = HttpLayerRouter.use((router) =>
     const handle = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       // Browsers send cookies with cross-origin handshakes. Programs send no `Origin`.
-      if (!isOwnOrigin("POST", request.headers["origin"], appUrl))
+      if (!isOwnOrigin("POST", request.headers, appUrl))
         return makeErrorResponse(OriginNotAllowedBody, new OriginNotAllowed())
       const { params } = yield* HttpRouter.RouteContext
       const holder = yield* authenticate(request, AgentId.make(params["id"] ?? ""))

@@ -25,7 +25,17 @@ describe("isOwnOrigin", () => {
   ]
   for (const [method, origin, appUrl, expected] of table)
     it(`${method} from ${origin ?? "a program"} at ${appUrl.host} is ${expected ? "own" : "foreign"}`, () =>
-      assert.strictEqual(isOwnOrigin(method, origin, appUrl), expected))
+      assert.strictEqual(isOwnOrigin(method, { origin }, appUrl), expected))
+
+  for (const [method, site, expected] of [
+    ["POST", "cross-site", false],
+    ["DELETE", "cross-site", false],
+    ["GET", "cross-site", true],
+    ["POST", "same-origin", true],
+    ["POST", "none", true]
+  ] as const)
+    it(`${method} without Origin and with Sec-Fetch-Site: ${site} is ${expected ? "own" : "foreign"}`, () =>
+      assert.strictEqual(isOwnOrigin(method, { "sec-fetch-site": site }, live), expected))
 })
 
 describe("resolveCallbackPath", () => {
