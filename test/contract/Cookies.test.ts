@@ -154,6 +154,27 @@ for (const site of sites)
         })
       )
 
+    it.effect("makes every response to it no-store, and so does its sign-in", () =>
+      Effect.gen(function* () {
+        const { web } = yield* App.TestApp
+        for (const [, signIn] of signIns) {
+          const signedIn = yield* signIn(yield* account)
+          assert.strictEqual(signedIn.headers["cache-control"], "no-store")
+          const { name, value } = onlyCookieOf(signedIn)
+          for (const read of ["/api/settings", "/api/agents", "/api/auth/session", "/api/no-such-route"])
+            assert.strictEqual(
+              (yield* web({ method: "GET", path: read, headers: { cookie: `${name}=${value}` } })).headers[
+                "cache-control"
+              ],
+              "no-store",
+              read
+            )
+        }
+        const byToken = yield* web({ method: "GET", path: "/api/settings", headers: { authorization: "Bearer x" } })
+        assert.strictEqual(byToken.headers["cache-control"], "no-store")
+      })
+    )
+
     it.effect("is set by no request that fails, and by none that only asks", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp

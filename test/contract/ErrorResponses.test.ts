@@ -14,6 +14,7 @@ const assertRow = (row: ErrorRow) =>
     const asked = app[row.listener](call)
     const answer = yield* row.during === undefined ? asked : row.during(asked)
     assertError(answer, row)
+    if (row.status === 401) assert.match(answer.headers["www-authenticate"] ?? "", /^(Bearer|Payment) /)
     for (const [member, value] of Object.entries(row.members ?? {})) assert.deepStrictEqual(answer.body[member], value)
     if (row.fields !== undefined) {
       const issues = yield* Schema.decodeUnknown(Issues)(answer.body["issues"])

@@ -28,6 +28,7 @@ import { recordRequest } from "./RequestTelemetry.ts"
 import { findErrorMembers, type KnownRoute, listMethods, findRoute } from "./RouteTable.ts"
 import { securityHeaders } from "./SecurityHeaders.ts"
 import { redactQuery } from "./SpanRedaction.ts"
+import { makeCredentialHeaders } from "./ResponseHeaders.ts"
 import { SessionCookie } from "./SecretCookies.ts"
 import { WebSettings } from "./WebSettings.ts"
 
@@ -189,6 +190,7 @@ export const makeHttpPipeline = <R, P = never, D = never>(
             ...(Option.isNone(refusal) && Option.isSome(route) ? makeCrossOriginHeaders(route.value) : {}),
             // A page may say more than what holds for all.
             ...response.headers,
+            ...makeCredentialHeaders(request, response, cookie),
             "x-request-id": requestId
           })
         })

@@ -1,7 +1,8 @@
 import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
 import type { RateLimitExceeded } from "@berth/domain/limits/RateLimiter"
-import { HttpApp, HttpServerResponse } from "@effect/platform"
-import { Effect } from "effect"
+import { Cookies, HttpApp, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Effect, Option } from "effect"
+import type { SecretCookie } from "./SecretCookies.ts"
 
 /** Sets headers on the response of the current request, error responses included. */
 export const addResponseHeaders = (headers: Readonly<Record<string, string>>) =>
@@ -15,6 +16,28 @@ export const addRetryAfter = ({ retryAfter }: Pick<RateLimitExceeded, "retryAfte
 /** Keeps a response that depends on the caller, or carries a secret, out of every cache. */
 export const privately = { "cache-control": "no-store" } as const
 
+/** Challenge of RFC 6750, section 3. */
+export const bearerChallenge = `Bearer realm="berth"`
+
 /** 302 to a location that depends on the caller. */
 export const redirectPrivately = (location: string, headers: Readonly<Record<string, string>> = {}) =>
   HttpServerResponse.redirect(location, { status: 302, headers: { ...privately, ...headers } })
+
+/** `no-store` on responses that set a cookie or depend on a session, token or key; a challenge on every 401 (RFC 9110, 15.5.2). */
+export const makeCredentialHeaders = (
+  request: HttpServerRequest.HttpServerRequest,
+  response: HttpServerResponse.HttpServerResponse,
+  session: SecretCookie
+): Readonly<Record<string, string>> => {
+  const isPublic = (response.headers["cache-control"] ?? "").startsWith("public")
+  const dependsOnCredential =
+    request.headers["authorization"] !== undefined ||
+    Option.isSome(session.read(request)) ||
+    !Cookies.isEmpty(response.cookies)
+  return {
+    ...(dependsOnCredential && !isPublic ? privately : {}),
+    ...(response.status === 401 && response.headers["www-authenticate"] === undefined
+      ? { "www-authenticate": bearerChallenge }
+      : {})
+  }
+}

@@ -2,12 +2,12 @@ import { AccessTokenRequired, BearerAuth } from "@berth/api/sessions/BearerAuth"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Effect, Layer, Option } from "effect"
 import { currentBearerToken } from "../http/InternalAuthHttp.ts"
-import { addResponseHeaders } from "../http/ResponseHeaders.ts"
+import { addResponseHeaders, bearerChallenge } from "../http/ResponseHeaders.ts"
 
 /** RFC 6750, section 3: `error` only if a token was presented. */
 const addChallengeHeader = (error: Option.Option<"invalid_token">) =>
   addResponseHeaders({
-    "www-authenticate": `Bearer realm="berth"${Option.match(error, { onNone: () => "", onSome: (code) => `, error="${code}"` })}`
+    "www-authenticate": `${bearerChallenge}${Option.match(error, { onNone: () => "", onSome: (code) => `, error="${code}"` })}`
   })
 
 const failWithChallenge = (error: Option.Option<"invalid_token">) =>
