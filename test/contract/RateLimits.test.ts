@@ -4,6 +4,7 @@ import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { uniqueName } from "../support/Samples.ts"
 import * as App from "../support/TestApp.ts"
 import { assertError } from "./ErrorAssertions.ts"
+import { createOwnerWithAgent } from "./OwnerFixtures.ts"
 
 const window = Duration.minutes(30)
 const limits = {
@@ -172,3 +173,38 @@ layer(App.layer({ limits: { "token-gating": { count: 2, window } } }), { exclude
     )
   }
 )
+
+layer(App.layer({ limits: { lifecycle: { count: 2, window }, logs: { count: 2, window } } }), {
+  excludeTestServices: true
+})("The limits of an owner", (it) => {
+  it.effect("count lifecycle operations per owner, and no reads", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const other = yield* createOwnerWithAgent()
+      const call = (as: App.SignedIn, method: "GET" | "POST", action: string) =>
+        web({ method, path: `/api/instance/${as.user.id}${action}`, as })
+      assert.strictEqual((yield* call(other, "POST", "/reset-memory")).status, 200)
+      for (let index = 0; index < 2; index++)
+        assert.strictEqual((yield* call(owner, "POST", "/reset-memory")).status, 200)
+      const refused = yield* call(owner, "POST", "/reset-memory")
+      assertError(refused, { status: 429, code: "rate_limit_exceeded" })
+      assert.deepInclude(refused.body, { limit: "lifecycle", success: false, status: "error" })
+      assert.strictEqual(Number(refused.headers["retry-after"]), refused.body["retryAfter"])
+      assert.strictEqual((yield* call(owner, "GET", "")).status, 200)
+      assert.strictEqual((yield* call(other, "POST", "/reset-memory")).status, 200)
+    })
+  )
+
+  it.effect("count log reads per owner", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const owner = yield* createOwnerWithAgent()
+      const logs = web({ method: "GET", path: `/api/agents/${owner.agent.id}/logs`, as: owner })
+      for (let index = 0; index < 2; index++) assert.notStrictEqual((yield* logs).status, 429)
+      const refused = yield* logs
+      assertError(refused, { status: 429, code: "rate_limit_exceeded" })
+      assert.strictEqual(refused.body["limit"], "logs")
+    })
+  )
+})

@@ -4,6 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "@effect/platfo
 import { Context, Schema } from "effect"
 import { GroupErrorMembers, lifecycleMembers } from "../http/ErrorBody.ts"
 import { Timestamp } from "../http/Timestamp.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { sessionCookie } from "../sessions/SessionAuth.ts"
 import {
   BackendUnavailableBody,
@@ -22,7 +23,7 @@ export class InstanceOwner extends Context.Tag("@berth/InstanceOwner")<InstanceO
 /** 401 without a session, then 403 for another user's instance, existing or not. */
 export class InstanceOwnerAuth extends HttpApiMiddleware.Tag<InstanceOwnerAuth>()("InstanceOwnerAuth", {
   provides: InstanceOwner,
-  failure: Schema.Union(LifecycleAuthenticationRequiredBody, InstanceNotOwnedBody),
+  failure: Schema.Union(LifecycleAuthenticationRequiredBody, InstanceNotOwnedBody, RateLimitExceededBody),
   security: { session: sessionCookie }
 }) {}
 

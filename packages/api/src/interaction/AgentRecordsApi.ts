@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { pageLimit, pageOffset } from "../http/Pagination.ts"
 import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
+import { RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { LogsUnavailableBody } from "../agents/AgentErrorBodies.ts"
 import { LiveAgentStats, MockAgentStats } from "./AgentStats.ts"
 import { AgentOwner } from "../agents/OwnedAgent.ts"
@@ -58,6 +59,7 @@ const logs = HttpApiEndpoint.get("logs", "/api/agents/:id/logs")
     })
   )
   .addError(LogsUnavailableBody)
+  .addError(RateLimitExceededBody)
 
 /** GET /api/agents/:id/stats */
 const stats = HttpApiEndpoint.get("stats", "/api/agents/:id/stats")

@@ -18,6 +18,8 @@ const defaults = {
   "email-verification": { count: 5, window: Duration.hours(1) },
   provision: { count: 5, window: Duration.hours(1) },
   "wallet-create": { count: 5, window: Duration.hours(1) },
+  lifecycle: { count: 60, window: Duration.minutes(1) },
+  logs: { count: 300, window: Duration.minutes(1) },
   "token-gating": { count: 60, window: Duration.minutes(1) },
   gateway: { count: 100, window: Duration.minutes(1) }
 }

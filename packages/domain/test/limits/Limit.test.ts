@@ -66,6 +66,8 @@ describe("parseLimit", () => {
       ["email-verification", 5, 3600],
       ["provision", 5, 3600],
       ["wallet-create", 5, 3600],
+      ["lifecycle", 60, 60],
+      ["logs", 300, 60],
       ["token-gating", 60, 60],
       ["gateway", 100, 60]
     ])

@@ -85,6 +85,8 @@ const limitVariables: Record<LimitName, string> = {
   "email-verification": "LIMIT_EMAIL_VERIFICATION",
   provision: "LIMIT_PROVISION",
   "wallet-create": "LIMIT_WALLET_CREATE",
+  lifecycle: "LIMIT_LIFECYCLE",
+  logs: "LIMIT_LOGS",
   "token-gating": "LIMIT_TOKEN_GATING",
   gateway: "LIMIT_GATEWAY"
 }

@@ -7,9 +7,11 @@ import { isUp } from "@berth/domain/agents/AgentStatus"
 import { Instances } from "@berth/domain/instances/Instances"
 import type { Message } from "@berth/domain/interaction/Conversation"
 import { ConversationRecords } from "@berth/domain/interaction/conversations/ConversationRecords"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
 import { HttpApiBuilder } from "@effect/platform"
 import { DateTime, Effect, Either } from "effect"
 import type { UserId } from "@berth/domain/shared/UserId"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 
 const agentMessageOf = ({ agentId, content, createdAt, id, platform, sender }: Message) => ({
   id,
@@ -25,6 +27,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
     const records = yield* ConversationRecords
     const configuration = yield* AgentConfiguration
     const instances = yield* Instances
+    const limiter = yield* RateLimiter
 
     /** When the owner's instance came up, by its record. */
     const upSince = (ownerId: UserId) =>
@@ -44,6 +47,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
       .handle("logs", ({ urlParams: { level, limit } }) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
+          yield* Effect.tapError(limiter.take("logs", agent.ownerId), addRetryAfter)
           const { entries, total } = yield* instances
             .logs(agent.ownerId, { agentId: agent.id, level, limit })
             .pipe(Effect.mapError(({ reason }) => new LogsUnavailable({ reason })))

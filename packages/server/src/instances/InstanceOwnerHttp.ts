@@ -1,20 +1,25 @@
 import { InstanceOwnerAuth } from "@berth/api/instances/InstancesApi"
 import { LifecycleAuthenticationRequired } from "@berth/api/instances/LifecycleErrorBodies"
 import { InstanceNotOwned } from "@berth/domain/instances/InstanceErrors"
-import { HttpRouter } from "@effect/platform"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { HttpRouter, HttpServerRequest } from "@effect/platform"
 import { Effect, Layer } from "effect"
+import { addRetryAfter } from "../http/ResponseHeaders.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 
-/** Proves that the instance in the path is the caller's. */
+/** Requires the owner of the instance; state changes count to the owner's limit. */
 export const layer = Layer.effect(
   InstanceOwnerAuth,
-  Effect.map(RequestSession, (session) =>
+  Effect.map(Effect.all([RequestSession, RateLimiter]), ([session, limiter]) =>
     InstanceOwnerAuth.of({
       session: () =>
         Effect.gen(function* () {
           const { user } = yield* Effect.mapError(session.require, () => new LifecycleAuthenticationRequired())
           const { params } = yield* HttpRouter.RouteContext
-          return params["userId"] === user.id ? user : yield* new InstanceNotOwned()
+          if (params["userId"] !== user.id) return yield* new InstanceNotOwned()
+          const { method } = yield* HttpServerRequest.HttpServerRequest
+          if (method === "POST") yield* Effect.tapError(limiter.take("lifecycle", user.id), addRetryAfter)
+          return user
         })
     })
   )
