@@ -30,7 +30,7 @@ import { generateJwtKey, parseJwtKey } from "@berth/infra/crypto/JwtKey"
 import * as Argon2PasswordHasher from "@berth/infra/crypto/Argon2PasswordHasher"
 import * as PostgresRateLimiter from "@berth/infra/rate-limiter/PostgresRateLimiter"
 import { renderPrometheus } from "@berth/infra/telemetry/PrometheusFormat"
-import { IsAiLayerPrivate } from "@berth/server/ai/AiAccessHttp"
+import { AiAccessPolicy } from "@berth/server/ai/AiAccessHttp"
 import * as BackendListener from "@berth/server/BackendListener"
 import { parseProxies } from "@berth/server/http/ClientAddress"
 import { ReadinessChecks } from "@berth/api/http/Health"
@@ -277,7 +277,7 @@ const make = (options: TestAppOptions) =>
     )
     const privately = Layer.mergeAll(
       Layer.succeed(InternalKey, internalKey),
-      Layer.succeed(IsAiLayerPrivate, options.aiLayerIsPrivate ?? false),
+      Layer.succeed(AiAccessPolicy, { isPrivate: options.aiLayerIsPrivate ?? false, hosts: ["berth.test"] }),
       Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
     )
     const payments = Layer.mergeAll(

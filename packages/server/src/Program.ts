@@ -38,7 +38,7 @@ import { Duration, Effect, Layer, Option, Record, type Redacted } from "effect"
 import { availableParallelism } from "node:os"
 import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
-import { IsAiLayerPrivate } from "./ai/AiAccessHttp.ts"
+import { AiAccessPolicy } from "./ai/AiAccessHttp.ts"
 import * as BackendListener from "./BackendListener.ts"
 import { parseProxies } from "./http/ClientAddress.ts"
 import { ReadinessChecks } from "@berth/api/http/Health"
@@ -205,7 +205,10 @@ export const serverProgram = (settings: Settings) =>
       const sendsSpans = Option.isSome(settings.otlpEndpoint)
       const privately = Layer.mergeAll(
         Layer.succeed(InternalKey, internalApiKey),
-        Layer.succeed(IsAiLayerPrivate, settings.environment === "production"),
+        Layer.succeed(AiAccessPolicy, {
+          isPrivate: settings.environment === "production",
+          hosts: [backendUrl.hostname, backendHost]
+        }),
         Layer.succeed(MetricsText, Effect.sync(renderPrometheus))
       )
       const webListener = WebListener.layer({ host, port, drain, sendsSpans }).pipe(

@@ -1,29 +1,51 @@
-import { AiAccess } from "@berth/api/ai/AiErrorBodies"
+import { AiAccess, HostNotAllowed } from "@berth/api/ai/AiErrorBodies"
 import { InternalKeyRequired } from "@berth/api/http/InternalAuth"
 import { Digests } from "@berth/domain/secrets/Digests"
 import { HttpServerRequest } from "@effect/platform"
 import { Context, Effect, Layer, Option } from "effect"
 import { InternalKey, readBearerToken } from "../http/InternalAuthHttp.ts"
 
-/** Whether the AI layer is for the service's own processes only. */
-export class IsAiLayerPrivate extends Context.Tag("@berth/IsAiLayerPrivate")<IsAiLayerPrivate, boolean>() {}
+export class AiAccessPolicy extends Context.Tag("@berth/AiAccessPolicy")<
+  AiAccessPolicy,
+  {
+    /** Whether the AI layer requires the internal key. */
+    readonly isPrivate: boolean
+    /** Host names beside the loopback ones by which callers without the key may address it. */
+    readonly hosts: ReadonlyArray<string>
+  }
+>() {}
 
-/** Whether a request may use the AI layer. */
+const isLoopback = (hostname: string) =>
+  hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname)
+
+/** Whether a `Host` header names the service itself. Other names can be a page's that was rebound to this address. */
+export const isAllowedHost = (header: string | undefined, hosts: ReadonlyArray<string>): boolean => {
+  if (header === undefined) return true
+  const address = `http://${header}`
+  if (!URL.canParse(address)) return false
+  const { hostname } = new URL(address)
+  return isLoopback(hostname) || hosts.some((host) => host.toLowerCase() === hostname || `[${host}]` === hostname)
+}
+
+/** Why a request may not use the AI layer; none if it may. */
 export const makeModelAccessCheck = Effect.gen(function* () {
-  const isPrivate = yield* IsAiLayerPrivate
+  const { hosts, isPrivate } = yield* AiAccessPolicy
   const key = yield* InternalKey
   const digests = yield* Digests
-  return (request: HttpServerRequest.HttpServerRequest): boolean =>
-    !isPrivate || Option.exists(readBearerToken(request), (shown) => digests.equal(shown, key))
+  return (request: HttpServerRequest.HttpServerRequest): Option.Option<InternalKeyRequired | HostNotAllowed> => {
+    if (Option.exists(readBearerToken(request), (shown) => digests.equal(shown, key))) return Option.none()
+    if (isPrivate) return Option.some(new InternalKeyRequired())
+    return isAllowedHost(request.headers["host"], hosts) ? Option.none() : Option.some(new HostNotAllowed())
+  }
 })
 
 export const layer = Layer.effect(
   AiAccess,
-  Effect.map(makeModelAccessCheck, (may) =>
+  Effect.map(makeModelAccessCheck, (check) =>
     AiAccess.of({
       internal: () =>
         Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-          may(request) ? Effect.void : new InternalKeyRequired()
+          Option.match(check(request), { onNone: () => Effect.void, onSome: (refusal) => Effect.fail(refusal) })
         )
     })
   )

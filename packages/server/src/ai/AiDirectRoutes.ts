@@ -1,16 +1,16 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import type { DirectHandler, DirectRoutes } from "../http/DirectRoutes.ts"
 import { makeModelAccessCheck } from "./AiAccessHttp.ts"
 import * as AiHttp from "./AiHttp.ts"
 import * as OpenAiHttp from "./OpenAiHttp.ts"
 
-/** The model calls, answered without the router for whoever may make them; to others the router says no. */
+/** Hot path: model calls bypass the router; a request that is not allowed falls through to it for its error. */
 export const makeAiDirectRoutes = Effect.gen(function* () {
-  const may = yield* makeModelAccessCheck
+  const check = yield* makeModelAccessCheck
   const guarded =
     (answer: DirectHandler): DirectHandler =>
     (request, json) =>
-      may(request) ? answer(request, json) : Effect.succeedNone
+      Option.isNone(check(request)) ? answer(request, json) : Effect.succeedNone
   const routes: DirectRoutes = new Map([
     ["POST /api/ai/chat", guarded(yield* AiHttp.makeDirectChat)],
     ["POST /v1/chat/completions", guarded(yield* OpenAiHttp.makeDirectCompletion)]
