@@ -305,7 +305,11 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
       )
       assert.strictEqual(answer.status, 200)
       assert.include(answer.text, `"content":"Half "`)
-      assert.include(answer.text, `data: {"error":{"message":"it is gone","type":"server_error"`)
+      assert.include(
+        answer.text,
+        `data: {"error":{"message":"model provider openai cannot be reached; try again later"`
+      )
+      assert.notInclude(answer.text, "it is gone")
       assert.notInclude(answer.text, "[DONE]")
     })
   )
@@ -349,6 +353,33 @@ layer(App.layer({ aiLayerIsPrivate: true }), { excludeTestServices: true })("Ope
         assert.deepInclude(refused.body["error"], { type: "invalid_request_error", code: "invalid_api_key" })
       }
       assert.strictEqual((yield* ask({}, { authorization: `Bearer ${internalKey}` })).status, 200)
+    })
+  )
+})
+
+layer(App.layer(), { excludeTestServices: true })("The AI layer without an internal key", (it) => {
+  it.effect("refuses a Host header of another site on every route, and accepts its own hosts", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.TestApp
+      for (const path of ["/v1/chat/completions", "/api/ai/chat"]) {
+        const refused = yield* backend({
+          method: "POST",
+          path,
+          json: { messages },
+          headers: { host: "evil.example" }
+        })
+        assert.strictEqual(refused.status, 403)
+        assert.notInclude(refused.text, "Good day.")
+        for (const host of ["localhost:4000", "berth.test"])
+          assert.strictEqual(
+            (yield* backend({ method: "POST", path, json: { model, messages }, headers: { host } })).status,
+            200
+          )
+      }
+      assert.strictEqual(
+        (yield* backend({ method: "GET", path: "/api/ai/models", headers: { host: "evil.example" } })).status,
+        403
+      )
     })
   )
 })

@@ -9,13 +9,24 @@ import {
 } from "@berth/domain/ai/models/ModelErrors"
 import { ProviderName, TaskType } from "@berth/domain/ai/models/Model"
 import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity } from "@effect/platform"
-import { Schema } from "effect"
+import { Data, Schema } from "effect"
 import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
 import { InternalKeyRequiredBody } from "../http/InternalAuth.ts"
 
-/** In production only the service's own processes use the AI layer; in development everybody on the machine. */
+/** The `Host` header names none of the AI layer's own hosts. */
+export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<object> {}
+
+export const HostNotAllowedBody = errorBody(HostNotAllowed, {
+  status: 403,
+  code: "host_not_allowed",
+  error: "Host not allowed",
+  message: "The Host header must name a loopback address or the host of BACKEND_URL or BACKEND_HOST.",
+  read: () => new HostNotAllowed()
+})
+
+/** In production the service's own processes only; in development callers on the machine, by one of its own hosts. */
 export class AiAccess extends HttpApiMiddleware.Tag<AiAccess>()("AiAccess", {
-  failure: InternalKeyRequiredBody,
+  failure: Schema.Union(InternalKeyRequiredBody, HostNotAllowedBody),
   security: { internal: HttpApiSecurity.bearer }
 }) {}
 
@@ -127,9 +138,9 @@ export const ProviderFailedBody = Schema.transform(
   {
     strict: true,
     decode: ({ kind, message, provider }) => new ProviderFailed({ provider, kind, reason: message }),
-    encode: ({ kind, provider, reason }) => ({
+    encode: ({ kind, message, provider }) => ({
       error: "Provider error",
-      message: reason,
+      message,
       code: "provider_failed" as const,
       provider,
       kind

@@ -9,3 +9,7 @@ export const MinorUnits = Schema.NonNegativeInt
 
 export const toMinorUnits = (price: number): number => Math.round(price * 100)
 export const toMajorUnits = (minorUnits: number): number => minorUnits / 100
+
+/** Millionths of a US dollar. */
+export const UsdMicros = Schema.NonNegativeInt.pipe(Schema.brand("UsdMicros"))
+export type UsdMicros = typeof UsdMicros.Type

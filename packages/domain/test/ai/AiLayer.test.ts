@@ -7,7 +7,7 @@ import { type Model, ProviderName } from "@berth/domain/ai/models/Model"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, expect, it } from "@effect/vitest"
 import {
   Chunk,
   Deferred,
@@ -168,7 +168,7 @@ describe("chat", () => {
         )
         expect(events).toMatchObject([
           { type: "tool-call", call },
-          { type: "done", finishReason: "tool_calls", usageIsEstimated: true, usage: { completionTokens: 8 } }
+          { type: "done", finishReason: "tool_calls", usageIsEstimated: true, usage: { completionTokens: 18 } }
         ])
         expect(offered).toEqual([tools])
         const [span] = spans
@@ -240,9 +240,9 @@ describe("chat", () => {
         expect(answer).toMatchObject({
           text: "12345678",
           usageIsEstimated: true,
-          usage: { promptTokens: 7, completionTokens: 2, totalTokens: 9 }
+          usage: { promptTokens: 7, completionTokens: 8, totalTokens: 15 }
         })
-        expect(recorded).toMatchObject([{ promptTokens: 7, completionTokens: 2 }])
+        expect(recorded).toMatchObject([{ promptTokens: 7, completionTokens: 8 }])
       })
     )
   })
@@ -387,6 +387,53 @@ describe("chat", () => {
         yield* Fiber.interrupt(fiber)
         yield* Deferred.await(released)
         expect(recorded).toMatchObject([{ completionTokens: 1 }])
+      })
+    )
+  })
+
+  it.effect("records the prompt of a call that its caller leaves before the first text", () =>
+    Effect.gen(function* () {
+      const sent = yield* Deferred.make<void>()
+      const router = provider("openrouter", () =>
+        Stream.unwrap(Effect.as(Deferred.succeed(sent, undefined), Stream.never))
+      )
+      yield* withAi([router.port], [opus], (ai) =>
+        Effect.gen(function* () {
+          const fiber = yield* Effect.fork(Effect.scoped(ai.open(request())))
+          yield* Deferred.await(sent)
+          yield* Fiber.interrupt(fiber)
+          assert.strictEqual(recorded.length, 1)
+          assert.deepInclude(recorded[0], { promptTokens: 7, completionTokens: 0, provider: "openrouter" })
+        })
+      )
+    })
+  )
+
+  it.effect("records nothing for a call that its provider refuses", () =>
+    withAi([provider("openrouter", () => fails("openrouter", "refused")).port], [opus], (ai) =>
+      Effect.gen(function* () {
+        yield* Effect.flip(ai.complete(request()))
+        assert.deepStrictEqual(recorded, [])
+      })
+    )
+  )
+
+  it.effect("limits an answer whose length its caller does not limit", () => {
+    const limits: Array<number | undefined> = []
+    const router: ModelProvider = {
+      ...provider("openrouter", () => Stream.empty).port,
+      chat: (_, __, { maxTokens }) => {
+        limits.push(maxTokens)
+        return makeChunkSource(Stream.make(text("ok"), end))
+      }
+    }
+    const small = makeModel({ id: "openai/small", contextWindow: 8_000 })
+    return withAi([router], [opus, small], (ai) =>
+      Effect.gen(function* () {
+        yield* ai.complete(request())
+        yield* ai.complete(request({ options: { maxTokens: 50_000 } }))
+        yield* ai.complete(request({ model: "openai/small" }))
+        assert.deepStrictEqual(limits, [4_096, 50_000, 2_000])
       })
     )
   })

@@ -247,7 +247,7 @@ const history = (count: number, length: number): Turn["history"] =>
   Array.from({ length: count }, (_, at) => ({
     seq: 10 + at,
     role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
-    content: `${at}:${"x".repeat(length)}`
+    content: `${at}:${"xxx ".repeat(length / 4)}`
   }))
 
 const isSummary = ({ messages }: RuntimeModelRequest) =>

@@ -1,100 +1,116 @@
-import { Clock, Effect, Either, Scope } from "effect"
-import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
-import { estimateCost } from "../models/ModelCost.ts"
-import { estimatePromptTokens } from "../prompt/TokenEstimate.ts"
-import type { ChatRequest } from "./ChatRequest.ts"
+import { Clock, Effect, Either, Scope, type Tracer } from "effect"
 import type { TokenUsage } from "../chat/ModelChat.ts"
-import type { AnsweredCall } from "./CallFallback.ts"
-import { countCall, countTokens, measureCall, makeUsageAttributes } from "./ModelTelemetry.ts"
+import { estimateCost } from "../models/ModelCost.ts"
+import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
+import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
+import type { PlannedCall } from "./CallPlan.ts"
+import type { ChatRequest } from "./ChatRequest.ts"
+import { countCall, countTokens, makeUsageAttributes, measureCall } from "./ModelTelemetry.ts"
 import type { ModelUsage } from "./ModelUsage.ts"
-
-const encoder = new TextEncoder()
 
 export interface MeteredUsage {
   readonly usage: TokenUsage
   readonly usageIsEstimated: boolean
-  /** US dollars, by the catalogue's prices. */
+  /** US dollars, by the catalog's prices. */
   readonly costUsd: number
 }
 
 export interface AnswerMeter {
-  /** Counts a piece, which one fiber at a time hands on. */
-  readonly add: (chunk: ModelEvent<ProviderEnding>) => void
-  /** What was seen so far. */
+  /** Counts an event. Not for concurrent use. */
+  readonly add: (event: ModelEvent<ProviderEnding>) => void
+  /** The usage so far. */
   readonly usage: () => MeteredUsage
 }
 
-const bytesOf = (chunk: ModelEvent<ProviderEnding>): number => {
-  switch (chunk.type) {
-    case "delta":
-      return encoder.encode(chunk.text).length
-    case "tool-call":
-      return encoder.encode(chunk.call.name + chunk.call.arguments).length
-    case "done":
-      return 0
-  }
+/** A call whose request has reached its provider. */
+export interface SentCall {
+  readonly call: PlannedCall
+  /** Epoch milliseconds. */
+  readonly calledAt: number
+  /** Null where no spans are exported. */
+  readonly span: Tracer.Span | null
 }
 
-/**
- * Counts what an answer takes, and records it when the scope ends: once for each answer that began, whole or not, since
- * a provider charges for an answer that broke off or was interrupted too.
- */
-export const meterAnswer = (
-  { call, calledAt, span }: AnsweredCall,
-  { caller, messages, options }: ChatRequest,
-  usageRecord: ModelUsage["Type"]
-): Effect.Effect<AnswerMeter, never, Scope.Scope> => {
-  // Plain variables: an answer has hundreds of pieces, and an effect for each is most of what passing it on costs.
-  let bytes = 0
-  let toolCalls = 0
-  let end: Extract<ModelEvent<ProviderEnding>, { type: "done" }> | null = null
+const costOf = ({ model }: PlannedCall, { completionTokens, promptTokens }: TokenUsage) =>
+  Either.getOrElse(estimateCost(model, { inputTokens: promptTokens, outputTokens: completionTokens }), () => 0)
 
-  const costOf = ({ completionTokens, promptTokens }: TokenUsage) =>
-    Either.getOrElse(estimateCost(call.model, { inputTokens: promptTokens, outputTokens: completionTokens }), () => 0)
+const estimateUsage = ({ messages, options }: Pick<ChatRequest, "messages" | "options">, text: string): TokenUsage => {
+  const promptTokens = estimatePromptTokens(messages, options?.tools)
+  const completionTokens = estimateTokens(text)
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens }
+}
 
-  const usage = (): MeteredUsage => {
-    if (end !== null && end.usage !== null) {
-      return { usage: end.usage, usageIsEstimated: false, costUsd: costOf(end.usage) }
-    }
-    const promptTokens = estimatePromptTokens(messages, options?.tools)
-    const completionTokens = Math.ceil(bytes / 4)
-    const estimated = { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens }
-    return { usage: estimated, usageIsEstimated: true, costUsd: costOf(estimated) }
-  }
-
-  const record = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const { costUsd, usage: used } = usage()
-    if (span !== null) {
-      const attributes = makeUsageAttributes(used, end?.finishReason ?? null, toolCalls)
-      for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
-    }
-    countTokens(call, used)
+const recordUsage = (
+  { call, calledAt }: SentCall,
+  caller: ChatRequest["caller"],
+  { costUsd, usage }: Omit<MeteredUsage, "usageIsEstimated">,
+  record: ModelUsage["Type"]
+) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    countTokens(call, usage)
     measureCall(call, now - calledAt)
-    if (end !== null) countCall(call, "answered")
-    return usageRecord.record({
+    return record.record({
       userId: caller.userId,
       agentId: caller.agentId,
       provider: call.provider,
       model: call.model.id,
-      promptTokens: used.promptTokens,
-      completionTokens: used.completionTokens,
+      promptTokens: usage.promptTokens,
+      completionTokens: usage.completionTokens,
       ownKey: call.keyId !== undefined,
       costUsd
     })
   }).pipe(
-    // The answer is out; a record that cannot be written must not take it back.
-    Effect.catchAllCause((cause) => Effect.logError("The usage of a model could not be recorded", cause))
+    // The answer is out already: a failing record must not take it back.
+    Effect.catchAllCause((cause) => Effect.logError("Model usage not recorded", cause))
   )
 
+/** Records a call that was interrupted before its first text: its prompt, which the provider charges for. */
+export const recordAbandonedCall = (sent: SentCall, request: ChatRequest, record: ModelUsage["Type"]) =>
+  Effect.suspend(() => {
+    const usage = estimateUsage(request, "")
+    return recordUsage(sent, request.caller, { usage, costUsd: costOf(sent.call, usage) }, record)
+  })
+
+/** Meters an answer and records it when the scope ends, also when the answer broke off or was interrupted. */
+export const meterAnswer = (
+  sent: SentCall,
+  request: ChatRequest,
+  record: ModelUsage["Type"]
+): Effect.Effect<AnswerMeter, never, Scope.Scope> => {
+  const { call, span } = sent
+  // Plain variables: an Effect per delta is most of the cost of passing an answer on.
+  const texts: Array<string> = []
+  let toolCalls = 0
+  let end: Extract<ModelEvent<ProviderEnding>, { type: "done" }> | null = null
+
+  const usage = (): MeteredUsage => {
+    const reported = end === null ? null : end.usage
+    const used = reported ?? estimateUsage(request, texts.join(""))
+    return { usage: used, usageIsEstimated: reported === null, costUsd: costOf(call, used) }
+  }
+
+  const finish = Effect.suspend(() => {
+    const metered = usage()
+    if (span !== null) {
+      const attributes = makeUsageAttributes(metered.usage, end?.finishReason ?? null, toolCalls)
+      for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
+    }
+    if (end !== null) countCall(call, "answered")
+    return recordUsage(sent, request.caller, metered, record)
+  })
+
   return Effect.as(
-    // `Effect.addFinalizer` would keep the state of this fiber for it, which costs more than to count.
-    Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, record)),
+    // `Effect.addFinalizer` captures the fiber's state, which costs more than the metering.
+    Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, finish)),
     {
       usage,
-      add: (chunk) => {
-        bytes += bytesOf(chunk)
-        if (chunk.type === "tool-call") toolCalls += 1
-        if (chunk.type === "done") end = chunk
+      add: (event) => {
+        if (event.type === "delta") texts.push(event.text)
+        else if (event.type === "done") end = event
+        else {
+          texts.push(event.call.name, event.call.arguments)
+          toolCalls += 1
+        }
       }
     }
   )

@@ -2,8 +2,10 @@ import { Clock, Effect, Either, ExecutionStrategy, Exit, Option, Scope } from "e
 import type { ProviderName } from "../models/Model.ts"
 import type { CallAttempt } from "./ChatRequest.ts"
 import type { ModelProvider } from "../models/ModelProviders.ts"
+import { findAnswerLimit } from "../models/ModelCost.ts"
 import { ProviderFailed } from "../models/ModelErrors.ts"
 import type { AiSettings } from "./AiSettings.ts"
+import type { AnswerMeter, SentCall } from "./AnswerMeter.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import { type CallInput, type OpenedCall, openCall } from "./OpenedCall.ts"
 import { countCall, measureFirstText } from "./ModelTelemetry.ts"
@@ -11,30 +13,37 @@ import type { TimeoutWatcher } from "../streams/IdleTimeout.ts"
 import type { PlannedCall } from "./CallPlan.ts"
 import { withCircuitBreakers, retryCall } from "./CallRetry.ts"
 
-export interface AnsweredCall extends OpenedCall {
-  readonly call: PlannedCall
+export interface AnsweredCall extends SentCall, Omit<OpenedCall, "span"> {
   readonly attempts: ReadonlyArray<CallAttempt>
-  /** Epoch milliseconds at which the call that answered went out. */
-  readonly calledAt: number
+  readonly meter: AnswerMeter
 }
 
 export interface CallsContext {
   readonly settings: AiSettings
   readonly breakers: CircuitBreakers
   readonly watch: TimeoutWatcher
-  /** Those of the plan. */
+  /** The providers of the plan. */
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>
+  /** Begins to meter an answer; the scope ends it. */
+  readonly meter: (sent: SentCall) => Effect.Effect<AnswerMeter, never, Scope.Scope>
+  /** Records a call that was interrupted before its first text. */
+  readonly recordAbandoned: (sent: SentCall) => Effect.Effect<void>
 }
 
-type Waits = Pick<CallsContext, "settings" | "watch">
+type CallContext = Omit<CallsContext, "breakers" | "providers">
 type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
 
-/** One try in a scope of its own, which ends with it unless it is answered. */
-const tryOnce = (input: CallInput, { settings, watch }: Waits) =>
+/** One try in a scope of its own, which ends with it unless it is answered. Every request sent is metered. */
+const tryOnce = (input: CallInput, calledAt: number, { meter, recordAbandoned, settings, watch }: CallContext) =>
   Effect.flatMap(Effect.scope, (parent) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) =>
         restore(Scope.extend(openCall(input, settings, watch), scope)).pipe(
+          Effect.onInterrupt(() => recordAbandoned({ call: input.call, calledAt, span: null })),
+          Effect.flatMap((opened) => {
+            const sent: SentCall = { call: input.call, calledAt, span: opened.span }
+            return Effect.map(Scope.extend(meter(sent), scope), (begun) => ({ ...sent, opened, meter: begun }))
+          }),
           Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit)))
         )
       )
@@ -42,15 +51,32 @@ const tryOnce = (input: CallInput, { settings, watch }: Waits) =>
   )
 
 /** Tries one call until it answers or is not worth another try. */
-const tryCall = (input: CallInput, waits: Waits) =>
+const tryCall = (input: CallInput, context: CallContext) =>
   retryCall(
     Effect.gen(function* () {
       const calledAt = yield* Clock.currentTimeMillis
-      const opened = yield* tryOnce(input, waits)
+      const answered = yield* tryOnce(input, calledAt, context)
       measureFirstText(input.call, (yield* Clock.currentTimeMillis) - calledAt)
-      return { opened, calledAt }
+      return answered
     }),
-    { call: input.call, deadline: input.deadline, policy: waits.settings.retry }
+    { call: input.call, deadline: input.deadline, policy: context.settings.retry }
+  )
+
+const withAnswerLimit = (request: CallsRequest, { model }: PlannedCall): CallsRequest => ({
+  ...request,
+  options: { ...request.options, maxTokens: findAnswerLimit(model, request.options.maxTokens) }
+})
+
+// Callers hear only the kind of a failure; the provider's words are for operators.
+const logFailure = (message: string, call: PlannedCall, { kind, reason }: ProviderFailed) =>
+  Effect.logWarning(message).pipe(
+    Effect.annotateLogs({
+      model: call.model.id,
+      provider: call.provider,
+      kind,
+      reason,
+      ownKey: call.keyId !== undefined
+    })
   )
 
 /** The same, of a call by the owner's own key. */
@@ -78,7 +104,7 @@ const sumUp = (failures: ReadonlyArray<PlannedCall & { readonly failure: Provide
 export const callUntilAnswered = (
   plan: Iterable<PlannedCall>,
   request: CallsRequest,
-  { breakers, providers, settings, watch }: CallsContext
+  { breakers, providers, ...context }: CallsContext
 ): Effect.Effect<AnsweredCall, ProviderFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const attempts: Array<CallAttempt> = []
@@ -94,7 +120,7 @@ export const callUntilAnswered = (
       const attempt = yield* withCircuitBreakers(
         breakers,
         call,
-        tryCall({ ...request, provider, call }, { settings, watch })
+        tryCall({ ...withAnswerLimit(request, call), provider, call }, context)
       )
       if (Option.isNone(attempt)) {
         note(call, "skipped", 0)
@@ -103,37 +129,30 @@ export const callUntilAnswered = (
       const { result, tries } = attempt.value
       if (Either.isRight(result)) {
         note(call, "answered", tries)
-        const {
-          calledAt,
-          opened: { first, more, span }
-        } = result.right
+        const { opened, ...sent } = result.right
         return {
-          call,
+          ...sent,
           attempts,
-          calledAt,
-          span,
-          first,
-          more: Effect.catchAll(more, (broken) => {
+          first: opened.first,
+          more: Effect.catchAll(opened.more, (broken) => {
             const failure = call.keyId === undefined ? broken : markOwnKeyFailure(broken)
-            span?.attribute("error.type", failure.kind)
+            sent.span?.attribute("error.type", failure.kind)
             countCall(call, failure.kind)
-            return Effect.zipRight(breakers.recordFailure(call, failure), Effect.fail(failure))
+            return Effect.zipRight(
+              Effect.zipRight(
+                logFailure("Model answer broke off", call, failure),
+                breakers.recordFailure(call, failure)
+              ),
+              Effect.fail(failure)
+            )
           })
         }
       }
       const failure = call.keyId === undefined ? result.left : markOwnKeyFailure(result.left)
       note(call, failure.kind, tries)
       failures.push({ ...call, failure })
-      yield* Effect.logWarning("A model did not answer").pipe(
-        Effect.annotateLogs({
-          model: call.model.id,
-          provider: call.provider,
-          kind: failure.kind,
-          reason: failure.reason,
-          ownKey: call.keyId !== undefined
-        })
-      )
-      // Whose key is refused is told so: another way to his answer would only hide it from him.
+      yield* logFailure("Model did not answer", call, failure)
+      // An owner must hear of a rejected key; a fallback would hide it.
       if (failure.ownKey === true && failure.kind === "unauthorized") return yield* failure
     }
     const skipped = attempts[0]
@@ -144,7 +163,7 @@ export const callUntilAnswered = (
           kind: "overloaded",
           reason: "failed too often just before and is left alone for a while",
           ownKey,
-          retryAfter: settings.breaker.cooldown
+          retryAfter: context.settings.breaker.cooldown
         })
     )
   })

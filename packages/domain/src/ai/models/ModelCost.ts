@@ -1,4 +1,6 @@
 import { Either } from "effect"
+import { UsdMicros } from "../../shared/Money.ts"
+import type { TokenUsage } from "../chat/ModelChat.ts"
 import type { Model } from "./Model.ts"
 import { TokenCountInvalid } from "./ModelErrors.ts"
 
@@ -20,3 +22,26 @@ export const estimateCost = (
   // Takes off what binary fractions add (three times 0.1), which no price goes down to.
   return Either.right(Number(cost.toFixed(12)))
 }
+
+/** Tokens of an answer whose length the caller did not limit; the provider is told this limit. */
+export const defaultMaxTokens = 4_096
+
+/** The limit that a provider is told: the caller's, else the default, but at most a quarter of the context window. */
+export const findAnswerLimit = (model: Pick<Model, "contextWindow">, maxTokens: number | null | undefined): number =>
+  maxTokens ?? Math.max(1, Math.min(defaultMaxTokens, Math.floor(model.contextWindow / 4)))
+
+type TokenPrices = Pick<Model, "inputCost" | "outputCost">
+
+/** The cost of a call, rounded up. US dollars per million tokens are micros per token. */
+export const costOf = (
+  model: TokenPrices,
+  { completionTokens, promptTokens }: Pick<TokenUsage, "promptTokens" | "completionTokens">
+): UsdMicros => {
+  const micros = Math.max(0, promptTokens) * model.inputCost + Math.max(0, completionTokens) * model.outputCost
+  // Takes off the noise of binary fractions before it rounds up.
+  return UsdMicros.make(Math.ceil(Number(micros.toFixed(6))))
+}
+
+/** The most that a call can cost: its estimated prompt and an answer of `maxTokens` (`findAnswerLimit`). */
+export const costUpperBound = (model: TokenPrices, promptTokens: number, maxTokens: number): UsdMicros =>
+  costOf(model, { promptTokens, completionTokens: maxTokens })

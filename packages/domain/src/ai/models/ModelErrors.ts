@@ -47,23 +47,35 @@ export class AiServiceUnavailable extends Data.TaggedError("AiServiceUnavailable
   }
 }
 
+export type ProviderFailureKind =
+  "unreachable" | "timeout" | "rate-limited" | "unauthorized" | "refused" | "overloaded" | "nonsense"
+
+const sentences: Readonly<Record<ProviderFailureKind, string>> = {
+  unreachable: "cannot be reached; try again later",
+  timeout: "did not answer in time; try again later",
+  "rate-limited": "limits its requests at the moment; try again later",
+  unauthorized: "does not accept this service's account; try another model",
+  refused: "rejected the request; shorten the conversation or change its options",
+  overloaded: "is overloaded; try again later",
+  nonsense: "gave an answer that cannot be read; try again or use another model"
+}
+
 /**
  * Why a provider gave no whole answer. `unauthorized` covers an account without credit: like a wrong key, it does not
  * pass by itself. `ownKey`: the call used the owner's own key.
  */
 export class ProviderFailed extends Data.TaggedError("ProviderFailed")<{
   readonly provider: ProviderName
-  readonly kind: "unreachable" | "timeout" | "rate-limited" | "unauthorized" | "refused" | "overloaded" | "nonsense"
-  /** For logs and callers; never with a key in it. */
+  readonly kind: ProviderFailureKind
+  /** For logs only: it may hold the provider's words, but never a key. */
   readonly reason: string
   /** The wait that the provider asked for. */
   readonly retryAfter?: Duration.Duration | undefined
   readonly ownKey?: boolean | undefined
 }> {
   override get message() {
-    if (this.ownKey === true && this.kind === "unauthorized") {
-      return `your ${this.provider} key was refused: ${this.reason}`
-    }
-    return `model provider ${this.provider}: ${this.reason}`
+    return this.ownKey === true && this.kind === "unauthorized"
+      ? `your ${this.provider} key was refused; replace it or add credit to its account`
+      : `model provider ${this.provider} ${sentences[this.kind]}`
   }
 }

@@ -1,13 +1,11 @@
+import { defaultMaxTokens } from "../models/ModelCost.ts"
 import { estimateTokens } from "./TokenEstimate.ts"
 import type { ChatMessage, ToolSpec } from "../chat/ModelChat.ts"
 
 /** What roles and separators take beside the text of a message. */
 const tokensAroundMessage = 4
 
-/**
- * About how many tokens a message takes, one per four bytes of its JSON text. Escapes count: what is sent must fit its
- * wire too, and there they are as long.
- */
+/** Tokens of a message by its JSON text: escapes count, because the message must fit its wire too. */
 export const estimateMessageTokens = (message: ChatMessage): number =>
   tokensAroundMessage +
   estimateTokens(JSON.stringify(message.content)) +
@@ -22,8 +20,8 @@ export const estimateSerializedToolTokens = (tools: ReadonlyArray<ToolSpec>): nu
 export const estimateMessagesTokens = (messages: ReadonlyArray<ChatMessage>): number =>
   messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0)
 
-/** What fits on the wire to the models, whose bodies have 1 MiB at most, with room for what stands around the messages. */
-const wireTokens = 220_000
+/** Bodies have 1 MiB at most; an estimated token has at most five bytes, and other members need some room. */
+const wireTokens = 180_000
 
 /** How many tokens of a model's window are worked with: what it takes, or what can be sent to it. */
 export const computeUsableWindow = (contextWindow: number): number => Math.max(0, Math.min(contextWindow, wireTokens))
@@ -34,7 +32,7 @@ export const computeUsableWindow = (contextWindow: number): number => Math.max(0
  */
 export const computePromptBudget = (contextWindow: number, maxTokens: number | null): number => {
   const usable = computeUsableWindow(contextWindow)
-  return usable - Math.min(maxTokens ?? 4_096, Math.floor(usable / 4))
+  return usable - Math.min(maxTokens ?? defaultMaxTokens, Math.floor(usable / 4))
 }
 
 /** Where the newest messages begin that together have no more tokens than that. */
@@ -48,11 +46,12 @@ export const findNewestFitting = (history: ReadonlyArray<{ readonly tokens: numb
 }
 
 const cutMark = "\n[…]\n"
-/** What stands for a text of which nothing could be kept; it takes the fewest tokens that a cut text can have. */
+/** Replaces a text of which nothing could be kept. */
 const nothingLeft = "[…]"
-export const minimumTruncatedTokens = 2
+/** Tokens of the shortest truncated text. */
+export const minimumTruncatedTokens = 6
 
-/** The beginning and the end of a text, in about as many tokens, which are at least `shortestCut`. */
+/** The beginning and the end of a text, in at most `tokens` tokens, which are at least `minimumTruncatedTokens`. */
 export const truncateToTokens = (text: string, tokens: number): string => {
   const costs = (kept: string) => estimateTokens(JSON.stringify(kept))
   if (costs(text) <= tokens) return text
@@ -60,8 +59,7 @@ export const truncateToTokens = (text: string, tokens: number): string => {
     const head = Math.ceil(characters / 2)
     return (text.slice(0, head) + cutMark + text.slice(text.length - (characters - head))).toWellFormed()
   }
-  // A character costs at least a byte, so this many are too many; halving finds soon what does.
-  let [fits, tooMany] = [0, Math.min(text.length, tokens * 4 + 1)]
+  let [fits, tooMany] = [0, Math.min(text.length, tokens * 5 + 1)]
   while (fits + 1 < tooMany) {
     const middle = Math.floor((fits + tooMany) / 2)
     if (costs(keep(middle)) <= tokens) fits = middle

@@ -1,5 +1,6 @@
 import { Effect, Layer, Stream } from "effect"
-import { AiLayer, type ChatError } from "../../ai/AiLayer.ts"
+import { AiLayer } from "../../ai/AiLayer.ts"
+import type { ChatError } from "../../ai/calls/ModelChatCalls.ts"
 import { ModelAnswers } from "./ModelAnswers.ts"
 import { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
 

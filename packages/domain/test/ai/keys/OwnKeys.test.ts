@@ -159,7 +159,7 @@ describe("an owner's own keys", () => {
       })
       const failure = yield* Effect.flip(ask(ada))
       expect(failure).toMatchObject({ _tag: "ProviderFailed", kind: "unauthorized", ownKey: true })
-      expect(failure.message).toBe("your openrouter key was refused: is unauthorized")
+      expect(failure.message).toBe("your openrouter key was refused; replace it or add credit to its account")
       expect(calls).toEqual([`openrouter adas-too ${opus.id}`])
       expect(recorded).toEqual([])
     })

@@ -1,7 +1,13 @@
-import { estimateCost } from "@berth/domain/ai/models/ModelCost"
-import { estimatePromptTokens, estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
-import { describe, expect, it } from "@effect/vitest"
-import { Either, FastCheck } from "effect"
+import { costOfMedia, findMediaPrice } from "@berth/domain/ai/models/MediaPrices"
+import {
+  costOf,
+  costUpperBound,
+  defaultMaxTokens,
+  estimateCost,
+  findAnswerLimit
+} from "@berth/domain/ai/models/ModelCost"
+import { assert, describe, expect, it } from "@effect/vitest"
+import { Either, FastCheck, Option } from "effect"
 
 const cost = (inputCost: number, outputCost: number, inputTokens: number, outputTokens: number) =>
   Either.getOrThrow(estimateCost({ inputCost, outputCost }, { inputTokens, outputTokens }))
@@ -52,17 +58,53 @@ describe("estimateCost", () => {
   )
 })
 
-describe("estimateTokens", () => {
-  it("counts a token for four bytes, rounded up", () => {
-    expect(estimateTokens("")).toBe(0)
-    expect(estimateTokens("a")).toBe(1)
-    expect(estimateTokens("abcd")).toBe(1)
-    expect(estimateTokens("abcde")).toBe(2)
-    expect(estimateTokens("日本語")).toBe(3)
+const usage = FastCheck.record({ promptTokens: count, completionTokens: count })
+const prices = FastCheck.record({ inputCost: price, outputCost: price })
+
+describe("costOf", () => {
+  it("returns micros of a US dollar, rounded up", () => {
+    const model = { inputCost: 0.15, outputCost: 0.6 }
+    assert.strictEqual(costOf(model, { promptTokens: 1_000_000, completionTokens: 0 }), 150_000)
+    assert.strictEqual(costOf(model, { promptTokens: 1, completionTokens: 0 }), 1)
+    assert.strictEqual(costOf({ inputCost: 0.1, outputCost: 0.2 }, { promptTokens: 10, completionTokens: 10 }), 3)
+    assert.strictEqual(costOf({ inputCost: 0, outputCost: 0 }, { promptTokens: 10, completionTokens: 10 }), 0)
   })
 
-  it.prop("of a prompt is at least that of its texts", [FastCheck.array(FastCheck.string())], ([texts]) => {
-    const messages = texts.map((content) => ({ role: "user" as const, content }))
-    expect(estimatePromptTokens(messages)).toBeGreaterThanOrEqual(estimateTokens(texts.join("")))
+  it.prop("is the estimated cost to the next micro", [prices, usage], ([model, used]) => {
+    const usd = cost(model.inputCost, model.outputCost, used.promptTokens, used.completionTokens)
+    assert.isAtLeast(costOf(model, used) + 1e-3, usd * 1_000_000)
+    assert.isBelow(costOf(model, used), usd * 1_000_000 + 1 + 1e-3)
+  })
+})
+
+describe("costUpperBound", () => {
+  it.prop(
+    "is at least the cost of any usage within it",
+    [prices, usage, count, count],
+    ([model, used, more, longer]) => {
+      const bound = costUpperBound(model, used.promptTokens + more, used.completionTokens + longer)
+      assert.isAtLeast(bound, costOf(model, used))
+    }
+  )
+})
+
+describe("findAnswerLimit", () => {
+  it("returns the caller's limit, else the default, but at most a quarter of the context window", () => {
+    assert.strictEqual(findAnswerLimit({ contextWindow: 128_000 }, 9_000), 9_000)
+    assert.strictEqual(findAnswerLimit({ contextWindow: 128_000 }, undefined), defaultMaxTokens)
+    assert.strictEqual(findAnswerLimit({ contextWindow: 8_000 }, null), 2_000)
+    assert.strictEqual(findAnswerLimit({ contextWindow: 1 }, null), 1)
+  })
+})
+
+describe("costOfMedia", () => {
+  it("returns the cost of characters, started minutes and tokens", () => {
+    const of = (id: string, kind: "tts" | "stt" | "embedding", quantity: number) =>
+      Option.getOrNull(Option.map(findMediaPrice(id, kind), (found) => costOfMedia(found, quantity)))
+    assert.strictEqual(of("openai/tts-1", "tts", 4_096), 61_440)
+    assert.strictEqual(of("openai/whisper-1", "stt", 1.01), 12_000)
+    assert.strictEqual(of("openai/text-embedding-3-small", "embedding", 1_000), 20)
+    assert.isNull(of("openai/tts-1", "stt", 1))
+    assert.isNull(of("acme/none", "tts", 1))
   })
 })

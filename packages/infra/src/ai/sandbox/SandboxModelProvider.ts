@@ -1,7 +1,7 @@
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import type { ModelProvider } from "@berth/domain/ai/models/ModelProviders"
 import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
-import { estimatePromptTokens, estimateTokens } from "@berth/domain/ai/prompt/TokenEstimate"
+import { estimatePromptTokens } from "@berth/domain/ai/prompt/TokenEstimate"
 import type { Model } from "@berth/domain/ai/models/Model"
 import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
 import { Duration, Effect, Stream } from "effect"
@@ -25,6 +25,9 @@ export const sandboxModel: Model = {
   takesTools: true,
   available: true
 }
+
+/** The sandbox counts answers by a fixed measure, so that a limit in tokens is exact. */
+const charactersPerToken = 4
 
 /** A word and the space after it. */
 const splitIntoDeltas = (text: string): ReadonlyArray<string> => text.match(/\s*\S+\s*/g) ?? []
@@ -54,7 +57,7 @@ export const makeSandboxModelProvider = (options: SandboxModelProviderOptions = 
       }
       const promptTokens = estimatePromptTokens(messages, tools)
       const ending = (said: string, finishReason: string): ModelEvent<ProviderEnding> => {
-        const completionTokens = estimateTokens(said)
+        const completionTokens = Math.ceil(said.length / charactersPerToken)
         return {
           type: "done",
           usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
@@ -73,7 +76,7 @@ export const makeSandboxModelProvider = (options: SandboxModelProviderOptions = 
         )
       }
       const whole = summary ?? step?.text ?? makeSandboxReply(messages)
-      const text = maxTokens === undefined ? whole : whole.slice(0, maxTokens * 4)
+      const text = maxTokens === undefined ? whole : whole.slice(0, maxTokens * charactersPerToken)
       const deltas = splitIntoDeltas(text).map((delta): ModelEvent<ProviderEnding> => ({ type: "delta", text: delta }))
       const done = ending(text, text.length < whole.length ? "length" : "stop")
       return isPaused

@@ -1,0 +1,184 @@
+import { Chunk, Clock, Duration, Effect, Option, type Scope, Stream } from "effect"
+import { IdGenerator } from "../../ids/IdGenerator.ts"
+import type { ToolCall } from "../chat/ModelChat.ts"
+import { type ModelKeys, ownableProviders } from "../keys/OwnerKeys.ts"
+import type { Model, ProviderName } from "../models/Model.ts"
+import { MessagesMissing, type ModelNotFound, ModelsUnavailable, type ProviderFailed } from "../models/ModelErrors.ts"
+import { findAnswerLimit } from "../models/ModelCost.ts"
+import { type ModelProvider, ModelProviders } from "../models/ModelProviders.ts"
+import { findModelRoutes } from "../models/ModelRoutes.ts"
+import { parseTaskType } from "../models/ModelSelection.ts"
+import { estimatePromptTokens } from "../prompt/TokenEstimate.ts"
+import { holdsImages, type makeModelChoice, offersTools, type ReachableModels } from "../ReachableModels.ts"
+import { makeTimeoutWatcher } from "../streams/IdleTimeout.ts"
+import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
+import { CurrentAiSettings } from "./AiSettings.ts"
+import { meterAnswer, recordAbandonedCall } from "./AnswerMeter.ts"
+import { callUntilAnswered } from "./CallFallback.ts"
+import { planCallsLazily, type PlannedCall } from "./CallPlan.ts"
+import type { ChatCompletion, ChatOpening, ChatRequest } from "./ChatRequest.ts"
+import { makeCircuitBreakers } from "./CircuitBreakers.ts"
+import { ModelUsage } from "./ModelUsage.ts"
+import { withExportedSpan } from "./SpanExport.ts"
+
+export type ChatError = MessagesMissing | ModelNotFound | ModelsUnavailable | ProviderFailed
+
+/** An answer whose first text is there. */
+export interface OpenChat {
+  readonly opening: ChatOpening
+  /** One chunk for all that has arrived; up to `done`. */
+  readonly events: Stream.Stream<ModelEvent, ProviderFailed>
+}
+
+/** The same as a pull; the last event is `done`. */
+interface BegunChat {
+  readonly opening: ChatOpening
+  readonly first: ReadonlyArray<ModelEvent>
+  readonly more: Effect.Effect<ReadonlyArray<ModelEvent>, ProviderFailed>
+}
+
+const streamEvents = ({ first, more }: BegunChat): Stream.Stream<ModelEvent, ProviderFailed> =>
+  Stream.fromPull(
+    Effect.sync(() => {
+      let last: ReadonlyArray<ModelEvent> | null = null
+      const keep = (events: ReadonlyArray<ModelEvent>) => {
+        last = events
+        return Chunk.unsafeFromArray(events)
+      }
+      const further = Effect.mapBoth(more, { onFailure: Option.some, onSuccess: keep })
+      return Effect.suspend((): Effect.Effect<Chunk.Chunk<ModelEvent>, Option.Option<ProviderFailed>> => {
+        if (last === null) return Effect.succeed(keep(first))
+        return last.some(({ type }) => type === "done") ? Effect.fail(Option.none()) : further
+      })
+    })
+  )
+
+/** The chat of the AI layer: plans the calls of a request, calls until a model answers, and meters the answer. */
+export const makeModelChat = ({
+  choose,
+  findReachable
+}: Pick<Effect.Effect.Success<typeof makeModelChoice>, "choose" | "findReachable">) =>
+  Effect.gen(function* () {
+    const { all: configured, withKey } = yield* ModelProviders
+    const usage = yield* ModelUsage
+    const ids = yield* IdGenerator
+    const settings = yield* CurrentAiSettings
+    const watch = yield* makeTimeoutWatcher
+    const breakers = yield* makeCircuitBreakers(settings.breaker)
+    const providers = new Map(configured.map((provider) => [provider.name, provider] as const))
+    const configuredNames = new Set(providers.keys())
+
+    const withOwnKeys = (plan: ReadonlyArray<PlannedCall>, keys: ModelKeys) =>
+      Effect.gen(function* () {
+        const keyIds = new Map<ProviderName, string>()
+        const own = new Map<ProviderName, ModelProvider>()
+        for (const name of ownableProviders) {
+          const key = keys[name]
+          if (key === undefined || plan.every(({ provider }) => provider !== name)) continue
+          const { keyId, provider } = yield* withKey(name, key)
+          keyIds.set(name, keyId)
+          own.set(name, provider)
+        }
+        return {
+          plan: plan.map((call): PlannedCall => ({ ...call, keyId: keyIds.get(call.provider) })),
+          providers: own
+        }
+      })
+
+    // Where the owner's keys run the model, only they are used: the platform never pays for what the owner meant to pay.
+    const planFor = (reachable: ReachableModels, request: ChatRequest, first: Model) =>
+      Effect.suspend(() => {
+        const isOwn = reachable.own.size > 0 && findModelRoutes(first, reachable.own).length > 0
+        if (!isOwn && request.ownKeysOnly === true) return Effect.succeed({ plan: [], providers })
+        const plan = planCallsLazily({
+          models: isOwn ? reachable.models : reachable.listed,
+          configured: isOwn ? reachable.own : configuredNames,
+          first,
+          taskType: parseTaskType(request.taskType),
+          tokens:
+            estimatePromptTokens(request.messages, request.options?.tools) +
+            findAnswerLimit(first, request.options?.maxTokens),
+          maxCalls: settings.maxCalls,
+          withTools: offersTools(request.options),
+          withImages: holdsImages(request.messages)
+        })
+        return isOwn ? withOwnKeys([...plan], reachable.keys) : Effect.succeed({ plan, providers })
+      })
+
+    const begin = Effect.fnUntraced(function* (
+      request: ChatRequest
+    ): Effect.fn.Return<BegunChat, ChatError, Scope.Scope> {
+      const startedAt = yield* Clock.currentTimeMillis
+      if (request.messages.length === 0) return yield* new MessagesMissing()
+      const reachable = yield* findReachable(request.caller.userId)
+      const { plan, providers: called } = yield* planFor(reachable, request, yield* choose(reachable, request))
+      const [first] = plan
+      if (first === undefined) return yield* new ModelsUnavailable({ taskType: parseTaskType(request.taskType) })
+      const deadline = startedAt + Duration.toMillis(settings.totalTimeout)
+      const answer = yield* callUntilAnswered(
+        plan,
+        { messages: request.messages, options: request.options ?? {}, deadline },
+        {
+          settings,
+          breakers,
+          watch,
+          providers: called,
+          meter: (sent) => meterAnswer(sent, request, usage),
+          recordAbandoned: (sent) => recordAbandonedCall(sent, request, usage)
+        }
+      )
+      const opening: ChatOpening = {
+        id: yield* ids.next("cpl"),
+        model: answer.call.model.id,
+        provider: answer.call.provider,
+        ownKey: answer.call.keyId !== undefined,
+        attempts: answer.attempts,
+        overheadMs: answer.calledAt - startedAt
+      }
+      const { meter } = answer
+      const complete = (event: ModelEvent<ProviderEnding>): ModelEvent => {
+        meter.add(event)
+        return event.type === "done"
+          ? { type: "done", ...opening, ...meter.usage(), finishReason: event.finishReason }
+          : event
+      }
+      return {
+        opening,
+        first: answer.first.map(complete),
+        more: Effect.map(answer.more, (events) => events.map(complete))
+      }
+    })
+
+    return {
+      /** Calls models until one answers. Events arrive no faster than they are read; closing the scope ends the call. */
+      open: (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
+        Effect.map(begin(request), (begun) => ({ opening: begun.opening, events: streamEvents(begun) })).pipe(
+          withExportedSpan("AiLayer.open")
+        ),
+
+      /** The whole answer at once. */
+      complete: (request: ChatRequest): Effect.Effect<ChatCompletion, ChatError> =>
+        Effect.flatMap(begin(request), ({ first, more }) => {
+          const texts: Array<string> = []
+          const toolCalls: Array<ToolCall> = []
+          const gather = (events: ReadonlyArray<ModelEvent>): Effect.Effect<ChatCompletion, ProviderFailed> => {
+            for (const event of events) {
+              switch (event.type) {
+                case "delta":
+                  texts.push(event.text)
+                  break
+                case "tool-call":
+                  toolCalls.push(event.call)
+                  break
+                case "done": {
+                  const { type: _, ...answer } = event
+                  return Effect.succeed({ ...answer, text: texts.join(""), toolCalls })
+                }
+              }
+            }
+            return Effect.flatMap(more, gather)
+          }
+          return gather(first)
+        }).pipe(Effect.scoped, withExportedSpan("AiLayer.complete"))
+    }
+  })
