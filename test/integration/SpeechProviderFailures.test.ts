@@ -1,7 +1,7 @@
 import type { ModelCallRecord } from "@berth/domain/ai/calls/ModelUsage"
 import { Speech } from "@berth/domain/gateway/speech/Speech"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Logger, Metric, Redacted } from "effect"
+import { Duration, Effect, HashMap, Logger, Metric, Redacted } from "effect"
 import OpenAI, { toFile } from "openai"
 import {
   userWithOwnKey,
@@ -72,12 +72,15 @@ const fails = (name: "speak" | "transcribe", troubles: ReadonlyArray<Trouble>) =
     Effect.gen(function* () {
       const oneTry = Duration.millis(behaviour.type === "hang" ? 100 : 30_000)
       const speech = yield* behaving([behaviour], { times: { attemptTimeout: oneTry } })
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ annotations }) => void logged.push(...HashMap.values(annotations)))
       const failure = yield* Effect.flip(
         name === "speak" ? Effect.asVoid(speech.speak) : Effect.asVoid(speech.transcribe)
-      )
+      ).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
       assert.strictEqual(failure._tag, "PluginFailed")
-      assert.match(failure.reason, reason)
-      assert.notInclude(failure.reason, "sk-audio")
+      assert.match(failure.reason, /^model provider openai [a-z' ]+; try [a-z ]+$|; shorten the conversation/)
+      assert.match(logged.join("\n"), reason)
+      assert.notInclude(failure.reason + logged.join("\n"), "sk-audio")
       // Who gives up soon may do so before he was heard.
       if (behaviour.type !== "hang") assert.strictEqual(speech.standIn.received.length, 1)
     })
