@@ -14,7 +14,7 @@ const percent = s.matchingPattern(/^\d+\.\d\d%$/)
 
 const observations = (options: App.TestAppOptions, name: string) =>
   layer(App.layer(options), { excludeTestServices: true })(name, (it) => {
-    const scripted = <A, E, R>(
+    const withManager = <A, E, R>(
       script: Parameters<FakeAgentManager["Type"]["withBehavior"]>[0],
       effect: Effect.Effect<A, E, R>
     ) => Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior(script)(effect))
@@ -36,8 +36,8 @@ const observations = (options: App.TestAppOptions, name: string) =>
         yield* say(owner)
         yield* say(owner)
         yield* say(owner)
-        yield* scripted({ chat: () => Stream.fail(new TurnFailed({ reason: "no model" })) }, say(owner))
-        const { body, status } = yield* scripted({ stats: () => gone }, statsOf(owner))
+        yield* withManager({ chat: () => Stream.fail(new TurnFailed({ reason: "no model" })) }, say(owner))
+        const { body, status } = yield* withManager({ stats: () => gone }, statsOf(owner))
         assert.strictEqual(status, 200)
         s.assertShape(body, {
           stats: {
@@ -55,10 +55,10 @@ const observations = (options: App.TestAppOptions, name: string) =>
       })
     )
 
-    it.effect("nothing is made up of an agent that nobody has talked to and whose cell is down", () =>
+    it.effect("reports no figures of an agent without messages whose instance is down", () =>
       Effect.gen(function* () {
         const owner = yield* createOwnerWithAgent("pro", "stopped")
-        const { body } = yield* scripted({ stats: () => Effect.succeedNone }, statsOf(owner))
+        const { body } = yield* withManager({ stats: () => Effect.succeedNone }, statsOf(owner))
         const unknown = s.equalTo("N/A")
         s.assertShape(body, {
           stats: {
@@ -79,7 +79,7 @@ const observations = (options: App.TestAppOptions, name: string) =>
           },
           status: s.equalTo("ok")
         })
-        const mock = yield* scripted({ stats: () => gone }, statsOf(owner))
+        const mock = yield* withManager({ stats: () => gone }, statsOf(owner))
         assert.deepInclude(mock.body["stats"], { messagesProcessed: 0, averageResponseTime: 0, uptime: 0 })
         assert.deepInclude(mock.body["stats"], { successRate: "N/A", errorRate: "N/A" })
       })
@@ -96,12 +96,12 @@ const observations = (options: App.TestAppOptions, name: string) =>
       })
     )
 
-    it.effect("an instance whose cell is down has no figures", () =>
+    it.effect("reports N/A for an instance that is down", () =>
       Effect.gen(function* () {
         const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
         const asked = web({ method: "GET", path: `/api/instance/${owner.user.id}/stats`, as: owner })
-        const { body, status } = yield* scripted({ stats: () => Effect.succeed(Option.none()) }, asked)
+        const { body, status } = yield* withManager({ stats: () => Effect.succeed(Option.none()) }, asked)
         assert.strictEqual(status, 200)
         assert.deepInclude(body, { userId: owner.user.id, cpu: "N/A", memory: "N/A" })
       })
@@ -112,7 +112,7 @@ const observations = (options: App.TestAppOptions, name: string) =>
         const { web } = yield* App.TestApp
         const owner = yield* createOwnerWithAgent()
         const asked: Array<readonly [string, RuntimeLogQuery]> = []
-        const answer = yield* scripted(
+        const answer = yield* withManager(
           {
             logs: (userId, query) =>
               Effect.sync(() => {
@@ -140,7 +140,7 @@ const observations = (options: App.TestAppOptions, name: string) =>
   })
 
 observations({}, "What is told of an agent")
-observations({ agentManagerTransport: "remote" }, "What is told of an agent whose cell is another process's")
+observations({ agentManagerTransport: "remote" }, "Observation of an agent of another process's instance")
 
 layer(App.layer({ agentManagerTransport: "remote" }), { excludeTestServices: true })(
   "Over the private listener",

@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
-import { expect, layer } from "@effect/vitest"
+import { assert, expect, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Option, Stream } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -57,7 +57,7 @@ const killPrograms = (...names: ReadonlyArray<"server" | "worker">) =>
 const directoryOf = (userId: UserId) =>
   Effect.map(Service, ({ berth }) => join(berth.place.dataDirectory, "instances", userId))
 
-/** Neither a process nor a file is left of a cell. */
+/** Whether neither a process nor a file is left of an instance. */
 const untilCleared = (userId: UserId) =>
   Effect.gen(function* () {
     const directory = yield* directoryOf(userId)
@@ -84,12 +84,12 @@ const expectGone = (person: SignedUpClient) =>
   Effect.gen(function* () {
     const { berth } = yield* Service
     yield* untilCleared(person.userId)
-    expect(yield* rowsOf(person.userId)).toEqual([])
-    expect((yield* person.raw("GET", "/api/settings")).status).toBe(401)
+    assert.deepStrictEqual(yield* rowsOf(person.userId), [])
+    assert.strictEqual((yield* person.raw("GET", "/api/settings")).status, 401)
     // The address is anybody's.
     const next = yield* signUpClient(berth.webUrl, "next", person.account)
-    expect(next.userId).not.toBe(person.userId)
-    expect((yield* next.raw("GET", "/api/agents")).body).toMatchObject({ count: 0 })
+    assert.notStrictEqual(next.userId, person.userId)
+    assert.deepInclude((yield* next.raw("GET", "/api/agents")).body, { count: 0 })
   })
 
 const deletion = (person: SignedUpClient) =>
@@ -97,7 +97,7 @@ const deletion = (person: SignedUpClient) =>
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("an account that is deleted", (it) => {
   it.effect(
-    "is gone with its cell, its files and its streams, and nobody else notices",
+    "loses its instance, files and streams, without effect on others",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const [person, other] = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent], {
@@ -110,26 +110,26 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
         Effect.exit(Stream.runCollect(person.events("/api/agent", { message: "Tell me a long story" })))
       )
       expect(yield* deletion(person)).toMatchObject({ status: 200, body: { success: true } })
-      expect((yield* elsewhere.raw("GET", "/api/settings")).status).toBe(401)
-      expect(Exit.isInterrupted(yield* Fiber.join(streaming))).toBe(false)
+      assert.strictEqual((yield* elsewhere.raw("GET", "/api/settings")).status, 401)
+      assert.isFalse(Exit.isInterrupted(yield* Fiber.join(streaming)))
       yield* expectGone(person)
-      expect(isProcessAlive(pid)).toBe(false)
-      expect((yield* other.chat("Still there?")).reply).toContain("Still there?")
+      assert.isFalse(isProcessAlive(pid))
+      assert.include((yield* other.chat("Still there?")).reply, "Still there?")
       const sql = yield* SqlClient
-      // What was paid for is still on the books, balanced.
+      // Paid units stay in the ledger, balanced.
       const [books] = yield* sql<{ units: number; entries: number }>`
         select sum(units)::int as units, count(*)::int as entries from ledger_entries where former_user is not null`
-      expect(books?.units).toBe(0)
-      expect(books?.entries).toBeGreaterThan(0)
+      assert.strictEqual(books?.units, 0)
+      assert.isAbove(books?.entries, 0)
     })
   )
 
   it.effect(
-    "goes although server and worker are killed as soon as that is promised",
+    "is removed although server and worker are killed right after the response",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const person = yield* ownerWithRunningAgent
-      expect((yield* deletion(person)).status).toBe(200)
+      assert.strictEqual((yield* deletion(person)).status, 200)
       yield* killPrograms("server", "worker")
       yield* berth.ready
       yield* expectGone(person)
@@ -137,7 +137,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
   )
 
   it.effect(
-    "is gone or is there, whole, when they are killed while it is asked for",
+    "is removed or kept as a whole when they are killed during the request",
     Effect.fn(function* () {
       const { berth } = yield* Service
       const people = yield* Effect.all([ownerWithRunningAgent, ownerWithRunningAgent, ownerWithRunningAgent], {
@@ -167,7 +167,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
           Effect.gen(function* () {
             if (yield* promisedTo(person.userId)) return yield* expectGone(person)
             yield* person.untilRunning(person.agentId)
-            expect((yield* person.chat("Still there?")).reply).toContain("Still there?")
+            assert.include((yield* person.chat("Still there?")).reply, "Still there?")
           }),
         { concurrency: "unbounded" }
       )

@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** What one owner's cell left on the disk of the process driver. */
+/** The files of the process driver about one owner. */
 export interface RuntimeTraces {
   readonly owner: string
   /** All that it has said. */
@@ -31,23 +31,23 @@ const tracesOf = (dataDirectory: string, owner: string) =>
     )
   })
 
-/** Every cell there was below a data directory. */
+/** Every instance below a data directory. */
 export const readAllRuntimeTraces = (dataDirectory: string): Effect.Effect<ReadonlyArray<RuntimeTraces>> =>
   Effect.tryPromise(() => readdir(join(dataDirectory, "instances"))).pipe(
-    // No cell was ever started.
+    // No instance was ever started.
     Effect.orElseSucceed(() => []),
     Effect.map((entries) => entries.filter((name) => name.startsWith("usr_"))),
     Effect.flatMap(Effect.forEach((owner) => tracesOf(dataDirectory, owner)))
   )
 
-/** The process of an owner's cell. */
+/** The process of an owner's instance. */
 export const readRuntimePid = (dataDirectory: string, owner: UserId): Effect.Effect<Option.Option<number>> =>
   Effect.map(tracesOf(dataDirectory, owner), ({ pid }) => pid)
 
 /** The environment that a process was started with; empty where the system does not show it. */
 export const readProcessEnvironment = (pid: number): Effect.Effect<string> => read(`/proc/${pid}/environ`)
 
-/** Every process that was started as an owner's cell and still runs. */
+/** Every running process of an owner's instance. */
 export const listRuntimeProcesses = (owner: UserId): Effect.Effect<ReadonlyArray<number>> =>
   Effect.promise(() => readdir("/proc")).pipe(
     Effect.map((entries) => entries.map(Number).filter((pid) => Number.isInteger(pid) && isProcessAlive(pid))),

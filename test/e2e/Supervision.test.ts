@@ -1,5 +1,5 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { freshDatabase } from "../support/Databases.ts"
@@ -34,7 +34,7 @@ const replaced = (berth: Berth, name: "server" | "worker", old: number) =>
   })
 
 describe("npm start", () => {
-  it.scopedLive("brings everything up on an empty directory, and on Ctrl-C ends it in order", () =>
+  it.scopedLive("starts everything on an empty directory, and stops it in order on Ctrl-C", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth({ launcher: "npm" })
       const pids = yield* whenAllLive(berth)
@@ -44,12 +44,12 @@ describe("npm start", () => {
 
       yield* berth.signalGroup("SIGINT")
       yield* berth.ended
-      expect(living(pids)).toEqual([])
-      expect(yield* berth.logs).toContain("Berth has ended")
+      assert.deepStrictEqual(living(pids), [])
+      assert.include(yield* berth.logs, "Berth has ended")
     })
   )
 
-  it.scopedLive("starts again whatever is killed, and refuses a second start on its data", () =>
+  it.scopedLive("restarts killed processes, and rejects a second start on its data", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth()
       const before = yield* whenAllLive(berth)
@@ -74,18 +74,18 @@ describe("npm start", () => {
 
       const elsewhere = { port: yield* freePort, backendPort: yield* freePort }
       const second = yield* launchBerth({ place: { ...berth.place, ...elsewhere } })
-      expect((yield* second.ended).code).toBe(1)
-      expect(yield* second.logs).toContain(`(process ${before.supervisor})`)
+      assert.strictEqual((yield* second.ended).code, 1)
+      assert.include(yield* second.logs, `(process ${before.supervisor})`)
 
       const after = yield* whenAllLive(berth, before)
-      expect(after.supervisor).toBe(before.supervisor)
+      assert.strictEqual(after.supervisor, before.supervisor)
       yield* berth.signal("SIGTERM")
-      expect(yield* berth.ended).toEqual({ code: 0, signal: null })
-      expect(living(after)).toEqual([])
+      assert.deepStrictEqual(yield* berth.ended, { code: 0, signal: null })
+      assert.deepStrictEqual(living(after), [])
     })
   )
 
-  it.scopedLive("takes over after its supervisor was killed, and leaves nothing of the earlier start", () =>
+  it.scopedLive("takes over after its supervisor was killed, and ends the programs of the earlier start", () =>
     Effect.gen(function* () {
       const first = yield* startBerth()
       const before = yield* whenAllLive(first)
@@ -96,20 +96,20 @@ describe("npm start", () => {
 
       const second = yield* startBerth({ place: first.place })
       const after = yield* whenAllLive(second, before)
-      expect(after.postgres).toEqual(before.postgres)
-      expect([before.supervisor, before.server, before.worker].filter(isProcessAlive)).toEqual([])
+      assert.deepStrictEqual(after.postgres, before.postgres)
+      assert.deepStrictEqual([before.supervisor, before.server, before.worker].filter(isProcessAlive), [])
 
       yield* second.signal("SIGTERM")
-      expect(yield* second.ended).toEqual({ code: 0, signal: null })
-      expect(living(after)).toEqual([])
+      assert.deepStrictEqual(yield* second.ended, { code: 0, signal: null })
+      assert.deepStrictEqual(living(after), [])
     })
   )
 
-  it.scopedLive("ends at once on a second Ctrl-C, and uses a database that it is given", () =>
+  it.scopedLive("ends immediately on a second Ctrl-C, and uses a configured database", () =>
     Effect.gen(function* () {
       const berth = yield* startBerth({ databaseUrl: yield* freshDatabase })
       const pids = yield* berth.pids
-      expect(pids.postgres).toEqual(Option.none())
+      assert.deepStrictEqual(pids.postgres, Option.none())
       // A stopped program cannot drain, so only the second request can end everything before the drain limit.
       process.kill(pids.worker, "SIGSTOP")
       yield* berth.signal("SIGINT")
@@ -122,7 +122,7 @@ describe("npm start", () => {
       yield* Effect.sleep("1100 millis")
       yield* berth.signal("SIGINT")
       yield* berth.ended
-      expect(living(pids)).toEqual([])
+      assert.deepStrictEqual(living(pids), [])
     })
   )
 
@@ -139,7 +139,7 @@ describe("npm start", () => {
         yield* Effect.provide(Records.insertSubscription(person.userId, "pro"), Records.layer(databaseUrl))
         yield* person.untilRunning((yield* person.provision("Ada")).id)
         const instances = yield* listRuntimeProcesses(person.userId)
-        expect(instances.length).toBe(1)
+        assert.strictEqual(instances.length, 1)
         yield* Effect.addFinalizer(() =>
           Effect.sync(() => instances.filter(isProcessAlive).forEach((pid) => process.kill(pid, "SIGKILL")))
         )
@@ -153,17 +153,17 @@ describe("npm start", () => {
           yield* berth.signal("SIGTERM")
         }
         yield* berth.ended
-        expect([...living(pids), ...instances.filter(isProcessAlive)]).toEqual([])
+        assert.deepStrictEqual([...living(pids), ...instances.filter(isProcessAlive)], [])
       })
     )
 
-  it.scopedLive("says which settings cannot work, and ends", () =>
+  it.scopedLive("names invalid settings and exits", () =>
     Effect.gen(function* () {
       const berth = yield* launchBerth({ environment: { PORT: "a hundred", DRAIN_SECONDS: "soon" } })
-      expect((yield* berth.ended).code).toBe(1)
+      assert.strictEqual((yield* berth.ended).code, 1)
       const logs = yield* berth.logs
-      expect(logs).toContain("PORT: Expected")
-      expect(logs).toContain("DRAIN_SECONDS: Expected")
+      assert.include(logs, "PORT: Expected")
+      assert.include(logs, "DRAIN_SECONDS: Expected")
     })
   )
 })

@@ -13,7 +13,7 @@ export interface AgentManagerCall {
   readonly turn?: Turn
 }
 
-/** What a test says an agent manager does, and what was asked of it. */
+/** An agent manager with behavior set by tests, and its calls. */
 export class FakeAgentManager extends Context.Tag("@berth/test/FakeAgentManager")<
   FakeAgentManager,
   {
@@ -28,7 +28,7 @@ export class FakeAgentManager extends Context.Tag("@berth/test/FakeAgentManager"
 
 export const fakeRuntimeVersion = "9.9.9-test"
 
-/** What every cell has said, and what it uses. */
+/** The log entry of every instance. */
 export const fakeLogEntry: RuntimeLogEntry = {
   id: "log_test",
   timestamp: DateTime.unsafeNow(),
@@ -68,7 +68,7 @@ const defaultBehavior: Manager = {
     )
 }
 
-/** The agent manager of a test: no cells, only the script. */
+/** An agent manager without instances. */
 export const layer: Layer.Layer<AgentManager | FakeAgentManager> = Layer.effectContext(
   Effect.gen(function* () {
     const calls = yield* Ref.make<ReadonlyArray<AgentManagerCall>>([])
@@ -98,7 +98,7 @@ export const layer: Layer.Layer<AgentManager | FakeAgentManager> = Layer.effectC
       chat: (id, turn) =>
         Stream.unwrap(Effect.map(asked({ method: "chat", target: id, turn }), ({ chat }) => chat(id, turn)))
     })
-    const scripted = FakeAgentManager.of({
+    const fake = FakeAgentManager.of({
       calls,
       withBehavior: (given) => (effect) =>
         Effect.acquireUseRelease(
@@ -107,6 +107,6 @@ export const layer: Layer.Layer<AgentManager | FakeAgentManager> = Layer.effectC
           (before) => Ref.set(script, before)
         )
     })
-    return Context.make(AgentManager, manager).pipe(Context.add(FakeAgentManager, scripted))
+    return Context.make(AgentManager, manager).pipe(Context.add(FakeAgentManager, fake))
   })
 )

@@ -10,40 +10,37 @@ import { DateTime, Effect, Option, PubSub, Stream } from "effect"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** A cell that is only written down. */
+/** An instance in memory. */
 interface FakeInstance {
-  readonly cell: RunningInstance
+  readonly instance: RunningInstance
   readonly version: string
-  /** What it was told its agents are; null while it has heard of none. */
+  /** Null before the first configuration. */
   readonly agents: ReadonlyArray<AgentId> | null
 }
 
-/** What happens at a step of a host; most often nothing. */
+/** Runs at each step of a host. */
 export type HostStep = (name: string) => Effect.Effect<void>
 
-/**
- * The cells of a host in memory. Several drivers, one a backend, may keep them one after the other, as backends that die and
- * come back do.
- */
+/** The instances of a host in memory. Several drivers may manage them one after the other, as restarted backends do. */
 export class FakeInstanceHost {
   readonly instances = new Map<UserId, FakeInstance>()
   readonly storedVersions = new Map<UserId, string>()
   latestVersion = "1"
-  /** Why a version does not come up, or does not take its agents; it does when there is no reason. */
+  /** The failure of a start or a configuration by version; undefined is success. */
   startFailure: (owner: UserId, version: string) => string | undefined = () => undefined
   configureFailure: (owner: UserId, version: string) => string | undefined = () => undefined
   private started = 0
   private readonly exits = Effect.runSync(PubSub.unbounded<InstanceExit>())
 
-  /** Those whose cell died a moment ago: its driver has not noticed yet, and takes it for alive. */
+  /** Owners whose instance has crashed undetected: the driver still reports it as running. */
   readonly undetectedCrashes = new Set<UserId>()
-  /** The messages that cells got, in order. */
+  /** The received messages, in order. */
   readonly receivedMessages: Array<{ readonly owner: UserId; readonly startedAt: number; readonly message: string }> =
     []
-  /** Whether a connection to a cell breaks once a turn was sent over it. */
+  /** Whether a connection breaks after a turn was sent over it. */
   breaksConnections = false
 
-  /** A cell that dies by itself. */
+  /** An exit that was not requested. */
   crash(owner: UserId, reason = "killed") {
     return Effect.suspend(() => {
       this.instances.delete(owner)
@@ -57,9 +54,9 @@ export class FakeInstanceHost {
       if (reason !== undefined) return yield* new InstanceStartFailed({ owner, reason })
       this.started += 1
       const startedAt = DateTime.unsafeMake(this.started)
-      const cell: RunningInstance = { owner, endpoint: `cell:${owner}`, startedAt, runtimeVersion: version }
-      this.instances.set(owner, { cell, version, agents: null })
-      return cell
+      const instance: RunningInstance = { owner, endpoint: `instance:${owner}`, startedAt, runtimeVersion: version }
+      this.instances.set(owner, { instance, version, agents: null })
+      return instance
     })
   }
 
@@ -68,39 +65,41 @@ export class FakeInstanceHost {
     return InstanceDriver.of({
       start: ({ owner }: InstanceSpec) =>
         Effect.gen(this, function* () {
-          yield* step("a cell is to be started")
+          yield* step("an instance is to be started")
           const there = this.instances.get(owner)
-          if (there !== undefined && !this.undetectedCrashes.delete(owner)) return there.cell
+          if (there !== undefined && !this.undetectedCrashes.delete(owner)) return there.instance
           const version = this.storedVersions.get(owner) ?? this.latestVersion
-          const cell = yield* this.startInstance(owner, version)
-          yield* step("a cell was started")
+          const instance = yield* this.startInstance(owner, version)
+          yield* step("an instance was started")
           this.storedVersions.set(owner, version)
-          return cell
+          return instance
         }),
       update: ({ owner }, _options, accept) =>
         Effect.gen(this, function* () {
-          yield* step("a cell is to be replaced")
+          yield* step("an instance is to be replaced")
           yield* end(owner)
-          yield* step("a cell was ended to be replaced")
-          const cell = yield* this.startInstance(owner, this.latestVersion)
-          yield* step("a cell of the new version was started")
-          yield* Effect.onError(accept(cell), () => end(owner))
-          yield* step("a cell of the new version was accepted")
+          yield* step("an instance was ended to be replaced")
+          const instance = yield* this.startInstance(owner, this.latestVersion)
+          yield* step("an instance of the new version was started")
+          yield* Effect.onError(accept(instance), () => end(owner))
+          yield* step("an instance of the new version was accepted")
           this.storedVersions.set(owner, this.latestVersion)
-          return cell
+          return instance
         }),
       stop: (owner) =>
-        Effect.zipRight(step("a cell is to be ended"), end(owner)).pipe(Effect.zipRight(step("a cell was ended"))),
+        Effect.zipRight(step("an instance is to be ended"), end(owner)).pipe(
+          Effect.zipRight(step("an instance was ended"))
+        ),
       remove: (owner) =>
-        step("a cell is to be removed").pipe(
+        step("an instance is to be removed").pipe(
           Effect.zipRight(end(owner)),
-          Effect.zipRight(step("a cell was ended to be removed")),
+          Effect.zipRight(step("an instance was ended to be removed")),
           Effect.zipRight(Effect.sync(() => this.storedVersions.delete(owner))),
-          Effect.zipRight(step("a cell was removed"))
+          Effect.zipRight(step("an instance was removed"))
         ),
       listOwners: Effect.sync(() => [...new Set([...this.instances.keys(), ...this.storedVersions.keys()])]),
       inspect: (owner) =>
-        Effect.sync(() => Option.map(Option.fromNullable(this.instances.get(owner)), ({ cell }) => cell)),
+        Effect.sync(() => Option.map(Option.fromNullable(this.instances.get(owner)), ({ instance }) => instance)),
       logs: () => Effect.succeed({ entries: [], total: 0 }),
       stats: () => Effect.succeedNone,
       exits: Stream.fromPubSub(this.exits)
@@ -111,13 +110,13 @@ export class FakeInstanceHost {
     return AgentRuntime.of({
       configure: ({ instance: { owner } }, agents) =>
         Effect.gen(this, function* () {
-          yield* step("a cell is to be told of its agents")
+          yield* step("before an instance is configured")
           const there = this.instances.get(owner)
-          if (there === undefined) return yield* new RuntimeUnreachable({ reason: "there is no cell" })
+          if (there === undefined) return yield* new RuntimeUnreachable({ reason: "there is no instance" })
           const reason = this.configureFailure(owner, there.version)
           if (reason !== undefined) return yield* new RuntimeUnreachable({ reason })
           this.instances.set(owner, { ...there, agents: agents.map(({ id }) => id) })
-          yield* step("a cell was told of its agents")
+          yield* step("after an instance was configured")
         }),
       chat: ({ instance: { owner, startedAt } }, { message }) =>
         Stream.suspend(() => {
@@ -125,7 +124,7 @@ export class FakeInstanceHost {
             return Stream.fail(new RuntimeUnreachable({ reason: "refused", unsent: true }))
           this.receivedMessages.push({ owner, startedAt: startedAt.epochMillis, message })
           return this.breaksConnections
-            ? Stream.fail(new RuntimeUnreachable({ reason: "it broke off" }))
+            ? Stream.fail(new RuntimeUnreachable({ reason: "the connection broke" }))
             : Stream.make<[TurnEvent]>({ type: "done", reply: `You said: ${message}`, model: "m" })
         })
     })

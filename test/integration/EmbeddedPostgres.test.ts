@@ -2,7 +2,7 @@ import { start } from "@berth/infra/embedded-postgres/EmbeddedPostgres"
 import * as Postmaster from "@berth/infra/embedded-postgres/Postmaster"
 import { temporaryDirectory } from "../support/TemporaryDirectories.ts"
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option, Redacted, Scope } from "effect"
 import { readFileSync, statSync } from "node:fs"
 import { createServer } from "node:net"
@@ -39,46 +39,46 @@ describe("EmbeddedPostgres", () => {
       yield* query(first.url, "create table kept (word text)")
       yield* query(first.url, "insert into kept values ('ÄÖ')")
       yield* first.close
-      expect(isProcessAlive(first.pid)).toBe(false)
+      assert.isFalse(isProcessAlive(first.pid))
 
       const second = yield* startIn(directory)
-      expect(second.adopted).toBe(false)
-      expect(Redacted.value(second.url)).toBe(Redacted.value(first.url))
-      expect(yield* query(second.url, "select lower(word) as word from kept")).toEqual([{ word: "äö" }])
-      expect(yield* query(second.url, "show server_version")).toEqual([{ server_version: second.version }])
+      assert.isFalse(second.adopted)
+      assert.strictEqual(Redacted.value(second.url), Redacted.value(first.url))
+      assert.deepStrictEqual(yield* query(second.url, "select lower(word) as word from kept"), [{ word: "äö" }])
+      assert.deepStrictEqual(yield* query(second.url, "show server_version"), [{ server_version: second.version }])
       yield* second.close
     })
   )
 
-  it.scopedLive("keeps its password to itself", () =>
+  it.scopedLive("rejects a wrong password, and does not log its own", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const running = yield* startIn(directory)
       const password = new URL(Redacted.value(running.url)).password
-      expect(password.length).toBeGreaterThanOrEqual(32)
-      expect(statSync(join(directory, "password")).mode & 0o777).toBe(0o600)
-      expect(command(running.pid)).not.toContain(password)
-      expect(readFileSync(join(directory, "log"), "utf8")).not.toContain(password)
+      assert.isAtLeast(password.length, 32)
+      assert.strictEqual(statSync(join(directory, "password")).mode & 0o777, 0o600)
+      assert.notInclude(command(running.pid), password)
+      assert.notInclude(readFileSync(join(directory, "log"), "utf8"), password)
       const wrong = running.url.pipe(Redacted.value, (url) => url.replace(password, "postgres"), Redacted.make)
-      expect(Exit.isFailure(yield* Effect.exit(query(wrong, "select 1")))).toBe(true)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(query(wrong, "select 1"))))
       yield* running.close
     })
   )
 
-  it.scopedLive("adopts a server that was left behind, and stops it", () =>
+  it.scopedLive("adopts a server that was left running, and stops it", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const left = yield* startIn(directory)
       const adopted = yield* startIn(directory)
-      expect(adopted).toMatchObject({ adopted: true, pid: left.pid, port: left.port })
-      expect(yield* query(adopted.url, "select 1 as one")).toEqual([{ one: 1 }])
+      assert.deepInclude(adopted, { adopted: true, pid: left.pid, port: left.port })
+      assert.deepStrictEqual(yield* query(adopted.url, "select 1 as one"), [{ one: 1 }])
       yield* adopted.close
       yield* adopted.exited
-      expect(isProcessAlive(left.pid)).toBe(false)
+      assert.isFalse(isProcessAlive(left.pid))
     })
   )
 
-  it.scopedLive("comes back on its port after a kill, with everything that was committed", () =>
+  it.scopedLive("restarts on its port after a kill, with all committed data", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const first = yield* startIn(directory)
@@ -86,13 +86,13 @@ describe("EmbeddedPostgres", () => {
       process.kill(first.pid, "SIGKILL")
       yield* first.exited
       const second = yield* startIn(directory)
-      expect(second).toMatchObject({ adopted: false, port: first.port })
-      expect(yield* query(second.url, "select count(*)::int from kept")).toEqual([{ count: 500 }])
+      assert.deepInclude(second, { adopted: false, port: first.port })
+      assert.deepStrictEqual(yield* query(second.url, "select count(*)::int from kept"), [{ count: 500 }])
       yield* second.close
     })
   )
 
-  it.scopedLive("takes another port when somebody else has its own", () =>
+  it.scopedLive("chooses another port when its own is in use", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const first = yield* startIn(directory)
@@ -105,18 +105,18 @@ describe("EmbeddedPostgres", () => {
         (squatter) => Effect.async<void>((resume) => void squatter.close(() => resume(Effect.void)))
       )
       const second = yield* startIn(directory)
-      expect(second.port).not.toBe(first.port)
-      expect(yield* query(second.url, "select 1 as one")).toEqual([{ one: 1 }])
+      assert.notStrictEqual(second.port, first.port)
+      assert.deepStrictEqual(yield* query(second.url, "select 1 as one"), [{ one: 1 }])
       yield* second.close
     })
   )
 
-  it.scopedLive("says what is wrong when a setting is", () =>
+  it.scopedLive("reports an invalid setting", () =>
     Effect.gen(function* () {
       const directory = join(yield* temporaryDirectory, "postgres")
       const failure = yield* Effect.flip(start({ directory, settings: { max_connections: "many" } }))
-      expect(failure.message).toContain("max_connections")
-      expect(Option.isNone(yield* Postmaster.readPostmaster(join(directory, "cluster")))).toBe(true)
+      assert.include(failure.message, "max_connections")
+      assert.isTrue(Option.isNone(yield* Postmaster.readPostmaster(join(directory, "cluster"))))
     })
   )
 })

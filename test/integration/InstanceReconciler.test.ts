@@ -19,21 +19,20 @@ import { insertAgent, insertUser } from "../support/Samples.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "what must come to be") =>
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>, what = "the condition") =>
   eventually(condition, (met) => met, { description: what })
 
-/** Says what never came to be, rather than that a test took too long. */
+/** Fails with a description instead of the test's timeout. */
 const inTime = <A, E, R>(work: Effect.Effect<A, E, R>, what: string) =>
   Effect.timeoutFail(work, { duration: "30 seconds", onTimeout: () => `not ${what}` })
 
-/** An owner with an agent and an instance, both as they are while nothing was ever started. */
+/** An owner with an agent and an instance that was never started. */
 const owner = Effect.gen(function* () {
   const { id } = yield* insertUser()
   yield* (yield* InstanceRepository).ensure(id, makeSubdomain(id))
   return { userId: id, agent: yield* insertAgent(id, { status: "provisioning" }) }
 })
 
-/** What the rows say. */
 const rowsOf = (userId: UserId) =>
   Effect.gen(function* () {
     const { desired, runtimeVersion, startedAt, status } = Option.getOrThrow(
@@ -43,21 +42,21 @@ const rowsOf = (userId: UserId) =>
     return { desired, status, startedAt, runtimeVersion, agents: agents.map((agent) => agent.status) }
   })
 
-/** Whether there is a cell exactly where the rows say so, which knows exactly the agents that are up. */
-const isSettled = (cells: FakeInstanceHost, userId: UserId) =>
+/** Whether an instance runs exactly if the rows say so, with exactly the agents that are up. */
+const isSettled = (host: FakeInstanceHost, userId: UserId) =>
   Effect.gen(function* () {
     const { desired, status } = yield* rowsOf(userId)
     const agents = yield* (yield* AgentRepository).listOwned(userId)
     const up = agents.filter((agent) => isUp(agent.status)).map(({ id }) => id)
-    const cell = cells.instances.get(userId)
-    if (desired === "down" || status === "error") return cell === undefined && up.length === 0
-    return cell !== undefined && JSON.stringify(cell.agents) === JSON.stringify(up) && isUp(status)
+    const instance = host.instances.get(userId)
+    if (desired === "down" || status === "error") return instance === undefined && up.length === 0
+    return instance !== undefined && JSON.stringify(instance.agents) === JSON.stringify(up) && isUp(status)
   })
 
 const test = <E>(
   name: string,
   body: (given: {
-    readonly cells: FakeInstanceHost
+    readonly host: FakeInstanceHost
     readonly database: Redacted.Redacted
     readonly open: (name: string) => Effect.Effect<ReconcilerProcess, never, Scope.Scope>
   }) => Effect.Effect<
@@ -69,9 +68,9 @@ const test = <E>(
   it.scopedLive(name, () =>
     Effect.gen(function* () {
       const database = yield* migratedDatabase
-      const cells = new FakeInstanceHost()
+      const host = new FakeInstanceHost()
       yield* Effect.provide(
-        body({ cells, database, open: (process) => makeReconcilerProcess(database, cells, process) }),
+        body({ host, database, open: (process) => makeReconcilerProcess(database, host, process) }),
         testStorage(database, "test")
       )
     })
@@ -80,7 +79,7 @@ const test = <E>(
 const verbs = ["start", "stop", "restart", "update", "repair", "reconfigure"] as const
 type Verb = (typeof verbs)[number]
 
-describe("A keeper that is killed", () => {
+describe("An InstanceReconciler that crashes", () => {
   const doVerb = (
     { reconciler }: ReconcilerProcess,
     verb: Verb | "deploy",
@@ -88,9 +87,9 @@ describe("A keeper that is killed", () => {
   ) => (verb === "deploy" ? reconciler.deploy(agent.id) : Effect.asVoid(reconciler[verb](userId)))
 
   for (const verb of ["deploy", ...verbs] as const)
-    test(`at any step of ${verb} is followed by one that brings everything to where it should be`, ({ cells, open }) =>
+    test(`at any step of ${verb} is followed by one that reaches the desired state`, ({ host, open }) =>
       Effect.gen(function* () {
-        /** An owner as he is before the verb. */
+        /** An owner in the state before the verb. */
         const before = (first: ReconcilerProcess) =>
           Effect.gen(function* () {
             const person = yield* owner
@@ -100,68 +99,61 @@ describe("A keeper that is killed", () => {
             return person
           })
         const cutConnections = yield* makeConnectionTerminator
-        let keeper = yield* open(`keeper-${verb}-0`)
+        let current = yield* open(`backend-${verb}-0`)
         let done = false
         for (let number = 1; !done; number++) {
           assert.isBelow(number, 40)
-          cells.latestVersion = String(number)
-          const person = yield* before(keeper)
-          keeper.crashAtStep(number)
-          const doing = yield* Effect.forkDaemon(doVerb(keeper, verb, person))
+          host.latestVersion = String(number)
+          const person = yield* before(current)
+          current.crashAtStep(number)
+          const doing = yield* Effect.forkDaemon(doVerb(current, verb, person))
           done = yield* inTime(
-            Effect.raceFirst(Effect.as(Fiber.await(doing), true), Effect.as(keeper.crashed, false)),
-            `done or dead at step ${number}`
+            Effect.raceFirst(Effect.as(Fiber.await(doing), true), Effect.as(current.crashed, false)),
+            `done or crashed at step ${number}`
           )
-          const at = keeper.steps.at(-1) ?? "its end"
-          yield* cutConnections(`keeper-${verb}-${number - 1}`)
-          keeper = yield* inTime(open(`keeper-${verb}-${number}`), `open after ${at}`)
-          // A deployment is a job, which comes again.
-          if (verb === "deploy") yield* inTime(keeper.reconciler.deploy(person.agent.id), `deployed after ${at}`)
-          yield* until(
-            isSettled(cells, person.userId),
-            `everything to be where it should after a death at step ${number}: ${at}`
-          )
-          // And its owner can do with it what he likes.
-          yield* inTime(keeper.reconciler.start(person.userId), `started after ${at}`)
-          assert.isTrue(yield* isSettled(cells, person.userId), `not started after a death at step ${number}: ${at}`)
-          yield* inTime(keeper.reconciler.stop(person.userId), `stopped after ${at}`)
-          assert.isTrue(yield* isSettled(cells, person.userId), `not stopped after a death at step ${number}: ${at}`)
+          const at = current.steps.at(-1) ?? "its end"
+          yield* cutConnections(`backend-${verb}-${number - 1}`)
+          current = yield* inTime(open(`backend-${verb}-${number}`), `open after ${at}`)
+          // A deployment is a job, which is delivered again.
+          if (verb === "deploy") yield* inTime(current.reconciler.deploy(person.agent.id), `deployed after ${at}`)
+          yield* until(isSettled(host, person.userId), `the desired state after a crash at step ${number}: ${at}`)
+          yield* inTime(current.reconciler.start(person.userId), `started after ${at}`)
+          assert.isTrue(yield* isSettled(host, person.userId), `not started after a crash at step ${number}: ${at}`)
+          yield* inTime(current.reconciler.stop(person.userId), `stopped after ${at}`)
+          assert.isTrue(yield* isSettled(host, person.userId), `not stopped after a crash at step ${number}: ${at}`)
           if (done) assert.isAtLeast(number, 4)
         }
       }))
 })
 
-describe("A keeper", () => {
-  test("a deployment that waits its turn does not undo a stop that goes before it", ({ cells, open }) =>
+describe("InstanceReconciler", () => {
+  test("keeps a stop that commits before a waiting deployment", ({ host, open }) =>
     Effect.gen(function* () {
-      const process = yield* open("keeper")
+      const process = yield* open("backend")
       const { agent, userId } = yield* owner
-      const letGo = yield* heldTurn(userId)
+      const release = yield* holdLock(userId)
       const stopping = yield* Effect.fork(process.reconciler.stop(userId))
-      yield* turnsAsked(process, 1)
+      yield* lockRequests(process, 1)
       const deploying = yield* Effect.fork(process.reconciler.deploy(agent.id))
-      yield* turnsAsked(process, 2)
-      yield* letGo
+      yield* lockRequests(process, 2)
+      yield* release
       yield* Fiber.join(stopping)
       yield* Fiber.join(deploying)
       assert.deepInclude(yield* rowsOf(userId), { desired: "down", status: "stopped", agents: ["stopped"] })
-      assert.isFalse(cells.instances.has(userId))
+      assert.isFalse(host.instances.has(userId))
     }))
 
-  test("a deployment that succeeds while it is given up stays, and one that was given up is not brought up", ({
-    cells,
-    open
-  }) =>
+  test("keeps a deployment that succeeds before it is failed, and does not start a failed one", ({ host, open }) =>
     Effect.gen(function* () {
-      const process = yield* open("keeper")
+      const process = yield* open("backend")
       const { reconciler } = process
       const [slow, late] = [yield* owner, yield* owner]
-      const letGo = yield* heldTurn(slow.userId)
+      const release = yield* holdLock(slow.userId)
       const deploying = yield* Effect.fork(reconciler.deploy(slow.agent.id))
-      yield* turnsAsked(process, 1)
+      yield* lockRequests(process, 1)
       const givingUp = yield* Effect.fork(reconciler.failDeployment(slow.agent.id, "late"))
-      yield* turnsAsked(process, 2)
-      yield* letGo
+      yield* lockRequests(process, 2)
+      yield* release
       yield* Fiber.join(deploying)
       yield* Fiber.join(givingUp)
       assert.deepInclude(yield* rowsOf(slow.userId), { desired: "up", status: "running", agents: ["running"] })
@@ -171,37 +163,34 @@ describe("A keeper", () => {
       yield* reconciler.failDeployment(late.agent.id, "too late")
       yield* reconciler.deploy(late.agent.id)
       assert.deepInclude(yield* rowsOf(late.userId), { desired: "down", status: "error", agents: ["error"] })
-      assert.isFalse(cells.instances.has(late.userId))
+      assert.isFalse(host.instances.has(late.userId))
     }))
 
-  test("a given up deployment leaves no cell behind", ({ cells, open }) =>
+  test("leaves no instance of a failed deployment", ({ host, open }) =>
     Effect.gen(function* () {
-      const { reconciler } = yield* open("keeper")
+      const { reconciler } = yield* open("backend")
       const { agent, userId } = yield* owner
-      cells.configureFailure = () => "it does not understand"
+      host.configureFailure = () => "it does not understand"
       assert.isTrue(Either.isLeft(yield* Effect.either(reconciler.deploy(agent.id))))
-      assert.isTrue(cells.instances.has(userId))
+      assert.isTrue(host.instances.has(userId))
       yield* reconciler.failDeployment(agent.id, "it does not understand")
-      assert.isFalse(cells.instances.has(userId))
-      assert.isTrue(yield* isSettled(cells, userId))
+      assert.isFalse(host.instances.has(userId))
+      assert.isTrue(yield* isSettled(host, userId))
     }))
 
   for (const verb of ["restart", "update", "repair"] as const)
     for (const how of ["start", "take its agents"] as const)
-      test(`${verb} of an instance that is up, whose new cell does not ${how}, fails, and the instance comes back`, ({
-        cells,
-        open
-      }) =>
+      test(`restores a running instance after a failed ${verb}, whose new instance does not ${how}`, ({ host, open }) =>
         Effect.gen(function* () {
-          const { reconciler } = yield* open("keeper")
+          const { reconciler } = yield* open("backend")
           const { agent, userId } = yield* owner
           yield* reconciler.deploy(agent.id)
-          cells.latestVersion = "2"
+          host.latestVersion = "2"
           let broken = true
           const fails = (_: UserId, version: string) =>
             broken && (version === "2" || verb === "restart") ? "it is broken" : undefined
-          if (how === "start") cells.startFailure = fails
-          else cells.configureFailure = fails
+          if (how === "start") host.startFailure = fails
+          else host.configureFailure = fails
           const before = yield* rowsOf(userId)
           const outcome = yield* Effect.either(Effect.asVoid(reconciler[verb](userId)))
           assert.strictEqual(Either.isLeft(outcome) ? outcome.left._tag : "it succeeded", "InstanceUnavailable")
@@ -209,36 +198,36 @@ describe("A keeper", () => {
           assert.deepInclude(after, { desired: before.desired, status: before.status, agents: before.agents })
           if (verb === "restart") assert.isNull(after.startedAt)
           else {
-            // Back before the caller hears of the failure.
-            assert.isTrue(yield* isSettled(cells, userId))
+            // Restored before the caller receives the failure.
+            assert.isTrue(yield* isSettled(host, userId))
             assert.strictEqual(after.runtimeVersion, "1")
             assert.isNotNull(after.startedAt)
           }
           broken = false
-          yield* until(isSettled(cells, userId))
-          assert.strictEqual(cells.instances.get(userId)?.version, "1")
+          yield* until(isSettled(host, userId))
+          assert.strictEqual(host.instances.get(userId)?.version, "1")
           yield* until(Effect.map(rowsOf(userId), ({ startedAt }) => startedAt !== null))
         }))
 
   for (const verb of ["start", "update", "repair"] as const)
-    test(`${verb} of a stopped instance that fails leaves it stopped, without a cell`, ({ cells, open }) =>
+    test(`leaves a stopped instance stopped after a failed ${verb}`, ({ host, open }) =>
       Effect.gen(function* () {
-        const { reconciler } = yield* open("keeper")
+        const { reconciler } = yield* open("backend")
         const { agent, userId } = yield* owner
         yield* reconciler.deploy(agent.id)
         yield* reconciler.stop(userId)
-        cells.configureFailure = () => "it is broken"
+        host.configureFailure = () => "it is broken"
         assert.isTrue(Either.isLeft(yield* Effect.either(reconciler[verb](userId))))
-        assert.isFalse(cells.instances.has(userId))
+        assert.isFalse(host.instances.has(userId))
         assert.deepInclude(yield* rowsOf(userId), { desired: "down", status: "stopped", agents: ["stopped"] })
       }))
 
-  test("an update moves the instance to the newest version, a restart does not", ({ cells, open }) =>
+  test("updates an instance to the newest version, and keeps the version at a restart", ({ host, open }) =>
     Effect.gen(function* () {
-      const { reconciler } = yield* open("keeper")
+      const { reconciler } = yield* open("backend")
       const { agent, userId } = yield* owner
       yield* reconciler.deploy(agent.id)
-      cells.latestVersion = "2"
+      host.latestVersion = "2"
       assert.strictEqual((yield* reconciler.restart(userId)).runtimeVersion, "1")
       yield* reconciler.update(userId)
       assert.deepInclude(yield* rowsOf(userId), { runtimeVersion: "2", status: "running", agents: ["running"] })
@@ -254,139 +243,139 @@ describe("A keeper", () => {
     message
   })
 
-  test("a turn that a dying cell never got goes to the next one, and is not sent twice where it may have arrived", ({
-    cells,
+  test("sends a turn that never reached an instance to the next one, and never sends a turn twice that may have arrived", ({
+    host,
     open
   }) =>
     Effect.gen(function* () {
-      const { reconciler } = yield* open("keeper")
+      const { reconciler } = yield* open("backend")
       const { agent, userId } = yield* owner
       yield* reconciler.deploy(agent.id)
       const ask = (message: string) => Effect.either(Stream.runCollect(reconciler.chat(userId, turn(agent, message))))
-      const heardBy = (message: string) => cells.receivedMessages.filter((one) => one.message === message)
+      const receivedTurns = (message: string) => host.receivedMessages.filter((one) => one.message === message)
       assert.isTrue(Either.isRight(yield* ask("first")))
 
-      cells.undetectedCrashes.add(userId)
+      host.undetectedCrashes.add(userId)
       assert.isTrue(Either.isRight(yield* ask("second")))
       assert.deepStrictEqual(
-        heardBy("second").map(({ startedAt }) => startedAt),
+        receivedTurns("second").map(({ startedAt }) => startedAt),
         [2]
       )
-      assert.isTrue(yield* isSettled(cells, userId))
+      assert.isTrue(yield* isSettled(host, userId))
 
-      cells.breaksConnections = true
+      host.breaksConnections = true
       const broken = yield* ask("third")
       assert.strictEqual(Either.isLeft(broken) ? broken.left._tag : "it succeeded", "InstanceUnavailable")
-      assert.strictEqual(heardBy("third").length, 1)
+      assert.strictEqual(receivedTurns("third").length, 1)
 
-      // One that dies as fast as it comes up is no reason to go on for ever.
-      cells.breaksConnections = false
-      cells.startFailure = () => "it is broken"
-      cells.undetectedCrashes.add(userId)
+      // The turn is sent once more, not again and again.
+      host.breaksConnections = false
+      host.startFailure = () => "it is broken"
+      host.undetectedCrashes.add(userId)
       const dead = yield* ask("fourth")
       assert.strictEqual(Either.isLeft(dead) ? dead.left._tag : "it succeeded", "InstanceUnavailable")
-      assert.strictEqual(heardBy("fourth").length, 0)
+      assert.strictEqual(receivedTurns("fourth").length, 0)
     }))
 
-  test("a cell that dies again and again is given up, and its owner can start it again", ({ cells, open }) =>
+  test("abandons an instance that crashes repeatedly, until its owner starts it", ({ host, open }) =>
     Effect.gen(function* () {
-      const { reconciler } = yield* open("keeper")
+      const { reconciler } = yield* open("backend")
       const { agent, userId } = yield* owner
       yield* reconciler.deploy(agent.id)
-      cells.startFailure = () => "it is broken"
-      for (let deaths = 0; deaths < 6; deaths++) yield* cells.crash(userId)
+      host.startFailure = () => "it is broken"
+      for (let crashes = 0; crashes < 6; crashes++) yield* host.crash(userId)
       yield* until(Effect.map(rowsOf(userId), ({ status }) => status === "error"))
       assert.deepInclude(yield* rowsOf(userId), { desired: "up", startedAt: null, agents: ["error"] })
-      assert.isTrue(yield* isSettled(cells, userId))
-      cells.startFailure = () => undefined
+      assert.isTrue(yield* isSettled(host, userId))
+      host.startFailure = () => undefined
       yield* reconciler.start(userId)
       assert.deepInclude(yield* rowsOf(userId), { desired: "up", status: "active", agents: ["active"] })
-      assert.isTrue(yield* isSettled(cells, userId))
+      assert.isTrue(yield* isSettled(host, userId))
     }))
 
   for (const [verb, status] of [
     ["start", "active"],
     ["stop", "stopped"]
   ] as const)
-    test(`giving a cell up that waits its turn does not undo a ${verb} that goes before it`, ({ cells, open }) =>
+    test(`keeps a ${verb} that commits before a waiting abandonment`, ({ host, open }) =>
       Effect.gen(function* () {
-        const process = yield* open("keeper")
+        const process = yield* open("backend")
         const { agent, userId } = yield* owner
         yield* process.reconciler.deploy(agent.id)
-        const letGo = yield* heldTurn(userId)
+        const release = yield* holdLock(userId)
         process.crashAtStep(Number.POSITIVE_INFINITY)
         const doing = yield* Effect.fork(process.reconciler[verb](userId))
-        yield* turnsAsked(process, 1)
-        for (let deaths = 0; deaths < 6; deaths++) yield* cells.crash(userId)
-        yield* turnsAsked(process, 2)
-        yield* letGo
+        yield* lockRequests(process, 1)
+        for (let crashes = 0; crashes < 6; crashes++) yield* host.crash(userId)
+        yield* lockRequests(process, 2)
+        yield* release
         yield* Fiber.join(doing)
-        // Behind whoever waits.
+        // Queued behind the abandonment.
         yield* process.reconciler.reconfigure(userId)
-        yield* until(isSettled(cells, userId))
+        yield* until(isSettled(host, userId))
         assert.deepInclude(yield* rowsOf(userId), { status, agents: [status] })
       }))
 
-  test("an instance without agents is put down when it would be revived", ({ cells, open }) =>
+  test("stops an instance without agents instead of reviving it", ({ host, open }) =>
     Effect.gen(function* () {
-      const first = yield* open("keeper")
+      const first = yield* open("backend")
       const { agent, userId } = yield* owner
       yield* first.reconciler.deploy(agent.id)
       yield* (yield* AgentRepository).remove(agent.id)
-      yield* cells.crash(userId)
+      yield* host.crash(userId)
       yield* until(Effect.map(rowsOf(userId), ({ desired }) => desired === "down"))
-      yield* until(isSettled(cells, userId))
+      yield* until(isSettled(host, userId))
       assert.deepInclude(yield* rowsOf(userId), { status: "stopped", startedAt: null })
     }))
 
-  test("taking the last running agent away leaves one alone that is being provisioned", ({ cells, open }) =>
+  test("keeps the instance of an agent in provisioning when the last running agent is removed", ({ host, open }) =>
     Effect.gen(function* () {
-      const { reconciler } = yield* open("keeper")
+      const { reconciler } = yield* open("backend")
       const { agent, userId } = yield* owner
       yield* reconciler.deploy(agent.id)
       const next = yield* insertAgent(userId, { status: "provisioning" })
       yield* (yield* AgentRepository).remove(agent.id)
       yield* reconciler.reconfigure(userId)
-      assert.isTrue(cells.instances.has(userId))
-      yield* cells.crash(userId)
+      assert.isTrue(host.instances.has(userId))
+      yield* host.crash(userId)
       assert.deepInclude(yield* rowsOf(userId), { desired: "up", agents: ["provisioning"] })
       yield* reconciler.deploy(next.id)
-      yield* until(isSettled(cells, userId))
+      yield* until(isSettled(host, userId))
       assert.deepInclude(yield* rowsOf(userId), { desired: "up", agents: ["running"] })
     }))
 
-  test("the moment of a start is that of the cell that is up", ({ cells, open }) =>
+  test("records the start time of the running instance", ({ host, open }) =>
     Effect.gen(function* () {
-      const { reconciler } = yield* open("keeper")
+      const { reconciler } = yield* open("backend")
       const { agent, userId } = yield* owner
       yield* reconciler.deploy(agent.id)
-      yield* cells.crash(userId)
-      yield* until(isSettled(cells, userId))
+      yield* host.crash(userId)
+      yield* until(isSettled(host, userId))
       yield* until(
         Effect.map(
           rowsOf(userId),
-          ({ startedAt }) => startedAt !== null && DateTime.toEpochMillis(startedAt) === startOf(cells, userId)
+          ({ startedAt }) => startedAt !== null && DateTime.toEpochMillis(startedAt) === startOf(host, userId)
         )
       )
     }))
 })
 
-const startOf = (cells: FakeInstanceHost, userId: UserId) => cells.instances.get(userId)?.cell.startedAt.epochMillis
+const startOf = (host: FakeInstanceHost, userId: UserId) => host.instances.get(userId)?.instance.startedAt.epochMillis
 
-/** An owner's turn that is held until somebody lets it go. */
-const heldTurn = (userId: UserId) =>
+/** Holds an owner's lock until the returned effect runs. */
+const holdLock = (userId: UserId) =>
   Effect.gen(function* () {
-    const [held, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const [held, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
     yield* Effect.fork(
       (yield* InstanceRepository).serialized(
         userId,
-        Effect.zipRight(Deferred.succeed(held, undefined), Deferred.await(letGo))
+        Effect.zipRight(Deferred.succeed(held, undefined), Deferred.await(release))
       )
     )
     yield* Deferred.await(held)
-    return Deferred.succeed(letGo, undefined)
+    return Deferred.succeed(release, undefined)
   })
 
-/** Until so many of a keeper's calls have asked for an owner's turn, counted from `dieAt` on. */
-const turnsAsked = ({ steps }: ReconcilerProcess, number: number) =>
-  until(Effect.sync(() => steps.filter((step) => step === "the owner's turn is asked for").length >= number))
+/** Waits until `number` calls have requested an owner's lock, counted from the last `crashAtStep`. */
+const lockRequests = ({ steps }: ReconcilerProcess, number: number) =>
+  until(Effect.sync(() => steps.filter((step) => step === "the owner's lock is requested").length >= number))

@@ -20,7 +20,7 @@ import { insertAgent, insertUser } from "../support/Samples.ts"
 import { FakeInstanceHost } from "../fakes/FakeInstanceHost.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/** An owner with an instance and an agent that is to be deployed. */
+/** An owner with an instance and an agent in provisioning. */
 const owner = Effect.gen(function* () {
   const { id } = yield* insertUser()
   yield* (yield* InstanceRepository).ensure(id, makeSubdomain(id))
@@ -35,7 +35,7 @@ const removeRows = (userId: UserId) =>
     accountRemoval
   )
 
-/** Whether the rows could be removed just now. */
+/** Whether the rows can be removed now. */
 const tryToRemoveRows = (userId: UserId) =>
   Effect.gen(function* () {
     const users = yield* UserRepository
@@ -43,7 +43,7 @@ const tryToRemoveRows = (userId: UserId) =>
     return yield* Effect.isSuccess(run(users.remove(userId, `fmr_${userId}`)))
   })
 
-/** The job as a worker runs it, against one backend. */
+/** The worker's job, with one backend. */
 const runJob = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) =>
   accountRemovalHandler
     .handle({
@@ -63,66 +63,66 @@ const runJob = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) =>
       )
     )
 
-/** Whether the host has anything of the owner's. */
-const isThere = (cells: FakeInstanceHost, userId: UserId) =>
-  cells.instances.has(userId) || cells.storedVersions.has(userId)
-const cleared = (cells: FakeInstanceHost, userId: UserId) =>
+/** Whether the host has an instance or files of the owner. */
+const hasInstance = (host: FakeInstanceHost, userId: UserId) =>
+  host.instances.has(userId) || host.storedVersions.has(userId)
+const waitUntilRemoved = (host: FakeInstanceHost, userId: UserId) =>
   eventually(
-    Effect.sync(() => isThere(cells, userId)),
+    Effect.sync(() => hasInstance(host, userId)),
     (there) => !there
   )
 
-/** How often an owner's turn was asked for. */
-const turnsAsked = ({ steps }: ReconcilerProcess) =>
-  steps.filter((step) => step === "the owner's turn is asked for").length
+/** The number of requests for an owner's lock. */
+const countLockRequests = ({ steps }: ReconcilerProcess) =>
+  steps.filter((step) => step === "the owner's lock is requested").length
 
 const test = <E>(
   name: string,
   body: (given: {
-    readonly cells: FakeInstanceHost
+    readonly host: FakeInstanceHost
     readonly open: (name: string) => Effect.Effect<ReconcilerProcess, never, Scope.Scope>
   }) => Effect.Effect<void, E, Scope.Scope | Layer.Layer.Success<ReturnType<typeof testStorage>>>
 ) =>
   it.scopedLive(name, () =>
     Effect.gen(function* () {
       const database: Redacted.Redacted = yield* migratedDatabase
-      const cells = new FakeInstanceHost()
+      const host = new FakeInstanceHost()
       yield* Effect.provide(
-        body({ cells, open: (process) => makeReconcilerProcess(database, cells, process) }),
+        body({ host, open: (process) => makeReconcilerProcess(database, host, process) }),
         testStorage(database, "test")
       )
     })
   )
 
-describe("What an owner leaves whose account was deleted", () => {
-  test("is cleared away by the job, whatever state his cell is in, and others keep theirs", ({ cells, open }) =>
+describe("OrphanCleanup", () => {
+  test("removes the instance of a deleted account in every state, and keeps those of others", ({ host, open }) =>
     Effect.gen(function* () {
-      const process = yield* open("keeper")
+      const process = yield* open("backend")
       const [up, stopped, never, other] = [yield* owner, yield* owner, yield* owner, yield* owner]
       for (const person of [up, stopped, other]) yield* process.reconciler.deploy(person.agent.id)
       yield* process.reconciler.stop(stopped.userId)
       for (const { userId } of [up, stopped, never]) {
         yield* runJob(process, userId)
-        assert.isFalse(isThere(cells, userId))
-        // It may run twice.
+        assert.isFalse(hasInstance(host, userId))
+        // Idempotent.
         yield* runJob(process, userId)
       }
-      assert.isTrue(cells.instances.has(other.userId))
+      assert.isTrue(host.instances.has(other.userId))
     }))
 
-  test("stays while the account is there, even if somebody says that it is not", ({ cells, open }) =>
+  test("keeps the instance of an account that is not deleted", ({ host, open }) =>
     Effect.gen(function* () {
-      const process = yield* open("keeper")
+      const process = yield* open("backend")
       const { agent, userId } = yield* owner
       yield* process.reconciler.deploy(agent.id)
       yield* process.orphanCleanup.remove(userId)
-      assert.isTrue(cells.instances.has(userId))
+      assert.isTrue(host.instances.has(userId))
     }))
 
-  test("goes when the backend dies at any step of it and comes back, without the job", ({ cells, open }) =>
+  test("finishes a removal after a crash of the backend at any step, without the job", ({ host, open }) =>
     Effect.gen(function* () {
       const cutConnections = yield* makeConnectionTerminator
-      let process = yield* open("keeper-0")
+      let process = yield* open("backend-0")
       let done = false
       for (let number = 1; !done; number++) {
         assert.isBelow(number, 20)
@@ -135,14 +135,14 @@ describe("What an owner leaves whose account was deleted", () => {
           Effect.timeout("30 seconds")
         )
         const at = process.steps.at(-1) ?? "its end"
-        yield* cutConnections(`keeper-${number - 1}`)
-        process = yield* open(`keeper-${number}`)
-        yield* cleared(cells, userId)
+        yield* cutConnections(`backend-${number - 1}`)
+        process = yield* open(`backend-${number}`)
+        yield* waitUntilRemoved(host, userId)
         if (done) assert.isAtLeast(number, 4, at)
       }
     }))
 
-  test("goes when the account was deleted while the backend was down", ({ cells, open }) =>
+  test("removes the instance of an account that was deleted while the backend was down", ({ host, open }) =>
     Effect.gen(function* () {
       const [gone, other] = [yield* owner, yield* owner]
       yield* Effect.scoped(
@@ -151,29 +151,29 @@ describe("What an owner leaves whose account was deleted", () => {
           for (const { agent } of [gone, other]) yield* reconciler.deploy(agent.id)
         })
       )
-      assert.isTrue(cells.instances.has(gone.userId))
+      assert.isTrue(host.instances.has(gone.userId))
       yield* removeRows(gone.userId)
       yield* open("after")
-      yield* cleared(cells, gone.userId)
-      assert.isTrue(cells.instances.has(other.userId))
+      yield* waitUntilRemoved(host, gone.userId)
+      assert.isTrue(host.instances.has(other.userId))
     }))
 
-  test("stays where the database has never heard of him: it may be the wrong one", ({ cells, open }) =>
+  test("keeps the instances of owners that the database has never known", ({ host, open }) =>
     Effect.gen(function* () {
       const stranger = UserId.make("usr_of_another_installation")
-      cells.storedVersions.set(stranger, "1")
+      host.storedVersions.set(stranger, "1")
       const gone = yield* owner
-      cells.storedVersions.set(gone.userId, "1")
+      host.storedVersions.set(gone.userId, "1")
       yield* removeRows(gone.userId)
-      yield* open("keeper")
-      yield* cleared(cells, gone.userId)
-      assert.isTrue(isThere(cells, stranger))
+      yield* open("backend")
+      yield* waitUntilRemoved(host, gone.userId)
+      assert.isTrue(hasInstance(host, stranger))
     }))
 
   for (const verb of ["deploy", "start", "restart", "update", "repair"] as const)
-    test(`goes although a ${verb} was at any step of its way when the account went`, ({ cells, open }) =>
+    test(`removes the instance when the account is deleted at any step of a ${verb}`, ({ host, open }) =>
       Effect.gen(function* () {
-        const process = yield* open("keeper")
+        const process = yield* open("backend")
         let done = false
         for (let number = 1; !done; number++) {
           assert.isBelow(number, 40)
@@ -191,35 +191,37 @@ describe("What an owner leaves whose account was deleted", () => {
           const atOnce = yield* tryToRemoveRows(userId)
           if (!atOnce) yield* reached.resume
           yield* removeRows(userId)
-          const asked = turnsAsked(process)
+          const asked = countLockRequests(process)
           const removing = yield* Effect.forkDaemon(process.orphanCleanup.remove(userId))
-          // It waits for its turn; if it did not, it would be done too early.
+          // The removal waits for the lock; without it, it would complete too early.
           yield* eventually(
-            Effect.sync(() => turnsAsked(process) > asked || removing.unsafePoll() !== null),
+            Effect.sync(() => countLockRequests(process) > asked || removing.unsafePoll() !== null),
             (isSo) => isSo
           )
           yield* reached.resume
           yield* Effect.timeout(Fiber.join(doing), "30 seconds")
           yield* Effect.timeout(Fiber.join(removing), "30 seconds")
-          assert.isFalse(isThere(cells, userId), `paused at step ${number}`)
-          // What was begun may look at it again, and finds nothing to bring back.
+          assert.isFalse(hasInstance(host, userId), `paused at step ${number}`)
+          // Later calls of the interrupted launch must not bring the instance back.
           yield* Effect.exit(process.reconciler.reconfigure(userId))
           yield* Effect.exit(process.reconciler.start(userId))
-          assert.isFalse(isThere(cells, userId), `paused at step ${number}, later`)
+          assert.isFalse(hasInstance(host, userId), `paused at step ${number}, later`)
         }
       }))
 
-  test("goes with a cell that dies at that moment", ({ cells, open }) =>
+  test("removes an instance that crashes at that moment", ({ host, open }) =>
     Effect.gen(function* () {
-      const process = yield* open("keeper")
+      const process = yield* open("backend")
       const { agent, userId } = yield* owner
       yield* process.reconciler.deploy(agent.id)
-      const letGo = yield* Deferred.make<void>()
+      const release = yield* Deferred.make<void>()
       yield* removeRows(userId)
-      const removing = yield* Effect.fork(Effect.zipRight(Deferred.await(letGo), process.orphanCleanup.remove(userId)))
-      yield* cells.crash(userId)
-      yield* Deferred.succeed(letGo, undefined)
+      const removing = yield* Effect.fork(
+        Effect.zipRight(Deferred.await(release), process.orphanCleanup.remove(userId))
+      )
+      yield* host.crash(userId)
+      yield* Deferred.succeed(release, undefined)
       yield* Fiber.join(removing)
-      assert.isFalse(isThere(cells, userId))
+      assert.isFalse(hasInstance(host, userId))
     }))
 })

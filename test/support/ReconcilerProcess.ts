@@ -29,15 +29,15 @@ export const testStorage = (databaseUrl: Redacted.Redacted, applicationName: str
     verifiedAdminsOnly: false
   })
 
-/** A backend's keeper that can be killed at a named step, as by kill -9: from then on it does nothing any more. */
+/** The reconciler of a backend that can crash at a step, as by SIGKILL: from then on it does nothing. */
 export interface ReconcilerProcess {
   readonly reconciler: InstanceReconciler
-  /** Names of the steps it has come to. */
+  /** Names of the steps so far. */
   readonly steps: ReadonlyArray<string>
-  /** Counts the steps from here on, and dies at the one with this number, from 1. */
+  /** Crashes at the step with this number, counted from here on, from 1. */
   readonly crashAtStep: (number: number) => void
   readonly crashed: Effect.Effect<void>
-  /** Counts the steps from here on, and stands still at the one with this number, from 1, until it may go on. */
+  /** Pauses at the step with this number, counted from here on, from 1, until `resume`. */
   readonly pauseAtStep: (
     number: number
   ) => Effect.Effect<{ readonly reached: Effect.Effect<void>; readonly resume: Effect.Effect<void> }>
@@ -46,7 +46,7 @@ export interface ReconcilerProcess {
 
 export const makeReconcilerProcess = (
   databaseUrl: Redacted.Redacted,
-  cells: FakeInstanceHost,
+  host: FakeInstanceHost,
   name: string
 ): Effect.Effect<ReconcilerProcess, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -82,7 +82,7 @@ export const makeReconcilerProcess = (
               desired === "down" ? Deferred.succeed(listed, undefined) : Effect.void
             ),
           serialized: (userId, work) =>
-            Effect.zipRight(step("the owner's turn is asked for"), instances.serialized(userId, work)),
+            Effect.zipRight(step("the owner's lock is requested"), instances.serialized(userId, work)),
           update: (userId, changes) =>
             around(`the instance's row says ${Object.keys(changes).join(" and ")}`, instances.update(userId, changes))
         }),
@@ -101,8 +101,8 @@ export const makeReconcilerProcess = (
           Layer.merge(InstanceReconciler.Default, OrphanCleanup.Default).pipe(
             Layer.provide(InstanceContents.Default),
             Layer.provide(Layer.mergeAll(Users.Default, AgentLifecycle.Default, Allowances.Default)),
-            Layer.provide(Layer.succeed(InstanceDriver, cells.driver(step))),
-            Layer.provide(Layer.succeed(AgentRuntime, cells.runtime(step))),
+            Layer.provide(Layer.succeed(InstanceDriver, host.driver(step))),
+            Layer.provide(Layer.succeed(AgentRuntime, host.runtime(step))),
             Layer.provide(Layer.succeed(InstanceSettings, { backendUrl: "http://127.0.0.1:1" })),
             Layer.provide(Layer.succeed(AgentSettings, { models: [], legacyModels: new Map() })),
             Layer.provide(Layer.succeed(SkillCatalog, [])),
@@ -114,7 +114,7 @@ export const makeReconcilerProcess = (
         )
       )
     )
-    // Whom a test makes from here on is nobody's whom the keeper found when it came.
+    // Owners that a test creates from here on are not part of the initial reconciliation.
     yield* Deferred.await(listed)
     return {
       reconciler,

@@ -38,9 +38,9 @@ export const bundleProgram = async (entry: string, define: Readonly<Record<strin
   return file
 }
 
-/** The cell's program, built from the sources as they are. Absolute path of one self-contained file. */
+/** The runtime's program, built from the sources. Absolute path of one self-contained file. */
 export const bundleRuntime = (): Promise<string> => bundleProgram(join(root, "packages/runtime/src/main.ts"))
 
-/** A program in a cell's place that comes up as this version, and then behaves so. */
-export const bundleHostileRuntime = (behaviour: string, version = "0.0.1"): Promise<string> =>
-  bundleProgram(join(root, "test/support/processes/HostileRuntime.ts"), { BEHAVIOUR: behaviour, VERSION: version })
+/** A program that starts as a runtime of this version and then misbehaves. */
+export const bundleHostileRuntime = (behavior: string, version = "0.0.1"): Promise<string> =>
+  bundleProgram(join(root, "test/support/processes/HostileRuntime.ts"), { BEHAVIOR: behavior, VERSION: version })

@@ -1,14 +1,14 @@
 import { Effect, Schedule } from "effect"
 import { get } from "node:http"
 
-/** The address under which this machine itself reaches a listener. */
+/** The URL host by which this machine reaches a listener. */
 export const toLocalAddress = (host: string): string => {
   if (host === "0.0.0.0") return "127.0.0.1"
   if (host === "::") return "[::1]"
   return host.includes(":") ? `[${host}]` : host
 }
 
-const answersOk = (url: string): Effect.Effect<boolean> =>
+const isReady = (url: string): Effect.Effect<boolean> =>
   Effect.async((resume) => {
     const request = get(url, { timeout: 2000, agent: false }, (response) => {
       response.resume()
@@ -19,9 +19,9 @@ const answersOk = (url: string): Effect.Effect<boolean> =>
     return Effect.sync(() => request.destroy())
   })
 
-/** Waits until a program says that it is ready. */
+/** Waits until the URL answers 200. */
 export const waitUntilReady = (url: string): Effect.Effect<void> =>
-  answersOk(url).pipe(
+  isReady(url).pipe(
     Effect.repeat({ until: (it) => it, schedule: Schedule.spaced("100 millis") }),
     Effect.asVoid,
     Effect.withSpan("Readiness.wait")

@@ -1,20 +1,17 @@
 import { Effect, Runtime } from "effect"
 import { LiveProcesses } from "./programs/LiveProcesses.ts"
 
-/** How long killed processes are waited for, in nanoseconds: whoever starts again at once must not meet them. */
+/** The wait for killed processes, in nanoseconds, so that an immediate restart does not meet them. */
 const killTimeout = 2_000_000_000n
 
-/** The exit code of a process that was told to end at once. */
+/** 128 + SIGINT. */
 const interruptedExitCode = 130
 
 /**
- * The first request to end interrupts the program (that is the runtime's doing) and everything drains. The second means
- * "now": every process is killed, `killOrphans` kills those that they leave, and this process exits. A closed terminal counts
- * as a request.
+ * The first signal interrupts the program (by the Effect runtime), and everything drains. The second kills every process and
+ * exits. SIGHUP counts as a signal.
  */
-export const endOnSecondSignal = Effect.fn("Signals.secondSignalEndsAtOnce")(function* (
-  killOrphans: Effect.Effect<void>
-) {
+export const endOnSecondSignal = Effect.fn("Signals.endOnSecondSignal")(function* (killOrphans: Effect.Effect<void>) {
   const processes = yield* LiveProcesses
   const runtime = yield* Effect.runtime()
   const state = { requests: 0, hasOrphans: true }

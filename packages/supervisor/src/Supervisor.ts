@@ -14,22 +14,21 @@ import type { SupervisorSettings } from "./SupervisorSettings.ts"
 import { endOnSecondSignal } from "./Signals.ts"
 import { formatStartupMessage } from "./StartupMessage.ts"
 
-/** Another program listens where one of ours has to. */
 export class PortTaken extends Data.TaggedError("PortTaken")<{
   readonly variable: string
   readonly port: number
   readonly host: string
 }> {
   override get message() {
-    return `Port ${this.port} on ${this.host} is taken by another program, or may not be used. Choose another ${this.variable}.`
+    return `Port ${this.port} on ${this.host} is in use or not permitted. Choose another ${this.variable}.`
   }
 }
 
-/** Asked before anything is started: whoever has the port might answer in our name that everything is ready. */
+/** Checked before the start: another program on the port could answer the readiness check. */
 const requirePort = (variable: string, host: string, port: number) =>
   Effect.mapError(Effect.flatten(findBindablePort(port, host)), () => new PortTaken({ variable, host, port }))
 
-/** A database of somebody else's never gets lost to us: the programs themselves reconnect to it. */
+/** A configured database is never lost: the programs reconnect to it. */
 const database = (settings: SupervisorSettings) =>
   Option.match(settings.databaseUrl, {
     onNone: () => superviseDatabase(join(settings.dataDirectory, "postgres")),
@@ -57,10 +56,10 @@ const programs = (settings: SupervisorSettings, scripts: string, url: Redacted.R
 
 const writeOutput = (text: string) => Effect.sync(() => void process.stdout.write(text))
 
-const announce = (settings: SupervisorSettings, wasUp: Ref.Ref<boolean>) =>
+const announce = (settings: SupervisorSettings, hasBeenUp: Ref.Ref<boolean>) =>
   Effect.gen(function* () {
     yield* waitUntilReady(`http://${toLocalAddress(settings.host)}:${settings.port}/health/ready`)
-    yield* Ref.set(wasUp, true)
+    yield* Ref.set(hasBeenUp, true)
     yield* writeOutput(
       formatStartupMessage({
         web: `http://localhost:${settings.port}`,
@@ -70,7 +69,7 @@ const announce = (settings: SupervisorSettings, wasUp: Ref.Ref<boolean>) =>
     )
   })
 
-/** Everything that has to be there before the programs can run. */
+/** Prepares everything that the programs need. */
 const prepare = (settings: SupervisorSettings) =>
   Effect.gen(function* () {
     yield* prepareDataDirectory(settings.dataDirectory)
@@ -83,14 +82,11 @@ const prepare = (settings: SupervisorSettings) =>
     return { lost, url, record: yield* OrphanedPrograms.makeProgramRecorder(recordFile) }
   })
 
-/** What went wrong is said at once, and not after everything else has been brought down in order. */
+/** Logs a failure before the ordered shutdown. */
 const logFailure = <A, E extends Error, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.tapError(effect, (error) => Effect.logError(error.message))
 
-/**
- * Brings everything up and keeps it up until it is interrupted. What is started first ends last: the programs finish
- * their work side by side, then the database stops, then the data directory is free again.
- */
+/** Starts and supervises everything until interrupted. Shutdown order: programs, database, lock of the data directory. */
 export const supervise = (settings: SupervisorSettings, scripts: string) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -98,12 +94,12 @@ export const supervise = (settings: SupervisorSettings, scripts: string) =>
       yield* endOnSecondSignal(OrphanedInstances.kill(instances))
       yield* endWithParent
       const { lost, record, url } = yield* logFailure(prepare(settings))
-      // The server ends its instances itself, unless it had to be killed.
+      // A killed server leaves its instances running.
       yield* Effect.addFinalizer(() => OrphanedInstances.end(instances))
-      const wasUp = yield* Ref.make(false)
-      yield* Effect.forkScoped(announce(settings, wasUp))
+      const hasBeenUp = yield* Ref.make(false)
+      yield* Effect.forkScoped(announce(settings, hasBeenUp))
       const running = programs(settings, scripts, url).map((program) =>
-        logFailure(superviseProgram(program, wasUp, (pid) => record(program.name, pid)))
+        logFailure(superviseProgram(program, hasBeenUp, (pid) => record(program.name, pid)))
       )
       yield* Effect.all([logFailure(lost), ...running], { concurrency: "unbounded", discard: true })
     })

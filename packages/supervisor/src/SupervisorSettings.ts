@@ -2,23 +2,22 @@ import { logLevelSetting } from "@berth/infra/configuration/LogLevelSetting"
 import { Config, Duration, Option } from "effect"
 import { resolve } from "node:path"
 
-const port = (name: string, standard: number) => Config.port(name).pipe(Config.withDefault(standard))
+const port = (name: string, fallback: number) => Config.port(name).pipe(Config.withDefault(fallback))
 
-const seconds = (name: string, standard: number) =>
-  Config.integer(name).pipe(Config.withDefault(standard), Config.map(Duration.seconds))
+const seconds = (name: string, fallback: number) =>
+  Config.integer(name).pipe(Config.withDefault(fallback), Config.map(Duration.seconds))
 
 export type LogFormat = "pretty" | "json"
 
-/** For people at a terminal, for machines elsewhere. */
 export const defaultLogFormat: LogFormat = process.stdout.isTTY ? "pretty" : "json"
 
-/** What the supervisor itself needs to know. The programs read their own settings from the same environment. */
+/** The supervisor's settings. The programs read theirs from the same environment. */
 export const supervisorSettings = Config.all({
   dataDirectory: Config.string("DATA_DIR").pipe(
     Config.withDefault(".data"),
     Config.map((path) => resolve(path))
   ),
-  /** Of a server that somebody else runs; without it the embedded one is used. */
+  /** Absent: the embedded server. */
   databaseUrl: Config.option(Config.redacted("DATABASE_URL")),
   host: Config.string("HOST").pipe(Config.withDefault("127.0.0.1")),
   port: port("PORT", 3000),

@@ -9,13 +9,13 @@ import * as LiveProcesses from "./programs/LiveProcesses.ts"
 import { type LogFormat, supervisorSettings, defaultLogFormat } from "./SupervisorSettings.ts"
 import { supervise } from "./Supervisor.ts"
 
-/** The other bundles lie beside this one. */
+/** The other bundles are in the same directory. */
 const scripts = dirname(fileURLToPath(import.meta.url))
 
 const loggerLayer = (format: LogFormat) =>
   format === "json" ? Logger.replace(Logger.defaultLogger, jsonLogger) : Logger.pretty
 
-/** Settings may stand in a file; what the environment says comes first. */
+/** Variables of the environment take precedence over `.env`. */
 const readSettingsFile = Effect.sync(() => {
   if (existsSync(".env")) process.loadEnvFile(".env")
 })
@@ -33,11 +33,11 @@ const program = Effect.gen(function* () {
       Effect.provide(loggerLayer(defaultLogFormat))
     )
   ),
-  // A failure has been told already, where it happened; what is left is a fault of the supervisor's own.
-  Effect.tapDefect((cause) => Effect.logFatal("The supervisor is at fault", cause))
+  // Failures are logged where they happen; defects are logged here.
+  Effect.tapDefect((cause) => Effect.logFatal("Supervisor failed", cause))
 )
 
-// A reader of our output that has gone away is no reason to end: the programs would be cut off in their work.
+// A closed output pipe must not end the programs.
 process.stdout.on("error", () => process.stdout.destroy())
 
 NodeRuntime.runMain(program, { disableErrorReporting: true, disablePrettyLogger: true })

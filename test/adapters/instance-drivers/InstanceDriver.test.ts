@@ -1,6 +1,6 @@
 import { RuntimeEnvironment } from "@berth/api/runtime/RuntimeContract"
 import type { InstanceExit } from "@berth/domain/instances/InstanceDriver"
-import { afterAll, beforeAll, describe, expect } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema, Stream } from "effect"
 import { existsSync } from "node:fs"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
@@ -28,7 +28,7 @@ for (const host of instanceDriverHosts)
     beforeAll(async () => {
       program = await bundleRuntime()
       probe = await bundleProgram(fileURLToPath(new URL("../../support/processes/IsolationProbe.ts", import.meta.url)))
-      process.env["SECRET_OF_THE_PARENT"] = "not for cells"
+      process.env["SECRET_OF_THE_PARENT"] = "not for instances"
     })
     afterAll(() => {
       delete process.env["SECRET_OF_THE_PARENT"]
@@ -36,20 +36,20 @@ for (const host of instanceDriverHosts)
 
     const open = (directory: string, onClose: "leave" | "stop" = "stop") => host.driver({ directory, program, onClose })
 
-    testDriver("starts a cell that answers to its own token alone", () =>
+    testDriver("starts an instance that accepts only its own token", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
-        const cell = yield* driver.start(makeInstanceSpec(ada))
-        expect(cell.owner).toBe(ada)
-        expect(cell.runtimeVersion).toMatch(/^\d+\.\d+\.\d+$/)
-        expect(yield* checkHealth(cell.endpoint, "token of usr_ada")).toBe(200)
-        expect(yield* checkHealth(cell.endpoint, "token of usr_bob")).toBe(401)
-        expect(yield* driver.inspect(ada)).toStrictEqual(Option.some(cell))
+        const instance = yield* driver.start(makeInstanceSpec(ada))
+        assert.strictEqual(instance.owner, ada)
+        assert.match(instance.runtimeVersion, /^\d+\.\d+\.\d+$/)
+        assert.strictEqual(yield* checkHealth(instance.endpoint, "token of usr_ada"), 200)
+        assert.strictEqual(yield* checkHealth(instance.endpoint, "token of usr_bob"), 401)
+        assert.deepStrictEqual(yield* driver.inspect(ada), Option.some(instance))
       })
     )
 
-    testDriver("does not double a cell that is up", () =>
+    testDriver("starts no second process for a running instance", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
@@ -57,11 +57,11 @@ for (const host of instanceDriverHosts)
         const both = yield* Effect.all([driver.start(makeInstanceSpec(ada)), driver.start(makeInstanceSpec(ada))], {
           concurrency: "unbounded"
         })
-        expect(both).toStrictEqual([first, first])
+        assert.deepStrictEqual(both, [first, first])
       })
     )
 
-    testDriver("runs the cells of different owners side by side", () =>
+    testDriver("runs the instances of several owners side by side", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
@@ -71,12 +71,12 @@ for (const host of instanceDriverHosts)
             concurrency: "unbounded"
           }
         )
-        expect(one.endpoint).not.toBe(other.endpoint)
-        expect(yield* host.processIdOf(directory, ada)).not.toBe(yield* host.processIdOf(directory, bob))
+        assert.notStrictEqual(one.endpoint, other.endpoint)
+        assert.notStrictEqual(yield* host.processIdOf(directory, ada), yield* host.processIdOf(directory, bob))
       })
     )
 
-    testDriver("replaces a cell whose memory changed, or whose token is another", () =>
+    testDriver("replaces an instance whose memory or token changed", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
@@ -84,63 +84,63 @@ for (const host of instanceDriverHosts)
         const first = yield* host.processIdOf(directory, ada)
         yield* driver.start(makeInstanceSpec(ada, { memoryMb: 512 }))
         const second = yield* host.processIdOf(directory, ada)
-        const cell = yield* driver.start(makeInstanceSpec(ada, { memoryMb: 512, token: Redacted.make("new") }))
-        expect(new Set([first, second, yield* host.processIdOf(directory, ada)]).size).toBe(3)
-        expect([host.isRunning(first), host.isRunning(second)]).toStrictEqual([false, false])
-        expect(yield* checkHealth(cell.endpoint, "new")).toBe(200)
+        const instance = yield* driver.start(makeInstanceSpec(ada, { memoryMb: 512, token: Redacted.make("new") }))
+        assert.strictEqual(new Set([first, second, yield* host.processIdOf(directory, ada)]).size, 3)
+        assert.deepStrictEqual([host.isRunning(first), host.isRunning(second)], [false, false])
+        assert.strictEqual(yield* checkHealth(instance.endpoint, "new"), 200)
       })
     )
 
-    testDriver("leaves a cell to the next driver, which adopts it and hears of its death", () =>
+    testDriver("leaves an instance to the next driver, which adopts it and publishes its exit", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const left = yield* Effect.scoped(
           Effect.flatMap(open(directory, "leave"), (driver) => driver.start(makeInstanceSpec(ada)))
         )
         const identity = yield* host.processIdOf(directory, ada)
-        expect(host.isRunning(identity)).toBe(true)
+        assert.isTrue(host.isRunning(identity))
 
         const driver = yield* open(directory)
-        expect(yield* driver.inspect(ada)).toStrictEqual(Option.some(left))
-        expect(yield* driver.start(makeInstanceSpec(ada))).toStrictEqual(left)
-        expect(yield* host.processIdOf(directory, ada)).toBe(identity)
+        assert.deepStrictEqual(yield* driver.inspect(ada), Option.some(left))
+        assert.deepStrictEqual(yield* driver.start(makeInstanceSpec(ada)), left)
+        assert.strictEqual(yield* host.processIdOf(directory, ada), identity)
 
         const exit = yield* awaitFirstExit(driver)
         host.kill(identity)
-        expect((yield* exit).owner).toBe(ada)
-        expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
+        assert.strictEqual((yield* exit).owner, ada)
+        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
       })
     )
 
-    testDriver("stops a cell that an earlier driver left", () =>
+    testDriver("stops an instance that an earlier driver left", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         yield* Effect.scoped(Effect.flatMap(open(directory, "leave"), (driver) => driver.start(makeInstanceSpec(ada))))
         const identity = yield* host.processIdOf(directory, ada)
         const driver = yield* open(directory)
         yield* driver.stop(ada)
-        expect(host.isRunning(identity)).toBe(false)
+        assert.isFalse(host.isRunning(identity))
       })
     )
 
-    testDriver("names everybody who has anything on the host, up or down or only as files, and nobody else", () =>
+    testDriver("lists exactly the owners with a running or stopped instance or with files", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
-        expect(yield* driver.listOwners).toStrictEqual([])
+        assert.deepStrictEqual(yield* driver.listOwners, [])
         yield* Effect.forEach([ada, bob], (owner) => driver.start(makeInstanceSpec(owner)), { concurrency: 2 })
         yield* driver.stop(bob)
-        expect([...(yield* driver.listOwners)].toSorted()).toStrictEqual([ada, bob])
+        assert.deepStrictEqual([...(yield* driver.listOwners)].toSorted(), [ada, bob])
         const next = yield* open(directory)
-        expect([...(yield* next.listOwners)].toSorted()).toStrictEqual([ada, bob])
+        assert.deepStrictEqual([...(yield* next.listOwners)].toSorted(), [ada, bob])
         yield* driver.remove(bob)
-        expect(yield* next.listOwners).toStrictEqual([ada])
+        assert.deepStrictEqual(yield* next.listOwners, [ada])
         yield* driver.remove(ada)
-        expect(yield* next.listOwners).toStrictEqual([])
+        assert.deepStrictEqual(yield* next.listOwners, [])
       })
     )
 
-    testDriver("stops all cells when it is closed, if it is told to", () =>
+    testDriver("stops all instances when it closes with `stop`", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const identities = yield* Effect.scoped(
@@ -150,27 +150,27 @@ for (const host of instanceDriverHosts)
             return yield* Effect.forEach([ada, bob], (owner) => host.processIdOf(directory, owner))
           })
         )
-        expect(identities.map(host.isRunning)).toStrictEqual([false, false])
+        assert.deepStrictEqual(identities.map(host.isRunning), [false, false])
       })
     )
 
-    testDriver("stops twice as once, and what is not there", () =>
+    testDriver("stops idempotently, also an instance that does not exist", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
         yield* driver.start(makeInstanceSpec(ada))
         const identity = yield* host.processIdOf(directory, ada)
         yield* driver.stop(ada)
-        expect(host.isRunning(identity)).toBe(false)
-        expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
+        assert.isFalse(host.isRunning(identity))
+        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
         yield* driver.stop(ada)
         yield* driver.stop(bob)
         yield* driver.remove(bob)
-        expect((yield* driver.start(makeInstanceSpec(ada))).owner).toBe(ada)
+        assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).owner, ada)
       })
     )
 
-    testDriver("tells of deaths that nobody asked for, and of no others", () =>
+    testDriver("publishes only exits that were not requested", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
@@ -182,14 +182,17 @@ for (const host of instanceDriverHosts)
         const identity = yield* host.processIdOf(directory, bob)
         host.kill(identity)
         yield* waitUntil(() => told.length > 0)
-        expect(told.map(({ owner }) => owner)).toStrictEqual([bob])
-        expect(told[0]?.reason).toContain("SIGKILL")
-        expect(yield* driver.inspect(bob)).toStrictEqual(Option.none())
-        expect((yield* driver.start(makeInstanceSpec(bob))).owner).toBe(bob)
+        assert.deepStrictEqual(
+          told.map(({ owner }) => owner),
+          [bob]
+        )
+        assert.include(told[0]?.reason, "SIGKILL")
+        assert.deepStrictEqual(yield* driver.inspect(bob), Option.none())
+        assert.strictEqual((yield* driver.start(makeInstanceSpec(bob))).owner, bob)
       })
     )
 
-    testDriver("keeps the directory when it stops a cell, and deletes it when it removes one", () =>
+    testDriver("keeps the directory of a stopped instance, and deletes that of a removed one", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
@@ -198,22 +201,23 @@ for (const host of instanceDriverHosts)
         yield* driver.stop(ada)
         yield* Effect.promise(() => writeFile(join(home, "state"), "kept"))
         yield* driver.start(makeInstanceSpec(ada))
-        expect(existsSync(join(home, "state"))).toBe(true)
+        assert.isTrue(existsSync(join(home, "state")))
         const identity = yield* host.processIdOf(directory, ada)
         yield* driver.remove(ada)
-        expect(existsSync(all)).toBe(false)
-        expect(host.isRunning(identity)).toBe(false)
+        assert.isFalse(existsSync(all))
+        assert.isFalse(host.isRunning(identity))
       })
     )
 
-    testDriver("gives a cell its own environment and nothing of the parent's", () =>
+    testDriver("gives an instance its own environment and nothing of the parent's", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const driver = yield* open(directory)
         yield* driver.start(makeInstanceSpec(ada))
         const environment = yield* host.environment(yield* host.processIdOf(directory, ada))
         if (Option.isNone(environment)) return
-        expect(new Set(environment.value.map((line) => line.split("=")[0]))).toStrictEqual(
+        assert.deepStrictEqual(
+          new Set(environment.value.map((line) => line.split("=")[0])),
           new Set([
             RuntimeEnvironment.token,
             RuntimeEnvironment.backendUrl,
@@ -223,38 +227,38 @@ for (const host of instanceDriverHosts)
             ...host.ownVariables
           ])
         )
-        expect(environment.value.join("\n")).not.toContain("not for cells")
+        assert.notInclude(environment.value.join("\n"), "not for instances")
       })
     )
 
-    testDriver("says why a program does not come up", () =>
+    testDriver("reports the reason of a failed start", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const broken = join(directory, "broken.mjs")
         yield* Effect.promise(() => writeFile(broken, `throw new Error("this one is broken")`))
-        const driver = yield* host.driver({ directory: join(directory, "cells"), program: broken, onClose: "stop" })
+        const driver = yield* host.driver({ directory: join(directory, "instances"), program: broken, onClose: "stop" })
         const failure = yield* Effect.flip(driver.start(makeInstanceSpec(ada)))
-        expect(failure.owner).toBe(ada)
-        expect(failure.reason).toContain("this one is broken")
-        expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
+        assert.strictEqual(failure.owner, ada)
+        assert.include(failure.reason, "this one is broken")
+        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
       })
     )
 
-    testDriver("refuses an owner whose id would lead out of the cells' directory", () =>
+    testDriver("rejects an owner whose id would lead out of the directory", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
-        const driver = yield* open(join(directory, "cells"))
+        const driver = yield* open(join(directory, "instances"))
         for (const id of ["../evil", "", ".", "a/b", "a\0b"]) {
           const owner = UserId.make(id)
-          expect((yield* Effect.flip(driver.start(makeInstanceSpec(owner))))._tag).toBe("InstanceStartFailed")
-          expect(yield* driver.inspect(owner)).toStrictEqual(Option.none())
+          assert.strictEqual((yield* Effect.flip(driver.start(makeInstanceSpec(owner))))._tag, "InstanceStartFailed")
+          assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
           yield* driver.remove(owner)
         }
-        expect(existsSync(join(directory, "cells"))).toBe(true)
+        assert.isTrue(existsSync(join(directory, "instances")))
       })
     )
 
-    testDriver("holds a cell to its own directory, without children or workers", () =>
+    testDriver("confines an instance to its own directory, without child processes or workers", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const neighbour = join(directory, "usr_neighbour", "home")
@@ -270,11 +274,12 @@ for (const host of instanceDriverHosts)
           })
         )
         for (const found of findings) {
-          expect(found.readOwn).toBe("possible")
-          expect(found.argv).toStrictEqual([])
-          expect(
-            found.environment.filter((name) => !/^(BERTH_|__CF)/.test(name) && !host.ownVariables.includes(name))
-          ).toStrictEqual([])
+          assert.strictEqual(found.readOwn, "possible")
+          assert.deepStrictEqual(found.argv, [])
+          assert.deepStrictEqual(
+            found.environment.filter((name) => !/^(BERTH_|__CF)/.test(name) && !host.ownVariables.includes(name)),
+            []
+          )
           for (const forbidden of [
             "readSystem",
             "readRecord",
@@ -283,11 +288,11 @@ for (const host of instanceDriverHosts)
             "spawn",
             "worker"
           ] as const)
-            expect([forbidden, found[forbidden]]).toStrictEqual([forbidden, "ERR_ACCESS_DENIED"])
+            assert.deepStrictEqual([forbidden, found[forbidden]], [forbidden, "ERR_ACCESS_DENIED"])
         }
         const uids = new Set(findings.map(({ uid }) => uid))
-        expect(uids.size).toBe(host.separatesAccounts ? 2 : 1)
-        if (host.separatesAccounts) expect(uids.has(0)).toBe(false)
+        assert.strictEqual(uids.size, host.separatesAccounts ? 2 : 1)
+        if (host.separatesAccounts) assert.isFalse(uids.has(0))
       })
     )
   })

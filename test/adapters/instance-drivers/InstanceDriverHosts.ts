@@ -12,10 +12,10 @@ import { UserId } from "@berth/domain/shared/UserId"
 
 export interface InstanceDriverOptions {
   readonly directory: string
-  /** What runs in the cells. */
+  /** The program of the instances. */
   readonly program: string
   readonly onClose: "leave" | "stop"
-  /** How often the driver looks at its cells; as in production when absent. */
+  /** Absent: the intervals of production. */
   readonly intervals?: Partial<MonitorIntervals>
 }
 
@@ -23,21 +23,21 @@ export interface InstanceDriverOptions {
 export interface InstanceDriverHost {
   readonly name: string
   readonly driver: (options: InstanceDriverOptions) => Effect.Effect<InstanceDriver["Type"], unknown, Scope.Scope>
-  /** What names the cell's process or container for the system. */
+  /** Identifies the instance's process or container on the host. */
   readonly processIdOf: (directory: string, owner: UserId) => Effect.Effect<number>
   readonly isRunning: (identity: number) => boolean
-  /** Ends the cell without a chance to say goodbye. */
+  /** Kills the instance. */
   readonly kill: (identity: number) => void
-  /** The cell's environment as the host sees it; none where the host does not show it. */
+  /** The instance's environment; none where the host does not show it. */
   readonly environment: (identity: number) => Effect.Effect<Option.Option<ReadonlyArray<string>>>
   /** Names of what the host itself sets in the environment. */
   readonly ownVariables: ReadonlyArray<string>
-  /** Where the host keeps what belongs to the owner, and in it the cell's own directory. */
+  /** The owner's directory on the host, and in it the instance's own directory. */
   readonly directories: (directory: string, owner: UserId) => { readonly all: string; readonly home: string }
   readonly separatesAccounts: boolean
-  /** Whether the host can say what a cell uses. */
+  /** Whether the host provides figures. */
   readonly reportsStats: boolean
-  /** Bytes that a file of a cell may have. */
+  /** The longest file of an instance, in bytes. */
   readonly maxFileBytes: number
 }
 
@@ -98,7 +98,7 @@ export const makeInstanceSpec = (owner: UserId, changes: Partial<InstanceSpec> =
   ...changes
 })
 
-/** The status with which the cell answers its health check. */
+/** The status of the runtime's health response. */
 export const checkHealth = (endpoint: string, token: string) =>
   Effect.promise(() => fetch(`${endpoint}/health`, { headers: { authorization: `Bearer ${token}` } })).pipe(
     Effect.map(({ status }) => status)

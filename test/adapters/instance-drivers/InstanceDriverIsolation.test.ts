@@ -1,4 +1,4 @@
-import { describe, expect } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Duration, Effect, Fiber, Option } from "effect"
 import { readdir, stat } from "node:fs/promises"
 import { join } from "node:path"
@@ -17,7 +17,7 @@ import {
 
 const intervals = { life: "100 millis", logs: "100 millis", disk: "200 millis", health: "200 millis" } as const
 
-/** What a cell does, and why it is ended then. */
+/** A behavior of the runtime, and the reason of its end. */
 const hostileBehaviors: ReadonlyArray<readonly [string, RegExp]> = [
   ["leaks memory", /it holds \d+ MB, more than the 64 MB it may/],
   ["hangs", /it does not answer/],
@@ -33,35 +33,35 @@ const sizesIn = (directory: string) =>
   })
 
 for (const host of instanceDriverHosts)
-  describe(`InstanceDriver, hostile cells: ${host.name}`, () => {
-    const hostile = (behaviour: string) =>
+  describe(`InstanceDriver with a hostile instance: ${host.name}`, () => {
+    const hostile = (behavior: string) =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
-        const program = yield* Effect.promise(() => bundleHostileRuntime(behaviour))
+        const program = yield* Effect.promise(() => bundleHostileRuntime(behavior))
         const driver = yield* host.driver({ directory, program, onClose: "stop", intervals })
         return { directory, driver }
       })
     const small = makeInstanceSpec(ada, { memoryMb: 64, diskMb: 8 })
 
-    for (const [behaviour, reason] of hostileBehaviors)
-      testDriver(`one that ${behaviour} is gone soon, with the reason in its log`, () =>
+    for (const [behavior, reason] of hostileBehaviors)
+      testDriver(`ends one that ${behavior}, with the reason in its log`, () =>
         Effect.gen(function* () {
-          const { directory, driver } = yield* hostile(behaviour)
+          const { directory, driver } = yield* hostile(behavior)
           const exit = yield* awaitFirstExit(driver)
           yield* driver.start(small)
           const identity = yield* host.processIdOf(directory, ada)
           const told = yield* exit
-          expect(told.owner).toBe(ada)
-          expect(told.reason).toMatch(reason)
+          assert.strictEqual(told.owner, ada)
+          assert.match(told.reason, reason)
           yield* waitUntil(() => !host.isRunning(identity))
-          expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
+          assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
           const { entries } = yield* driver.logs(ada, { limit: 1, level: "error" })
-          expect(entries[0]?.source).toBe("host")
-          expect(entries[0]?.message).toMatch(reason)
+          assert.strictEqual(entries[0]?.source, "host")
+          assert.match(entries[0]?.message, reason)
         })
       )
 
-    testDriver("one that floods its log while nobody looks fills a file of a bounded length, and no more", () =>
+    testDriver("bounds the log file of one that floods it unmonitored", () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const program = yield* Effect.promise(() => bundleHostileRuntime("floods its log"))
@@ -74,11 +74,11 @@ for (const host of instanceDriverHosts)
         yield* driver.start(small)
         const held = Effect.map(sizesIn(host.directories(directory, ada).all), (sizes) => Math.max(...sizes))
         yield* waitUntilEffect(Effect.map(held, (size) => size >= host.maxFileBytes))
-        expect(yield* held).toBe(host.maxFileBytes)
+        assert.strictEqual(yield* held, host.maxFileBytes)
       })
     )
 
-    testDriver("one that began with a full disk runs on, but may not grow", () =>
+    testDriver("keeps one that started with a full disk, until it grows", () =>
       Effect.gen(function* () {
         const { directory, driver } = yield* hostile("fills its disk")
         const exit = yield* awaitFirstExit(driver)
@@ -93,22 +93,22 @@ for (const host of instanceDriverHosts)
         yield* quiet.update(small, { fresh: false }, () => Effect.void)
         const identity = yield* host.processIdOf(directory, ada)
         const grown = yield* Effect.option(Effect.timeout(Effect.flatten(awaitFirstExit(quiet)), Duration.seconds(2)))
-        expect(Option.isNone(grown)).toBe(true)
-        expect(host.isRunning(identity)).toBe(true)
+        assert.isTrue(Option.isNone(grown))
+        assert.isTrue(host.isRunning(identity))
       })
     )
 
-    testDriver("one that ignores its end is gone all the same, and a neighbour is not kept waiting", () =>
+    testDriver("kills one that ignores SIGTERM, without delaying a neighbor", () =>
       Effect.gen(function* () {
         const { directory, driver } = yield* hostile("ignores its end")
         yield* driver.start(small)
         const identity = yield* host.processIdOf(directory, ada)
         const stopping = yield* Effect.fork(Effect.timed(driver.stop(ada)))
         yield* driver.start(makeInstanceSpec(bob))
-        expect(host.isRunning(identity)).toBe(true)
+        assert.isTrue(host.isRunning(identity))
         const [took] = yield* Fiber.join(stopping)
         yield* waitUntil(() => !host.isRunning(identity))
-        expect(Duration.toSeconds(took)).toBeGreaterThan(5)
+        assert.isAbove(Duration.toSeconds(took), 5)
       })
     )
   })

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect } from "@effect/vitest"
+import { assert, beforeAll, describe } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
 import { runtimeAgentsDirectory } from "@berth/api/runtime/RuntimeContract"
 import { existsSync, readFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import { temporaryDirectory } from "../../support/TemporaryDirectories.ts"
 import { ada, instanceDriverHosts, makeInstanceSpec, testDriver } from "./InstanceDriverHosts.ts"
 
 for (const host of instanceDriverHosts)
-  describe(`InstanceDriver, versions of the runtime: ${host.name}`, () => {
+  describe(`InstanceDriver runtime versions: ${host.name}`, () => {
     let one = ""
     let two = ""
     let broken = ""
@@ -22,77 +22,73 @@ for (const host of instanceDriverHosts)
     const opened = (directory: string, program: string) => host.driver({ directory, program, onClose: "stop" })
     const accepted = () => Effect.void
 
-    /** A directory whose owner's cell has run the first version. */
+    /** A directory whose owner's instance has run the first version. */
     const begun = Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const { runtimeVersion } = yield* Effect.scoped(
         Effect.flatMap(opened(directory, one), (driver) => driver.start(makeInstanceSpec(ada)))
       )
-      expect(runtimeVersion).toBe("1.0.0")
+      assert.strictEqual(runtimeVersion, "1.0.0")
       return directory
     })
 
-    testDriver("a cell stays on its version, however often it is started, until it is updated", () =>
+    testDriver("keeps an instance on its version over starts, until it is updated", () =>
       Effect.gen(function* () {
         const directory = yield* begun
         yield* Effect.scoped(
           Effect.gen(function* () {
             const driver = yield* opened(directory, two)
-            expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("1.0.0")
+            assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "1.0.0")
             yield* driver.stop(ada)
-            expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("1.0.0")
+            assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "1.0.0")
             const identity = yield* host.processIdOf(directory, ada)
             const updated = yield* driver.update(makeInstanceSpec(ada), { fresh: false }, accepted)
-            expect(updated.runtimeVersion).toBe("2.0.0")
-            expect(host.isRunning(identity)).toBe(false)
-            expect(yield* driver.inspect(ada)).toStrictEqual(Option.some(updated))
+            assert.strictEqual(updated.runtimeVersion, "2.0.0")
+            assert.isFalse(host.isRunning(identity))
+            assert.deepStrictEqual(yield* driver.inspect(ada), Option.some(updated))
           })
         )
         const driver = yield* opened(directory, one)
-        expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("2.0.0")
+        assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "2.0.0")
       })
     )
 
-    testDriver("a version that does not come up leaves no cell, and the version before comes next", () =>
+    testDriver("leaves no instance after a failed start of a new version, and starts the version before next", () =>
       Effect.gen(function* () {
         const directory = yield* begun
         const driver = yield* opened(directory, broken)
         yield* driver.start(makeInstanceSpec(ada))
         const failure = yield* Effect.flip(driver.update(makeInstanceSpec(ada), { fresh: false }, accepted))
-        expect(failure.reason).toContain("this one does not come up")
-        expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
-        expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("1.0.0")
+        assert.include(failure.reason, "this one does not come up")
+        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
+        assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "1.0.0")
       })
     )
 
-    testDriver("a version that is not accepted leaves no cell, and the version before comes next", () =>
+    testDriver("leaves no instance after a rejected version, and starts the version before next", () =>
       Effect.gen(function* () {
         const directory = yield* begun
         const driver = yield* opened(directory, two)
         const failure = yield* Effect.flip(
           driver.update(makeInstanceSpec(ada), { fresh: false }, ({ runtimeVersion }) => Effect.fail(runtimeVersion))
         )
-        expect(failure).toBe("2.0.0")
-        expect(yield* driver.inspect(ada)).toStrictEqual(Option.none())
-        expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("1.0.0")
+        assert.strictEqual(failure, "2.0.0")
+        assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
+        assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "1.0.0")
       })
     )
 
-    testDriver(
-      "an update that was cut off before it was accepted is followed by the version that runs, or the one before",
-      () =>
-        Effect.gen(function* () {
-          const directory = yield* begun
-          const driver = yield* opened(directory, two)
-          const exit = yield* Effect.exit(
-            driver.update(makeInstanceSpec(ada), { fresh: false }, () => Effect.interrupt)
-          )
-          expect(Exit.isInterrupted(exit)).toBe(true)
-          expect((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion).toBe("1.0.0")
-        })
+    testDriver("adopts or reverts an update that was interrupted before its acceptance", () =>
+      Effect.gen(function* () {
+        const directory = yield* begun
+        const driver = yield* opened(directory, two)
+        const exit = yield* Effect.exit(driver.update(makeInstanceSpec(ada), { fresh: false }, () => Effect.interrupt))
+        assert.isTrue(Exit.isInterrupted(exit))
+        assert.strictEqual((yield* driver.start(makeInstanceSpec(ada))).runtimeVersion, "1.0.0")
+      })
     )
 
-    testDriver("a fresh one begins with nothing but the files of its agents", () =>
+    testDriver("keeps only the files of agents in a fresh update", () =>
       Effect.gen(function* () {
         const directory = yield* begun
         const driver = yield* opened(directory, two)
@@ -105,10 +101,10 @@ for (const host of instanceDriverHosts)
           await writeFile(file, "buy rope")
         })
         yield* driver.update(makeInstanceSpec(ada), { fresh: false }, accepted)
-        expect(existsSync(note)).toBe(true)
+        assert.isTrue(existsSync(note))
         yield* driver.update(makeInstanceSpec(ada), { fresh: true }, accepted)
-        expect(existsSync(note)).toBe(false)
-        expect(readFileSync(file, "utf8")).toBe("buy rope")
+        assert.isFalse(existsSync(note))
+        assert.strictEqual(readFileSync(file, "utf8"), "buy rope")
       })
     )
   })

@@ -32,18 +32,18 @@ import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
 import { assertMatches } from "../../support/Matching.ts"
 
-/** A runtime, and how a cell in which it runs comes up. */
+/** A runtime, and the start of an instance with it. */
 interface RuntimeUnderTest {
   readonly name: string
-  /** `taken` is told whenever a cell has taken a request, which need not have been answered yet. */
+  /** `taken` runs when an instance has received a request, answered or not. */
   readonly runtime: (taken: () => void) => Effect.Effect<AgentRuntime["Type"], never, Scope.Scope>
-  readonly cell: (
+  readonly start: (
     backend: FakeBackend
   ) => Effect.Effect<RuntimeAccess & { readonly stop: Effect.Effect<void> }, unknown, Scope.Scope>
 }
 
 const owner = UserId.make("usr_ada")
-const token = Redacted.make("the token of the cell")
+const token = Redacted.make("the runtime token")
 
 let program = ""
 
@@ -61,7 +61,7 @@ const berth: RuntimeUnderTest = {
       Layer.build,
       Effect.map(Context.get(AgentRuntime))
     ),
-  cell: ({ url }) =>
+  start: ({ url }) =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* ProcessInstanceDriver.layer({ directory, bundle: program, onClose: "stop" }).pipe(
@@ -69,8 +69,8 @@ const berth: RuntimeUnderTest = {
         Layer.build,
         Effect.map(Context.get(InstanceDriver))
       )
-      const cell = yield* driver.start({ owner, memoryMb: 256, diskMb: 256, token, backendUrl: url })
-      return { instance: cell, token, stop: driver.stop(owner) }
+      const instance = yield* driver.start({ owner, memoryMb: 256, diskMb: 256, token, backendUrl: url })
+      return { instance, token, stop: driver.stop(owner) }
     })
 }
 
@@ -122,14 +122,14 @@ for (const runtimeUnderTest of [berth])
 
     const ready = Effect.gen(function* () {
       const backend = yield* makeFakeBackend
-      const access = yield* runtimeUnderTest.cell(backend)
+      const access = yield* runtimeUnderTest.start(backend)
       const requests = { taken: 0 }
       const runtime = yield* runtimeUnderTest.runtime(() => {
         requests.taken += 1
       })
       yield* runtime.configure(access, [agent("agt_1")])
       const ask = (message: string, changes: Partial<Turn> = {}) => runtime.chat(access, turn(message, changes))
-      /** A turn that runs on its own; here when the cell has taken it. */
+      /** A turn in a forked fiber; returns when the runtime has received it. */
       const begin = (message: string, changes: Partial<Turn> = {}) =>
         Effect.gen(function* () {
           const before = requests.taken
@@ -142,7 +142,7 @@ for (const runtimeUnderTest of [berth])
 
     const failureOf = <A, E, R>(stream: Stream.Stream<A, E, R>) => Effect.flip(Stream.runDrain(stream))
 
-    test("streams an answer and ends with the whole of it", () =>
+    test("streams deltas and ends with the whole reply", () =>
       Effect.gen(function* () {
         const { ask, backend } = yield* ready
         const events = yield* Stream.runCollect(
@@ -159,7 +159,7 @@ for (const runtimeUnderTest of [berth])
           { type: "done", reply: "You said: ahoy ☺", model: "sandbox/echo" }
         ])
         const [call] = backend.calls
-        assert.strictEqual(call?.token, "the token of the cell")
+        assert.strictEqual(call?.token, "the runtime token")
         assert.containSubset(call?.request, {
           agentId: "agt_1",
           messageId: "msg_ahoy ☺",
@@ -178,7 +178,7 @@ for (const runtimeUnderTest of [berth])
         ])
       }))
 
-    test("passes pieces on as they come", () =>
+    test("forwards deltas as they arrive", () =>
       Effect.gen(function* () {
         const { ask, backend } = yield* ready
         backend.respondWith((call) => {
@@ -195,7 +195,7 @@ for (const runtimeUnderTest of [berth])
         assert.deepStrictEqual(seen, ["delta", "delta", "done"])
       }))
 
-    test("answers the turns of a session in order of arrival, and does not mix other sessions in", () =>
+    test("answers the turns of a session in order of arrival, without the messages of others", () =>
       Effect.gen(function* () {
         const { backend, begin } = yield* ready
         backend.respondWith(() => {})
@@ -220,7 +220,7 @@ for (const runtimeUnderTest of [berth])
         assert.deepStrictEqual(asked(), ["one", "aside", "two", "three"])
       }))
 
-    test("does not let a turn that is given up disturb the order", () =>
+    test("keeps the order when a turn is interrupted", () =>
       Effect.gen(function* () {
         const { backend, begin } = yield* ready
         backend.respondWith(() => {})
@@ -239,7 +239,7 @@ for (const runtimeUnderTest of [berth])
         yield* Fiber.join(three)
       }))
 
-    test("stops the model's call when the asker goes away", () =>
+    test("interrupts the model call when the caller disconnects", () =>
       Effect.gen(function* () {
         const { ask, backend } = yield* ready
         backend.respondWith((call) => {
@@ -255,7 +255,7 @@ for (const runtimeUnderTest of [berth])
         assert.strictEqual(Chunk.size(yield* Stream.runCollect(ask("again"))), 2)
       }))
 
-    test("fails a turn with the model's own words", () =>
+    test("fails a turn with the model's error message", () =>
       Effect.gen(function* () {
         const { ask, backend } = yield* ready
         backend.respondWith((call) => {
@@ -276,7 +276,7 @@ for (const runtimeUnderTest of [berth])
         assert.strictEqual((yield* failureOf(ask("hello")))._tag, "TurnFailed")
       }))
 
-    test("fails a turn whose model answer is cut or makes no sense, and goes on with the next", () =>
+    test("fails a turn whose model response is truncated or malformed, and answers the next", () =>
       Effect.gen(function* () {
         const { ask, backend } = yield* ready
         const troubles: ReadonlyArray<(call: BackendModelCall) => void> = [
@@ -300,7 +300,7 @@ for (const runtimeUnderTest of [berth])
         assert.strictEqual(Chunk.size(yield* Stream.runCollect(ask("again"))), 2)
       }))
 
-    test("asks once more when the backend hangs up before it answers, and not when it has begun", () =>
+    test("retries a model call once when the backend hangs up before its response, and not later", () =>
       Effect.gen(function* () {
         const { ask, backend } = yield* ready
         backend.respondWith((call) => {
@@ -319,16 +319,16 @@ for (const runtimeUnderTest of [berth])
         assert.strictEqual(backend.calls.length, 3)
       }))
 
-    test("fails a turn when the backend cannot be reached, and stays up", () =>
+    test("fails a turn when the backend is unreachable, and stays up", () =>
       Effect.gen(function* () {
-        const access = yield* Effect.flatMap(Effect.scoped(makeFakeBackend), runtimeUnderTest.cell)
+        const access = yield* Effect.flatMap(Effect.scoped(makeFakeBackend), runtimeUnderTest.start)
         const runtime = yield* runtimeUnderTest.runtime(() => {})
         yield* runtime.configure(access, [agent("agt_1")])
         assert.strictEqual((yield* failureOf(runtime.chat(access, turn("hello"))))._tag, "TurnFailed")
         yield* runtime.configure(access, [agent("agt_1")])
       }))
 
-    test("replaces the agents while a turn goes on", () =>
+    test("replaces the agents while a turn is in progress", () =>
       Effect.gen(function* () {
         const { access, ask, backend, runtime } = yield* ready
         backend.respondWith(() => {})
@@ -346,7 +346,7 @@ for (const runtimeUnderTest of [berth])
         assert.include(backend.calls.at(-1)?.request.messages[0]?.content, "Bob")
       }))
 
-    test("tells an unreachable cell from a failed turn", () =>
+    test("distinguishes an unreachable runtime from a failed turn", () =>
       Effect.gen(function* () {
         const { access, ask, backend, runtime } = yield* ready
         assert.containSubset(
@@ -359,7 +359,7 @@ for (const runtimeUnderTest of [berth])
         })
         const cut = yield* Effect.fork(Effect.exit(Stream.runDrain(ask("hello"))))
         yield* eventually(() => backend.calls.length === 1)
-        // The cell gives the turn its time, then says that it could not end it.
+        // The runtime drains the turn, then reports its failure.
         yield* access.stop
         const exit = yield* Fiber.join(cut)
         assert.strictEqual(
@@ -369,7 +369,7 @@ for (const runtimeUnderTest of [berth])
         assert.strictEqual((yield* failureOf(ask("hello")))._tag, "RuntimeUnreachable")
       }))
 
-    test("lets a turn in work end before the cell does, but takes no other", () =>
+    test("finishes the turn in progress before it ends, and rejects others", () =>
       Effect.gen(function* () {
         const { access, ask, backend, begin } = yield* ready
         backend.respondWith((call) => {
@@ -377,7 +377,7 @@ for (const runtimeUnderTest of [berth])
         })
         const fiber = yield* begin("hello")
         const stopping = yield* Effect.fork(access.stop)
-        // A turn for an agent that is not there is turned down in one way by a cell, in another by one that ends.
+        // A runtime rejects a turn of an unknown agent otherwise while it ends.
         yield* failureOf(ask("?", { agentId: AgentId.make("agt_none") })).pipe(
           Effect.repeat({
             until: ({ _tag }) => _tag === "RuntimeUnreachable",
@@ -413,7 +413,7 @@ for (const runtimeUnderTest of [berth])
     const replyOf = (events: Chunk.Chunk<TurnEvent>) =>
       Chunk.toReadonlyArray(events).flatMap((event) => (event.type === "done" ? [event.reply] : []))[0]
 
-    test("lets an agent use the tools of its skills, on every file system and permission that a cell has", () =>
+    test("lets an agent use the tools of its skills within the instance's permissions", () =>
       Effect.gen(function* () {
         const { access, ask, backend, runtime } = yield* ready
         const names = [
@@ -463,7 +463,7 @@ for (const runtimeUnderTest of [berth])
         assert.include(replyOf(other), "no tool of that name")
       }))
 
-    test("remembers and recalls through the backend, by the cell's token", () =>
+    test("remembers and recalls through the backend with the runtime token", () =>
       Effect.gen(function* () {
         const { access, ask, backend, runtime } = yield* ready
         yield* runtime.configure(access, [agent("agt_1", { skills: [skill("remember", "recall")] })])
@@ -473,11 +473,11 @@ for (const runtimeUnderTest of [berth])
         assert.include(replyOf(yield* Stream.runCollect(ask("go"))), "Mia likes tea.")
         assert.deepStrictEqual(
           backend.memoryCalls.map(({ token }) => token),
-          Array(2).fill("the token of the cell")
+          Array(2).fill("the runtime token")
         )
       }))
 
-    test("tells when a conversation was too long and what stands for it now", () =>
+    test("reports the compaction of a long conversation with its summary", () =>
       Effect.gen(function* () {
         const { access, ask, backend, runtime } = yield* ready
         yield* runtime.configure(access, [agent("agt_1", { contextWindow: 4_000 })])
@@ -502,7 +502,7 @@ for (const runtimeUnderTest of [berth])
         )
       }))
 
-    test("carries the trace on to the model's call", () =>
+    test("propagates the trace to the model call", () =>
       Effect.gen(function* () {
         const { ask, backend } = yield* ready
         const traceId = yield* Effect.flatMap(Effect.currentSpan, (span) =>

@@ -78,7 +78,7 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
   ...ofOneAgent("PUT /api/agents/:id/config", { body: "{bad", headers: { "content-type": "application/json" } }).filter(
     ({ status }) => status < 500
   ),
-  wrong("a member is unknown", { colour: "red", size: 1 }, "colour", "size"),
+  wrong("a member is unknown", { shade: "red", size: 1 }, "shade", "size"),
   wrong("the types are wrong", { model: 1, channels: "web", skills: [1] }, "model", "channels", "skills.0"),
   wrong("the figures are out of range", { temperature: -0.1, maxTokens: 0 }, "temperature", "maxTokens"),
   wrong("a member is null that has no null", { timezone: null, channels: null }, "timezone", "channels"),

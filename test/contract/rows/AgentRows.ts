@@ -72,7 +72,7 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
     "custom_model_missing"
   ),
   provision("the tier is unknown", { name: "a", tier: "gold" }, 400, "invalid_request", { fields: ["tier"] }),
-  config("the configuration has an unknown member", { colour: "red" }, "config.colour"),
+  config("the configuration has an unknown member", { shade: "red" }, "config.shade"),
   config("a channel is unknown", { channels: ["web", "pigeon"] }, "config.channels.1"),
   config("the temperature is too high", { temperature: 2.1 }, "config.temperature"),
   config("the tokens are no whole number", { maxTokens: 1.5 }, "config.maxTokens"),

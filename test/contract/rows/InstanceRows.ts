@@ -51,7 +51,7 @@ const doing =
     Effect.flatMap(FakeAgentManager, ({ withBehavior }) => withBehavior(script)(effect))
 
 const backendGone = new BackendUnavailable({ reason: "it does not answer" })
-const cellGone = new InstanceUnavailable({ reason: "it did not come up" })
+const instanceDown = new InstanceUnavailable({ reason: "it did not come up" })
 const broken = Effect.die(new Error("hunter2 at /internal/instances"))
 
 const managed = ["start", "stop", "restart", "update", "repair"] as const
@@ -108,10 +108,10 @@ export const instanceRows: ReadonlyArray<ErrorRow> = [
   ),
   ...managed.flatMap(failing),
   ...(["start", "restart", "update", "repair"] as const).map((method) =>
-    row(`/${method}`, "the cell does not come up", byOwner, ownersId, {
+    row(`/${method}`, "the instance does not start", byOwner, ownersId, {
       status: 502,
       code: "instance_unavailable",
-      during: doing({ [method]: () => cellGone })
+      during: doing({ [method]: () => instanceDown })
     })
   ),
   row("/stats", "the backend does not answer", byOwner, ownersId, {

@@ -6,12 +6,12 @@ import { join } from "node:path"
 import { setInterval, setTimeout } from "node:timers"
 
 /*
- * A program that passes for a cell and then does what its bundle was told: one of these, or nothing. It begins a moment
- * after it was first asked for its health, so that the driver has taken it for a cell.
+ * A program that starts as a runtime and then misbehaves as its bundle was built to. It begins after its first health
+ * request, when the driver has accepted it.
  */
 
 /** Put in by whoever bundles this. */
-declare const BEHAVIOUR: string
+declare const BEHAVIOR: string
 declare const VERSION: string
 
 const home = process.env[RuntimeEnvironment.directory] ?? ""
@@ -19,7 +19,7 @@ const home = process.env[RuntimeEnvironment.directory] ?? ""
 const kept: Array<Buffer> = []
 let files = 0
 
-const behaviours: Readonly<Record<string, () => void>> = {
+const behaviors: Readonly<Record<string, () => void>> = {
   "leaks memory": () => {
     setInterval(() => kept.push(Buffer.alloc(16 * 1024 * 1024, 1)), 50)
   },
@@ -63,13 +63,13 @@ const behaviours: Readonly<Record<string, () => void>> = {
 const startedAt = Date.now()
 let asked = false
 const server = createServer((_request, response) => {
-  if (!asked) setTimeout(() => behaviours[BEHAVIOUR]?.(), 300)
+  if (!asked) setTimeout(() => behaviors[BEHAVIOR]?.(), 300)
   asked = true
   response.writeHead(200, { "content-type": "application/json" })
   response.end(JSON.stringify({ status: "ok", runtimeVersion: VERSION, startedAt, agents: [] }))
 })
-if (BEHAVIOUR === "ignores its end") process.on("SIGTERM", () => undefined)
-if (BEHAVIOUR === "does not come up") throw new Error("this one does not come up")
+if (BEHAVIOR === "ignores its end") process.on("SIGTERM", () => undefined)
+if (BEHAVIOR === "does not come up") throw new Error("this one does not come up")
 server.listen(0, "127.0.0.1", () => {
   const address = server.address()
   const port = typeof address === "object" && address !== null ? address.port : 0

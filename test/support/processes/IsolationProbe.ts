@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { Worker } from "node:worker_threads"
 
 /*
- * A program in a cell's place that tries what a cell must not be able to do. It says what came of it in `findings.json`
- * in its directory, then passes for a cell, so that a driver takes it for one.
+ * A program that tries what an instance must not be able to do. It writes the results to `findings.json` in its directory,
+ * then starts as a runtime, so that a driver accepts it.
  */
 
 const home = process.env[RuntimeEnvironment.directory] ?? ""

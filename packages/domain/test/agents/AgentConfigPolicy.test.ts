@@ -19,8 +19,8 @@ const skill = (id: string, basic: boolean): Skill => ({
   tools: [],
   basic
 })
-const catalogue = [skill("time", true), skill("web-fetch", false), skill("memory", true), skill("files", false)]
-const ids = catalogue.map(({ id }) => id)
+const catalog = [skill("time", true), skill("web-fetch", false), skill("memory", true), skill("files", false)]
+const ids = catalog.map(({ id }) => id)
 
 const anyPlan = FastCheck.constantFrom(...PlanId.literals)
 const anySkills = FastCheck.array(FastCheck.constantFrom(...ids), { maxLength: 6 })
@@ -55,7 +55,7 @@ describe("The features of a plan", () => {
 describe("A configuration", () => {
   it.prop("may name every skill that is known, and none else", [anyText], ([skills]) => {
     const unknown = skills.filter((id) => !ids.includes(id))
-    const outcome = validateSkillSelection(catalogue, { skills: [], channels: [] }, { skills })
+    const outcome = validateSkillSelection(catalog, { skills: [], channels: [] }, { skills })
     assert.deepStrictEqual(
       Either.match(outcome, { onLeft: ({ skills: named, known }) => ({ named, known }), onRight: () => null }),
       unknown.length === 0 ? null : { named: unknown, known: ids }
@@ -67,9 +67,9 @@ describe("A configuration", () => {
     [anyPlan, anyText, anyChannels],
     ([plan, skills, channels]) => {
       const kept = { skills, channels }
-      assert.isTrue(Either.isRight(validateSkillSelection(catalogue, kept, kept)))
-      assert.isTrue(Either.isRight(validatePlanFeatures(catalogue, findPlanFeatures(plan), kept, kept)))
-      assert.isTrue(Either.isRight(validatePlanFeatures(catalogue, findPlanFeatures(plan), kept, {})))
+      assert.isTrue(Either.isRight(validateSkillSelection(catalog, kept, kept)))
+      assert.isTrue(Either.isRight(validatePlanFeatures(catalog, findPlanFeatures(plan), kept, kept)))
+      assert.isTrue(Either.isRight(validatePlanFeatures(catalog, findPlanFeatures(plan), kept, {})))
     }
   )
 
@@ -80,12 +80,12 @@ describe("A configuration", () => {
       const features = findPlanFeatures(plan)
       const refused = [
         ...asked.channels.filter((one) => !kept.channels.includes(one) && !features.channels.includes(one)),
-        ...catalogue
+        ...catalog
           .filter(({ id }) => asked.skills.includes(id) && !kept.skills.includes(id))
           .filter((one) => !hasSkill(features, one))
           .map(({ id }) => id)
       ]
-      const outcome = Either.flip(validatePlanFeatures(catalogue, features, kept, asked))
+      const outcome = Either.flip(validatePlanFeatures(catalog, features, kept, asked))
       assert.strictEqual(Either.isRight(outcome), refused.length > 0)
       if (Either.isLeft(outcome)) return
       const { feature, id, plans } = outcome.right
@@ -96,7 +96,7 @@ describe("A configuration", () => {
         assert.isTrue(
           Either.isRight(
             validatePlanFeatures(
-              catalogue,
+              catalog,
               findPlanFeatures(other),
               { skills: [], channels: [] },
               feature === "skill"
@@ -124,17 +124,17 @@ describe("A configuration", () => {
 
 describe("The skills that work", () => {
   it.prop(
-    "are those chosen, known and part of the plan, in the catalogue's order",
+    "are those chosen, known and part of the plan, in the catalog's order",
     [anyPlan, anyText],
     ([plan, chosen]) => {
       const features = findPlanFeatures(plan)
       assert.deepStrictEqual(
-        selectUsableSkills(catalogue, features, chosen).map(({ id }) => id),
+        selectUsableSkills(catalog, features, chosen).map(({ id }) => id),
         ids.filter((id) => chosen.includes(id) && (features.skills === "all" || ["time", "memory"].includes(id)))
       )
     }
   )
-  it("are the basic ones to begin with", () => assert.deepStrictEqual(listBasicSkillIds(catalogue), ["time", "memory"]))
+  it("are the basic ones to begin with", () => assert.deepStrictEqual(listBasicSkillIds(catalog), ["time", "memory"]))
   it("are in all plans but those with basic ones", () =>
     assert.deepStrictEqual(
       findPlansWith((features) => hasSkill(features, { basic: false })),

@@ -6,20 +6,20 @@ const allowed = ["claude-opus-4-6", "gpt-4"]
 const tagOf = (choice: ReturnType<typeof resolveAgentModel>) =>
   Either.match(choice, { onLeft: ({ _tag }) => _tag, onRight: ({ model }) => model })
 
-describe("chooseModel", () => {
-  it("takes the first allowed model when none is asked for", () =>
+describe("resolveAgentModel", () => {
+  it("takes the first allowed model by default", () =>
     assert.strictEqual(tagOf(resolveAgentModel(allowed, {})), "claude-opus-4-6"))
   it("takes an allowed model", () => assert.strictEqual(tagOf(resolveAgentModel(allowed, { model: "gpt-4" })), "gpt-4"))
-  it("keeps the id behind custom", () =>
+  it("keeps the id of a custom model", () =>
     assert.deepStrictEqual(
       resolveAgentModel(allowed, { model: "custom", customModel: " openai/gpt-4o " }),
       Either.right({ model: "custom", customModel: "openai/gpt-4o" })
     ))
-  it("refuses custom without a provider/model id", () => {
+  it("rejects custom without a provider/model id", () => {
     assert.strictEqual(tagOf(resolveAgentModel(allowed, { model: "custom" })), "CustomModelMissing")
     assert.strictEqual(tagOf(resolveAgentModel(allowed, { model: "custom", customModel: "gpt" })), "CustomModelMissing")
   })
-  it.prop("refuses whatever else is asked for", [Schema.String], ([model]) =>
+  it.prop("rejects every other model", [Schema.String], ([model]) =>
     [...allowed, "custom"].includes(model) ? true : tagOf(resolveAgentModel(allowed, { model })) === "ModelNotAllowed"
   )
 })

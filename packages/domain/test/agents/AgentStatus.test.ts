@@ -15,7 +15,7 @@ const table: Record<AgentLifecycleEvent, ReadonlyArray<AgentStatus | "-">> = {
   "instance-lost": ["-", "error", "error", "-", "-"]
 }
 
-describe("moveAgent", () => {
+describe("transitionAgentStatus", () => {
   for (const [event, row] of Object.entries(table))
     for (const [index, expected] of row.entries()) {
       const from = statuses[index] ?? "error"

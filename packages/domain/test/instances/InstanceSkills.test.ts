@@ -57,8 +57,8 @@ const skill = (id: string, basic: boolean): Skill => ({
   basic
 })
 
-/** What the cell of an agent with the skills files, retired and time is told, by what its owner pays for. */
-const toldSkills = (subscription: Option.Option<Subscription>, isAdmin = false) =>
+/** The configured skills of an agent with files, retired and time, by the owner's subscription. */
+const configuredSkills = (subscription: Option.Option<Subscription>, isAdmin = false) =>
   Effect.gen(function* () {
     const told = yield* Ref.make<ReadonlyArray<RuntimeAgent>>([])
     const ports = Layer.mergeAll(
@@ -83,7 +83,7 @@ const toldSkills = (subscription: Option.Option<Subscription>, isAdmin = false) 
       Layer.succeed(ContextWindows, { find: () => Effect.succeed(1_000) }),
       Layer.succeed(SkillCatalog, [skill("time", true), skill("files", false)])
     )
-    yield* Effect.flatMap(InstanceReconciler, (keeper) => keeper.reconfigure(owner.id)).pipe(
+    yield* Effect.flatMap(InstanceReconciler, (reconciler) => reconciler.reconfigure(owner.id)).pipe(
       Effect.provide(
         InstanceReconciler.Default.pipe(
           Layer.provide(InstanceContents.Default),
@@ -98,14 +98,14 @@ const toldSkills = (subscription: Option.Option<Subscription>, isAdmin = false) 
 const on = (plan: Subscription["plan"], status: Subscription["status"] = "active") =>
   Option.some({ userId: owner.id, plan, status })
 
-describe("A cell is told of the skills", () => {
-  it.effect("that its owner chose, that are known and that are part of his plan now", () =>
+describe("InstanceReconciler.reconfigure", () => {
+  it.effect("configures skills that are selected, in the catalog and part of the plan", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* toldSkills(on("pro")), ["time", "files"])
-      assert.deepStrictEqual(yield* toldSkills(on("starter")), ["time"])
-      assert.deepStrictEqual(yield* toldSkills(on("pro", "past_due")), ["time"])
-      assert.deepStrictEqual(yield* toldSkills(Option.none()), ["time"])
-      assert.deepStrictEqual(yield* toldSkills(Option.none(), true), ["time", "files"])
+      assert.deepStrictEqual(yield* configuredSkills(on("pro")), ["time", "files"])
+      assert.deepStrictEqual(yield* configuredSkills(on("starter")), ["time"])
+      assert.deepStrictEqual(yield* configuredSkills(on("pro", "past_due")), ["time"])
+      assert.deepStrictEqual(yield* configuredSkills(Option.none()), ["time"])
+      assert.deepStrictEqual(yield* configuredSkills(Option.none(), true), ["time", "files"])
     })
   )
 })

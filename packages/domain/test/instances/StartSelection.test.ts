@@ -25,9 +25,9 @@ const agents = FastCheck.array(
   { maxLength: 20 }
 ).map((rows) => rows.map(([status, createdAt], index) => agent(index, status, createdAt)))
 
-describe("agentsToStart", () => {
+describe("selectAgentsToStart", () => {
   it.prop(
-    "loses nobody and never starts more than the plan allows",
+    "partitions the agents and never starts more than the plan allows",
     [agents, FastCheck.integer({ min: 0, max: 20 })],
     ([all, limit]) => {
       const { leave, start } = selectAgentsToStart(all, limit)
@@ -35,7 +35,7 @@ describe("agentsToStart", () => {
     }
   )
   it.prop(
-    "prefers sound agents to failed ones, and older ones to newer",
+    "prefers working agents to failed ones, and older to newer ones",
     [agents, FastCheck.integer({ min: 0, max: 20 })],
     ([all, limit]) => {
       const { leave, start } = selectAgentsToStart(all, limit)
@@ -46,8 +46,8 @@ describe("agentsToStart", () => {
   )
 })
 
-describe("afterDeath", () => {
-  it("waits twice as long each time and gives up after the fifth", () => {
+describe("decideRestart", () => {
+  it("doubles the delay each time and gives up after the fifth crash", () => {
     const waits = [1, 2, 3, 4, 5].map(decideRestart)
     assert.deepStrictEqual(
       waits.map((next) => (next === "give-up" ? next : Duration.toMillis(next.restartAfter))),

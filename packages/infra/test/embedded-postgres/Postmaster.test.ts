@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc, Option } from "effect"
 import { parsePostmaster } from "../../src/embedded-postgres/Postmaster.ts"
 
@@ -6,11 +6,11 @@ const number = fc.integer({ min: 1, max: 65_535 })
 const file = (pid: number, port: number, state: string) =>
   `${pid}\n/data/cluster\n1763600000\n${port}\n\n127.0.0.1\n   123456         7\n${state}\n`
 
-describe("Postmaster.parse", () => {
+describe("parsePostmaster", () => {
   it.prop("reads a server's number, port and state", [number, number], ([pid, port]) => {
-    expect(parsePostmaster(file(pid, port, "ready   "))).toEqual(Option.some({ pid, port, isReady: true }))
-    expect(parsePostmaster(file(pid, port, "starting"))).toEqual(Option.some({ pid, port, isReady: false }))
-    expect(parsePostmaster(file(pid, port, "stopping"))).toEqual(Option.some({ pid, port, isReady: false }))
+    assert.deepStrictEqual(parsePostmaster(file(pid, port, "ready   ")), Option.some({ pid, port, isReady: true }))
+    assert.deepStrictEqual(parsePostmaster(file(pid, port, "starting")), Option.some({ pid, port, isReady: false }))
+    assert.deepStrictEqual(parsePostmaster(file(pid, port, "stopping")), Option.some({ pid, port, isReady: false }))
   })
 
   it.prop(
@@ -18,12 +18,12 @@ describe("Postmaster.parse", () => {
     [number, number, fc.nat({ max: 30 })],
     ([pid, port, cut]) => {
       const half = file(pid, port, "").slice(0, -1 - cut)
-      expect(Option.exists(parsePostmaster(half), (postmaster) => postmaster.isReady)).toBe(false)
+      assert.isFalse(Option.exists(parsePostmaster(half), (postmaster) => postmaster.isReady))
     }
   )
 
-  it.prop("survives any text", [fc.string()], ([text]) => {
+  it.prop("accepts any text", [fc.string()], ([text]) => {
     const found = parsePostmaster(text)
-    expect(Option.isNone(found) || (found.value.pid > 0 && found.value.port >= 0)).toBe(true)
+    assert.isTrue(Option.isNone(found) || (found.value.pid > 0 && found.value.port >= 0))
   })
 })

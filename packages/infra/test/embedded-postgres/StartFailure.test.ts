@@ -1,10 +1,10 @@
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { classifyStartFailure } from "../../src/embedded-postgres/StartFailure.ts"
 
 const stamp = "2026-11-20 10:00:00.000 UTC [42] "
 
-describe("startFailure", () => {
+describe("classifyStartFailure", () => {
   it.each([
     ["Locked", `${stamp}FATAL:  lock file "postmaster.pid" already exists`],
     ["Locked", `${stamp}FATAL:  pre-existing shared memory block (key 1, ID 2) is still in use`],
@@ -15,11 +15,11 @@ describe("startFailure", () => {
     ["Other", `${stamp}FATAL:  invalid value for parameter "max_connections": "many"`]
   ])("%s: %s", (tag, log) => {
     const failure = classifyStartFailure(log)
-    expect(failure._tag).toBe(tag)
-    expect(failure.message).toContain("FATAL")
+    assert.strictEqual(failure._tag, tag)
+    assert.include(failure.message, "FATAL")
   })
 
-  it.prop("always has a word", [fc.string()], ([log]) => {
-    expect(classifyStartFailure(log).message.trim()).not.toBe("")
+  it.prop("always has a message", [fc.string()], ([log]) => {
+    assert.notStrictEqual(classifyStartFailure(log).message.trim(), "")
   })
 })

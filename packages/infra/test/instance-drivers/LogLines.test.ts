@@ -1,5 +1,5 @@
 import { formatHostLine, parseLogEntries } from "@berth/infra/instance-drivers/LogLines"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { DateTime, FastCheck } from "effect"
 
 const at = (seconds: number) => new Date(seconds * 1000).toISOString()
@@ -17,38 +17,40 @@ const anyLine = FastCheck.oneof(
 )
 const anyLog = FastCheck.array(anyLine).map((lines) => lines.join(""))
 
-describe("entries of a log", () => {
-  it.prop("come out of any text, each with an id of its own", [anyLog], ([text]) => {
+describe("parseLogEntries", () => {
+  it.prop("gives each entry of any text its own id", [anyLog], ([text]) => {
     const ids = parseLogEntries(text).map(({ id }) => id)
-    expect(new Set(ids).size).toBe(ids.length)
+    assert.strictEqual(new Set(ids).size, ids.length)
   })
 
-  it.prop("keep their ids when the log grows", [anyLog, anyLog], ([text, more]) => {
+  it.prop("keeps ids when the log grows", [anyLog, anyLog], ([text, more]) => {
     const before = parseLogEntries(text).map(({ id }) => id)
-    expect(
+    assert.deepStrictEqual(
       parseLogEntries(text + more)
         .slice(0, before.length)
-        .map(({ id }) => id)
-    ).toStrictEqual(before)
+        .map(({ id }) => id),
+      before
+    )
   })
 
-  it("keep their ids when the beginning of the log is cut off, in the middle of a line", () => {
+  it("keeps ids when the log is truncated at its beginning, within a line", () => {
     const text = Array.from({ length: 20 }, (_, index) => line(index, `message ${index}`)).join("")
     const whole = parseLogEntries(text)
     const cut = parseLogEntries(text.slice(500))
-    expect(cut.length).toBeGreaterThan(5)
-    expect(cut).toStrictEqual(whole.slice(-cut.length))
+    assert.isAbove(cut.length, 5)
+    assert.deepStrictEqual(cut, whole.slice(-cut.length))
   })
 
-  it("leave out what is still being written, and what has lost its beginning", () => {
-    expect(parseLogEntries("   at somewhere\n\n")).toStrictEqual([])
-    expect(
-      parseLogEntries(`rest of a line\n${line(1, "one")}{"level":"in`).map(({ message }) => message)
-    ).toStrictEqual(["one"])
+  it("drops an unfinished last line and an incomplete first one", () => {
+    assert.deepStrictEqual(parseLogEntries("   at somewhere\n\n"), [])
+    assert.deepStrictEqual(
+      parseLogEntries(`rest of a line\n${line(1, "one")}{"level":"in`).map(({ message }) => message),
+      ["one"]
+    )
   })
 
-  it("two equal lines are two entries", () => {
-    expect(parseLogEntries(line(1, "one") + line(1, "one"))).toHaveLength(2)
+  it("returns two entries for two equal lines", () => {
+    assert.lengthOf(parseLogEntries(line(1, "one") + line(1, "one")), 2)
   })
 
   it.each([
@@ -58,18 +60,18 @@ describe("entries of a log", () => {
     ["warning", "warning"],
     ["fatal", "error"],
     ["strange", "info"]
-  ])("a line of level %s is one of %s", (level, expected) => {
-    expect(parseLogEntries(line(1, "one", { level }))[0]?.level).toBe(expected)
+  ])("maps the level %s to %s", (level, expected) => {
+    assert.strictEqual(parseLogEntries(line(1, "one", { level }))[0]?.level, expected)
   })
 
-  it("what the host says is told as the host's, and a cell cannot pass for an agent of another id", () => {
+  it("marks lines of the host, and drops lines with a malformed agent id", () => {
     const [entry] = parseLogEntries(formatHostLine("error", DateTime.unsafeMake(0), "gone"))
-    expect(entry).toMatchObject({ source: "host", level: "error", message: "gone", agentId: null })
-    expect(parseLogEntries(line(1, "one", { agentId: 7 }))).toStrictEqual([])
+    assert.deepInclude(entry, { source: "host", level: "error", message: "gone", agentId: null })
+    assert.deepStrictEqual(parseLogEntries(line(1, "one", { agentId: 7 })), [])
   })
 
-  it("no message is longer than a screen", () => {
-    expect(parseLogEntries(line(1, "x".repeat(100_000)))[0]?.message).toHaveLength(4_000)
-    expect(parseLogEntries(`${line(1, "one")}${"y".repeat(100_000)}\n`)[1]?.message).toHaveLength(4_000)
+  it("limits the length of a message", () => {
+    assert.lengthOf(parseLogEntries(line(1, "x".repeat(100_000)))[0]?.message, 4_000)
+    assert.lengthOf(parseLogEntries(`${line(1, "one")}${"y".repeat(100_000)}\n`)[1]?.message, 4_000)
   })
 })

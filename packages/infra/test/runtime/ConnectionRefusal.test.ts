@@ -20,11 +20,11 @@ const turn: Turn = {
   message: "hello"
 }
 
-/** A door that does something with whoever comes in. */
-const door = (meet: (socket: Socket) => void) =>
+/** A server with a handler per connection. */
+const serve = (onConnection: (socket: Socket) => void) =>
   Effect.acquireRelease(
     Effect.async<{ readonly port: number; readonly close: () => void }>((resume) => {
-      const server = createServer(meet)
+      const server = createServer(onConnection)
       server.listen(0, "127.0.0.1", () => {
         const address = server.address()
         const port = typeof address === "object" && address !== null ? address.port : 0
@@ -38,40 +38,40 @@ for (const [name, client] of [
   ["fetch", FetchHttpClient.layer],
   ["Node's client", NodeHttpClient.layer]
 ] as const)
-  describe(`A turn for a cell that is gone, over ${name}`, () => {
+  describe(`A turn for an exited instance, over ${name},`, () => {
     const failure = (port: number) =>
       Effect.gen(function* () {
         const runtime = Context.get(
           yield* Layer.build(Layer.provide(BerthAgentRuntime.layer, Layer.fresh(client))),
           AgentRuntime
         )
-        const cell = {
+        const instance = {
           owner: UserId.make("usr_1"),
           endpoint: `http://127.0.0.1:${port}`,
           startedAt: DateTime.unsafeMake(0),
           runtimeVersion: "1"
         }
-        return yield* Effect.flip(Stream.runDrain(runtime.chat({ instance: cell, token: Redacted.make("own") }, turn)))
+        return yield* Effect.flip(Stream.runDrain(runtime.chat({ instance, token: Redacted.make("own") }, turn)))
       })
 
-    it.scopedLive("was never sent where nobody listens any more", () =>
+    it.scopedLive("fails as unsent where nothing listens", () =>
       Effect.gen(function* () {
         const port = yield* freePort
         assert.containSubset(yield* failure(port), { _tag: "RuntimeUnreachable", unsent: true })
       })
     )
 
-    it.scopedLive("may have been sent where the connection was closed, before or after it was read", () =>
+    it.scopedLive("fails as possibly sent where the connection was closed", () =>
       Effect.gen(function* () {
-        const closes = yield* door((socket) => socket.destroy())
-        const reads = yield* door((socket) => socket.once("data", () => socket.resetAndDestroy()))
+        const closes = yield* serve((socket) => socket.destroy())
+        const reads = yield* serve((socket) => socket.once("data", () => socket.resetAndDestroy()))
         for (const { port } of [closes, reads])
           assert.containSubset(yield* failure(port), { _tag: "RuntimeUnreachable", unsent: false })
       })
     )
   })
 
-it("takes several addresses for refused when all of them refuse", () => {
+it("isConnectionRefused holds for several addresses when all of them refuse", () => {
   const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
   const reset = Object.assign(new Error("reset"), { code: "ECONNRESET" })
   const wrapped = (cause: unknown) => new Error("fetch failed", { cause })

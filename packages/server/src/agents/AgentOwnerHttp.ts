@@ -5,7 +5,7 @@ import { Effect, Layer } from "effect"
 import { RequestSession } from "../sessions/RequestSession.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
-/** Proves that the agent in the path is the caller's. */
+/** Checks that the caller owns the agent of the path. */
 export const layer = Layer.effect(
   AgentOwner,
   Effect.gen(function* () {

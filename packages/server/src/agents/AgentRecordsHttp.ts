@@ -29,7 +29,7 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
     const instances = yield* Instances
     const limiter = yield* RateLimiter
 
-    /** When the owner's instance came up, by its record. */
+    /** The start time of the owner's instance, from its row. */
     const upSince = (ownerId: UserId) =>
       instances.find(ownerId).pipe(
         Effect.map(({ startedAt, status }) => (isUp(status) ? startedAt : null)),
@@ -59,10 +59,10 @@ export const layer = HttpApiBuilder.group(WebApi, "agentRecords", (handlers) =>
         Effect.gen(function* () {
           const { agent } = yield* OwnedAgent
           const figures = yield* records.findAgentFigures(agent.id)
-          const cell = yield* Effect.either(instances.stats(agent.ownerId))
+          const live = yield* Effect.either(instances.stats(agent.ownerId))
           const now = yield* DateTime.now
-          return Either.isRight(cell)
-            ? { stats: makeLiveStats(agent, cell.right, figures, now), status: "ok" as const }
+          return Either.isRight(live)
+            ? { stats: makeLiveStats(agent, live.right, figures, now), status: "ok" as const }
             : { stats: makeMockStats(agent, yield* upSince(agent.ownerId), figures, now), status: "mock" as const }
         })
       )

@@ -1,7 +1,6 @@
-/** Where an instance is reached by its subdomain: scheme and port of the web API. */
+/** The URL of an instance's subdomain, with scheme and port of the web API. */
 export const makeInstanceUrl = (subdomain: string, agentsDomain: string, appUrl: URL): string =>
   `${appUrl.protocol}//${subdomain}.${agentsDomain}${appUrl.port === "" ? "" : `:${appUrl.port}`}`
 
-/** Where an agent is talked to over WebSocket. */
 export const makeAgentWebSocketUrl = (agentId: string, appUrl: URL): string =>
   `${appUrl.protocol === "https:" ? "wss" : "ws"}://${appUrl.host}/agents/${agentId}/ws`

@@ -41,9 +41,9 @@ export const layer = HttpApiBuilder.group(WebApi, "instances", (handlers) =>
         Effect.gen(function* () {
           const { id, plan } = yield* InstanceOwner
           const { runtimeVersion, status } = yield* instances.find(id)
-          const cell = Option.getOrNull(yield* instances.stats(id))
-          const cpu = formatPercent(cell?.cpuPercent ?? null)
-          const memory = formatPair(cell?.memoryBytes ?? null, cell?.memoryLimitBytes ?? null)
+          const figures = Option.getOrNull(yield* instances.stats(id))
+          const cpu = formatPercent(figures?.cpuPercent ?? null)
+          const memory = formatPair(figures?.memoryBytes ?? null, figures?.memoryLimitBytes ?? null)
           return { userId: id, cpu, memory, status, plan, runtimeVersion }
         })
       )

@@ -5,13 +5,13 @@ import { LiveProcesses } from "../programs/LiveProcesses.ts"
 
 export interface SupervisedDatabase {
   readonly url: Redacted.Redacted
-  /** Fails when the server ended and cannot be brought up again. */
+  /** Fails when the server ended and cannot be restarted. */
   readonly lost: Effect.Effect<never, EmbeddedPostgresStartFailed>
 }
 
 const restartSchedule = Schedule.intersect(Schedule.exponential("1 second"), Schedule.recurs(4))
 
-/** Runs the server until it ends by itself, and tells the port it ran on. */
+/** Runs the server until it exits, and returns its port. */
 const runOnce = (
   directory: string,
   port: number | undefined,
@@ -23,9 +23,9 @@ const runOnce = (
       const running = yield* EmbeddedPostgres.start({
         directory,
         ...(port === undefined ? {} : { port }),
-        onInitialize: Effect.logInfo("Making an empty database (only at the first start)")
+        onInitialize: Effect.logInfo("Creating an empty database, only at the first start")
       })
-      // "Immediate": the server ends its own processes, and recovers at its next start.
+      // SIGQUIT is an immediate shutdown: the server ends its own processes, and recovers at its next start.
       yield* processes.add(running.pid, "SIGQUIT")
       yield* Effect.addFinalizer(() => processes.remove(running.pid))
       yield* onStarted(running)
@@ -34,27 +34,25 @@ const runOnce = (
     })
   )
 
-/** The embedded PostgreSQL, brought up again on the same port whenever it crashes, stopped when the scope closes. */
+/** The embedded PostgreSQL, restarted on the same port after a crash, stopped when the scope closes. */
 export const superviseDatabase = Effect.fn("SupervisedDatabase.supervise")(function* (directory: string) {
-  const first = yield* Deferred.make<EmbeddedPostgres.RunningPostgres, EmbeddedPostgresStartFailed>()
-  const tell = (running: EmbeddedPostgres.RunningPostgres) =>
+  const firstStart = yield* Deferred.make<EmbeddedPostgres.RunningPostgres, EmbeddedPostgresStartFailed>()
+  const reportStarted = (running: EmbeddedPostgres.RunningPostgres) =>
     Effect.zipRight(
-      Effect.logInfo(
-        `PostgreSQL ${running.version} ${running.adopted ? "was running already" : "runs"} on port ${running.port}`
-      ),
-      Deferred.succeed(first, running)
+      Effect.logInfo(`PostgreSQL ${running.version} ${running.adopted ? "adopted" : "runs"} on port ${running.port}`),
+      Deferred.succeed(firstStart, running)
     )
-  const round = (port: number): Effect.Effect<never, EmbeddedPostgresStartFailed, LiveProcesses> =>
-    Effect.logWarning("PostgreSQL ended and is started again").pipe(
-      Effect.zipRight(Effect.retry(runOnce(directory, port, tell), restartSchedule)),
+  const restartLoop = (port: number): Effect.Effect<never, EmbeddedPostgresStartFailed, LiveProcesses> =>
+    Effect.logWarning("PostgreSQL exited and is restarted").pipe(
+      Effect.zipRight(Effect.retry(runOnce(directory, port, reportStarted), restartSchedule)),
       Effect.delay("250 millis"),
-      Effect.flatMap(round)
+      Effect.flatMap(restartLoop)
     )
-  const keeper = yield* runOnce(directory, undefined, tell).pipe(
-    Effect.flatMap(round),
-    Effect.tapErrorCause((cause) => Deferred.failCause(first, cause)),
+  const supervision = yield* runOnce(directory, undefined, reportStarted).pipe(
+    Effect.flatMap(restartLoop),
+    Effect.tapErrorCause((cause) => Deferred.failCause(firstStart, cause)),
     Effect.forkScoped
   )
-  const { url } = yield* Deferred.await(first)
-  return { url, lost: Fiber.join(keeper) } satisfies SupervisedDatabase
+  const { url } = yield* Deferred.await(firstStart)
+  return { url, lost: Fiber.join(supervision) } satisfies SupervisedDatabase
 })

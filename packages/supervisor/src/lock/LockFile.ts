@@ -3,7 +3,6 @@ import { Data, Effect, Option, type Scope } from "effect"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
 import * as LockHolder from "./LockHolder.ts"
 
-/** Another supervisor works on this data directory. */
 export class DataDirectoryLocked extends Data.TaggedError("DataDirectoryLocked")<{
   readonly directory: string
   readonly pid: number
@@ -29,7 +28,7 @@ const readHolder = (file: string) =>
 const isHeld = (holder: LockHolder.LockHolder) =>
   LockHolder.isLockHeld(holder, { alive: isProcessAlive(holder.pid), birth: readProcessBirth(holder.pid) })
 
-/** Written under another name and then linked, so that nobody ever reads a lock without its holder in it. */
+/** Written under another name and linked, so that a lock file always names its holder. */
 const tryTake = (file: string) =>
   Effect.promise(async () => {
     const draft = `${file}.${process.pid}`
@@ -45,7 +44,7 @@ const tryTake = (file: string) =>
     }
   })
 
-/** Two may find the same stale lock; it is put back if it turns out that the other has taken it meanwhile. */
+/** Several processes may find the same stale lock: a lock that was taken meanwhile is restored. */
 const breakStale = (file: string) =>
   Effect.gen(function* () {
     const aside = `${file}.stale.${process.pid}`

@@ -1,9 +1,9 @@
 import { Option } from "effect"
 
-/** Who a lock file names: a process, and when it began, because process numbers are used again. */
+/** The process of a lock file with its start time, because process numbers are reused. */
 export interface LockHolder {
   readonly pid: number
-  /** Empty where the system does not tell. */
+  /** Empty on systems without start times. */
   readonly birth: string
 }
 
@@ -15,12 +15,12 @@ export const parseLockHolder = (text: string): Option.Option<LockHolder> => {
   return Number.isSafeInteger(number) && number > 0 ? Option.some({ pid: number, birth: birth ?? "" }) : Option.none()
 }
 
-/** What can be found out about a process now. `birth` is empty when that cannot be found out. */
+/** The observed state of a process. `birth` is empty when unknown. */
 export interface ProcessSighting {
   readonly alive: boolean
   readonly birth: string
 }
 
-/** Is the process that the file names still the one that wrote it? In doubt it is: a lock is rather respected than broken. */
+/** Whether the process that wrote the file still runs. Unknown start times count as a match. */
 export const isLockHeld = (holder: LockHolder, sighting: ProcessSighting): boolean =>
   sighting.alive && (holder.birth === "" || sighting.birth === "" || holder.birth === sighting.birth)

@@ -16,7 +16,7 @@ const launch = Effect.fn("ChildProgram.launch")(function* (program: Program) {
   const ended = yield* Deferred.make<Ending>()
   const child = spawn(process.execPath, [program.script], {
     env: program.environment,
-    // A session of its own: Ctrl-C at the terminal must reach it through us, once.
+    // Its own session: Ctrl-C at the terminal must reach it once, through the supervisor.
     detached: true,
     stdio: ["ignore", "pipe", "pipe", "ipc"]
   })
@@ -33,14 +33,14 @@ const launch = Effect.fn("ChildProgram.launch")(function* (program: Program) {
   return { child, ended } satisfies RunningProgram
 })
 
-/** On top of the drain, for what a program does after it: ending its own processes, closing its connections. */
+/** Added to the drain, for ending instances and closing connections. */
 const stopGrace = Duration.seconds(15)
 
 const stop = Effect.fn("ChildProgram.stop")(function* (program: Program, { child, ended }: RunningProgram) {
   if (!(yield* Deferred.isDone(ended))) {
     child.kill("SIGTERM")
     const limit = Duration.sum(program.drain, stopGrace)
-    // A finalizer cannot be interrupted, and a timeout is an interruption.
+    // A finalizer is uninterruptible, so the timeout needs an interruptible region.
     const inTime = yield* Effect.interruptible(Deferred.await(ended)).pipe(Effect.timeoutOption(limit))
     if (Option.isNone(inTime)) {
       yield* Effect.logWarning(`The ${program.name} did not end within ${Duration.format(limit)} and is killed`)
@@ -51,7 +51,7 @@ const stop = Effect.fn("ChildProgram.stop")(function* (program: Program, { child
   if (child.pid !== undefined) yield* (yield* LiveProcesses).remove(child.pid)
 })
 
-/** Runs a program to its end. When this is interrupted, the program is asked to end and given its time. */
+/** Runs a program until it exits. Interruption stops it with SIGTERM and its drain limit. */
 export const runChildProgram = (
   program: Program,
   onStarted: (pid: number) => Effect.Effect<void>

@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream"
 import { Transform } from "node:stream"
 
-/** A line that does not end is passed on in pieces of this size (characters). */
+/** Longer lines are split, in characters. */
 const maximumLineLength = 64 * 1024
 
-/** Hands on whole lines only, so that programs that speak at the same time do not cut into each other's words. */
+/** Emits whole lines only, so that the output of programs does not interleave within lines. */
 const makeLineTransform = () => {
   let rest = ""
   return new Transform({
@@ -22,7 +22,7 @@ const makeLineTransform = () => {
   })
 }
 
-/** Passes what a program says to our own output, at the pace at which that is read. */
+/** Forwards lines with back-pressure. */
 export const forwardLines = (from: Readable, to: Writable): Transform => {
   const lines = from.setEncoding("utf8").pipe(makeLineTransform())
   lines.pipe(to, { end: false })

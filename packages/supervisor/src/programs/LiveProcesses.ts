@@ -1,18 +1,14 @@
 import { isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Context, Effect, Layer } from "effect"
 
-/**
- * The processes that would be left behind if this one ended now. Kept outside of any fiber, because it is read when
- * there is no time left for fibers.
- */
+/** The child processes that run now, in plain memory: read in signal handlers. */
 export class LiveProcesses extends Context.Tag("@berth/supervisor/LiveProcesses")<
   LiveProcesses,
   {
-    /** `end` is the signal that ends this process at once. */
+    /** `end` is the signal for an immediate end. */
     readonly add: (pid: number, end: NodeJS.Signals) => Effect.Effect<void>
     readonly remove: (pid: number) => Effect.Effect<void>
     readonly endAll: () => void
-    /** Whether one of them still lives; a killed process takes a moment to die. */
     readonly hasRunning: () => boolean
   }
 >() {}
@@ -28,7 +24,7 @@ export const layer = Layer.sync(LiveProcesses, () => {
         try {
           process.kill(pid, end)
         } catch {
-          // It ended by itself in this very moment.
+          // The process has exited.
         }
       }
     }

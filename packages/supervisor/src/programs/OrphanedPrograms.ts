@@ -1,8 +1,9 @@
+import { writeFileAtomically } from "@berth/infra/files/AtomicFile"
 import { readProcessBirth, isProcessAlive } from "@berth/infra/process/ProcessIdentity"
 import { Duration, Effect, Option, Ref, Schedule, Schema } from "effect"
-import { readFile, rename, writeFile } from "node:fs/promises"
+import { readFile } from "node:fs/promises"
 
-/** A program that runs now, written down for the supervisor that comes after one that was killed. */
+/** A running program, recorded for the next supervisor in case this one is killed. */
 const StartedProgram = Schema.Struct({ name: Schema.String, pid: Schema.Int, birth: Schema.String })
 const ProgramRecord = Schema.parseJson(Schema.Array(StartedProgram))
 
@@ -12,12 +13,12 @@ const isStillRunning = ({ birth: born, pid }: StartedProgram) => isProcessAlive(
 
 const signal = ({ name, pid }: StartedProgram, how: NodeJS.Signals) =>
   Effect.try(() => process.kill(pid, how)).pipe(
-    Effect.catchAll(() => Effect.logDebug(`The ${name} (${pid}) was gone before ${how}`))
+    Effect.catchAll(() => Effect.logDebug(`The ${name} (${pid}) exited before ${how}`))
   )
 
 const gone = (started: StartedProgram) => Effect.sync(() => !isStillRunning(started))
 
-/** They noticed their supervisor's death and are ending; what takes longer than this is ended by force. */
+/** Orphaned programs end themselves; after this time they are killed. */
 const exitTimeout = Duration.seconds(10)
 
 const end = (started: StartedProgram) =>
@@ -34,7 +35,7 @@ const end = (started: StartedProgram) =>
     }
   })
 
-/** Ends what a killed supervisor left behind: it would keep the ports, and do the work of its successor. */
+/** Ends the programs of a killed supervisor, which hold the ports and process jobs. */
 export const endOrphanedPrograms = (file: string): Effect.Effect<void> =>
   Effect.tryPromise(() => readFile(file, "utf8")).pipe(
     Effect.flatMap(Schema.decode(ProgramRecord)),
@@ -43,17 +44,14 @@ export const endOrphanedPrograms = (file: string): Effect.Effect<void> =>
     Effect.withSpan("OrphanedPrograms.end")
   )
 
-/** Keeps the record: call the result whenever a program has started. */
+/** Returns the function that records each started program. */
 export const makeProgramRecorder = (file: string) =>
   Effect.gen(function* () {
     const record = yield* Ref.make<ReadonlyArray<StartedProgram>>([])
     const serial = yield* Effect.makeSemaphore(1)
     const write = (list: ReadonlyArray<StartedProgram>) =>
       Effect.flatMap(Schema.encode(ProgramRecord)(list), (text) =>
-        Effect.promise(async () => {
-          await writeFile(`${file}.new`, text, { mode: 0o600 })
-          await rename(`${file}.new`, file)
-        })
+        Effect.promise(() => writeFileAtomically(file, text))
       )
     return (name: string, pid: number): Effect.Effect<void> =>
       Ref.updateAndGet(record, (list) => [

@@ -1,11 +1,11 @@
 import type { Duration } from "effect"
 
-/** One of the bundles in dist/ and how to run it. */
+/** A bundle of `dist/` and its environment. */
 export interface Program {
   readonly name: "server" | "worker"
   /** Path of the bundle. */
   readonly script: string
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** How long it may take to finish its work when it is asked to end. */
+  /** Time to finish its work after SIGTERM. */
   readonly drain: Duration.Duration
 }

@@ -1,18 +1,18 @@
 import { misconfiguredExitCode } from "@berth/infra/process/ExitCode"
 import { Data, Duration } from "effect"
 
-/** How a program ended: with an exit code, or (code -1) by a signal or without having started. */
+/** The exit of a program. The code is -1 after a signal or a failed spawn. */
 export interface ProgramExit {
   readonly code: number
-  /** Told to people: "exit code 1", "signal SIGKILL". */
+  /** For example "exit code 1" or "signal SIGKILL". */
   readonly description: string
   readonly ranFor: Duration.Duration
 }
 
 export interface RestartHistory {
-  /** Ends in a row that came soon after the start. */
+  /** Consecutive exits soon after the start. */
   readonly failures: number
-  /** The whole service was up at some time since the supervisor started. */
+  /** The whole service was ready once since the supervisor started. */
   readonly hasBeenUp: boolean
 }
 
@@ -29,22 +29,19 @@ const stableAfter = Duration.minutes(1)
 const initialDelay = Duration.millis(250)
 const maximumDelay = Duration.seconds(30)
 
-/** Ends in a row that a service may have which never came up: waiting longer would only hide the reason. */
+/** Consecutive exits of a service that was never ready; more restarts would only hide the reason. */
 export const maximumStartFailures = 5
 
-/** 250 ms, doubled with each failure in a row, at most 30 s. */
+/** 250 ms, doubled with each consecutive failure, at most 30 s. */
 export const computeRestartDelay = (failures: number): Duration.Duration =>
   Duration.min(maximumDelay, Duration.times(initialDelay, 2 ** Math.min(failures, 30)))
 
-/**
- * A program that ended without being asked to is started again, later each time. Not one that says that its
- * configuration is bad, and not one that keeps ending before the service has ever been up.
- */
+/** Restarts with increasing delay; gives up on unusable settings and on repeated exits before the service was ever ready. */
 export const decideProgramRestart = (history: RestartHistory, exit: ProgramExit): RestartDecision => {
-  if (exit.code === misconfiguredExitCode) return GiveUp({ reason: "its configuration cannot work" })
+  if (exit.code === misconfiguredExitCode) return GiveUp({ reason: "its settings are unusable" })
   const failures = Duration.greaterThanOrEqualTo(exit.ranFor, stableAfter) ? 0 : history.failures
   if (!history.hasBeenUp && failures + 1 >= maximumStartFailures) {
-    return GiveUp({ reason: `it ended ${failures + 1} times while starting` })
+    return GiveUp({ reason: `it exited ${failures + 1} times while starting` })
   }
   return Restart({ after: computeRestartDelay(failures), failures: failures + 1 })
 }

@@ -4,27 +4,26 @@ import type { Program } from "./Program.ts"
 import { decideProgramRestart } from "./RestartDecision.ts"
 import { runChildProgram } from "./ChildProgram.ts"
 
-/** A program cannot be kept running. It has said why itself. */
 export class ProgramFailed extends Data.TaggedError("ProgramFailed")<{
   readonly program: string
   readonly reason: string
   readonly exitDescription: string
 }> {
   override get message() {
-    return `The ${this.program} is not started again: ${this.reason} (${this.exitDescription}). Its own last lines say more.`
+    return `The ${this.program} is not restarted: ${this.reason} (${this.exitDescription}). See its last log lines.`
   }
 }
 
-/** Runs a program for ever, starting it again when it crashes. `wasUp` tells whether the service has been up. */
+/** Runs a program and restarts it when it crashes. */
 export const superviseProgram = (
   program: Program,
-  wasUp: Ref.Ref<boolean>,
+  hasBeenUp: Ref.Ref<boolean>,
   onStarted: (pid: number) => Effect.Effect<void>
 ): Effect.Effect<never, ProgramFailed, LiveProcesses> => {
   const round = (failures: number): Effect.Effect<never, ProgramFailed, LiveProcesses> =>
     Effect.gen(function* () {
       const exit = yield* runChildProgram(program, onStarted)
-      const decision = decideProgramRestart({ failures, hasBeenUp: yield* Ref.get(wasUp) }, exit)
+      const decision = decideProgramRestart({ failures, hasBeenUp: yield* Ref.get(hasBeenUp) }, exit)
       if (decision._tag === "GiveUp") {
         return yield* new ProgramFailed({
           program: program.name,
@@ -33,7 +32,7 @@ export const superviseProgram = (
         })
       }
       yield* Effect.logWarning(
-        `The ${program.name} ended (${exit.description}) and is started again in ${Duration.format(decision.after)}`
+        `The ${program.name} exited (${exit.description}) and is restarted in ${Duration.format(decision.after)}`
       )
       return yield* Effect.delay(round(decision.failures), decision.after)
     })

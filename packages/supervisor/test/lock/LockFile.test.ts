@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
@@ -12,21 +12,21 @@ const directory = Effect.acquireRelease(
 )
 
 describe("LockFile", () => {
-  it.scoped("lets one in, tells the other who holds it, and is free afterwards", () =>
+  it.scoped("admits one holder, names it to others, and is free afterwards", () =>
     Effect.gen(function* () {
       const place = yield* directory
       const file = join(place, "lock")
       const scope = yield* Scope.make()
       yield* Scope.extend(acquireLockFile(file, place), scope)
       const refused = yield* Effect.flip(acquireLockFile(file, place))
-      expect(refused).toMatchObject({ _tag: "DataDirectoryLocked", pid: process.pid })
+      assert.deepInclude(refused, { _tag: "DataDirectoryLocked", pid: process.pid })
       yield* Scope.close(scope, Exit.void)
-      expect(existsSync(file)).toBe(false)
+      assert.isFalse(existsSync(file))
       yield* acquireLockFile(file, place)
     })
   )
 
-  it.scoped("breaks the lock of a process that is gone, or that has another's number", () =>
+  it.scoped("breaks the lock of a process that is gone or whose number was reused", () =>
     Effect.gen(function* () {
       const place = yield* directory
       const file = join(place, "lock")
@@ -35,7 +35,7 @@ describe("LockFile", () => {
         writeFileSync(file, stale)
         yield* Effect.scoped(acquireLockFile(file, place))
       }
-      expect(readdirSync(place)).toEqual([])
+      assert.deepStrictEqual(readdirSync(place), [])
     })
   )
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc } from "effect"
 import { Readable, Writable } from "node:stream"
 import { finished } from "node:stream/promises"
@@ -9,8 +9,8 @@ const chunks = fc.array(fc.string({ unit: fc.constantFrom("a", "ß", "🚢", "\n
 /** Cut anywhere, also in the middle of a character. */
 const cut = (whole: Buffer, at: number) => [whole.subarray(0, at), whole.subarray(at)].filter((part) => part.length > 0)
 
-describe("passLines", () => {
-  it.effect.prop("passes every word on, in whole lines", [chunks, fc.nat()], ([parts, at]) =>
+describe("forwardLines", () => {
+  it.effect.prop("forwards all text in whole lines", [chunks, fc.nat()], ([parts, at]) =>
     Effect.gen(function* () {
       const whole = Buffer.concat(parts)
       const pieces: Array<string> = []
@@ -23,8 +23,8 @@ describe("passLines", () => {
       const from = Readable.from(cut(whole, whole.length === 0 ? 0 : at % whole.length), { objectMode: false })
       yield* Effect.promise(() => finished(forwardLines(from, to)))
       const said = whole.toString("utf8")
-      expect(pieces.join("")).toBe(said === "" || said.endsWith("\n") ? said : `${said}\n`)
-      expect(pieces.every((piece) => piece.endsWith("\n"))).toBe(true)
+      assert.strictEqual(pieces.join(""), said === "" || said.endsWith("\n") ? said : `${said}\n`)
+      assert.isTrue(pieces.every((piece) => piece.endsWith("\n")))
     })
   )
 })

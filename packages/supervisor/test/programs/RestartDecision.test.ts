@@ -1,5 +1,5 @@
 import { failedExitCode, misconfiguredExitCode } from "@berth/infra/process/ExitCode"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Duration, FastCheck as fc } from "effect"
 import { decideProgramRestart, maximumStartFailures, computeRestartDelay } from "../../src/programs/RestartDecision.ts"
 
@@ -15,46 +15,40 @@ const exit = (code: number, seconds: number) => ({
   ranFor: Duration.seconds(seconds)
 })
 
-describe("RestartDecision", () => {
-  it.prop(
-    "never starts a misconfigured program again",
-    [failures, fc.boolean(), seconds],
-    ([failures, wasUp, ranFor]) => {
-      expect(decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(misconfiguredExitCode, ranFor))._tag).toBe(
-        "GiveUp"
-      )
-    }
-  )
+describe("decideProgramRestart", () => {
+  it.prop("never restarts a misconfigured program", [failures, fc.boolean(), seconds], ([failures, wasUp, ranFor]) => {
+    assert.strictEqual(
+      decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(misconfiguredExitCode, ranFor))._tag,
+      "GiveUp"
+    )
+  })
 
   it.prop("never gives up on a service that was up", [failures, code, seconds], ([failures, code, ranFor]) => {
-    expect(decideProgramRestart({ failures, hasBeenUp: true }, exit(code, ranFor))._tag).toBe("Restart")
+    assert.strictEqual(decideProgramRestart({ failures, hasBeenUp: true }, exit(code, ranFor))._tag, "Restart")
   })
 
-  it.prop("waits longer the more often it failed, and never longer than half a minute", [failures], ([failures]) => {
-    expect(Duration.toMillis(computeRestartDelay(failures + 1))).toBeGreaterThanOrEqual(
+  it.prop("waits longer with each failure, at most 30 seconds", [failures], ([failures]) => {
+    assert.isAtLeast(
+      Duration.toMillis(computeRestartDelay(failures + 1)),
       Duration.toMillis(computeRestartDelay(failures))
     )
-    expect(Duration.toMillis(computeRestartDelay(failures))).toBeGreaterThanOrEqual(250)
-    expect(Duration.toMillis(computeRestartDelay(failures))).toBeLessThanOrEqual(30_000)
+    assert.isAtLeast(Duration.toMillis(computeRestartDelay(failures)), 250)
+    assert.isAtMost(Duration.toMillis(computeRestartDelay(failures)), 30_000)
   })
 
-  it.prop(
-    "forgets earlier failures after a steady minute",
-    [failures, code, fc.boolean()],
-    ([failures, code, wasUp]) => {
-      expect(decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(code, 60))).toMatchObject({
-        _tag: "Restart",
-        failures: 1,
-        after: computeRestartDelay(0)
-      })
-    }
-  )
+  it.prop("resets the failures after a stable minute", [failures, code, fc.boolean()], ([failures, code, wasUp]) => {
+    assert.deepInclude(decideProgramRestart({ failures, hasBeenUp: wasUp }, exit(code, 60)), {
+      _tag: "Restart",
+      failures: 1,
+      after: computeRestartDelay(0)
+    })
+  })
 
   it("gives up on a service that never comes up", () => {
     const tags = Array.from(
       { length: maximumStartFailures },
       (_, failures) => decideProgramRestart({ failures, hasBeenUp: false }, exit(1, 1))._tag
     )
-    expect(tags).toEqual([...Array.from({ length: maximumStartFailures - 1 }, () => "Restart"), "GiveUp"])
+    assert.deepStrictEqual(tags, [...Array.from({ length: maximumStartFailures - 1 }, () => "Restart"), "GiveUp"])
   })
 })

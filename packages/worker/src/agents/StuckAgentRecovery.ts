@@ -13,47 +13,44 @@ const firstRetryAfter = Duration.minutes(2)
 const retryInterval = Duration.minutes(1)
 const provisioningTimeout = Duration.minutes(10)
 
-type StuckAgentMeasure = "wait" | "ask again" | "give up"
+type StuckAgentMeasure = "wait" | "retry" | "fail"
 
-/**
- * What becomes of an agent that is being provisioned. Provisioning begins with the agent's creation; since then it was last
- * touched when its job was asked for again.
- */
+/** Decides about an agent in provisioning. `createdAt` is the start of provisioning, `updatedAt` the last retry. */
 export const decideStuckAgentMeasure = (
   agent: Pick<Agent, "createdAt" | "updatedAt">,
   now: DateTime.Utc
 ): StuckAgentMeasure => {
   const since = (moment: DateTime.Utc) => DateTime.distanceDuration(moment, now)
-  if (Duration.greaterThan(since(agent.createdAt), provisioningTimeout)) return "give up"
+  if (Duration.greaterThan(since(agent.createdAt), provisioningTimeout)) return "fail"
   return Duration.greaterThan(since(agent.createdAt), firstRetryAfter) &&
     Duration.greaterThanOrEqualTo(since(agent.updatedAt), retryInterval)
-    ? "ask again"
+    ? "retry"
     : "wait"
 }
 
-/** Looks after agents whose job was lost, or hangs. */
+/** Recovers agents whose job was lost or hangs. */
 export const recoverStuckAgents = Effect.gen(function* () {
   const agents = yield* AgentRepository
   const manager = yield* AgentManager
   const outbox = yield* Outbox
   const transaction = yield* Transaction
 
-  const giveUp = (agentId: AgentId) =>
+  const fail = (agentId: AgentId) =>
     manager.failDeployment(
       agentId,
-      `it was not running ${Duration.toMinutes(provisioningTimeout)} minutes after it was asked for`
+      `it was not running ${Duration.toMinutes(provisioningTimeout)} minutes after its creation`
     )
 
-  /** The lock and the second look make it once a minute, however many workers find the same agent. */
-  const askAgain = (agent: Agent, now: DateTime.Utc) =>
+  /** Read again under the lock: once a minute over all workers. */
+  const retry = (agent: Agent, now: DateTime.Utc) =>
     transaction.run(
       Effect.gen(function* () {
         yield* agents.lockOwner(agent.ownerId)
         const found = yield* agents.find(agent.id)
-        if (Option.isNone(found) || decideStuckAgentMeasure(found.value, now) !== "ask again") return
+        if (Option.isNone(found) || decideStuckAgentMeasure(found.value, now) !== "retry") return
         if (!(yield* agents.changeStatus(agent.id, "provisioning", "provisioning"))) return
         yield* outbox.append(ProvisionAgentJob, { agentId: agent.id }, agent.ownerId)
-        yield* Effect.logWarning("An agent is long in provisioning; its job was added again")
+        yield* Effect.logWarning("Provisioning of a stuck agent retried")
       })
     )
 
@@ -64,8 +61,8 @@ export const recoverStuckAgents = Effect.gen(function* () {
     (agent) => {
       const measure = decideStuckAgentMeasure(agent, now)
       if (measure === "wait") return Effect.void
-      return (measure === "give up" ? giveUp(agent.id) : askAgain(agent, now)).pipe(
-        Effect.catchAllCause((cause) => Effect.logWarning("A stuck agent could not be looked after", cause)),
+      return (measure === "fail" ? fail(agent.id) : retry(agent, now)).pipe(
+        Effect.catchAllCause((cause) => Effect.logWarning("Recovery of a stuck agent failed", cause)),
         Effect.annotateLogs({ agentId: agent.id })
       )
     },
@@ -73,4 +70,4 @@ export const recoverStuckAgents = Effect.gen(function* () {
   )
 }).pipe(Effect.withSpan("StuckAgentRecovery.run"))
 
-export const layer = Layer.scopedDiscard(runRecurringTask("look after stuck agents", every, recoverStuckAgents))
+export const layer = Layer.scopedDiscard(runRecurringTask("recover stuck agents", every, recoverStuckAgents))

@@ -40,9 +40,9 @@ const recording = (manager: Partial<typeof AgentManager.Service>) =>
     })
   }))
 
-const down = new InstanceUnavailable({ reason: "the cell did not come up" })
+const down = new InstanceUnavailable({ reason: "the instance did not start" })
 
-describe("newAgent", () => {
+describe("agentProvisioningHandler", () => {
   it.effect("deploys the agent", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
@@ -51,25 +51,25 @@ describe("newAgent", () => {
     })
   )
 
-  it.effect("fails without giving up while there are attempts left", () =>
+  it.effect("fails without failing the deployment while attempts are left", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => down })
       const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 4 })), layer))
-      assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the cell did not come up" })
+      assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the instance did not start" })
       assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
     })
   )
 
-  it.effect("gives up with the last attempt, and still fails", () =>
+  it.effect("fails the deployment and the job at the last attempt", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => down })
       const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
-      assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the cell did not come up" })
-      assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the cell did not come up"])
+      assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the instance did not start" })
+      assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the instance did not start"])
     })
   )
 
-  it.effect("gives up after a defect too, without its text", () =>
+  it.effect("fails the deployment after a defect, without its text", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => Effect.die(new Error("password=x")) })
       const exit = yield* Effect.exit(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
@@ -78,7 +78,7 @@ describe("newAgent", () => {
     })
   )
 
-  it.effect("fails with the deployment's failure when it cannot even give up", () =>
+  it.effect("fails with the deployment's failure when the deployment cannot be failed", () =>
     Effect.gen(function* () {
       const gone = new BackendUnavailable({ reason: "it does not answer" })
       const { layer } = yield* recording({ deploy: () => down, failDeployment: () => gone })
@@ -87,7 +87,7 @@ describe("newAgent", () => {
     })
   )
 
-  it.effect("does not give up when it is only cut off", () =>
+  it.effect("does not fail the deployment when it is interrupted", () =>
     Effect.gen(function* () {
       const deploying = yield* Deferred.make<void>()
       const { asked, layer } = yield* recording({
@@ -100,7 +100,7 @@ describe("newAgent", () => {
     })
   )
 
-  it.effect("has no hope for a payload that it cannot read", () =>
+  it.effect("fails permanently for a malformed payload", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
       for (const payload of [{}, null, "agt_1", { agentId: 7 }]) {

@@ -80,27 +80,23 @@ const scene = (...members: ReadonlyArray<Agent>) =>
 
 const reminder = 'new-agent {"agentId":"agt_1"}'
 
-describe("measureFor", () => {
+describe("decideStuckAgentMeasure", () => {
   const minutes = FastCheck.integer({ min: 0, max: 30 * 60 })
 
-  it.prop(
-    "depends on the agent's age first, then on when it was last asked for",
-    [minutes, minutes],
-    ([age, untouched]) => {
-      FastCheck.pre(untouched <= age)
-      const now = at("1 hour")
-      const before = (seconds: number) => DateTime.subtractDuration(now, Duration.seconds(seconds))
-      const measure = StuckAgentRecovery.decideStuckAgentMeasure(
-        { createdAt: before(age), updatedAt: before(untouched) },
-        now
-      )
-      assert.strictEqual(measure, age > 600 ? "give up" : age > 120 && untouched >= 60 ? "ask again" : "wait")
-    }
-  )
+  it.prop("depends on the agent's age first, then on its last retry", [minutes, minutes], ([age, untouched]) => {
+    FastCheck.pre(untouched <= age)
+    const now = at("1 hour")
+    const before = (seconds: number) => DateTime.subtractDuration(now, Duration.seconds(seconds))
+    const measure = StuckAgentRecovery.decideStuckAgentMeasure(
+      { createdAt: before(age), updatedAt: before(untouched) },
+      now
+    )
+    assert.strictEqual(measure, age > 600 ? "give up" : age > 120 && untouched >= 60 ? "ask again" : "wait")
+  })
 })
 
-describe("StuckAgents", () => {
-  it.scoped("asks for a stuck agent again once a minute, however many workers there are, then gives it up", () =>
+describe("recoverStuckAgents", () => {
+  it.scoped("retries a stuck agent once a minute over several workers, then fails it", () =>
     Effect.gen(function* () {
       const { asked, worker } = yield* scene(agent("agt_1", start))
       yield* Effect.replicateEffect(Layer.build(worker), 3)
@@ -120,7 +116,7 @@ describe("StuckAgents", () => {
     })
   )
 
-  it.effect("asks once when several workers find the same agent at the same moment", () =>
+  it.effect("retries once when several workers find the same agent at the same time", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("5 minutes")))
       const { asked, ports } = yield* scene(agent("agt_1", start))
@@ -131,7 +127,7 @@ describe("StuckAgents", () => {
     })
   )
 
-  it.scoped("leaves agents alone that are new or were asked for a moment ago", () =>
+  it.scoped("ignores agents that are new or were retried recently", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("5 minutes")))
       const { asked, worker } = yield* scene(
@@ -144,7 +140,7 @@ describe("StuckAgents", () => {
     })
   )
 
-  it.scoped("does not let one agent keep it from the others, and tries again", () =>
+  it.scoped("recovers the other agents when one fails, and tries again", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(at("20 minutes")))
       const { asked, refusing, worker } = yield* scene(agent("agt_1", start), agent("agt_2", start))

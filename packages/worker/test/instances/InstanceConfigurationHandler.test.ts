@@ -22,8 +22,8 @@ const chat = () => {
   throw new Error("nobody chats here")
 }
 
-describe("the job that tells a cell of its agents", () => {
-  it.effect("tells the cell of the owner", () =>
+describe("instanceConfigurationHandler", () => {
+  it.effect("reconfigures the owner's instance", () =>
     Effect.gen(function* () {
       const asked = yield* Ref.make<ReadonlyArray<string>>([])
       const reconfigure = (userId: string) => Ref.update(asked, (so) => [...so, userId])
@@ -36,7 +36,7 @@ describe("the job that tells a cell of its agents", () => {
     })
   )
 
-  it.effect("fails when the cell cannot be told, so that it is tried again", () =>
+  it.effect("fails when the instance is unavailable, so that the job is retried", () =>
     Effect.gen(function* () {
       const reconfigure = () => new InstanceUnavailable({ reason: "it hangs" })
       const failure = yield* Effect.flip(
@@ -50,7 +50,7 @@ describe("the job that tells a cell of its agents", () => {
     })
   )
 
-  it.effect("is hopeless without an owner", () =>
+  it.effect("fails permanently without an owner", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(
         Effect.provide(findHandler("tasks")(job({ payload: {} })), [

@@ -20,7 +20,7 @@ const Live = Layer.mergeAll(
 const minute = (n: number) => DateTime.unsafeMake(Date.UTC(2026, 2, 1, 12, n))
 
 layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
-  it.effect("gives back what was stored, keys and any text in the configuration included", () =>
+  it.effect("find returns the stored agent, with any keys and text of the configuration", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository
       const owner = yield* insertUser()
@@ -54,7 +54,7 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
     })
   )
 
-  it.effect("adds and takes out skills one by one: of many at once all stay, and nothing else changes", () =>
+  it.effect("setSkill keeps concurrent changes of other skills and members", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository
       const owner = yield* insertUser()
@@ -84,7 +84,7 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
     })
   )
 
-  it.effect("says the statuses of those there are", () =>
+  it.effect("findStatuses omits missing agents", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository
       const owner = yield* insertUser()
@@ -103,7 +103,7 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
     })
   )
 
-  it.effect("shows an agent to its owner alone, newest first", () =>
+  it.effect("listOwned returns the owner's agents only, newest first", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository
       const [owner, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -120,7 +120,7 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
     })
   )
 
-  it.effect("changes a status from the expected one only, once among many at a time", () =>
+  it.effect("changeStatus changes the expected status only, once among concurrent calls", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository
       const owner = yield* insertUser()
@@ -136,7 +136,7 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
     })
   )
 
-  it.effect("keeps a count true until commit: of twenty requests at once, three pass a limit of three", () =>
+  it.effect("lockOwner keeps a count exact until commit: three of twenty concurrent calls pass a limit of three", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository
       const { run } = yield* Transaction
@@ -157,7 +157,7 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
     })
   )
 
-  it.effect("lists what is stuck in provisioning, oldest first", () =>
+  it.effect("listStalledProvisioning returns agents stuck in provisioning, oldest first", () =>
     Effect.gen(function* () {
       const agents = yield* AgentRepository
       const owner = yield* insertUser()
@@ -172,7 +172,7 @@ layer(Live, { excludeTestServices: true })("AgentRepository", (it) => {
     })
   )
 
-  it.effect("changes what is given alone, and what is changed at once is all there", () =>
+  it.effect("updateConfiguration changes the given members only, and keeps concurrent changes", () =>
     Effect.gen(function* () {
       const { find, updateConfiguration } = yield* AgentRepository
       const { id: ownerId } = yield* insertUser()

@@ -18,7 +18,7 @@ const Live = Layer.merge(PostgresInstanceRepository.layer, PostgresUserRepositor
 
 const databaseUrl = Effect.map(PgClient, ({ config }) => config.url ?? assert.fail("no URL"))
 
-/** What another process would have: its own pool and its own locks. */
+/** A second process: its own pool and locks. */
 const elsewhere = Effect.gen(function* () {
   const url = yield* databaseUrl
   const context = yield* Layer.build(
@@ -31,7 +31,7 @@ const elsewhere = Effect.gen(function* () {
 })
 
 layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
-  it.effect("makes one instance for an owner, however many ask first, and keeps its subdomain", () =>
+  it.effect("ensure creates one instance over concurrent calls, and keeps its subdomain", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const user = yield* insertUser()
@@ -48,7 +48,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.effect("marks a gateway token: the same mark as long as it is the same, and never the token", () =>
+  it.effect("listGatewayTokenVersions returns a value that changes with the token and does not contain it", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const sql = yield* SqlClient
@@ -71,7 +71,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.effect("changes what is named, and lists what should be up", () =>
+  it.effect("update changes the named members, and listDesired returns instances by desired state", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const [user, other] = yield* Effect.all([insertUser(), insertUser()])
@@ -95,7 +95,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.effect("makes each token once, keeps neither readable, and knows the owner by the cell's", () =>
+  it.effect("creates each token once, seals both, and finds the owner by the runtime token", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const sql = yield* SqlClient
@@ -106,22 +106,22 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
           Effect.replicateEffect(ask, 20, { concurrency: "unbounded" }),
           (tokens) => new Set(tokens.map(Redacted.value))
         )
-      const cell = yield* askTwenty(instances.ensureRuntimeToken(user.id))
+      const runtime = yield* askTwenty(instances.ensureRuntimeToken(user.id))
       const gateway = yield* askTwenty(instances.ensureGatewayToken(user.id))
-      assert.deepStrictEqual([cell.size, gateway.size], [1, 1])
-      assert.notDeepEqual(cell, gateway)
-      const [token] = [...cell].map((text) => Redacted.make(text))
+      assert.deepStrictEqual([runtime.size, gateway.size], [1, 1])
+      assert.notDeepEqual(runtime, gateway)
+      const [token] = [...runtime].map((text) => Redacted.make(text))
       if (token === undefined) return assert.fail("no token")
       assert.deepStrictEqual(yield* instances.findByRuntimeToken(token), Option.some(user.id))
       assert.deepStrictEqual(yield* instances.findByRuntimeToken(Redacted.make("another")), Option.none())
       const othersToken = yield* instances.ensureRuntimeToken(other.id)
       assert.deepStrictEqual(yield* instances.findByRuntimeToken(othersToken), Option.some(other.id))
       const rows = JSON.stringify(yield* sql`select * from instances`)
-      for (const secret of [...cell, ...gateway]) assert.notInclude(rows, secret)
+      for (const secret of [...runtime, ...gateway]) assert.notInclude(rows, secret)
     })
   )
 
-  it.scoped("lets one caller at a time act for an owner, over processes; other owners are not held up", () =>
+  it.scoped("serialized runs one caller per owner across processes, without delaying other owners", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const others = yield* elsewhere
@@ -157,7 +157,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.effect("costs the shared pool nothing: thirty owners are held at once beside a pool of ten", () =>
+  it.effect("serialized needs no connection of the shared pool: thirty owners hold locks beside a pool of ten", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const gate = yield* Effect.makeLatch(false)
@@ -187,7 +187,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.effect("gives the lock back after failures and interruptions, also of those who only waited", () =>
+  it.effect("serialized releases the lock after failures and interruptions, also of waiting callers", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const user = yield* insertUser()
@@ -203,7 +203,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.scoped("interrupts a holder whose session is gone, since others may hold the lock by then", () =>
+  it.scoped("serialized interrupts a holder whose session ended", () =>
     Effect.gen(function* () {
       const instances = yield* elsewhere
       const sql = yield* SqlClient
@@ -231,7 +231,7 @@ layer(Live, { excludeTestServices: true })("InstanceRepository", (it) => {
     })
   )
 
-  it.scoped("frees an owner at once whose process was killed", () =>
+  it.scoped("serialized frees the lock of a killed process at once", () =>
     Effect.gen(function* () {
       const instances = yield* InstanceRepository
       const user = yield* insertUser()

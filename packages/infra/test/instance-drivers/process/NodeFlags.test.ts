@@ -4,66 +4,72 @@ import {
   detectPermissionFlags,
   makeWriteFlag
 } from "@berth/infra/instance-drivers/process/NodeFlags"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 
-describe("the heap of a cell", () => {
+describe("computeHeapMb", () => {
   it.each([
     [256, 160],
     [512, 416],
     [2048, 1792],
     [4096, 3584],
     [16384, 14336]
-  ])("of %i MiB is %i MiB", (memory, heap) => {
-    expect(computeHeapMb(memory)).toBe(heap)
+  ])("gives an instance of %i MiB a heap of %i MiB", (memory, heap) => {
+    assert.strictEqual(computeHeapMb(memory), heap)
   })
 
   it.prop(
-    "leaves room for what is not on it, and grows with the memory",
+    "leaves memory outside of the heap, and grows with the memory",
     [FastCheck.integer({ min: 128, max: 65536 })],
     ([memory]) => {
-      expect(computeHeapMb(memory)).toBeLessThanOrEqual(memory - 96)
-      expect(computeHeapMb(memory)).toBeGreaterThanOrEqual(32)
-      expect(computeHeapMb(memory + 8)).toBeGreaterThanOrEqual(computeHeapMb(memory))
+      assert.isAtMost(computeHeapMb(memory), memory - 96)
+      assert.isAtLeast(computeHeapMb(memory), 32)
+      assert.isAtLeast(computeHeapMb(memory + 8), computeHeapMb(memory))
     }
   )
 })
 
-describe("the permission model", () => {
+describe("detectPermissionFlags", () => {
   it.each([
     ["20", ["--experimental-permission"], "--experimental-permission", false],
     ["22 and 24", ["--experimental-permission", "--permission"], "--permission", false],
-    ["one that takes the network too", ["--permission", "--allow-net"], "--permission", true],
+    ["with network permissions", ["--permission", "--allow-net"], "--permission", true],
     ["none", [], null, false]
-  ])("is switched on as Node.js %s knows it", (_, known, flag, net) => {
-    expect(detectPermissionFlags(new Set(known))).toStrictEqual({ switch: flag, net })
+  ])("finds the flag of Node.js %s", (_, known, flag, net) => {
+    assert.deepStrictEqual(detectPermissionFlags(new Set(known)), { switch: flag, net })
   })
 
-  it("is known to the Node.js that runs this", () => {
-    expect(detectPermissionFlags(process.allowedNodeEnvironmentFlags).switch).not.toBeNull()
+  it("finds a flag of the current Node.js", () => {
+    assert.isNotNull(detectPermissionFlags(process.allowedNodeEnvironmentFlags).switch)
   })
 })
 
-describe("the flags of a cell", () => {
+describe("makeNodeFlags", () => {
   const flags = (permission: Parameters<typeof makeNodeFlags>[0]["permission"]) =>
-    makeNodeFlags({ permission, memoryMb: 256, bundle: "/b/runtime.mjs", home: "/cells/usr_1/home" })
+    makeNodeFlags({ permission, memoryMb: 256, bundle: "/b/runtime.mjs", home: "/instances/usr_1/home" })
 
-  it("let it read the program and its own directory, and write the latter alone", () => {
+  it("allows reading the program and the own directory, and writing only the latter", () => {
     const all = flags({ switch: "--permission", net: false })
-    expect(all.filter((flag) => flag.startsWith("--allow"))).toStrictEqual([
-      "--allow-fs-read=/b/runtime.mjs",
-      "--allow-fs-read=/cells/usr_1/home/*",
-      makeWriteFlag("/cells/usr_1/home")
-    ])
-    expect(all).toContain("--permission")
-    expect(all).toContain("--max-old-space-size=160")
+    assert.deepStrictEqual(
+      all.filter((flag) => flag.startsWith("--allow")),
+      [
+        "--allow-fs-read=/b/runtime.mjs",
+        "--allow-fs-read=/instances/usr_1/home/*",
+        makeWriteFlag("/instances/usr_1/home")
+      ]
+    )
+    assert.include(all, "--permission")
+    assert.include(all, "--max-old-space-size=160")
   })
 
-  it("give the network back where it would be taken", () => {
-    expect(flags({ switch: "--permission", net: true })).toContain("--allow-net")
+  it("allows the network where the permission model covers it", () => {
+    assert.include(flags({ switch: "--permission", net: true }), "--allow-net")
   })
 
-  it("leave permissions out where there are none", () => {
-    expect(flags({ switch: null, net: false }).filter((flag) => flag.includes("allow"))).toStrictEqual([])
+  it("omits permissions on a Node.js without the model", () => {
+    assert.deepStrictEqual(
+      flags({ switch: null, net: false }).filter((flag) => flag.includes("allow")),
+      []
+    )
   })
 })

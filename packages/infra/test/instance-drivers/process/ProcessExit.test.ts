@@ -1,8 +1,8 @@
 import { describeExit, findExitMessage } from "@berth/infra/instance-drivers/process/ProcessExit"
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Option } from "effect"
 
-const heap = `{"level":"info","timestamp":"t","message":"The cell listens","port":1}
+const heap = `{"level":"info","timestamp":"t","message":"The runtime listens","port":1}
 
 <--- Last few GCs --->
 [1:0x1] 900 ms: Mark-sweep 159.9 (161.0) -> 159.8 (161.2) MB
@@ -23,32 +23,33 @@ Error: broken
 Node.js v20.20.2
 `
 
-describe("a cell's last words", () => {
+describe("findExitMessage", () => {
   it.each([
     ["", ""],
     ["\n \n", ""],
     [heap, "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"],
     [thrown, "Error: broken"],
     ["something\nelse\n", "else"],
-    [`{"level":"info","message":"The cell listens"}`, ""],
+    [`{"level":"info","message":"The runtime listens"}`, ""],
     [
-      `{"level":"fatal","message":"The cell gave up","cause":"MemoryLimitExceeded: too much\\n    at x"}`,
-      "The cell gave up: MemoryLimitExceeded: too much"
+      `{"level":"fatal","message":"The runtime gave up","cause":"MemoryLimitExceeded: too much\\n    at x"}`,
+      "The runtime gave up: MemoryLimitExceeded: too much"
     ],
-    [`{"level":"error","message":"A turn died"}\n{"level":"info","message":"The cell ended"}`, "A turn died"]
+    [`{"level":"error","message":"A turn died"}\n{"level":"info","message":"The runtime ended"}`, "A turn died"]
   ])("of %j are %j", (log, words) => {
-    expect(findExitMessage(log)).toBe(words)
+    assert.strictEqual(findExitMessage(log), words)
   })
 
   it.prop("are short, whatever it said", [FastCheck.string({ unit: "binary", maxLength: 2000 })], ([log]) => {
-    expect(findExitMessage(log).length).toBeLessThanOrEqual(300)
+    assert.isAtMost(findExitMessage(log).length, 300)
   })
 })
 
-it("the reason of an exit says how and, where it is known, why", () => {
-  expect(describeExit(Option.some({ code: 1, signal: null }), "Error: broken")).toBe(
+it("describeExit states the exit code or signal and the last log line", () => {
+  assert.strictEqual(
+    describeExit(Option.some({ code: 1, signal: null }), "Error: broken"),
     "exit code 1; its last log line: Error: broken"
   )
-  expect(describeExit(Option.some({ code: null, signal: "SIGKILL" }), "")).toBe("signal SIGKILL")
-  expect(describeExit(Option.none(), "")).toBe("the process is gone")
+  assert.strictEqual(describeExit(Option.some({ code: null, signal: "SIGKILL" }), ""), "signal SIGKILL")
+  assert.strictEqual(describeExit(Option.none(), ""), "the process is gone")
 })

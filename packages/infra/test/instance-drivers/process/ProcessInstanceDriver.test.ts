@@ -3,7 +3,7 @@ import { InstanceDriver } from "@berth/domain/instances/InstanceDriver"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import { isProcessAlive as alive } from "@berth/infra/process/ProcessIdentity"
 import { NodeHttpClient } from "@effect/platform-node"
-import { beforeAll, describe, expect, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Layer, Logger, Option, Redacted, Schema, type Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -20,7 +20,7 @@ const spec = {
   owner,
   memoryMb: 256,
   diskMb: 256,
-  token: Redacted.make("the token of the cell"),
+  token: Redacted.make("the runtime token"),
   backendUrl: "http://127.0.0.1:1"
 }
 
@@ -39,7 +39,7 @@ const recordOf = (directory: string) => Effect.promise(() => readFile(join(direc
 
 const pidOf = (directory: string) => Effect.map(recordOf(directory), (text) => decodeRecord(text).pid)
 
-/** A process that has nothing to do with cells. */
+/** A process that is no instance. */
 const stranger = Effect.acquireRelease(
   Effect.sync(() => spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" })),
   (child) => Effect.sync(() => child.kill("SIGKILL"))
@@ -48,17 +48,17 @@ const stranger = Effect.acquireRelease(
 const test = <E>(name: string, body: () => Effect.Effect<void, E, Scope.Scope>, run = true) =>
   (run ? it.scopedLive : it.scopedLive.skip)(name, () => Effect.provide(body(), Logger.remove(Logger.defaultLogger)))
 
-/** Root can give cells accounts of their own, unless it is root of a user namespace of one. */
+/** Root can assign accounts, unless its user namespace maps only itself. */
 const hasAccounts =
   process.getuid?.() === 0 &&
   (!existsSync("/proc/self/uid_map") || /\s\d{6,}\s*$/m.test(readFileSync("/proc/self/uid_map", "utf8")))
 
-describe("the process driver", () => {
+describe("ProcessInstanceDriver", () => {
   beforeAll(async () => {
     program = await bundleRuntime()
   })
 
-  test("neither trusts nor ends a stranger that has a dead cell's number", () =>
+  test("neither adopts nor ends another process with an exited instance's number", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const left = yield* Effect.scoped(
@@ -76,16 +76,16 @@ describe("the process driver", () => {
       yield* Effect.promise(() => writeFile(join(directory, owner, "home", runtimeAddressFile), address))
 
       const driver = yield* open(directory)
-      expect(yield* driver.inspect(owner)).toStrictEqual(Option.none())
+      assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
       yield* driver.stop(owner)
-      expect(alive(other)).toBe(true)
+      assert.isTrue(alive(other))
       yield* Effect.promise(() => writeFile(join(directory, owner, "record.json"), record))
       yield* driver.start(spec)
-      expect(yield* pidOf(directory)).not.toBe(other)
-      expect(alive(other)).toBe(true)
+      assert.notStrictEqual(yield* pidOf(directory), other)
+      assert.isTrue(alive(other))
     }))
 
-  test("does not believe a cell that names another's process as its own", () =>
+  test("ignores another process that an instance publishes as its own", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* open(directory)
@@ -95,17 +95,17 @@ describe("the process driver", () => {
       const home = join(directory, owner, "home")
       const address = JSON.stringify({ pid: other, port: 1, runtimeVersion: "0", startedAt: 0 })
       yield* Effect.promise(() => writeFile(join(home, runtimeAddressFile), address))
-      expect(yield* driver.inspect(owner)).toStrictEqual(Option.none())
+      assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
       yield* driver.stop(owner)
-      expect(alive(other)).toBe(true)
+      assert.isTrue(alive(other))
       // Nor follows it out of its directory.
       yield* Effect.promise(() => symlink("/dev/zero", join(home, runtimeAddressFile)))
-      expect(yield* driver.inspect(owner)).toStrictEqual(Option.none())
+      assert.deepStrictEqual(yield* driver.inspect(owner), Option.none())
       yield* driver.start(spec)
     }))
 
   test(
-    "finds a cell again that was started but never noted",
+    "finds an instance that was started but not recorded",
     () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
@@ -114,14 +114,14 @@ describe("the process driver", () => {
         yield* Effect.promise(() => rm(join(directory, owner, "record.json")))
         const driver = yield* open(directory)
         yield* driver.start(spec)
-        expect(alive(first)).toBe(false)
-        expect(yield* pidOf(directory)).not.toBe(first)
+        assert.isFalse(alive(first))
+        assert.notStrictEqual(yield* pidOf(directory), first)
       }),
     existsSync("/proc/self/cmdline")
   )
 
   test(
-    "finds a cell again that was started but never noted, where the note of a dead one is left",
+    "finds an unrecorded instance beside the record of an exited one",
     () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
@@ -132,13 +132,13 @@ describe("the process driver", () => {
         yield* Effect.promise(() => writeFile(join(directory, owner, "record.json"), record))
         const driver = yield* open(directory)
         yield* driver.start(spec)
-        expect(alive(first)).toBe(false)
-        expect(yield* pidOf(directory)).not.toBe(first)
+        assert.isFalse(alive(first))
+        assert.notStrictEqual(yield* pidOf(directory), first)
       }),
     existsSync("/proc/self/cmdline")
   )
 
-  test("replaces a cell that hangs", () =>
+  test("replaces an instance that hangs", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* open(directory)
@@ -146,11 +146,11 @@ describe("the process driver", () => {
       const first = yield* pidOf(directory)
       process.kill(first, "SIGSTOP")
       yield* driver.start(spec)
-      expect(alive(first)).toBe(false)
-      expect(yield* pidOf(directory)).not.toBe(first)
+      assert.isFalse(alive(first))
+      assert.notStrictEqual(yield* pidOf(directory), first)
     }))
 
-  test("keeps the log within bounds when a cell starts, and out of the cell's own directory", () =>
+  test("rotates the log at a start, and keeps it out of the instance's own directory", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* open(directory)
@@ -159,14 +159,14 @@ describe("the process driver", () => {
       const log = join(directory, owner, "instance.log")
       yield* Effect.promise(() => appendFile(log, "x".repeat(5 * 1024 * 1024)))
       yield* driver.start(spec)
-      expect((yield* Effect.promise(() => stat(log))).size).toBeLessThan(64 * 1024)
-      expect((yield* Effect.promise(() => stat(`${log}.1`))).size).toBe(2 * 1024 * 1024)
-      expect(yield* Effect.promise(() => readFile(log, "utf8"))).toContain("Runtime listening")
-      expect(yield* Effect.promise(() => readdir(join(directory, owner, "home")))).toStrictEqual([runtimeAddressFile])
+      assert.isBelow((yield* Effect.promise(() => stat(log))).size, 64 * 1024)
+      assert.strictEqual((yield* Effect.promise(() => stat(`${log}.1`))).size, 2 * 1024 * 1024)
+      assert.include(yield* Effect.promise(() => readFile(log, "utf8")), "Runtime listening")
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(directory, owner, "home"))), [runtimeAddressFile])
     }))
 
   test(
-    "puts a cell in a session of its own, out of reach of a Ctrl-C",
+    "starts an instance in its own session, out of reach of Ctrl-C",
     () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
@@ -175,29 +175,29 @@ describe("the process driver", () => {
         const pid = yield* pidOf(directory)
         const fields = yield* Effect.promise(() => readFile(`/proc/${pid}/stat`, "utf8"))
         // State, parent, process group, session.
-        expect(fields.split(") ")[1]?.split(" ").slice(2, 4).map(Number)).toStrictEqual([pid, pid])
+        assert.deepStrictEqual(fields.split(") ")[1]?.split(" ").slice(2, 4).map(Number), [pid, pid])
       }),
     existsSync("/proc/self/stat")
   )
 
-  test("gives the cell's directory to the cell alone", () =>
+  test("makes the instance's directory accessible to its account only", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const driver = yield* open(directory)
       yield* driver.start(spec)
       const home = yield* Effect.promise(() => stat(join(directory, owner, "home")))
       const record = yield* Effect.promise(() => stat(join(directory, owner, "record.json")))
-      expect((home.mode & 0o777).toString(8)).toBe("700")
-      expect((record.mode & 0o777).toString(8)).toBe("600")
-      expect(record.uid).toBe(process.getuid?.())
-      if (hasAccounts) expect(home.uid).toBeGreaterThanOrEqual(20_000)
+      assert.strictEqual((home.mode & 0o777).toString(8), "700")
+      assert.strictEqual((record.mode & 0o777).toString(8), "600")
+      assert.strictEqual(record.uid, process.getuid?.())
+      if (hasAccounts) assert.isAtLeast(home.uid, 20_000)
       yield* driver.stop(owner)
       yield* driver.start(spec)
-      expect((yield* Effect.promise(() => stat(join(directory, owner, "home")))).uid).toBe(home.uid)
+      assert.strictEqual((yield* Effect.promise(() => stat(join(directory, owner, "home")))).uid, home.uid)
     }))
 
   test(
-    "moves the cells where other accounts can be, when they cannot reach the data directory",
+    "moves the instances when other accounts cannot reach the data directory",
     () =>
       Effect.gen(function* () {
         const above = yield* temporaryDirectory
@@ -215,22 +215,22 @@ describe("the process driver", () => {
         )
         yield* driver.start(spec)
         const home = yield* Effect.promise(() => stat(join(elsewhere, owner, "home")))
-        expect(home.uid).toBeGreaterThan(0)
+        assert.isAbove(home.uid, 0)
         yield* driver.remove(owner)
-        expect(existsSync(join(elsewhere, owner))).toBe(false)
+        assert.isFalse(existsSync(join(elsewhere, owner)))
       }),
     hasAccounts
   )
 
-  test("says that the program is missing before any cell is asked for", () =>
+  test("fails at start when the program is missing", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       const exit = yield* Effect.exit(open(directory, { bundle: join(directory, "none.mjs") }))
-      expect(Exit.isFailure(exit) && Cause.pretty(exit.cause)).toContain("none.mjs")
+      assert.include(Exit.isFailure(exit) && Cause.pretty(exit.cause), "none.mjs")
     }))
 
   test(
-    "tells cells of a collector",
+    "passes the collector's address to instances",
     () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
@@ -241,7 +241,7 @@ describe("the process driver", () => {
             .pipe(Effect.runPromise)
             .then((pid) => readFile(`/proc/${pid}/environ`, "utf8"))
         )
-        expect(environment).toContain("OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9")
+        assert.include(environment, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9")
       }),
     existsSync("/proc/self/environ")
   )

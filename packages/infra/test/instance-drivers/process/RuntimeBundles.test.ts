@@ -1,6 +1,6 @@
 import * as RuntimeBundles from "@berth/infra/instance-drivers/process/RuntimeBundles"
 import { resolveInstanceDirectory } from "@berth/infra/instance-drivers/process/InstanceDirectory"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -8,7 +8,7 @@ import { temporaryDirectory } from "../../../../../test/support/TemporaryDirecto
 
 const [old, older, newest, young] = ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb", "cccccccccccccccc", "dddddddddddddddd"]
 
-const furnished = Effect.gen(function* () {
+const setUp = Effect.gen(function* () {
   const root = yield* temporaryDirectory
   for (const digest of [old, older, newest, young])
     yield* Effect.promise(async () => {
@@ -22,24 +22,28 @@ const furnished = Effect.gen(function* () {
   return { root, ada, bundles: RuntimeBundles.make(root, join(root, ".bundle", newest, "runtime.mjs")) }
 })
 
-it.scopedLive("programs that nobody runs any more go, but not one that was put there just now", () =>
+it.scopedLive("RuntimeBundles.removeUnused deletes unused versions, except recent ones", () =>
   Effect.gen(function* () {
-    const { ada, bundles, root } = yield* furnished
+    const { ada, bundles, root } = yield* setUp
     yield* bundles.pin(ada, { digest: old, file: "" })
     yield* bundles.removeUnused
-    expect((yield* Effect.promise(() => readdir(join(root, ".bundle")))).toSorted()).toStrictEqual([old, newest, young])
+    assert.deepStrictEqual((yield* Effect.promise(() => readdir(join(root, ".bundle")))).toSorted(), [
+      old,
+      newest,
+      young
+    ])
   })
 )
 
-it.scopedLive("an owner without a version, or whose version is gone or is no version, has the newest", () =>
+it.scopedLive("RuntimeBundles.findPinned falls back to the newest version", () =>
   Effect.gen(function* () {
-    const { ada, bundles, root } = yield* furnished
-    expect(yield* bundles.findPinned(ada)).toStrictEqual(bundles.newest)
+    const { ada, bundles, root } = yield* setUp
+    assert.deepStrictEqual(yield* bundles.findPinned(ada), bundles.newest)
     yield* bundles.pin(ada, { digest: old, file: "" })
-    expect((yield* bundles.findPinned(ada)).file).toBe(join(root, ".bundle", old, "runtime.mjs"))
+    assert.strictEqual((yield* bundles.findPinned(ada)).file, join(root, ".bundle", old, "runtime.mjs"))
     for (const text of ["", "{", `{"bundle":"../../etc"}`, `{"bundle":"eeeeeeeeeeeeeeee"}`]) {
       yield* Effect.promise(() => writeFile(ada.bundlePin, text))
-      expect(yield* bundles.findPinned(ada)).toStrictEqual(bundles.newest)
+      assert.deepStrictEqual(yield* bundles.findPinned(ada), bundles.newest)
     }
   })
 )

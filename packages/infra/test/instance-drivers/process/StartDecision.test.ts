@@ -1,6 +1,6 @@
 import { decideStart, type HealthProbeResult } from "@berth/infra/instance-drivers/process/StartDecision"
 import type { ProcessMatch } from "@berth/infra/process/ProcessIdentity"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Option } from "effect"
 
 const wanted = { memoryMb: 256, diskMb: 256, backendUrl: "http://127.0.0.1:4000" }
@@ -24,19 +24,22 @@ it.each([
   ["unknown", "healthy", smaller, "Replace"],
   ["unknown", "rejected", same, "Start"],
   ["unknown", "unresponsive", same, "Start"]
-] as const)("a process that is %s and %s, started with %o: %s", (process, health, startedWith, fate) => {
-  expect(decideStart({ process, health, startedWith }, wanted)._tag).toBe(fate)
-})
+] as const)(
+  "decideStart for a process that is %s and %s, started with %o, is %s",
+  (process, health, startedWith, fate) => {
+    assert.strictEqual(decideStart({ process, health, startedWith }, wanted)._tag, fate)
+  }
+)
 
-it("never touches a process that is not ours, whatever answers in its place", () => {
+it("decideStart never replaces another process", () => {
   for (const process of ["gone", "different"] as const)
     for (const health of healths)
       for (const startedWith of [same, smaller, Option.none()])
-        expect(decideStart({ process, health, startedWith }, wanted)._tag).toBe("Start")
+        assert.strictEqual(decideStart({ process, health, startedWith }, wanted)._tag, "Start")
 })
 
-it("adopts nothing that does not answer to the token", () => {
+it("decideStart adopts only an instance that accepts the token", () => {
   for (const process of processes)
     for (const health of ["rejected", "unresponsive"] as const)
-      expect(decideStart({ process, health, startedWith: same }, wanted)._tag).not.toBe("Adopt")
+      assert.notStrictEqual(decideStart({ process, health, startedWith: same }, wanted)._tag, "Adopt")
 })
