@@ -234,7 +234,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       yield* killInstance(next)
       assert.strictEqual((yield* person.chat("Fourth")).sessionId, sessionId)
       yield* expectInOrder(person, { answered: 3, failed: 1 })
-      assert.deepStrictEqual(yield* askedUpstream, expect.arrayContaining(["First", "Second", "Third", "Fourth"]))
+      assert.includeMembers([...(yield* askedUpstream)], ["First", "Second", "Third", "Fourth"])
       yield* expectWell(person)
     })
   )
@@ -427,9 +427,9 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("after a k
       yield* expectInOrder(silent, { answered: 1, failed: 1 })
       yield* expectInOrder(half, { answered: 2, failed: 1 })
       yield* expectInOrder(through, { answered: 2, failed: 0 })
-      assert.deepStrictEqual(
-        yield* sessionOf(half, sessionId),
-        expect.arrayContaining(["Before", "You said: Before", "After", "You said: After"])
+      assert.includeMembers(
+        [...(yield* sessionOf(half, sessionId))],
+        ["Before", "You said: Before", "After", "You said: After"]
       )
       const { body } = yield* half.raw("GET", "/api/chat")
       assert.include(JSON.stringify(body), "Half answered")
