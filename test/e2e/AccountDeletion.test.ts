@@ -122,7 +122,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an accoun
       const [books] = yield* sql<{ units: number; entries: number }>`
         select sum(units)::int as units, count(*)::int as entries from ledger_entries where former_user is not null`
       assert.strictEqual(books?.units, 0)
-      assert.isAbove(books?.entries, 0)
+      assert.isAbove(books?.entries ?? 0, 0)
     })
   )
 

@@ -42,9 +42,11 @@ describe("npm start", () => {
         description: "a word on what to do next"
       })
 
+      for (const pid of [pids.supervisor, pids.server, pids.worker]) process.kill(pid, "SIGUSR1")
       yield* berth.signalGroup("SIGINT")
       yield* berth.ended
       assert.deepStrictEqual(living(pids), [])
+      assert.notInclude(yield* berth.logs, "Debugger listening")
       assert.include(yield* berth.logs, "Berth has ended")
     })
   )

@@ -57,7 +57,7 @@ for (const host of instanceDriverHosts)
           assert.deepStrictEqual(yield* driver.inspect(ada), Option.none())
           const { entries } = yield* driver.logs(ada, { limit: 1, level: "error" })
           assert.strictEqual(entries[0]?.source, "host")
-          assert.match(entries[0]?.message, reason)
+          assert.match(entries[0]?.message ?? "", reason)
         })
       )
 

@@ -11,6 +11,9 @@ export interface ModelChoice {
   readonly customModel: string | null
 }
 
+/** A provider, and a model that may contain slashes; no blanks. */
+const customModelPattern = /^[^\s/]+(?:\/[^\s/]+)+$/
+
 /** `allowed` is `AGENT_MODELS`, the default first. `custom` needs a `customModel` of the form provider/model. */
 export const resolveAgentModel = (
   allowed: ReadonlyArray<string>,
@@ -19,7 +22,7 @@ export const resolveAgentModel = (
   const model = requested.model ?? allowed[0] ?? "custom"
   if (model === "custom") {
     const customModel = requested.customModel?.trim() ?? ""
-    return customModel.includes("/") ? Either.right({ model, customModel }) : Either.left(new CustomModelMissing())
+    return customModelPattern.test(customModel) ? Either.right({ model, customModel }) : Either.left(new CustomModelMissing())
   }
   return allowed.includes(model)
     ? Either.right({ model, customModel: null })

@@ -19,6 +19,17 @@ describe("resolveAgentModel", () => {
     assert.strictEqual(tagOf(resolveAgentModel(allowed, { model: "custom" })), "CustomModelMissing")
     assert.strictEqual(tagOf(resolveAgentModel(allowed, { model: "custom", customModel: "gpt" })), "CustomModelMissing")
   })
+  it.each(["/", "openai/", "/gpt-4o", "openai//gpt-4o", "openai/gpt 4o", "openai/gpt-4o\n/x"])(
+    "rejects the ill-formed custom model %j",
+    (customModel) =>
+      assert.strictEqual(tagOf(resolveAgentModel(allowed, { model: "custom", customModel })), "CustomModelMissing")
+  )
+  it.each(["meta-llama/llama-3:free", "accounts/vendor/models/a-1.5"])("takes the custom model %s", (customModel) =>
+    assert.deepStrictEqual(
+      resolveAgentModel(allowed, { model: "custom", customModel }),
+      Either.right({ model: "custom", customModel })
+    )
+  )
   it.prop("rejects every other model", [Schema.String], ([model]) =>
     [...allowed, "custom"].includes(model) ? true : tagOf(resolveAgentModel(allowed, { model })) === "ModelNotAllowed"
   )

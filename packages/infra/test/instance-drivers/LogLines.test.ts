@@ -71,7 +71,7 @@ describe("parseLogEntries", () => {
   })
 
   it("limits the length of a message", () => {
-    assert.lengthOf(parseLogEntries(line(1, "x".repeat(100_000)))[0]?.message, 4_000)
-    assert.lengthOf(parseLogEntries(`${line(1, "one")}${"y".repeat(100_000)}\n`)[1]?.message, 4_000)
+    assert.lengthOf(parseLogEntries(line(1, "x".repeat(100_000)))[0]?.message ?? "", 4_000)
+    assert.lengthOf(parseLogEntries(`${line(1, "one")}${"y".repeat(100_000)}\n`)[1]?.message ?? "", 4_000)
   })
 })

@@ -180,6 +180,18 @@ describe("ProcessInstanceDriver", () => {
     existsSync("/proc/self/stat")
   )
 
+  test("keeps the debugger of an instance closed on SIGUSR1", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const driver = yield* open(directory)
+      const { startedAt } = yield* driver.start(spec)
+      process.kill(yield* pidOf(directory), "SIGUSR1")
+      // Two health requests, so that the signal was handled before the log is read.
+      for (const _ of [1, 2]) assert.deepStrictEqual((yield* driver.start(spec)).startedAt, startedAt)
+      const log = yield* Effect.promise(() => readFile(join(directory, owner, "instance.log"), "utf8"))
+      assert.notInclude(log, "Debugger listening")
+    }))
+
   test("makes the instance's directory accessible to its account only", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
