@@ -4,6 +4,9 @@ import { runRuntime } from "./Runtime.ts"
 import { runtimeSettings } from "./RuntimeSettings.ts"
 import * as RuntimeLogs from "./telemetry/RuntimeLogs.ts"
 
+// Node.js opens its debugger on SIGUSR1, which instances that share an account could send to each other.
+process.on("SIGUSR1", () => undefined)
+
 runtimeSettings.pipe(
   Effect.flatMap(runRuntime),
   Effect.tapErrorCause((cause) =>

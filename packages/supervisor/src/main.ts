@@ -1,4 +1,5 @@
 import { describeConfigError, makeEnvironmentProvider } from "@berth/infra/configuration/EnvironmentProvider"
+import { ignoreDebuggerSignal } from "@berth/infra/process/DebuggerSignal"
 import { jsonLogger } from "@berth/infra/telemetry/JsonLogger"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, Logger } from "effect"
@@ -40,4 +41,5 @@ const program = Effect.gen(function* () {
 // A closed output pipe must not end the programs.
 process.stdout.on("error", () => process.stdout.destroy())
 
+ignoreDebuggerSignal()
 NodeRuntime.runMain(program, { disableErrorReporting: true, disablePrettyLogger: true })

@@ -3,6 +3,7 @@ import { Cause, Data, Effect, Layer, Option } from "effect"
 import { loadSettings, SettingsInvalid } from "../configuration/SettingsLoader.ts"
 import type { Settings } from "../configuration/Settings.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
+import { ignoreDebuggerSignal } from "./DebuggerSignal.ts"
 import { failedExitCode, misconfiguredExitCode } from "./ExitCode.ts"
 import { endWithParent } from "./ParentExit.ts"
 
@@ -22,6 +23,7 @@ export const runProgram = (options: {
   readonly serviceName: string
   readonly program: (settings: Settings) => Layer.Layer<never, { readonly message: string }>
 }): void => {
+  ignoreDebuggerSignal()
   const main = Effect.gen(function* () {
     const settings = yield* loadSettings(process.env)
     const telemetry = Telemetry.layer({
