@@ -20,8 +20,11 @@ const fail = (line) => {
 }
 
 const [major, minor] = process.versions.node.split(".").map(Number)
-if (major < 20 || (major === 20 && minor < 19)) {
-  fail(`Berth needs Node 20.19 or later; this is Node ${process.versions.node}.`)
+if (major < 20 || (major === 20 && minor < 20)) {
+  fail(`Berth needs Node 20.20 or later; this is Node ${process.versions.node}.`)
+}
+if (![20, 22, 24].includes(major)) {
+  say(`Node ${process.versions.node} is not a tested version. Use Node 20, 22 or 24.`)
 }
 
 const wanted = () =>
