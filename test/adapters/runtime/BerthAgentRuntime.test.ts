@@ -456,7 +456,7 @@ for (const runtimeUnderTest of [berth])
           "The path must not contain ..",
           "The address must not contain a user or password.",
           "The host is not on the public internet, so it cannot be read.",
-          "It is deleted."
+          "The file is deleted."
         ])
         backend.respondWith(using([toolCall("read_file", { path: "notes/one.md" })]))
         const other = yield* Stream.runCollect(ask("go", { agentId: AgentId.make("agt_2"), sessionId: "chs_3" }))

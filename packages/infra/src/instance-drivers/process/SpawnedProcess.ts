@@ -49,11 +49,22 @@ export const makeRuntimeEnvironment = (
 /** The longest file of an instance, its log included, in blocks of 512 bytes as POSIX `ulimit` counts. */
 const maximumFileBlocks = (64 * 1024 * 1024) / 512
 
+const maximumOpenFiles = 1024
+/** The backend keeps the processor when the host is busy, and survives when it is out of memory. */
+const niceness = 5
+const outOfMemoryScore = 500
+
 /**
- * Limits that the kernel enforces: the length of a file, and no core dump, which would hold secrets. Node.js cannot set
- * them, so a shell sets them and executes the program, without the variables that shells add.
+ * Limits that the kernel enforces. Node.js cannot set them, so a shell sets them and executes the program, without the
+ * variables that shells add. No core dump, which would hold secrets. Host tools that are missing are skipped.
  */
-const limits = `ulimit -c 0; ulimit -f ${maximumFileBlocks}; unset PWD OLDPWD SHLVL; exec "$@"`
+const limits = [
+  `ulimit -c 0; ulimit -f ${maximumFileBlocks}; ulimit -n ${maximumOpenFiles} 2>/dev/null`,
+  `echo ${outOfMemoryScore} 2>/dev/null >/proc/self/oom_score_adj`,
+  `if command -v setpriv >/dev/null; then set -- setpriv --no-new-privs -- "$@"; fi`,
+  `if command -v nice >/dev/null; then set -- nice -n ${niceness} "$@"; fi`,
+  `unset PWD OLDPWD SHLVL; exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; exec "$@"`
+].join("\n")
 
 /** Spawns the process in its own session: Ctrl-C and the backend's end do not reach it. */
 export const spawnProcess = (

@@ -192,6 +192,26 @@ describe("ProcessInstanceDriver", () => {
       assert.notInclude(log, "Debugger listening")
     }))
 
+  test(
+    "limits an instance's files, privileges, priority and chance to survive when memory is short",
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* temporaryDirectory
+        const driver = yield* open(directory)
+        yield* driver.start(spec)
+        const pid = yield* pidOf(directory)
+        const read = (name: string) => Effect.promise(() => readFile(`/proc/${pid}/${name}`, "utf8"))
+        const limits = yield* read("limits")
+        assert.match(limits, /Max open files +1024 +1024 /)
+        assert.match(limits, /Max core file size +0 +0 /)
+        assert.strictEqual((yield* read("oom_score_adj")).trim(), "500")
+        // Of the fields after the command, the 17th is the niceness (proc_pid_stat(5)).
+        assert.strictEqual((yield* read("stat")).split(") ")[1]?.split(" ")[16], "5")
+        if (existsSync("/usr/bin/setpriv")) assert.match(yield* read("status"), /NoNewPrivs:\t1/)
+      }),
+    existsSync("/proc/self/stat")
+  )
+
   test("makes the instance's directory accessible to its account only", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
