@@ -91,7 +91,7 @@ describe("decideStuckAgentMeasure", () => {
       { createdAt: before(age), updatedAt: before(untouched) },
       now
     )
-    assert.strictEqual(measure, age > 600 ? "give up" : age > 120 && untouched >= 60 ? "ask again" : "wait")
+    assert.strictEqual(measure, age > 600 ? "fail" : age > 120 && untouched >= 60 ? "retry" : "wait")
   })
 })
 
@@ -112,7 +112,7 @@ describe("recoverStuckAgents", () => {
       const after = (yield* asked).slice(reminders)
       assert.isAtLeast(after.length, 1)
       for (const said of after)
-        assert.strictEqual(said, "give up agt_1: it was not running 10 minutes after it was asked for")
+        assert.strictEqual(said, "give up agt_1: it was not running 10 minutes after its creation")
     })
   )
 
