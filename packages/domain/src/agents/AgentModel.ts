@@ -22,7 +22,9 @@ export const resolveAgentModel = (
   const model = requested.model ?? allowed[0] ?? "custom"
   if (model === "custom") {
     const customModel = requested.customModel?.trim() ?? ""
-    return customModelPattern.test(customModel) ? Either.right({ model, customModel }) : Either.left(new CustomModelMissing())
+    return customModelPattern.test(customModel)
+      ? Either.right({ model, customModel })
+      : Either.left(new CustomModelMissing())
   }
   return allowed.includes(model)
     ? Either.right({ model, customModel: null })
