@@ -205,7 +205,7 @@ layer(App.layer(), { excludeTestServices: true })("An agent remembers", (it) => 
       })(say(owner, "hunter2 is the message"))
       yield* recall(owner, "hunter2")
       const lines = yield* (yield* App.TestApp).logLines
-      assert.isNotEmpty(lines.filter((line) => line.includes("A summary that stands for nothing was not kept")))
+      assert.isNotEmpty(lines.filter((line) => line.includes("Empty conversation summary ignored")))
       for (const line of lines) assert.notInclude(line, "hunter2")
     })
   )

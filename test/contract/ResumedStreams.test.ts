@@ -1,3 +1,4 @@
+import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
@@ -173,6 +174,8 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeAgentManager
       const owner = yield* createOwnerWithAgent()
+      const sql = yield* SqlClient
+      yield* sql`update instances set desired = 'up' where owner_id = ${owner.user.id}`
       const failing = Stream.concat(
         Stream.fromIterable(pieces.slice(0, 2)),
         Stream.fail(new TurnFailed({ reason: "the model said no" }))
@@ -190,6 +193,30 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
       assert.strictEqual(yield* usedBy(owner), 0)
     })
   )
+
+  for (const [by, desired, units] of [
+    ["a stop by its owner", "down", 1],
+    ["a crash", "up", 0]
+  ] as const)
+    it.effect(`costs ${units} units when ${by} ends its instance after the first delta`, () =>
+      Effect.gen(function* () {
+        const { withBehavior } = yield* FakeAgentManager
+        const sql = yield* SqlClient
+        const owner = yield* createOwnerWithAgent()
+        const chat = () =>
+          Stream.fromIterable(pieces.slice(0, 2)).pipe(
+            Stream.concat(
+              Stream.execute(
+                Effect.orDie(sql`update instances set desired = ${desired} where owner_id = ${owner.user.id}`)
+              )
+            ),
+            Stream.concat(Stream.fail(new InstanceUnavailable({ reason: "the instance ended" })))
+          )
+        const events = parseEvents(yield* withBehavior({ chat })(postMessage(owner, "/api/agent")))
+        assert.deepInclude(events.at(-1)?.data, { message: "The message was not answered: the instance ended" })
+        assert.strictEqual(yield* usedBy(owner), units)
+      })
+    )
 
   it.effect("ends with `error` when the message is given up for its process", () =>
     Effect.gen(function* () {

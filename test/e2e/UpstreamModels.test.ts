@@ -184,8 +184,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("an upstre
         const line = (yield* berth.logs)
           .split("\n")
           .find(
-            (one) =>
-              one.includes("A message was not answered") && one.includes(textOrEmpty(memberAt(said.body, "traceId")))
+            (one) => one.includes("Message not answered") && one.includes(textOrEmpty(memberAt(said.body, "traceId")))
           )
         expect([name, line]).toEqual([name, expect.stringMatching(words)])
       }

@@ -68,10 +68,10 @@ export const MessageUnansweredBody = errorBody(MessageUnanswered, {
   status: 500,
   code: "message_unanswered",
   error: "The agent did not answer",
-  message: ({ reason }) => `Your message is kept and cost nothing, but no answer came: ${reason}`,
+  message: ({ reason }) => `The message was not answered: ${reason}`,
   read: (message) =>
     new MessageUnanswered({
-      reason: message.replace(/^Your message is kept and cost nothing, but no answer came: /, "")
+      reason: message.replace(/^The message was not answered: /, "")
     })
 })
 export const UnitsExhaustedBody = Schema.transform(

@@ -55,11 +55,11 @@ export class ConversationRepository extends Context.Tag("@berth/ConversationRepo
       message: Message,
       reply: { readonly id: MessageId; readonly content: string; readonly deltaCount?: number }
     ) => Effect.Effect<Option.Option<StoredAnswer>>
-    /** False when the message is no longer pending. */
+    /** None when the message is no longer pending. */
     readonly markFailed: (
       id: MessageId,
       why?: { readonly reason: string; readonly deltaCount: number }
-    ) => Effect.Effect<boolean>
+    ) => Effect.Effect<Option.Option<{ readonly ownKeys: boolean }>>
     /** Marks pending messages with an expired lease failed and returns them. */
     readonly failAbandoned: (
       now: DateTime.Utc

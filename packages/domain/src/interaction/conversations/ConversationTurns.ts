@@ -3,6 +3,7 @@ import { type ReservationId, UnitLedger } from "../../billing/units/UnitLedger.t
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { AgentManager } from "../../instances/AgentManager.ts"
 import type { TurnEvent } from "../../instances/AgentRuntime.ts"
+import { Instances } from "../../instances/Instances.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { AnswerPublication } from "../answers/AnswerPublication.ts"
 import { AnswerStreams } from "../answers/AnswerStreams.ts"
@@ -29,6 +30,7 @@ export interface AcceptedMessage {
 export class ConversationTurns extends Effect.Service<ConversationTurns>()("@berth/ConversationTurns", {
   effect: Effect.gen(function* () {
     const repository = yield* ConversationRepository
+    const instances = yield* Instances
     const manager = yield* AgentManager
     const ledger = yield* UnitLedger
     const ids = yield* IdGenerator
@@ -114,6 +116,13 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     const settle = (reservation: Option.Option<ReservationId>, units: number) =>
       Option.match(reservation, { onNone: () => Effect.void, onSome: (id) => ledger.settle(id, units) })
 
+    /** A stop commits its desired state before the process ends, so a failed turn sees it. */
+    const isInstanceStopped = ({ userId }: Message) =>
+      Effect.map(
+        Effect.option(instances.find(userId)),
+        Option.exists(({ desired }) => desired === "down")
+      )
+
     /** Retried: the cause of the failure may also prevent storing it. */
     const storeFailure = (
       { message, reservation }: AcceptedMessage,
@@ -121,10 +130,13 @@ export class ConversationTurns extends Effect.Service<ConversationTurns>()("@ber
     ) =>
       transaction
         .run(
-          Effect.zipRight(
-            repository.markFailed(message.id, failure),
-            Option.match(reservation, { onNone: () => Effect.void, onSome: ledger.release })
-          )
+          Effect.gen(function* () {
+            const isSettled = failure.deltaCount > 0 && (yield* isInstanceStopped(message))
+            const failed = yield* repository.markFailed(message.id, failure)
+            if (isSettled)
+              yield* settle(reservation, Option.exists(failed, ({ ownKeys }) => ownKeys) ? 0 : messageUnits)
+            else yield* Option.match(reservation, { onNone: () => Effect.void, onSome: ledger.release })
+          })
         )
         .pipe(Effect.sandbox, Effect.retry(failureRetry), Effect.unsandbox)
 

@@ -28,6 +28,7 @@ const ChatSessionRow = Schema.Struct({
 })
 const Abandoned = Schema.Struct({ id: MessageId, reservationId: Schema.NullOr(ReservationId) })
 const AnswerRow = Schema.Struct({ ...MessageRow.fields, ownKeys: Schema.Boolean })
+const FailedRow = Schema.Struct({ ownKeys: Schema.Boolean })
 const IsNext = Schema.Struct({ isNext: Schema.Boolean })
 const Count = Schema.Struct({ count: Schema.Int })
 const Waiting = Schema.Struct({ isThere: Schema.Boolean, ofSession: Schema.Int, ofUser: Schema.Int })
@@ -160,12 +161,12 @@ export const layer: Layer.Layer<ConversationRepository, never, SqlClient> = Laye
         id: MessageId,
         why?: { readonly reason: string; readonly deltaCount: number }
       ) {
-        const failed = yield* countAffectedRows(sql`
+        return yield* sql`
           update messages
           set state = 'failed', lease_until = null, delta_count = ${why?.deltaCount ?? null},
             failure = ${why === undefined ? null : toStorableText(why.reason)}
-          where id = ${id} and state = 'pending'`).pipe(Effect.orDie)
-        return failed === 1
+          where id = ${id} and state = 'pending'
+          returning called_by is not distinct from 'owner' as own_keys`.pipe(decodeFirstRow(FailedRow), Effect.orDie)
       }),
       failAbandoned: Effect.fn("ConversationRepository.failAbandoned")(function* (now: DateTime.Utc) {
         const rows = yield* sql`
