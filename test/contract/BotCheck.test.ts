@@ -68,7 +68,7 @@ layer(App.layer({ botDetection: HeuristicBotDetection.layer, limits }), { exclud
         )
         assert.strictEqual(signIn.status, 200)
         const reset = yield* send("/api/auth/reset-password", { token: "none", password }, {})
-        assertError(reset, { status: 400, code: "invalid_reset_token" })
+        assertError(reset, { status: 400, code: "reset_token_invalid" })
         assert.strictEqual((yield* web({ method: "GET", path: "/health/live" })).status, 200)
       })
     )

@@ -74,7 +74,7 @@ layer(App.layer(), { excludeTestServices: true })("Credentials", (it) => {
       const rows = yield* sql`select credentials::text as text from credentials where user_id = ${owner.user.id}`
       assert.lengthOf(rows, 1)
       const lines = yield* logLines
-      assert.isTrue(lines.some((line) => line.includes("A credential was set") && line.includes(owner.user.id)))
+      assert.isTrue(lines.some((line) => line.includes("Credential set") && line.includes(owner.user.id)))
       const everything = [...answers.map(({ text }) => text), ...lines, JSON.stringify(rows)].join("\n")
       for (const hidden of [secret, Buffer.from(secret).toString("base64url")]) assert.notInclude(everything, hidden)
     })

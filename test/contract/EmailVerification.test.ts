@@ -102,7 +102,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
         path: "/api/auth/reset-password",
         json: { token, password: "another battery" }
       })
-      assertError(answer, { status: 400, code: "invalid_reset_token" })
+      assertError(answer, { status: 400, code: "reset_token_invalid" })
     })
   )
 
@@ -144,7 +144,7 @@ layer(App.layer(), { excludeTestServices: true })("An e-mail address", (it) => {
       yield* register(theirs)
       const token = yield* findVerificationToken(mine)
       const before = (yield* readMailsTo(theirs)).length
-      assertError(yield* setEmail(me, theirs.toUpperCase()), { status: 409, code: "email_taken" })
+      assertError(yield* setEmail(me, theirs.toUpperCase()), { status: 409, code: "email_already_taken" })
       assert.lengthOf(yield* readMailsTo(theirs), before)
       assert.strictEqual((yield* open(token)).headers.location, "/login?notice=email_verified")
     })

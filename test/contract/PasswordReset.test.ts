@@ -211,7 +211,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
       yield* forgot(email)
       const token = yield* findResetToken(email)
       for (const refused of ["12345", "dragon1".slice(0, 6), "Monkey", "é".repeat(513)])
-        assertError(yield* reset(token, refused), { status: 400, code: "password_refused" })
+        assertError(yield* reset(token, refused), { status: 400, code: "password_rejected" })
       assert.strictEqual((yield* reset(token, "zx81é!")).status, 200)
       assert.strictEqual((yield* signIn(email, "zx81é!")).status, 200)
     })
@@ -227,8 +227,8 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
       const winners = answers.flatMap(({ status }, index) => (status === 200 ? [index] : []))
       assert.lengthOf(winners, 1)
       for (const answer of answers)
-        if (answer.status !== 200) assertError(answer, { status: 400, code: "invalid_reset_token" })
-      assertError(yield* reset(token), { status: 400, code: "invalid_reset_token" })
+        if (answer.status !== 200) assertError(answer, { status: 400, code: "reset_token_invalid" })
+      assertError(yield* reset(token), { status: 400, code: "reset_token_invalid" })
       assert.strictEqual((yield* signIn(email, `${next} ${winners[0]}`)).status, 200)
     })
   )
@@ -241,7 +241,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
       yield* forgot(email)
       const second = yield* findResetToken(email)
       assert.notStrictEqual(first, second)
-      assertError(yield* reset(first), { status: 400, code: "invalid_reset_token" })
+      assertError(yield* reset(first), { status: 400, code: "reset_token_invalid" })
       assert.strictEqual((yield* reset(second)).status, 200)
     })
   )
@@ -259,9 +259,9 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
       const [stored] = yield* sql`
         select token_hash from mailed_tokens where user_id = ${id} and purpose = 'password-reset'`
       for (const wrong of [`${token}x`, token.toLowerCase(), "", "\u0001", String(stored?.["tokenHash"])])
-        assertError(yield* reset(wrong), { status: 400, code: "invalid_reset_token" })
+        assertError(yield* reset(wrong), { status: 400, code: "reset_token_invalid" })
       yield* sql`update mailed_tokens set expires_at = now() - interval '1 second' where user_id = ${id}`
-      assertError(yield* reset(token), { status: 400, code: "invalid_reset_token" })
+      assertError(yield* reset(token), { status: 400, code: "reset_token_invalid" })
       assert.strictEqual((yield* signIn(email, password)).status, 200)
     })
   )
@@ -308,7 +308,7 @@ layer(App.layer(), { excludeTestServices: true })("A password that is reset", (i
         yield* forgot(user.email)
         const token = yield* findResetToken(user.email)
         yield* happens(user)
-        assertError(yield* reset(token), { status: 400, code: "invalid_reset_token" })
+        assertError(yield* reset(token), { status: 400, code: "reset_token_invalid" })
       })
     )
 
@@ -342,7 +342,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Forgotten passwords
 
   it.effect("are counted per address, whatever becomes of them", () =>
     Effect.gen(function* () {
-      assertError(yield* forgot("nobody", { from: "192.0.2.21" }), { status: 400, code: "invalid_email" })
+      assertError(yield* forgot("nobody", { from: "192.0.2.21" }), { status: 400, code: "email_invalid" })
       assert.strictEqual((yield* forgot("nobody@example.com", { from: "192.0.2.21" })).status, 200)
       assertRefused(yield* forgot("nobody@example.com", { from: "192.0.2.21" }), "forgot-password")
       assertRefused(yield* forgot(undefined, { from: "192.0.2.21" }), "forgot-password")
@@ -356,7 +356,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Forgotten passwords
       const from = "192.0.2.23"
       const json = { token: "none", password: next }
       const tried = yield* web({ method: "POST", path: "/api/auth/reset-password", json, from })
-      assertError(tried, { status: 400, code: "invalid_reset_token" })
+      assertError(tried, { status: 400, code: "reset_token_invalid" })
       const form = { "content-type": "application/x-www-form-urlencoded" }
       const submit = web({ method: "POST", path: "/reset-password", body: "token=none", headers: form, from })
       assert.strictEqual((yield* submit).status, 400)

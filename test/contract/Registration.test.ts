@@ -82,7 +82,8 @@ layer(App.layer(), { excludeTestServices: true })("Registration", (it) => {
       )
       const winners = answers.flatMap(({ status }, index) => (status === 200 ? [index] : []))
       assert.strictEqual(winners.length, 1)
-      for (const answer of answers) if (answer.status !== 200) assertError(answer, { status: 409, code: "email_taken" })
+      for (const answer of answers)
+        if (answer.status !== 200) assertError(answer, { status: 409, code: "email_already_taken" })
       const settings = yield* settingsOf(email, `${password} ${winners[0]}`)
       assert.strictEqual(settings["id"], answers[winners[0] ?? 0]?.body["id"])
     })
@@ -100,7 +101,8 @@ layer(App.layer({ maxWaitingHashes: 4 }), { excludeTestServices: true })("A stor
         answers.filter(({ status }) => status === 200),
         1
       )
-      for (const answer of answers) if (answer.status !== 200) assertError(answer, { status: 409, code: "email_taken" })
+      for (const answer of answers)
+        if (answer.status !== 200) assertError(answer, { status: 409, code: "email_already_taken" })
       assert.deepStrictEqual((yield* passwordHasherCalls).slice(before), ["hash"])
       assert.lengthOf(yield* readMailsTo(email), 1)
     })
@@ -165,7 +167,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
     Effect.gen(function* () {
       const email = yield* freshEmail
       for (const referralCode of ["no code", "code_1", "a".repeat(21), "nobodys"])
-        assertError(yield* register({ email, password, referralCode }), { status: 400, code: "invalid_referral_code" })
+        assertError(yield* register({ email, password, referralCode }), { status: 400, code: "referral_code_invalid" })
       assert.strictEqual((yield* register({ email, password, referralCode: "" })).status, 200)
     })
   )

@@ -287,8 +287,8 @@ layer(App.layer(), { excludeTestServices: true })("A changed password", (it) => 
       const { email, id } = yield* account
       const here = cookieOf(yield* signIn(email)).pair
       const elsewhere = cookieOf(yield* signIn(email)).pair
-      assertError(yield* change(here, "wrong", "another battery"), { status: 401, code: "wrong_password" })
-      assertError(yield* change(here, password, "short"), { status: 400, code: "password_refused" })
+      assertError(yield* change(here, "wrong", "another battery"), { status: 401, code: "current_password_incorrect" })
+      assertError(yield* change(here, password, "short"), { status: 400, code: "password_rejected" })
       assert.deepStrictEqual([yield* whoIs(here), yield* whoIs(elsewhere)], [id, id])
       assert.strictEqual((yield* signIn(email)).status, 200)
     })

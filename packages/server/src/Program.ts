@@ -46,7 +46,7 @@ import { InternalKey } from "./http/InternalAuthHttp.ts"
 import { MetricsText } from "./http/MetricsHttp.ts"
 import { WebSettings } from "./http/WebSettings.ts"
 import * as PageAssets from "./pages/PageAssets.ts"
-import { PageSettings } from "./pages/PageSettings.ts"
+import { PageSettings } from "./pages/Layout.ts"
 import * as UseCases from "./UseCases.ts"
 import * as WebListener from "./WebListener.ts"
 

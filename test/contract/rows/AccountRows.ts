@@ -29,31 +29,31 @@ const registerRows: ReadonlyArray<ErrorRow> = [
     "referralCode"
   ]),
   register("the e-mail is null", { ...good, email: null }, "invalid_request", ["email"]),
-  register("the e-mail is none", { ...good, email: "nobody" }, "invalid_email"),
-  register("the e-mail is empty", { ...good, email: "" }, "invalid_email"),
-  register("the e-mail has no dot in its domain", { ...good, email: "a@b" }, "invalid_email"),
-  register("the e-mail is of the wallets' domain", { ...good, email: "0xabc@wallet.localhost" }, "invalid_email"),
-  register("the e-mail is too long", { ...good, email: `${"a".repeat(64)}@${"b.".repeat(150)}com` }, "invalid_email"),
-  register("the password has 7 characters", { ...good, password: "1234567" }, "password_refused"),
+  register("the e-mail is none", { ...good, email: "nobody" }, "email_invalid"),
+  register("the e-mail is empty", { ...good, email: "" }, "email_invalid"),
+  register("the e-mail has no dot in its domain", { ...good, email: "a@b" }, "email_invalid"),
+  register("the e-mail is of the wallets' domain", { ...good, email: "0xabc@wallet.localhost" }, "email_invalid"),
+  register("the e-mail is too long", { ...good, email: `${"a".repeat(64)}@${"b.".repeat(150)}com` }, "email_invalid"),
+  register("the password has 7 characters", { ...good, password: "1234567" }, "password_rejected"),
   register(
     "the password has 7 characters of two units each",
     { ...good, password: "😀".repeat(7) },
-    "password_refused"
+    "password_rejected"
   ),
-  register("the password has more than 1,024 bytes", { ...good, password: "é".repeat(513) }, "password_refused"),
-  register("the password is one of the most common", { ...good, password: "PassWord" }, "password_refused"),
-  register("the name has a line break", { ...good, name: "a\nb" }, "invalid_name"),
-  register("the name has 201 characters", { ...good, name: "n".repeat(201) }, "invalid_name"),
-  register("the referral code has a space", { ...good, referralCode: "no code" }, "invalid_referral_code"),
-  register("the referral code has 21 characters", { ...good, referralCode: "a".repeat(21) }, "invalid_referral_code"),
-  register("the referral code is nobody's", { ...good, referralCode: "nobodys-code" }, "invalid_referral_code"),
+  register("the password has more than 1,024 bytes", { ...good, password: "é".repeat(513) }, "password_rejected"),
+  register("the password is one of the most common", { ...good, password: "PassWord" }, "password_rejected"),
+  register("the name has a line break", { ...good, name: "a\nb" }, "display_name_invalid"),
+  register("the name has 201 characters", { ...good, name: "n".repeat(201) }, "display_name_invalid"),
+  register("the referral code has a space", { ...good, referralCode: "no code" }, "referral_code_invalid"),
+  register("the referral code has 21 characters", { ...good, referralCode: "a".repeat(21) }, "referral_code_invalid"),
+  register("the referral code is nobody's", { ...good, referralCode: "nobodys-code" }, "referral_code_invalid"),
   {
     when: "the e-mail is taken",
     listener: "web",
     route: "POST /api/register",
     call: ({ owner }) => ({ json: { ...good, email: owner.user.email } }),
     status: 409,
-    code: "email_taken"
+    code: "email_already_taken"
   },
   {
     when: "the e-mail is taken in another spelling",
@@ -61,7 +61,7 @@ const registerRows: ReadonlyArray<ErrorRow> = [
     route: "POST /api/register",
     call: ({ owner }) => ({ json: { ...good, email: ` ${owner.user.email.toUpperCase()} ` } }),
     status: 409,
-    code: "email_taken"
+    code: "email_already_taken"
   }
 ]
 
@@ -145,8 +145,8 @@ const settingsRows: ReadonlyArray<ErrorRow> = [
     status: 401,
     code: "unauthorized"
   },
-  settings("POST", "the e-mail is none", { email: "nobody" }, 400, "invalid_email"),
-  settings("POST", "the name is blank", { name: " " }, 400, "invalid_name"),
+  settings("POST", "the e-mail is none", { email: "nobody" }, 400, "email_invalid"),
+  settings("POST", "the name is blank", { name: " " }, 400, "display_name_invalid"),
   settings("POST", "the types are wrong", { name: 1, email: 2 }, 400, "invalid_request", { fields: ["name", "email"] }),
   settings("POST", "the user is gone", { name: "New" }, 404, "user_not_found", { during: withVanishingUsers }),
   {
@@ -155,9 +155,9 @@ const settingsRows: ReadonlyArray<ErrorRow> = [
     route: "POST /api/settings",
     call: ({ owner, stranger }) => ({ as: owner, json: { email: stranger.user.email.toUpperCase() } }),
     status: 409,
-    code: "email_taken"
+    code: "email_already_taken"
   },
-  settings("PATCH", "the name is blank", { name: "" }, 400, "invalid_name"),
+  settings("PATCH", "the name is blank", { name: "" }, 400, "display_name_invalid"),
   settings("PATCH", "the types are wrong", { name: 1, notifications: { email: "yes" } }, 400, "invalid_request", {
     fields: ["name", "notifications.email"]
   }),
@@ -190,24 +190,24 @@ const passwordRows: ReadonlyArray<ErrorRow> = [
     "currentPassword",
     "newPassword"
   ]),
-  change("the new one has 7 characters", { currentPassword, newPassword: "1234567" }, 400, "password_refused"),
+  change("the new one has 7 characters", { currentPassword, newPassword: "1234567" }, 400, "password_rejected"),
   change(
     "the new one has more than 1,024 bytes",
     { currentPassword, newPassword: "é".repeat(513) },
     400,
-    "password_refused"
+    "password_rejected"
   ),
   change(
     "the new one is one of the most common",
     { currentPassword, newPassword: "Iloveyou" },
     400,
-    "password_refused"
+    "password_rejected"
   ),
   change(
     "the current one is wrong",
     { currentPassword: "wrong", newPassword: "another battery" },
     401,
-    "wrong_password"
+    "current_password_incorrect"
   )
 ]
 
@@ -276,10 +276,10 @@ const reset = (when: string, json: unknown, code: string, fields?: ReadonlyArray
 const recoveryRows: ReadonlyArray<ErrorRow> = [
   forgot("nothing is given", {}, "invalid_request", ["email"]),
   forgot("the type is wrong", { email: ["a@example.com"] }, "invalid_request", ["email"]),
-  forgot("the e-mail is empty", { email: "" }, "invalid_email"),
-  forgot("the e-mail is none", { email: "nobody" }, "invalid_email"),
-  forgot("there are two e-mails", { email: "a@example.com, b@example.com" }, "invalid_email"),
-  forgot("the e-mail has a line break", { email: "a@example.com\r\nBcc: b@example.com" }, "invalid_email"),
+  forgot("the e-mail is empty", { email: "" }, "email_invalid"),
+  forgot("the e-mail is none", { email: "nobody" }, "email_invalid"),
+  forgot("there are two e-mails", { email: "a@example.com, b@example.com" }, "email_invalid"),
+  forgot("the e-mail has a line break", { email: "a@example.com\r\nBcc: b@example.com" }, "email_invalid"),
   {
     when: "it cannot be written down",
     listener: "web",
@@ -292,11 +292,11 @@ const recoveryRows: ReadonlyArray<ErrorRow> = [
   reset("the token is missing", { token: undefined }, "invalid_request", ["token"]),
   reset("the password is missing", { password: undefined }, "invalid_request", ["password"]),
   reset("the types are wrong", { token: 1, password: {} }, "invalid_request", ["token", "password"]),
-  reset("the token is empty", { token: "" }, "invalid_reset_token"),
-  reset("the token is nobody's", { token: "A".repeat(43) }, "invalid_reset_token"),
-  reset("the password has 5 characters", { password: "12345" }, "password_refused"),
-  reset("the password has more than 1,024 bytes", { password: "é".repeat(513) }, "password_refused"),
-  reset("the password is one of the most common", { password: "Dragon" }, "password_refused"),
+  reset("the token is empty", { token: "" }, "reset_token_invalid"),
+  reset("the token is nobody's", { token: "A".repeat(43) }, "reset_token_invalid"),
+  reset("the password has 5 characters", { password: "12345" }, "password_rejected"),
+  reset("the password has more than 1,024 bytes", { password: "é".repeat(513) }, "password_rejected"),
+  reset("the password is one of the most common", { password: "Dragon" }, "password_rejected"),
   {
     when: "the user is gone",
     listener: "web",

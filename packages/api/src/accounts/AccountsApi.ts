@@ -63,7 +63,7 @@ const settings = HttpApiEndpoint.get("settings", "/api/settings")
   .addError(UserNotFoundBody)
   .middleware(SessionAuth)
 
-/** POST /api/settings: a new e-mail address is unconfirmed until the link that is mailed there is opened. */
+/** POST /api/settings: a new email address is unverified until its mailed link is opened. */
 const changeSettings = HttpApiEndpoint.post("changeSettings", "/api/settings")
   .setPayload(payload({ name: optionalText, email: optionalText }))
   .addSuccess(AccountSettings)
@@ -100,7 +100,7 @@ const patchSettings = HttpApiEndpoint.patch("patchSettings", "/api/settings")
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
-/** POST /api/settings/password: ends every other session of the user. */
+/** POST /api/settings/password: revokes every other session of the user. */
 const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/password")
   .setPayload(payload({ currentPassword: SecretText, newPassword: SecretText }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
@@ -110,7 +110,7 @@ const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/pas
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
-/** DELETE /api/settings: deletes the account and all that is in it, for ever. Wants the password, or a sign-in within the last ten minutes. */
+/** DELETE /api/settings: deletes the account. Requires the password, or a sign-in within the last ten minutes. */
 const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
   .setPayload(payload({ password: Schema.optionalWith(SecretText, { nullable: true }) }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))

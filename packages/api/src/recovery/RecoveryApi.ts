@@ -14,7 +14,7 @@ import { BotCheck } from "../accounts/bot-detection/BotCheck.ts"
 
 const Message = Schema.Struct({ message: Schema.String }).annotations({ identifier: "Message" })
 
-/** POST /api/auth/forgot-password: the same answer whether or not there is such an account. */
+/** POST /api/auth/forgot-password: the same response whether or not the account exists. */
 const forgotPassword = HttpApiEndpoint.post("forgotPassword", "/api/auth/forgot-password")
   .setPayload(payload({ email: Schema.String, turnstileToken: optionalText }))
   .addSuccess(Message)
@@ -22,7 +22,7 @@ const forgotPassword = HttpApiEndpoint.post("forgotPassword", "/api/auth/forgot-
   .middleware(BotCheck)
   .middleware(ForgotPasswordLimit)
 
-/** POST /api/auth/reset-password: ends every session of the user. */
+/** POST /api/auth/reset-password: revokes every session of the user. */
 const resetPassword = HttpApiEndpoint.post("resetPassword", "/api/auth/reset-password")
   .setPayload(payload({ token: SecretText, password: SecretText }))
   .addSuccess(Message)
@@ -31,15 +31,12 @@ const resetPassword = HttpApiEndpoint.post("resetPassword", "/api/auth/reset-pas
   .addError(UserNotFoundBody)
   .middleware(ResetPasswordLimit)
 
-/**
- * GET /api/auth/verify-email: where a mailed link leads. It leads on in any case, with a notice or an error in the query. In
- * production it confirms for who is signed in to the account, and leads others over the sign-in.
- */
+/** GET /api/auth/verify-email: the target of a mailed link. Always redirects, with a notice or an error in the query. */
 const verifyEmail = HttpApiEndpoint.get("verifyEmail", "/api/auth/verify-email")
   .setUrlParams(Schema.Struct({ token: Schema.optional(Schema.Redacted(Schema.String)) }))
   .addSuccess(Schema.Void, { status: 302 })
 
-/** POST /api/auth/verify-email: mails the user a new link; nothing once his address is confirmed. */
+/** POST /api/auth/verify-email: mails a new link; none for a verified address. */
 const sendVerification = HttpApiEndpoint.post("sendVerification", "/api/auth/verify-email")
   .addSuccess(Message)
   .addError(UserNotFoundBody)

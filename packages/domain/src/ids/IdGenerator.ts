@@ -1,6 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
 
-/** The prefix tells what an id names; what follows is a UUIDv7, so ids of a kind sort by time of creation. */
+/** The prefix names the kind; the UUIDv7 after it sorts by time of creation. */
 export type IdPrefix =
   "usr" | "ses" | "agt" | "ins" | "chs" | "msg" | "rsv" | "led" | "job" | "req" | "cpl" | "nte" | "mal" | "tsk" | "pur"
 
@@ -10,6 +10,6 @@ export class IdGenerator extends Context.Tag("@berth/IdGenerator")<
   { readonly next: <P extends IdPrefix>(prefix: P) => Effect.Effect<`${P}_${string}`> }
 >() {}
 
-/** Path and body ids are plain branded strings: an id of any other shape simply names nothing (404, not 400). */
+/** Path and body ids are not validated: an id of another shape names nothing (404, not 400). */
 export const idSchema = <B extends string>(brand: B, description: string) =>
   Schema.String.pipe(Schema.brand(brand)).annotations({ identifier: brand, description })

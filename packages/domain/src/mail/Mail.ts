@@ -5,9 +5,9 @@ import { idSchema } from "../ids/IdGenerator.ts"
 export const MailId = idSchema("MailId", "A mail's id, mal_…")
 export type MailId = typeof MailId.Type
 
-/** A mail to one person, in plain text. */
+/** A plain-text mail to one recipient. */
 export const Mail = Schema.Struct({
-  /** The left side of its Message-ID: a mail that is sent again is the same one to whoever gets it. */
+  /** Local part of the Message-ID: recipients can deduplicate a mail that is sent twice. */
   id: MailId,
   to: Email,
   subject: Schema.String,

@@ -3,23 +3,20 @@ import { parseEmail } from "../shared/Email.ts"
 import type { Mail } from "./Mail.ts"
 import { MailRejected } from "./Mailer.ts"
 
-/** The longest line of RFC 5322 that a header may have. */
+/** Maximum line length of RFC 5322. */
 const maximumSubject = 998
 
-/** What ends a line, for any reader of it, and whatever else controls rather than is read. */
+/** Line breaks of any reader, and other control characters. */
 const controls = /[\p{Cc}\u2028\u2029]/u
 
-/**
- * Whether a mail may be handed on. What goes into its head is one line, so that nothing in it makes another header or another
- * recipient. The reason quotes nothing of the mail.
- */
+/** Whether a mail may be sent. Header values are single lines, so that none injects a header or recipient. The reason quotes nothing. */
 export const validateMail = (mail: Mail): Either.Either<void, MailRejected> => {
-  const refuse = (reason: string) => Either.left(new MailRejected({ reason }))
-  if (!/^[A-Za-z0-9_-]{1,128}$/.test(mail.id)) return refuse("its id does not fit into a Message-ID")
+  const reject = (reason: string) => Either.left(new MailRejected({ reason }))
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(mail.id)) return reject("its id is not valid in a Message-ID")
   if (!Option.exists(parseEmail(mail.to), (address) => address === mail.to))
-    return refuse("its recipient is no address")
-  if (controls.test(mail.subject)) return refuse("its subject is not one line")
+    return reject("its recipient is not an address")
+  if (controls.test(mail.subject)) return reject("its subject is not a single line")
   if (mail.subject.trim() === "" || mail.subject.length > maximumSubject)
-    return refuse(`its subject must have 1 to ${maximumSubject} characters`)
+    return reject(`its subject must have 1 to ${maximumSubject} characters`)
   return Either.void
 }

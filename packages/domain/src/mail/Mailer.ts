@@ -1,24 +1,21 @@
 import { Context, Data, type Effect } from "effect"
 import type { Mail } from "./Mail.ts"
 
-/** This mail will never be taken, however often it is tried. */
+/** Permanent: retries cannot succeed. */
 export class MailRejected extends Data.TaggedError("MailRejected")<{ readonly reason: string }> {
   override get message() {
-    return `The mail is refused: ${this.reason}`
+    return `The mail is rejected: ${this.reason}`
   }
 }
 
-/** Mail cannot be handed on for now. `reason` holds no address, no text of a mail and no password. */
+/** Transient. `reason` contains no address, mail text or password. */
 export class MailServiceUnavailable extends Data.TaggedError("MailServiceUnavailable")<{ readonly reason: string }> {
   override get message() {
-    return `Mail cannot be sent for now: ${this.reason}`
+    return `The mail service is unavailable: ${this.reason}`
   }
 }
 
-/**
- * Hands mails on. One that was handed on twice, since it was not known whether the first time had worked, has the same
- * Message-ID both times.
- */
+/** Sends mails. A mail that is sent again keeps its Message-ID. */
 export class Mailer extends Context.Tag("@berth/Mailer")<
   Mailer,
   { readonly send: (mail: Mail) => Effect.Effect<void, MailRejected | MailServiceUnavailable> }

@@ -1,6 +1,6 @@
 import { Data, Either, Redacted, Schema } from "effect"
 
-/** What an owner may keep a credential for: the model providers and messaging platforms of the credential map. */
+/** The model providers and messaging platforms of the credential map. */
 export const CredentialKey = Schema.Literal(
   "anthropic",
   "openai",
@@ -12,26 +12,24 @@ export const CredentialKey = Schema.Literal(
 ).annotations({ identifier: "CredentialKey" })
 export type CredentialKey = typeof CredentialKey.Type
 
-/** Credentials that the AI layer uses when it works for their owner. */
+/** Used by the AI layer for their owner's calls. */
 export const modelCredentialKeys = [
   "anthropic",
   "openai",
   "openrouter",
   "google"
 ] as const satisfies ReadonlyArray<CredentialKey>
-/** Credentials that reach the owner's messaging channels only. */
+/** Used by the owner's messaging channels only. */
 export const channelCredentialKeys = ["telegram", "discord", "whatsapp"] as const satisfies ReadonlyArray<CredentialKey>
 
-/** All there are. */
 export const credentialKeys = [
   ...modelCredentialKeys,
   ...channelCredentialKeys
 ] as const satisfies ReadonlyArray<CredentialKey>
 
-/** The credentials themselves, as far as there are any. */
 export type CredentialValues = { readonly [Key in CredentialKey]?: Redacted.Redacted }
 
-/** Whether each credential is configured; never what it is. */
+/** Whether each credential is configured; never its value. */
 export const CredentialMap = Schema.Struct({
   anthropic: Schema.Boolean,
   openai: Schema.Boolean,
@@ -44,7 +42,7 @@ export const CredentialMap = Schema.Struct({
 export type CredentialMap = typeof CredentialMap.Type
 
 export class CredentialKeyUnknown extends Data.TaggedError("CredentialKeyUnknown")<object> {}
-/** The value cannot be a key or token of anybody's. `reason` never quotes it. */
+/** The value cannot be a key or token. `reason` never quotes it. */
 export class CredentialInvalid extends Data.TaggedError("CredentialInvalid")<{ readonly reason: string }> {}
 
 export const makeCredentialMap = (configured: ReadonlyArray<CredentialKey>): CredentialMap => ({
@@ -64,10 +62,7 @@ export const parseCredentialKey = (text: string): Either.Either<CredentialKey, C
 
 export const maximumCredentialLength = 8192
 
-/**
- * A value as it is kept: without the spaces around it that copying brings along. Only what may stand in a header: anything
- * else would fail later and elsewhere, in the words of whoever was given it.
- */
+/** A value in its stored form: trimmed, and valid in an HTTP header. */
 export const parseCredentialValue = (text: Redacted.Redacted): Either.Either<Redacted.Redacted, CredentialInvalid> => {
   const value = Redacted.value(text).trim()
   if (value.length === 0 || value.length > maximumCredentialLength)

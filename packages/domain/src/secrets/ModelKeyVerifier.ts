@@ -3,15 +3,15 @@ import type { modelCredentialKeys } from "./Credential.ts"
 
 export type ModelCredentialKey = (typeof modelCredentialKeys)[number]
 
-/** The provider does not take the key, or not for any work: it is wrong, or has no credit. */
+/** The provider rejects the key: invalid, or without credit. */
 export class ModelKeyRejected extends Data.TaggedError("ModelKeyRejected")<{ readonly provider: ModelCredentialKey }> {}
 
-/** The provider does not say whether the key is good. */
+/** The provider gives no verdict. */
 export class ModelKeyUnverifiable extends Data.TaggedError("ModelKeyUnverifiable")<{
   readonly provider: ModelCredentialKey
 }> {}
 
-/** Asks a model provider whether a key is good, by its cheapest call that needs one. */
+/** Checks a key by the provider's cheapest authenticated call. */
 export class ModelKeyVerifier extends Context.Tag("@berth/ModelKeyVerifier")<
   ModelKeyVerifier,
   {

@@ -4,13 +4,12 @@ import { CredentialVault } from "./CredentialVault.ts"
 import { ModelKeyVerifier, type ModelCredentialKey } from "./ModelKeyVerifier.ts"
 import type { UserId } from "../shared/UserId.ts"
 
-/** No provider of this name takes an owner's own key. */
+/** No provider of this name accepts own keys. */
 export class OwnKeyProviderUnknown extends Data.TaggedError("OwnKeyProviderUnknown")<object> {}
 
-/** Other names that providers go by. */
 const aliases: Readonly<Record<string, ModelCredentialKey>> = { gemini: "google" }
 
-/** The provider that is meant, in any case. */
+/** Parses a provider name case-insensitively. */
 export const parseOwnKeyProvider = (name: string): Either.Either<ModelCredentialKey, OwnKeyProviderUnknown> => {
   const lower = name.trim().toLowerCase()
   const found =
@@ -18,7 +17,7 @@ export const parseOwnKeyProvider = (name: string): Either.Either<ModelCredential
   return Either.fromNullable(found, () => new OwnKeyProviderUnknown())
 }
 
-/** Model calls on owners' own keys: a key is asked for once, when it is brought, and used for all that its owner's agents say. */
+/** Owners' own model keys: verified once, then used for all calls of the owner's agents. */
 export class OwnModelKeys extends Effect.Service<OwnModelKeys>()("@berth/OwnModelKeys", {
   effect: Effect.gen(function* () {
     const vault = yield* CredentialVault
@@ -29,7 +28,7 @@ export class OwnModelKeys extends Effect.Service<OwnModelKeys>()("@berth/OwnMode
       return modelCredentialKeys.some((key) => configured[key])
     })
 
-    /** Keeps the key if its provider takes it. */
+    /** Stores the key if its provider accepts it; returns the provider. */
     const enable = Effect.fn("OwnModelKeys.enable")(function* (
       userId: UserId,
       provider: string,
@@ -46,7 +45,7 @@ export class OwnModelKeys extends Effect.Service<OwnModelKeys>()("@berth/OwnMode
       return known
     })
 
-    /** Forgets every model key of the owner's; his channels keep theirs. */
+    /** Removes all model keys of the owner, not the channel tokens. */
     const disable = Effect.fn("OwnModelKeys.disable")(function* (userId: UserId) {
       yield* vault.remove(userId, modelCredentialKeys)
     })

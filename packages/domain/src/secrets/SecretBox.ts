@@ -1,6 +1,6 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 
-/** A stored secret that does not open: wrong key, wrong context or tampered bytes. */
+/** Wrong key, wrong context or modified bytes. */
 export class SecretUndecryptable extends Data.TaggedError("SecretUndecryptable")<{ readonly reason: string }> {}
 
 /** Authenticated encryption of secrets at rest. `context` names the row and column; a sealed value opens only under the context it was sealed for. */

@@ -1,17 +1,17 @@
 import { Option, Schema } from "effect"
 
-/** A mailbox address as its owner wrote it, trimmed. Compared by `emailKey`. */
+/** A trimmed mailbox address in its original case. Compared by `normalizeEmail`. */
 export const Email = Schema.String.pipe(Schema.brand("Email")).annotations({
   identifier: "Email",
   description: "An e-mail address, trimmed, at most 254 characters"
 })
 export type Email = typeof Email.Type
 
-// One @, a dot-atom before it, a host name with a dot after it (or localhost-style development domains such as berth.local).
+// A dot-atom, one @, and a host name with at least one dot.
 const pattern =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/
 
-/** Reads an address from what a person typed; none when it is not one. */
+/** Parses an address that a person typed. */
 export const parseEmail = (text: string): Option.Option<Email> => {
   const trimmed = text.trim()
   const local = trimmed.slice(0, trimmed.lastIndexOf("@"))
@@ -25,9 +25,9 @@ export const parseEmail = (text: string): Option.Option<Email> => {
   return wellFormed ? Option.some(Email.make(trimmed)) : Option.none()
 }
 
-/** Whether an address is in a domain itself, not below it. */
+/** Whether the address is in the domain itself, not in a subdomain. */
 export const isInDomain = (email: Email, domain: string): boolean =>
   normalizeEmail(email).endsWith(`@${domain.toLowerCase()}`)
 
-/** Two addresses with the same key are the same account. */
+/** The case-insensitive key of an address: equal keys are one account. */
 export const normalizeEmail = (email: Email): string => email.toLowerCase()

@@ -1,10 +1,10 @@
 import { Schema } from "effect"
 
-/** What Berth sells for. */
+/** Currencies of prices. */
 export const Currency = Schema.Literal("GBP", "USD").annotations({ identifier: "Currency" })
 export type Currency = typeof Currency.Type
 
-/** Cents or pence, as card processors count: whole numbers, so that no sum is ever rounded. */
+/** Cents or pence: integers, so that sums are exact. */
 export const MinorUnits = Schema.NonNegativeInt
 
 export const toMinorUnits = (price: number): number => Math.round(price * 100)

@@ -3,7 +3,6 @@ import { Email } from "./Email.ts"
 import { PlanId } from "./PlanId.ts"
 import { UserId } from "./UserId.ts"
 
-/** Which mails and notices the user wants. */
 export const NotificationPreferences = Schema.Struct({
   email: Schema.Boolean,
   product: Schema.Boolean,

@@ -7,7 +7,7 @@ export interface TurnstileOptions {
   /** The siteverify endpoint, https://developers.cloudflare.com/turnstile/get-started/server-side-validation/ */
   readonly url: URL
   readonly secret: Redacted.Redacted
-  /** How long it may take to answer; 5 s when absent. */
+  /** 5 s by default. */
   readonly timeout?: Duration.Duration
 }
 
@@ -16,16 +16,13 @@ const Verdict = Schema.Struct({
   "error-codes": Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] })
 })
 
-/** No token is longer than this. */
+/** Maximum token length by the vendor's documentation. */
 const maximumTokenLength = 2048
 
-/** The answer holds no more than this. */
+/** Maximum response size in bytes. */
 const isCode = (text: string) => /^[a-z0-9-]{1,64}$/.test(text)
 
-/**
- * Asks Cloudflare Turnstile whether a challenge was passed. A token is good once, for five minutes; Turnstile keeps count. Without an answer
- * nobody passes.
- */
+/** Verifies a challenge token with Cloudflare Turnstile, which enforces single use and a five-minute lifetime. Fails closed. */
 export const layer = ({
   timeout = Duration.seconds(5),
   secret,
@@ -55,7 +52,7 @@ export const layer = ({
             Effect.scoped
           )
 
-      /** A request runs uninterruptibly around its handler: a server that hangs is left to itself. */
+      /** Disconnects: HTTP middleware is uninterruptible, so a hanging call would outlive the timeout. */
       const inTime = <A, E>(asked: Effect.Effect<A, E>) =>
         Effect.interruptible(Effect.disconnect(asked).pipe(Effect.timeoutOption(timeout)))
 
@@ -69,9 +66,7 @@ export const layer = ({
           const verdict = yield* inTime(ask(shown.value, address)).pipe(
             Effect.catchAll((error) =>
               Effect.as(
-                Effect.logWarning("Turnstile gives no usable answer, so nobody passes").pipe(
-                  Effect.annotateLogs({ reason: error._tag })
-                ),
+                Effect.logWarning("Turnstile check failed").pipe(Effect.annotateLogs({ reason: error._tag })),
                 Option.none()
               )
             )
@@ -81,7 +76,7 @@ export const layer = ({
             onNone: () => ["no answer"],
             onSome: (answer) => answer["error-codes"].filter(isCode)
           })
-          yield* Effect.logInfo("A challenge was not passed").pipe(Effect.annotateLogs({ codes: codes.join(", ") }))
+          yield* Effect.logInfo("Turnstile challenge not passed").pipe(Effect.annotateLogs({ codes: codes.join(", ") }))
           return yield* new BotBlocked()
         })
       })

@@ -9,7 +9,7 @@ export interface KeyEncryptionKey {
   readonly key: Redacted.Redacted<Buffer>
 }
 
-/** The first one seals, all of them open. */
+/** The first key seals; every key opens. */
 export type KeyEncryptionKeys = Array.NonEmptyReadonlyArray<KeyEncryptionKey>
 
 export class KeyEncryptionKeysMalformed extends Data.TaggedError("KeyEncryptionKeysMalformed")<{
@@ -65,11 +65,11 @@ const decrypt = (key: Buffer, sealed: Buffer, context: string): Buffer => {
   return Buffer.concat([decipher.update(sealed.subarray(ivLength, -tagLength)), decipher.final()])
 }
 
-const refused = (reason: string) => new SecretUndecryptable({ reason })
+const undecryptable = (reason: string) => new SecretUndecryptable({ reason })
 
 /**
- * AES-256-GCM envelopes, `v1.<key id>.<wrapped data key>.<secret>`: each secret has a data key of its own, which the
- * key-encryption key wraps. Key id and context are authenticated with both, so a sealed value cannot be moved.
+ * AES-256-GCM envelopes, `v1.<key id>.<wrapped data key>.<secret>`, with one data key per secret. Key id and context are
+ * authenticated, so a sealed value cannot be moved.
  */
 export const layer = (options: { readonly keys: KeyEncryptionKeys }): Layer.Layer<SecretBox> => {
   const [current] = options.keys
@@ -89,9 +89,9 @@ export const layer = (options: { readonly keys: KeyEncryptionKeys }): Layer.Laye
       open: (sealed, context) =>
         Effect.gen(function* () {
           const [version, keyId = "", wrapped = "", secret = "", ...more] = sealed.split(".")
-          if (version !== "v1" || more.length > 0) return yield* refused("it is not in a form known here")
+          if (version !== "v1" || more.length > 0) return yield* undecryptable("unknown format")
           const known = yield* Option.match(Option.fromNullable(options.keys.find(({ id }) => id === keyId)), {
-            onNone: () => refused("its key is not among SECRETS_KEYS"),
+            onNone: () => undecryptable("its key is not in SECRETS_KEYS"),
             onSome: Effect.succeed
           })
           const bound = binding(keyId, context)
@@ -100,7 +100,7 @@ export const layer = (options: { readonly keys: KeyEncryptionKeys }): Layer.Laye
               const dataKey = decrypt(Redacted.value(known.key), Buffer.from(wrapped, "base64url"), bound)
               return Redacted.make(decrypt(dataKey, Buffer.from(secret, "base64url"), bound).toString("utf8"))
             },
-            catch: () => refused("it was sealed for another place, or tampered with")
+            catch: () => undecryptable("it was sealed for another context or modified")
           })
         })
     })

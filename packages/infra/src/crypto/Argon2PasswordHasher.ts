@@ -3,13 +3,13 @@ import { hash, verify } from "@node-rs/argon2"
 import { Effect, Layer, Redacted } from "effect"
 import { makeConcurrencyLimit } from "./ConcurrencyLimit.ts"
 
-/** OWASP's for argon2id, which is the library's default algorithm: 19 MiB, two passes, one lane. */
+/** OWASP parameters of argon2id, the library's default algorithm: 19 MiB, two passes, one lane. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** Hashes that may wait when nothing else is said: a few seconds of work. */
+/** A few seconds of work. */
 const defaultMaxWaiting = 64
 
-/** argon2id on the thread pool, `maxConcurrent` at once; so many more wait in line, and the rest are refused. */
+/** argon2id on the thread pool: `maxConcurrent` at once, `maxWaiting` queued, the rest fail. */
 export const layer = (options: {
   readonly maxConcurrent: number
   readonly maxWaiting?: number
@@ -17,21 +17,20 @@ export const layer = (options: {
   Layer.effect(
     PasswordHasher,
     Effect.gen(function* () {
-      const inTurn = yield* makeConcurrencyLimit({
+      const limited = yield* makeConcurrencyLimit({
         maxConcurrent: options.maxConcurrent,
         maxWaiting: options.maxWaiting ?? defaultMaxWaiting
       })
-      // What nobody's password can be compared with; it only has to take as long.
-      const nobody = yield* inTurn(() => hash("nobody's password", parameters))
+      const dummyHash = yield* limited(() => hash("dummy password", parameters))
 
       return PasswordHasher.of({
-        hash: Effect.fn("PasswordHasher.hash")((password) => inTurn(() => hash(Redacted.value(password), parameters))),
+        hash: Effect.fn("PasswordHasher.hash")((password) => limited(() => hash(Redacted.value(password), parameters))),
         verify: Effect.fn("PasswordHasher.verify")((password, hashed) =>
-          inTurn(() => verify(hashed, Redacted.value(password)))
+          limited(() => verify(hashed, Redacted.value(password)))
         ),
         verifyDummy: Effect.fn("PasswordHasher.verifyDummy")((password) =>
           Effect.as(
-            inTurn(() => verify(nobody, Redacted.value(password))),
+            limited(() => verify(dummyHash, Redacted.value(password))),
             false as const
           )
         )

@@ -4,17 +4,17 @@ import { Duration, Effect, Metric, Ref } from "effect"
 const waiting = Metric.gauge("password_hashes_waiting", { description: "Password hashes in work or in line" })
 
 export interface ConcurrencyLimits {
-  /** Pieces of work that run at once. */
+  /** Calls that run at once. */
   readonly maxConcurrent: number
-  /** How many may wait besides; one more is refused at once, as `Unavailable`, since who waits long gives up anyway. */
+  /** Calls that may wait; one more fails with `DependencyUnavailable`. */
   readonly maxWaiting: number
 }
 
 const retryAfter = Duration.seconds(2)
 
 /**
- * Lets so many pieces of work run at once that cannot be called back; the rest wait in line. A caller that leaves while he
- * waits gives up his place; one that leaves during the work keeps its turn until the work is done.
+ * Limits concurrent promises, which cannot be canceled. An interrupted caller leaves the queue; interrupted during the work,
+ * its permit stays taken until the promise settles.
  */
 export const makeConcurrencyLimit = ({ maxConcurrent, maxWaiting }: ConcurrencyLimits) =>
   Effect.map(Effect.all([Effect.makeSemaphore(maxConcurrent), Ref.make(0)]), ([turns, inHand]) => {

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { dirname, join } from "node:path"
 import { type DataDirectoryRefused, isDataDirectoryRefused, makeDataDirectory } from "../files/DataDirectory.ts"
 
-/** A generated key can neither be read nor written. */
+/** A generated key cannot be read or written. */
 export class KeyFileUnusable extends Data.TaggedError("KeyFileUnusable")<{
   readonly path: string
   readonly cause: unknown
@@ -22,13 +22,13 @@ const readOrGenerate = async (path: string, make: () => Redacted.Redacted): Prom
   } catch (cause) {
     if (!hasCode(cause, "ENOENT")) throw cause
   }
-  // Whole under another name first, then in place unless another process was first: no reader sees half a key, and all agree.
+  // Written aside and linked: atomic, and the first of several processes wins.
   const draft = `${path}.${randomUUID()}`
   try {
     const file = await open(draft, "wx", 0o600)
     try {
       await file.writeFile(Redacted.value(make()))
-      // Secrets sealed with a key must not outlive it: it is on the disk before it is in place.
+      // fsync before use: a sealed secret must not outlive its key.
       await file.sync()
     } finally {
       await file.close()
@@ -42,7 +42,7 @@ const readOrGenerate = async (path: string, make: () => Redacted.Redacted): Prom
   return readFile(path, "utf8")
 }
 
-/** A secret of this installation, made on first need and then the same, in a file that only its owner reads. */
+/** A secret of this installation: generated on first use into a file of mode 0600, then stable. */
 export const ensureSecret = (
   directory: string,
   name: string,

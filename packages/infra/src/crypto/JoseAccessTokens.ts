@@ -14,16 +14,16 @@ import { UserId } from "@berth/domain/shared/UserId"
 export interface JoseAccessTokensOptions {
   /** Ed25519. */
   readonly key: Redacted.Redacted<KeyObject>
-  /** Origin of the service: what makes the tokens. */
+  /** Origin of the service. */
   readonly issuer: string
-  /** What they are good for. */
+  /** Base URL of the API. */
   readonly audience: string
 }
 
 const algorithm = "EdDSA"
-/** RFC 9068: no other kind of token that some key of ours may sign one day can be shown in its place. */
+/** RFC 9068: excludes other kinds of tokens signed by the same key. */
 const type = "at+jwt"
-/** Ours have some four hundred; nothing longer is looked into. */
+/** Issued tokens have about 400 characters. */
 const maximumLength = 4096
 
 const Claims = Schema.Struct({ sub: UserId, sid: SessionId })
@@ -36,7 +36,7 @@ const publicKeyOf = async (key: KeyObject): Promise<AccessTokenPublicKey> => {
   return { ...jwk, kid: await calculateJwkThumbprint(jwk), alg: algorithm, use: "sig" }
 }
 
-/** JWTs signed by Ed25519. Only this algorithm, issuer, audience and type are taken, whatever a token says of itself. */
+/** Ed25519 JWTs. Algorithm, issuer, audience and type are fixed, whatever the token header claims. */
 export const layer = ({ audience, issuer, key }: JoseAccessTokensOptions): Layer.Layer<AccessTokens> =>
   Layer.effect(
     AccessTokens,
@@ -47,7 +47,7 @@ export const layer = ({ audience, issuer, key }: JoseAccessTokensOptions): Layer
       return AccessTokens.of({
         publicKeys: [publicKey],
         issue: Effect.fn("AccessTokens.issue")(function* ({ sessionId, userId }: AccessTokenClaims) {
-          // A JWT tells whole seconds.
+          // JWT times are whole seconds.
           const issuedAt = Math.floor((yield* DateTime.now).epochMillis / 1000)
           const expiresAt = issuedAt + Duration.toSeconds(accessTokenLifetime)
           const token = yield* Effect.promise(() =>

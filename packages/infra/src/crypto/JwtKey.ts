@@ -5,9 +5,9 @@ export class JwtKeyMalformed extends Data.TaggedError("JwtKeyMalformed")<{ reado
 
 const malformed = () => new JwtKeyMalformed({ reason: "must be an Ed25519 private key in PKCS8 PEM" })
 
-/** Reads `JWT_PRIVATE_KEY`. Where a variable cannot hold line breaks, `\n` stands for one. */
+/** Parses `JWT_PRIVATE_KEY`. A literal `\n` counts as a line break. */
 export const parseJwtKey = (text: Redacted.Redacted): Either.Either<Redacted.Redacted<KeyObject>, JwtKeyMalformed> =>
-  // What the library says of a key that it cannot read is left out: it has seen the key.
+  // The library's error is dropped: it may quote the key.
   Either.try({
     try: () => createPrivateKey({ key: Redacted.value(text).replaceAll("\\n", "\n"), format: "pem", type: "pkcs8" }),
     catch: malformed

@@ -9,7 +9,7 @@ import { makeDataDirectory } from "../files/DataDirectory.ts"
 import { makeMailEnvelope, type MailSender } from "./MailEnvelope.ts"
 
 export interface FileMailerOptions {
-  /** Where `mail/` is, which is made when it is not there. */
+  /** Parent of `mail/`, which is created when absent. */
   readonly dataDirectory: string
   readonly from: MailSender
 }
@@ -17,7 +17,7 @@ export interface FileMailerOptions {
 const bytesOf = (message: unknown): Promise<Uint8Array> =>
   message instanceof Uint8Array ? Promise.resolve(message) : Promise.reject(new Error("the library wrote no bytes"))
 
-/** Mails as files that any mail program opens, for whoever tries things out: `mail/<id>.eml`, whole or not at all, the same one when it is sent again. */
+/** Writes mails to `mail/<id>.eml` for development. Atomic and idempotent. */
 export const layer = ({ dataDirectory, from }: FileMailerOptions): Layer.Layer<Mailer> =>
   Layer.sync(Mailer, () => {
     const directory = join(dataDirectory, "mail")
@@ -41,7 +41,7 @@ export const layer = ({ dataDirectory, from }: FileMailerOptions): Layer.Layer<M
           try: () => write(mail.id, message),
           catch: (cause) =>
             new MailServiceUnavailable({
-              reason: `no file can be written (${cause instanceof Error && "code" in cause ? String(cause.code) : "?"})`
+              reason: `cannot write the file (${cause instanceof Error && "code" in cause ? String(cause.code) : "?"})`
             })
         })
       })

@@ -1,14 +1,14 @@
 import type { Mail } from "@berth/domain/mail/Mail"
 import { DateTime } from "effect"
 
-/** Who mails come from. */
+/** The sender of mails. */
 export interface MailSender {
-  /** Shown beside the address; none when empty. */
+  /** Display name; none when empty. */
   readonly name: string
   readonly address: string
 }
 
-/** A mail in the words of nodemailer. Neither a file nor a URL in it is ever looked at. */
+/** A mail as nodemailer options. Files and URLs in it are never accessed. */
 export const makeMailEnvelope = (mail: Mail, sender: MailSender, now: DateTime.Utc) => ({
   from: sender,
   to: { name: "", address: mail.to },
@@ -16,7 +16,7 @@ export const makeMailEnvelope = (mail: Mail, sender: MailSender, now: DateTime.U
   text: mail.text,
   messageId: `<${mail.id}@${sender.address.slice(sender.address.lastIndexOf("@") + 1)}>`,
   date: DateTime.toDate(now),
-  // RFC 3834: no automatic answer is wanted to it.
+  // RFC 3834: suppresses automatic replies.
   headers: { "Auto-Submitted": "auto-generated" },
   disableFileAccess: true,
   disableUrlAccess: true

@@ -6,17 +6,17 @@ import { createTransport } from "nodemailer"
 import { makeMailEnvelope, type MailSender } from "./MailEnvelope.ts"
 
 export interface SmtpMailerOptions {
-  /** `smtp://` or `smtps://`, with user and password where there are any. */
+  /** `smtp://` or `smtps://`, with optional user and password. */
   readonly url: Redacted.Redacted<URL>
   readonly from: MailSender
-  /** How long the server may be silent; 30 s when absent. */
+  /** Idle timeout of the connection; 30 s by default. */
   readonly idleTimeout?: Duration.Duration
 }
 
 const loopback = new Set(["localhost", "127.0.0.1", "[::1]"])
 const plainHost = (hostname: string) => hostname.replace(/^\[|\]$/g, "")
 
-/** The system's, the library's and the server's code; what the server wrote beside may quote addresses. */
+/** System, library and SMTP codes only: the server's text may quote addresses. */
 const reasonOf = (error: unknown): string => {
   const part = (name: string) =>
     Predicate.hasProperty(error, name) && (Predicate.isString(error[name]) || Predicate.isNumber(error[name]))
@@ -26,14 +26,14 @@ const reasonOf = (error: unknown): string => {
   return parts.length === 0 ? "no reason given" : parts.join(" ")
 }
 
-/** The server has looked at this mail or its recipient and will not have it. A login that fails says nothing of the mail. */
+/** A 5xx for this mail or its recipient is permanent; a failed login is not about the mail. */
 const isPermanent = (error: unknown): boolean =>
   Predicate.hasProperty(error, "permanent") &&
   error.permanent === true &&
   Predicate.hasProperty(error, "code") &&
   (error.code === "EENVELOPE" || error.code === "EMESSAGE")
 
-/** Mails by an SMTP server, a connection each. Where there is a password, it goes over TLS or not at all, but to this host. */
+/** Sends each mail over its own SMTP connection. A password requires TLS, except on loopback. */
 export const layer = ({ from, idleTimeout = Duration.seconds(30), url }: SmtpMailerOptions): Layer.Layer<Mailer> =>
   Layer.sync(Mailer, () => {
     const { hostname, password, port, protocol, username } = Redacted.value(url)

@@ -2,7 +2,6 @@ import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
 import { Layer } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
 
-/** What the operator has set about accounts. */
 export const fromSettings = ({ addresses, environment, referralCredits }: Settings) =>
   Layer.succeed(AccountPolicy, {
     referralCredits,

@@ -21,7 +21,7 @@ const readPriceIds = ({ cards }: Settings): StripePriceIds => {
   }
 }
 
-/** The card processor, where a key of it is set. */
+/** The card processor, when `STRIPE_SECRET_KEY` is set. */
 export const processorFromSettings = (settings: Settings) =>
   Option.match(settings.cardProcessor.secretKey, {
     onNone: () => StripeCardProcessor.layerNotConfigured,
@@ -29,6 +29,5 @@ export const processorFromSettings = (settings: Settings) =>
       StripeCardProcessor.layer({ secretKey, apiUrl: settings.cardProcessor.apiUrl, prices: readPriceIds(settings) })
   })
 
-/** The same for who sells: with the prices of credits. */
 export const fromSettings = (settings: Settings) =>
   Layer.merge(processorFromSettings(settings), Layer.succeed(CreditPrices, settings.cards.creditPrices))

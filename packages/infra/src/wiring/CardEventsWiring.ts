@@ -4,7 +4,7 @@ import { Layer, Option } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
 import { PlanId } from "@berth/domain/shared/PlanId"
 
-/** What the prices that the operator has set are for, by their ids. */
+/** The items sold by the configured prices, by price id. */
 export const readPurchasedItems = ({ cards }: Pick<Settings, "cards">): ReadonlyMap<string, PurchasedItem> =>
   new Map<string, PurchasedItem>([
     ...PlanId.literals.flatMap((plan) => {
@@ -18,8 +18,6 @@ export const readPurchasedItems = ({ cards }: Pick<Settings, "cards">): Readonly
     ...[...cards.creditPrices].map(([price, credits]) => [price, PurchasedItem.Credits({ credits })] as const)
   ])
 
-/** For who applies events: what was bought. */
 export const pricesFromSettings = (settings: Settings) => Layer.succeed(CardPrices, readPurchasedItems(settings))
 
-/** For who receives them: who sent them. */
 export const secretFromSettings = ({ cards }: Settings) => Layer.succeed(CardEventSecret, cards.webhookSecret)

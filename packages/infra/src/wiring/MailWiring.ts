@@ -4,11 +4,11 @@ import type { Settings } from "../configuration/Settings.ts"
 import * as FileMailer from "../mail/FileMailer.ts"
 import * as SmtpMailer from "../mail/SmtpMailer.ts"
 
-/** Who mails come from: `MAIL_FROM`, or nobody who reads at the service's own name. */
+/** `MAIL_FROM`, or a no-reply address at the host of `APP_URL`. */
 export const resolveSender = ({ addresses, mail }: Pick<Settings, "addresses" | "mail">) =>
   Option.getOrElse(mail.from, () => ({ name: "Berth", address: `no-reply@${addresses.appUrl.hostname}` }))
 
-/** By SMTP where there is a server, else into files. */
+/** SMTP when `SMTP_URL` is set, else files. */
 export const fromSettings = (settings: Settings) =>
   Option.match(settings.mail.smtpUrl, {
     onNone: () => FileMailer.layer({ dataDirectory: resolve(settings.dataDir), from: resolveSender(settings) }),

@@ -45,7 +45,7 @@ import * as PostgresWalletRepository from "../postgres/signin/PostgresWalletRepo
 
 export interface DatabasePoolOptions {
   readonly maxConnections: number
-  /** As the database's own views show it. */
+  /** `application_name` in pg_stat_activity. */
   readonly applicationName: string
 }
 
@@ -57,7 +57,7 @@ export interface PersistenceOptions extends DatabasePoolOptions {
   readonly verifiedAdminsOnly: boolean
 }
 
-/** Everything that is kept in PostgreSQL, on one pool, migrated; and what sealing and naming it takes. */
+/** All PostgreSQL adapters on one migrated pool, with ids, tokens, digests and sealing. */
 export const layer = (options: PersistenceOptions) =>
   Layer.mergeAll(
     PostgresTransaction.layer,
@@ -116,7 +116,6 @@ export const layer = (options: PersistenceOptions) =>
     )
   )
 
-/** The same for a process with these settings. */
 export const fromSettings = (settings: Settings, process: DatabasePoolOptions) =>
   Layer.unwrapEffect(
     Effect.map(Effect.all([requireDatabaseUrl(settings), resolveKeyEncryptionKeys(settings)]), ([databaseUrl, keys]) =>

@@ -9,7 +9,7 @@ import { generateTreasuryKey, deriveTreasuryAddress } from "../tempo/TreasuryKey
 import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 
 /*
- * Secrets that production must be given and development makes for itself, once, under DATA_DIR/keys.
+ * Secrets that production requires and development generates once under DATA_DIR/keys.
  */
 
 const keysDirectory = (settings: Settings) => join(resolve(settings.dataDir), "keys")
@@ -24,14 +24,14 @@ const resolveSecret = (
     Effect.mapError(({ message }) => new ProgramMisconfigured({ reason: message }))
   )
 
-/** Which database; `npm start` sets it to the embedded one. */
+/** `DATABASE_URL`; `npm start` sets it to the embedded database. */
 export const requireDatabaseUrl = (settings: Settings) =>
   Effect.mapError(
     settings.databaseUrl,
-    () => new ProgramMisconfigured({ reason: "DATABASE_URL is missing. `npm start` brings an embedded database." })
+    () => new ProgramMisconfigured({ reason: "Set `DATABASE_URL`, or use `npm start` with its embedded database." })
   )
 
-/** What web, backend and worker show each other. */
+/** Authenticates web, backend and worker to each other. */
 export const resolveInternalApiKey = (settings: Settings) =>
   resolveSecret(settings, settings.internalApiKey, "internal-api-key", () =>
     Redacted.make(randomBytes(32).toString("base64url"))
@@ -47,7 +47,7 @@ export const resolveKeyEncryptionKeys = (settings: Settings) =>
     )
   )
 
-/** What access tokens are signed by. */
+/** Signs access tokens. */
 export const resolveJwtKey = (settings: Settings) =>
   resolveSecret(settings, settings.jwtPrivateKey, "jwt-private-key", generateJwtKey).pipe(
     Effect.flatMap((text) =>
@@ -58,11 +58,11 @@ export const resolveJwtKey = (settings: Settings) =>
     )
   )
 
-/** What challenges to pay are signed by. */
+/** Signs payment challenges. */
 export const resolvePaymentSecret = (settings: Settings) =>
   resolveSecret(settings, settings.mpp.secret, "mpp-secret", () => Redacted.make(randomBytes(32).toString("base64url")))
 
-/** Whom machines pay; in development a wallet of this installation, whose key is in the file. */
+/** Recipient of machine payments; in development a generated wallet of this installation. */
 export const resolvePaymentRecipient = (settings: Settings) =>
   Option.match(settings.mpp.recipient, {
     onSome: Effect.succeed,
@@ -71,7 +71,7 @@ export const resolvePaymentRecipient = (settings: Settings) =>
         Effect.flatMap((key) =>
           Effect.mapError(
             deriveTreasuryAddress(key),
-            ({ reason }) => new ProgramMisconfigured({ reason: `The treasury's key mpp-treasury-key ${reason}` })
+            ({ reason }) => new ProgramMisconfigured({ reason: `The treasury key mpp-treasury-key ${reason}` })
           )
         )
       )
@@ -79,7 +79,7 @@ export const resolvePaymentRecipient = (settings: Settings) =>
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
 
-/** `ADMIN_EMAILS`; a development service that only this machine reaches has an owner to begin with. */
+/** `ADMIN_EMAILS`; a development service on loopback has a default administrator. */
 export const resolveAdminEmails = (settings: Settings): ReadonlyArray<string> =>
   Option.getOrElse(settings.adminEmails, () =>
     settings.environment === "development" && loopback.has(settings.addresses.host) ? ["owner@berth.local"] : []

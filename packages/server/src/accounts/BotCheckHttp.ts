@@ -11,7 +11,7 @@ const given = (value: unknown) =>
     Option.map((text) => Redacted.make(text))
   )
 
-/** A body that cannot be read holds no token; what is wrong with it is told to whoever passes otherwise. */
+/** An unreadable body holds no token; the decoder reports its problem later. */
 const inBody = (request: HttpServerRequest.HttpServerRequest) =>
   Effect.exit(request.json).pipe(
     Effect.map((body) =>

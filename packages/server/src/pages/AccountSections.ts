@@ -1,3 +1,5 @@
+import { minimumPasswordLength } from "@berth/domain/accounts/password/Password"
+import { maximumDisplayNameLength } from "@berth/domain/accounts/profile/DisplayName"
 import type { NotificationPreferences, User } from "@berth/domain/shared/User"
 import type { Wallet } from "@berth/domain/signin/wallets/Wallet"
 import { DateTime } from "effect"
@@ -7,7 +9,7 @@ import { renderStatusLine, renderWithScript } from "./Layout.ts"
 const day = (at: DateTime.Utc) =>
   html`<time datetime="${DateTime.formatIso(at)}">${DateTime.formatIsoDateUtc(at)}</time>`
 
-/** Who is signed in, and what can be changed about it. */
+/** Profile and password of the user. */
 export const accountSection = ({
   createdAt,
   credits,
@@ -49,7 +51,10 @@ export const accountSection = ({
       ${renderWithScript(
         "Changing the account",
         html`<form class="stack" id="profile-form">
-            <label>Name <input name="name" value="${name}" autocomplete="name" maxlength="200" required /></label>
+            <label
+              >Name
+              <input name="name" value="${name}" autocomplete="name" maxlength="${maximumDisplayNameLength}" required
+            /></label>
             <label>E-mail <input name="email" type="email" value="${email}" autocomplete="email" required /></label>
             <button>Save</button>
           </form>
@@ -67,8 +72,14 @@ export const accountSection = ({
               <input name="currentPassword" type="password" autocomplete="current-password" required />
             </label>
             <label>
-              New password, at least 8 characters
-              <input name="newPassword" type="password" autocomplete="new-password" minlength="8" required />
+              New password, at least ${minimumPasswordLength} characters
+              <input
+                name="newPassword"
+                type="password"
+                autocomplete="new-password"
+                minlength="${minimumPasswordLength}"
+                required
+              />
             </label>
             <button>Change the password</button>
             <p class="muted">Every other session ends.</p>
@@ -86,7 +97,6 @@ const choices: ReadonlyArray<readonly [keyof NotificationPreferences, string]> =
   ["product", "News of the service"]
 ]
 
-/** Which notices the user wants. */
 export const notificationsSection = (wanted: NotificationPreferences): Html => html`
   <section aria-labelledby="notifications">
     <h2 id="notifications">Notifications</h2>
@@ -133,7 +143,7 @@ export const walletsSection = (wallets: ReadonlyArray<Wallet>, appUrl: URL): Htm
   </section>
 `
 
-/** Where the user is signed in; the script asks for the list. */
+/** Sessions of the user, listed by the script. */
 export const sessionsSection = html`
   <section aria-labelledby="sessions-title">
     <h2 id="sessions-title">Sessions</h2>
@@ -145,7 +155,6 @@ export const sessionsSection = html`
   </section>
 `
 
-/** The end of an account. */
 export const deletionSection = html`
   <section aria-labelledby="delete-title">
     <h2 id="delete-title">Delete the account</h2>

@@ -1,7 +1,7 @@
 import { type Html, html } from "./Html.ts"
 import { renderStatusLine, renderWithScript } from "./Layout.ts"
 
-/** Asks for a new agent: a name and a model. */
+/** Name and model of a new agent. */
 export const renderAgentForm = (models: ReadonlyArray<string>, submit: string): Html =>
   renderWithScript(
     "Making an agent",
@@ -23,7 +23,7 @@ export const renderAgentForm = (models: ReadonlyArray<string>, submit: string): 
       ${renderStatusLine("agent-form-status")}`
   )
 
-/** What stands in place of the form for who may not have an agent yet. */
+/** Replaces the form without a plan. */
 export const subscriptionIsNeeded = html`
   <p class="notice">An agent needs a plan. Look at <a href="/pricing">what there is</a>.</p>
 `

@@ -8,10 +8,7 @@ import { type Asset, assetsPath, PageAssets } from "./PageAssets.ts"
 const path = `${assetsPath}/:name` as const
 export const assetRoutes = [makePlainRoute("GET", path)]
 
-/**
- * An asset by its own hash never changes, so it is kept for good. By another one (a page of an older or newer process asks) it is
- * what is here now, to be asked for again the next time.
- */
+/** Immutable under its own hash; under another one (from a page of another release) it is revalidated. */
 export const makeAssetResponse = (
   { bytes, contentType, hash }: Asset,
   { etag, version }: { readonly etag: string | undefined; readonly version: string | null }

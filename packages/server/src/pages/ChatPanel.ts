@@ -2,7 +2,7 @@ import { type Html, html } from "./Html.ts"
 import { renderStatusLine, renderWithScript } from "./Layout.ts"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 
-/** Where an agent is talked to; the script fills in what was said and what comes. */
+/** Chat with an agent, filled by the script. */
 export const renderChatPanel = (agent: { readonly id: AgentId | ""; readonly name: string }): Html => html`
   <section
     class="chat"

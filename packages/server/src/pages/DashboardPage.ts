@@ -20,14 +20,12 @@ export interface DashboardPage {
   readonly user: User
   readonly allowance: Allowance
   readonly agents: ReadonlyArray<Agent>
-  /** The agent that is talked to, of those above. */
+  /** The agent of the chat, one of `agents`. */
   readonly chosen: Option.Option<Agent>
   readonly wallets: ReadonlyArray<Wallet>
   readonly models: ReadonlyArray<string>
   readonly appUrl: URL
-  /** The code of what went wrong on the way here. */
   readonly error: string | null
-  /** The code of what was done on the way here. */
   readonly notice: string | null
 }
 
@@ -61,9 +59,9 @@ const agentsSection = ({ agents, allowance, models, user }: DashboardPage): Html
     </ul>
     ${
       agents.length > 0 &&
-      html`<div class="actions" role="group" aria-label="The cell of your agents" data-needs-script hidden>
-        ${instanceActions.map(([act, label]) => html`<button data-cell="${act}">${label}</button>`)}
-        <span class="muted">All your agents run in one cell and start and stop together.</span>
+      html`<div class="actions" role="group" aria-label="The instance of your agents" data-needs-script hidden>
+        ${instanceActions.map(([act, label]) => html`<button data-instance="${act}">${label}</button>`)}
+        <span class="muted">All your agents run in one instance and start and stop together.</span>
       </div>`
     }
     ${renderStatusLine("agents-status")}
@@ -84,7 +82,7 @@ const chat = (chosen: Agent): Html => html`
   ${renderChatPanel(chosen)}
 `
 
-/** `/dashboard`: everything that is the user's. */
+/** `/dashboard`: agents, account, wallets and sessions of the user. */
 export const renderDashboardPage = (page: DashboardPage): Html => html`
   <h1>Dashboard</h1>
   ${renderOutcome(page)} ${Option.match(page.chosen, { onNone: () => null, onSome: chat })} ${agentsSection(page)}

@@ -12,7 +12,6 @@ const titles: Readonly<Record<number, string>> = {
 export const findErrorTitle = (status: number): string =>
   titles[status] ?? (status >= 500 ? "Something went wrong" : "That did not work")
 
-/** What a page says in place of what was asked for. */
 export const renderErrorPage = (
   status: number,
   { message, traceId }: { readonly message: string; readonly traceId: string | undefined }

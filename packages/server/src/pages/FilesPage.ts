@@ -1,18 +1,17 @@
+import { toMajorUnits } from "@berth/domain/shared/Money"
 import { storageUpgrade } from "@berth/domain/billing/checkout/Purchase"
 import { findStorageGigabytes, type StorageTier } from "@berth/domain/billing/storage/StorageEntitlements"
 import { findCheckoutError } from "./StatusMessages.ts"
 import { type Html, html } from "./Html.ts"
-import { renderAlert, renderStatusLine, renderWithScript } from "./Layout.ts"
+import { formatPrice, renderAlert, renderStatusLine, renderWithScript } from "./Layout.ts"
 import type { PlanId } from "@berth/domain/shared/PlanId"
 
 export interface FilesPage {
-  /** What the owner's cell may hold, in MiB. */
+  /** Disk limit of the instance, in MiB. */
   readonly storageMb: number
   readonly plan: PlanId
   readonly tier: StorageTier
-  /** Whether the visitor comes from a checkout that he paid. */
   readonly hasPaid: boolean
-  /** The code of what went wrong at a checkout. */
   readonly error: string | null
 }
 
@@ -24,28 +23,29 @@ const upgrade = renderWithScript(
   "The storage upgrade",
   html`<p>
       <button class="primary" id="storage-upgrade" type="button">
-        Upgrade to ${findStorageGigabytes("upgraded")} GB for £${storageUpgrade.price.amount / 100} a month
+        Upgrade to ${findStorageGigabytes("upgraded")} GB for
+        ${formatPrice(toMajorUnits(storageUpgrade.price.amount), storageUpgrade.price.currency)} a month
       </button>
     </p>
     ${renderStatusLine("storage-status")}`
 )
 
-/** `/dashboard/files`: what the owner's agents may keep. */
+/** `/dashboard/files`: the storage of the account. */
 export const renderFilesPage = ({ error, hasPaid, plan, storageMb, tier }: FilesPage): Html => {
   const sentence = findCheckoutError(error)
   return html`
     <h1>Files</h1>
     ${sentence !== undefined && renderAlert(sentence)}
     <p>
-      Your agents share one cell, and its directory holds what they write with the <code>files</code> skill. The files
-      stay when the cell is stopped, updated or repaired.
+      Your agents share one instance, and its directory holds what they write with the <code>files</code> skill. The
+      files stay when the instance is stopped, updated or repaired.
     </p>
     <dl class="facts">
       <dt>Plan</dt>
       <dd>${plan}</dd>
       <dt>Storage of your account</dt>
       <dd>${findStorageGigabytes(tier)} GB</dd>
-      <dt>Of it in the cell of your agents, by the plan</dt>
+      <dt>Of it in the instance of your agents, by the plan</dt>
       <dd>${amount(storageMb)}</dd>
       <dt>Storage that is used</dt>
       <dd>Not measured here: what your agents have written is read by asking them.</dd>

@@ -1,15 +1,15 @@
-/** Markup that may go out as it stands. Only the template below makes it, so that text cannot become markup by accident. */
+/** Safe markup. Only the template below creates it, so that text never becomes markup. */
 export class Html {
   readonly markup: string
   private constructor(markup: string) {
     this.markup = markup
   }
-  /** What a page's author wrote, with every value in it escaped. */
+  /** The template with every value escaped. */
   static readonly fromTemplate = (strings: ReadonlyArray<string>, values: ReadonlyArray<Content>): Html =>
     new Html(strings.map((string, index) => (index === 0 ? "" : markupOf(values[index - 1])) + string).join(""))
 }
 
-/** What a template takes: markup as it is, text and numbers escaped, nothing for what is absent. */
+/** A template value: markup, escaped text or number, or nothing. */
 export type Content = Html | string | number | null | undefined | false | ReadonlyArray<Content>
 
 const replacements: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ const replacements: Readonly<Record<string, string>> = {
   "'": "&#39;"
 }
 
-/** Text as it stands in an element, or in an attribute's quotes. */
+/** Escapes text for elements and quoted attributes. */
 export const escapeText = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => replacements[character] ?? "")
 
@@ -33,8 +33,8 @@ const markupOf = (content: Content): string => {
 }
 
 /**
- * A piece of a page. Values stand in elements or in quoted attributes and can be any text there; no value stands in a script, a
- * style or an unquoted attribute, and an address from outside goes through `callbackPath` first.
+ * Values belong in elements or quoted attributes, never in scripts, styles or unquoted attributes; URLs from outside pass
+ * `resolveCallbackPath` first.
  */
 export const html = (strings: TemplateStringsArray, ...values: ReadonlyArray<Content>): Html =>
   Html.fromTemplate(strings, values)

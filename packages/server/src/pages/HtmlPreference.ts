@@ -1,4 +1,4 @@
-/** How much a media type is wanted, by the most exact range of an `Accept` header that names it; 0 is not at all. */
+/** The weight of a media type, by the most specific range of an `Accept` header; 0 when unacceptable. */
 const readPreference = (accept: string, type: string): number => {
   const [main = ""] = type.split("/")
   const ranges = new Map(
@@ -11,6 +11,6 @@ const readPreference = (accept: string, type: string): number => {
   return ranges.get(type) ?? ranges.get(`${main}/*`) ?? ranges.get("*/*") ?? 0
 }
 
-/** Whether a page is wanted rather than JSON. Programs, which take anything or say nothing, get JSON. */
+/** Whether the client prefers a page to JSON. Wildcards and an absent header mean JSON. */
 export const prefersHtml = (accept: string | undefined): boolean =>
   accept !== undefined && readPreference(accept, "text/html") > readPreference(accept, "application/json")

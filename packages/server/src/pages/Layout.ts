@@ -1,9 +1,37 @@
 import { HttpServerResponse } from "@effect/platform"
-import type { Context } from "effect"
+import type { Currency } from "@berth/domain/shared/Money"
+import { Context } from "effect"
 import { findNotice, findSignInError } from "./StatusMessages.ts"
 import { type Content, type Html, html } from "./Html.ts"
 import type { AssetName, PageAssets } from "./PageAssets.ts"
-import { pageHeaders } from "./PageHeaders.ts"
+
+/** Pages load from this service only; wallet icons are data URLs. Nothing is inline. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'"
+].join("; ")
+
+/** Pages show private data, so no cache stores them. */
+const pageHeaders = {
+  "content-security-policy": contentSecurityPolicy,
+  "cache-control": "no-store",
+  "cross-origin-opener-policy": "same-origin-allow-popups"
+}
+
+/** Operator settings of the pages. */
+export class PageSettings extends Context.Tag("@berth/PageSettings")<
+  PageSettings,
+  {
+    /** Contact for plans that are not sold by card. */
+    readonly salesEmail: string
+  }
+>() {}
 
 export type Assets = Context.Tag.Service<PageAssets>
 
@@ -11,9 +39,8 @@ export interface PageContent {
   readonly title: string
   readonly main: Html
   readonly script?: AssetName
-  /** Whether the links of somebody who is signed in are shown, or the one to sign in. */
   readonly isSignedIn: boolean
-  /** The path of the page, to mark it among the links. */
+  /** Marks the current link. */
   readonly path?: string
 }
 
@@ -32,7 +59,7 @@ const signedOutLinks = [
 const link = (here: string | undefined, [path, name]: readonly [string, string]): Html =>
   html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`
 
-// A form, so that it works without a script as well.
+// A form, so that it works without a script.
 const signOut = html`<li>
   <form method="post" action="/api/auth/signout"><button class="link">Sign out</button></form>
 </li>`
@@ -63,7 +90,12 @@ const document = (assets: Assets, { isSignedIn, main, path, script, title }: Pag
       </body>
     </html> `
 
-/** A whole page as an answer. */
+const currencySymbols: Readonly<Record<Currency, string>> = { GBP: "£", USD: "$" }
+
+/** A price in major units. */
+export const formatPrice = (price: number, currency: Currency): string =>
+  `${currencySymbols[currency]}${price.toLocaleString("en")}`
+
 export const makePageResponse = (
   assets: Assets,
   content: PageContent,
@@ -75,23 +107,23 @@ export const makePageResponse = (
     headers: { ...options.headers, ...pageHeaders }
   })
 
-/** A sentence that is read out as soon as the page is there. */
+/** Announced by screen readers when the page loads. */
 export const renderAlert = (content: Content): Html => html`<p class="alert" role="alert">${content}</p>`
 
-/** How it went on the way to a page, by the codes in its address. */
+/** The messages of the `error` and `notice` codes in the URL. */
 export const renderOutcome = (codes: { readonly error: string | null; readonly notice: string | null }): Html => {
   const [wrong, done] = [findSignInError(codes.error), findNotice(codes.notice)]
   return html`${wrong !== undefined && renderAlert(wrong)}
   ${done !== undefined && html`<p class="notice" role="status">${done}</p>`}`
 }
 
-/** What a script says of an action, next to what was done; it is read out when it changes. */
+/** Status of an action, set by a script and announced by screen readers. */
 export const renderStatusLine = (id: string): Html => html`<p class="status" id="${id}" role="status" hidden></p>`
 
-/** What needs a script is hidden until one is there. */
-export const renderWithScript = (what: string, content: Html): Html => html`
+/** Hidden until the script runs; without scripts a note appears. */
+export const renderWithScript = (action: string, content: Html): Html => html`
   <div data-needs-script hidden>${content}</div>
   <noscript
-    ><p class="muted">${what} needs JavaScript; the same is in the <a href="/docs">API</a>.</p></noscript
+    ><p class="muted">${action} needs JavaScript; the same is in the <a href="/docs">API</a>.</p></noscript
   >
 `

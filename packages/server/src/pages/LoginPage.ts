@@ -1,17 +1,17 @@
+import { minimumPasswordLength } from "@berth/domain/accounts/password/Password"
+import { maximumDisplayNameLength } from "@berth/domain/accounts/profile/DisplayName"
 import type { OAuthProviderName } from "@berth/domain/signin/oauth/OAuthProvider"
 import { renderOutcome, renderStatusLine, renderWithScript } from "./Layout.ts"
 import { type Html, html } from "./Html.ts"
 
 export interface LoginPage {
-  /** Where the sign-in leads, a path on this service. */
+  /** Redirect target after the sign-in: a path of this service. */
   readonly callbackUrl: string
-  /** The code of what went wrong before. */
   readonly error: string | null
-  /** The code of what was done before. */
   readonly notice: string | null
-  /** Where people reach the service: a wallet's message names it. */
+  /** Named in wallet messages. */
   readonly appUrl: URL
-  /** Those that are set up; the others lead nowhere. */
+  /** The configured ones. */
   readonly providers: ReadonlyArray<OAuthProviderName>
 }
 
@@ -70,10 +70,18 @@ const registration = html`
       "Making an account",
       html`<form class="stack" id="register-form">
           <label>E-mail <input name="email" type="email" autocomplete="email" required /></label>
-          <label>Name (optional) <input name="name" autocomplete="name" maxlength="200" /></label>
+          <label
+            >Name (optional) <input name="name" autocomplete="name" maxlength="${maximumDisplayNameLength}"
+          /></label>
           <label>
-            Password, at least 8 characters
-            <input name="password" type="password" autocomplete="new-password" minlength="8" required />
+            Password, at least ${minimumPasswordLength} characters
+            <input
+              name="password"
+              type="password"
+              autocomplete="new-password"
+              minlength="${minimumPasswordLength}"
+              required
+            />
           </label>
           <label>
             Referral code (optional)
@@ -100,7 +108,7 @@ const passwordResetForm = html`
   </details>
 `
 
-/** `/login`: every way in, and the way to an account. */
+/** `/login`: sign-in, registration and forgotten password. */
 export const renderLoginPage = (page: LoginPage): Html => html`
   <div class="narrow">
     <h1>Sign in</h1>

@@ -8,19 +8,18 @@ export type AssetName = (typeof assetNames)[number]
 export interface Asset {
   readonly contentType: string
   readonly bytes: Uint8Array
-  /** Of its bytes; another one after every change. */
+  /** Content hash. */
   readonly hash: string
 }
 
-/** The path under which assets are served. */
 export const assetsPath = "/assets"
 
-/** What pages load, by its name. */
+/** Assets of the pages by name. */
 export class PageAssets extends Context.Tag("@berth/PageAssets")<
   PageAssets,
   {
     readonly find: (name: string) => Option.Option<Asset>
-    /** Where a page loads it from. The address changes with its bytes, so that a browser may keep it. */
+    /** A URL that changes with the content, so that browsers can cache it. */
     readonly address: (name: AssetName) => string
   }
 >() {}

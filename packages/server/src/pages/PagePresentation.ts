@@ -24,18 +24,17 @@ const errorIn = ({ body }: HttpServerResponse.HttpServerResponse) =>
 
 const pagePaths = new Set(pageRoutes.map(({ path }) => path))
 
-/** Forms that a browser sends by itself, and what they say for which nobody has a page. */
+/** Forms that work without a script. */
 const signInForms = new Set(["/api/auth/callback/credentials", "/api/auth/callback/wallet"])
 const signOutForm = "/api/auth/signout"
 
 const isForm = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   (headers["content-type"] ?? "").toLowerCase().startsWith("application/x-www-form-urlencoded")
 
-/** Pages that tell by themselves what was wrong. */
 const isPage = ({ headers }: HttpServerResponse.HttpServerResponse) =>
   (headers["content-type"] ?? "").startsWith("text/html")
 
-/** Whether a person reads the answer as a page: at a path of the pages always, at an unknown one when a browser asks. */
+/** Whether a browser displays the response: on page routes and unknown routes that prefer HTML. */
 const isReadAsPage = ({ request, route }: AnsweredRequest) =>
   Option.match(route, {
     onNone: () => (request.method === "GET" || request.method === "HEAD") && prefersHtml(request.headers["accept"]),
@@ -59,7 +58,7 @@ const asPage = (assets: Assets, { response }: AnsweredRequest, traceId: Option.O
   )
 }
 
-/** A browser that sent a form follows to a page that says how it went. */
+/** Redirects a submitted form to the page that shows its outcome. */
 const redirectAfterForm = (appUrl: URL, { request, response, route }: AnsweredRequest) => {
   const path = Option.match(route, { onNone: () => "", onSome: (known) => known.path })
   if (!isForm(request) || !prefersHtml(request.headers["accept"])) return Option.none()
@@ -73,7 +72,7 @@ const redirectAfterForm = (appUrl: URL, { request, response, route }: AnsweredRe
   )
 }
 
-/** How answers look to people: errors as pages where a person reads them, and forms lead on. Programs see none of it. */
+/** Error pages and form redirects for browsers; responses to programs stay unchanged. */
 export const makePagePresentation = Effect.gen(function* () {
   const { appUrl } = yield* WebSettings
   const assets = yield* PageAssets

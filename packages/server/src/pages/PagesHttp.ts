@@ -19,8 +19,7 @@ import { renderFilesPage } from "./FilesPage.ts"
 import { makeCallbackQuery, renderLoginPage } from "./LoginPage.ts"
 import { renderOnboardingPage } from "./OnboardingPage.ts"
 import { PageAssets } from "./PageAssets.ts"
-import { PageSettings } from "./PageSettings.ts"
-import { makePageResponse } from "./Layout.ts"
+import { makePageResponse, PageSettings } from "./Layout.ts"
 import { renderPricingPage } from "./PricingPage.ts"
 import * as ResetPasswordHttp from "./ResetPasswordHttp.ts"
 
@@ -59,7 +58,7 @@ const pages = HttpLayerRouter.use((router) =>
       Option.map(({ user }) => user)
     )
 
-    /** A page of somebody; who is not signed in signs in first and comes back. */
+    /** A page that requires a session: redirects to the sign-in and back. */
     const own = <E, R>(
       answer: (user: User, query: URLSearchParams) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
     ) =>
@@ -161,5 +160,5 @@ const pages = HttpLayerRouter.use((router) =>
   })
 )
 
-/** The pages for people, and what they load. */
+/** The pages and their assets. */
 export const layer = Layer.mergeAll(pages, ResetPasswordHttp.layer, AssetsHttp.layer)

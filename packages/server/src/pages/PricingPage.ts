@@ -9,18 +9,15 @@ import { CheckoutPlanId, creditPacks } from "@berth/domain/billing/checkout/Purc
 import { Schema } from "effect"
 import { findCheckoutError } from "./StatusMessages.ts"
 import { type Html, html } from "./Html.ts"
-import { renderAlert } from "./Layout.ts"
+import { formatPrice, renderAlert } from "./Layout.ts"
 
 export interface PricingPage {
-  /** The code of what went wrong at a checkout. */
   readonly error: string | null
   readonly salesEmail: string
-  /** Prices that credits may be bought at: how many credits, by the price's id. */
+  /** Credits by the id of their price at the card processor. */
   readonly creditPrices: ReadonlyMap<string, number>
 }
 
-const symbols = { GBP: "£", USD: "$" } as const
-const money = (price: number, currency: keyof typeof symbols) => `${symbols[currency]}${price.toLocaleString("en")}`
 const grouped = (count: number) => count.toLocaleString("en")
 
 const isByCheckout = Schema.is(CheckoutPlanId)
@@ -28,7 +25,7 @@ const isByCheckout = Schema.is(CheckoutPlanId)
 const card = ({ currency, dailyUnits, features, id, name, price }: SoldPlan): Html => html`
   <li class="card">
     <h3>${name}</h3>
-    <p class="price">${money(price, currency)} <span class="muted">a month</span></p>
+    <p class="price">${formatPrice(price, currency)} <span class="muted">a month</span></p>
     <ul>
       ${features.map((feature) => html`<li>${feature}</li>`)}
       <li>${grouped(dailyUnits)} units a day</li>
@@ -51,11 +48,11 @@ const credits = (prices: ReadonlyMap<string, number>): Html => html`
     <h2 id="credits">Credits</h2>
     <p>A credit is one US dollar of work: a hundred units, used after those of the day.</p>
     <ul>
-      ${creditPacks.map(({ credits: count, pack, price }) => html`<li>Pack ${pack}: ${count} credits for ${money(price, "USD")}</li>`)}
+      ${creditPacks.map(({ credits: count, pack, price }) => html`<li>Pack ${pack}: ${count} credits for ${formatPrice(price, "USD")}</li>`)}
     </ul>
     ${
       prices.size === 0
-        ? html`<p class="muted">Packs are bought through the <a href="/docs">billing API</a>.</p>`
+        ? html`<p class="muted">Packs are sold through the <a href="/docs">billing API</a>.</p>`
         : html`<p>
             ${[...prices].map(
               ([id, count]) =>
@@ -68,7 +65,7 @@ const credits = (prices: ReadonlyMap<string, number>): Html => html`
   </section>
 `
 
-/** `/pricing`: every plan, what enterprises add, and whom to ask. */
+/** `/pricing`: plans, credits and enterprise add-ons. */
 export const renderPricingPage = ({ creditPrices, error, salesEmail }: PricingPage): Html => {
   const sentence = findCheckoutError(error)
   const sales = html`<a href="mailto:${salesEmail}">${salesEmail}</a>`
@@ -99,12 +96,12 @@ export const renderPricingPage = ({ creditPrices, error, salesEmail }: PricingPa
             ({ name, price }) =>
               html`<tr>
                 <th scope="row">${name}</th>
-                <td>${money(price, "GBP")}</td>
+                <td>${formatPrice(price, "GBP")}</td>
               </tr>`
           )}
         </tbody>
       </table>
-      <h3>${enterpriseSuite.name}: ${money(enterpriseSuite.price, "GBP")} a month</h3>
+      <h3>${enterpriseSuite.name}: ${formatPrice(enterpriseSuite.price, "GBP")} a month</h3>
       <ul>
         ${enterpriseSuite.features.map((feature) => html`<li>${feature}</li>`)}
       </ul>
@@ -113,7 +110,7 @@ export const renderPricingPage = ({ creditPrices, error, salesEmail }: PricingPa
       <h2 id="how-to-buy">How to buy</h2>
       <p>
         Make an <a href="/login#register">account</a> and choose a plan above; the payment is made at our card
-        processor. Plans of the billing API are bought by <code>POST /api/billing</code>, as the <a href="/docs">API</a>
+        processor. Plans of the billing API are sold by <code>POST /api/billing</code>, as the <a href="/docs">API</a>
         says. What is not sold by card is sold by ${sales}.
       </p>
     </section>

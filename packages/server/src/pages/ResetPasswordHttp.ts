@@ -14,16 +14,16 @@ const path = "/reset-password"
 
 export const resetPasswordRoutes: ReadonlyArray<KnownRoute> = [
   makePlainRoute("GET", path),
-  // A page without a referrer posts its form without an origin. It needs none: what the form does, the token in it allows.
+  // A page with `no-referrer` posts an opaque origin. The token in the form authorizes the request.
   { ...makePlainRoute("POST", path), opaqueOrigin: true }
 ]
 
-/** The link holds a token: nothing of its address goes to another page. */
+/** The URL holds a token, which must not leak by the referrer. */
 const headers = { "referrer-policy": "no-referrer" }
 
 const invalidLink = "This link is not valid any more. Ask for a new one."
 
-/** The page `/reset-password?token=` of mailed links, and what its form does. */
+/** `/reset-password?token=`, the target of mailed links, and its form. */
 export const layer = HttpLayerRouter.use((router) =>
   Effect.gen(function* () {
     const resets = yield* PasswordResets

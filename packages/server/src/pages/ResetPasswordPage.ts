@@ -3,9 +3,8 @@ import { type Html, html } from "./Html.ts"
 import { renderAlert } from "./Layout.ts"
 
 export interface ResetPasswordForm {
-  /** As it stands in the link; empty when there is none. */
+  /** From the link; empty when absent. */
   readonly token: string
-  /** What was wrong with the last try. */
   readonly problem?: string
 }
 
@@ -32,7 +31,7 @@ const form = (token: string): Html => html`
   </form>
 `
 
-/** `/reset-password`: what a mailed link leads to; a plain form, so that it needs no script. */
+/** `/reset-password`: a plain form that needs no script. */
 export const renderResetPasswordPage = ({ problem, token }: ResetPasswordForm): Html => html`
   <div class="narrow">
     <h1>Choose a new password</h1>

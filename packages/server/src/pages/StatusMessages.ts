@@ -1,7 +1,6 @@
 import type { CheckoutErrorCode } from "@berth/api/billing/checkout/CheckoutApi"
 import type { OAuthErrorCode } from "@berth/api/signin/oauth/OAuthApi"
 
-/** What went wrong at a provider; the compiler asks for a sentence for every code that a sign-in there leads back with. */
 const providerErrors: Readonly<Record<OAuthErrorCode, string>> = {
   oauth_not_configured: "Sign-in through this provider is not set up here.",
   oauth_unavailable: "The provider does not answer at the moment. Try again in a minute.",
@@ -15,7 +14,7 @@ const providerErrors: Readonly<Record<OAuthErrorCode, string>> = {
   rate_limit_exceeded: "Too many attempts. Wait a while, then try again."
 }
 
-/** What went wrong on the way to a page, by the code in its `error` parameter. */
+/** Messages by the code of the `error` parameter. */
 const signIn: Readonly<Record<string, string>> = {
   ...providerErrors,
   credentials_invalid: "E-mail or password is wrong.",
@@ -28,7 +27,6 @@ const signIn: Readonly<Record<string, string>> = {
   unavailable: "The service is not available at the moment. Try again in a minute."
 }
 
-/** What went wrong at a checkout; the compiler asks for a sentence for every code that one leads back with. */
 const checkoutErrors: Readonly<Record<CheckoutErrorCode, string>> = {
   unknown_plan: "There is no such plan.",
   unknown_price: "There is no such credit pack.",
@@ -43,13 +41,13 @@ const makeMessageLookup = (known: Readonly<Record<string, string>>, general: str
   return Object.hasOwn(known, code) ? known[code] : general
 }
 
-/** A code from the address of the sign-in page as a sentence; a code that is not known is never shown. */
+/** The message of a sign-in error; a general one for an unknown code. */
 export const findSignInError = makeMessageLookup(signIn, "That did not work. Try again.")
 
-/** The same of the pages that a checkout leads back to. */
+/** The message of a checkout error. */
 export const findCheckoutError = makeMessageLookup(checkoutErrors, "The checkout did not work; nothing was charged.")
 
-/** What has been done on the way to a page, by the code in its `notice` parameter. */
+/** Messages by the code of the `notice` parameter. */
 const notices: Readonly<Record<string, string>> = {
   credits_bought: "Thank you. The credits are on your account in a moment.",
   email_verified: "Your e-mail address is confirmed.",
@@ -57,6 +55,6 @@ const notices: Readonly<Record<string, string>> = {
   password_reset: "Your password is changed. Sign in with the new one."
 }
 
-/** A code from the address of a page as a sentence; nothing is said of one that is not known. */
+/** The message of a notice; none for an unknown code. */
 export const findNotice = (code: string | null): string | undefined =>
   code !== null && Object.hasOwn(notices, code) ? notices[code] : undefined

@@ -22,11 +22,10 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
     const verifications = yield* EmailVerifications
     const session = yield* RequestSession
 
-    /** Confirms an address for whoever opens a mailed link; answers where he goes on. */
-    const confirmed = (token: Redacted.Redacted, link: string) =>
+    /** Verifies the address of a mailed link; returns the redirect target. */
+    const confirm = (token: Redacted.Redacted, link: string) =>
       Effect.gen(function* () {
         const user = Option.map(yield* session.find, (found) => found.user.id)
-        // Their own pages, when they are signed in.
         const home = Option.isSome(user) ? "/dashboard" : "/login"
         return yield* verifications.confirm(token, user).pipe(
           Effect.as(`${home}?notice=email_verified`),
@@ -48,10 +47,10 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
         Effect.as(resets.redeem({ token, password }), passwordChanged)
       )
       .handle("verifyEmail", ({ request: { method, url }, urlParams: { token = Redacted.make("") } }) =>
-        // Who only asks for the head of an answer wants nothing done.
+        // A HEAD request has no effect.
         method === "HEAD"
           ? Effect.succeed(redirectFromLink("/login"))
-          : Effect.map(confirmed(token, url), redirectFromLink)
+          : Effect.map(confirm(token, url), redirectFromLink)
       )
       .handle("sendVerification", () =>
         Effect.flatMap(CurrentUser, ({ user }) =>

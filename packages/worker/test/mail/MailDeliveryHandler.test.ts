@@ -13,7 +13,7 @@ import { mailDeliveryHandler } from "../../src/mail/MailDeliveryHandler.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SendMailJob } from "@berth/domain/mail/MailJobs"
 
-const letter = { to: Email.make("ada@example.com"), subject: "Hello", text: "A link with hunter2\n" }
+const draft = { to: Email.make("ada@example.com"), subject: "Hello", text: "A link with hunter2\n" }
 
 /** Seals so that one sees whether it was, and for what. */
 const box = Layer.succeed(SecretBox, {
@@ -26,14 +26,14 @@ const box = Layer.succeed(SecretBox, {
   }
 })
 
-/** What `Post` writes into the outbox. */
-const written = Effect.gen(function* () {
+/** The payload that MailOutbox appends. */
+const appendedPayload = Effect.gen(function* () {
   const entries = yield* Ref.make<ReadonlyArray<unknown>>([])
   const outbox = Layer.mock(Outbox, {
     append: <A, I>(_kind: JobKind<A, I>, payload: A) => Ref.update(entries, (so) => [...so, payload])
   })
   const ids = Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_7` as const) })
-  yield* Effect.flatMap(MailOutbox, (post) => post.append(letter, UserId.make("usr_1"))).pipe(
+  yield* Effect.flatMap(MailOutbox, (mails) => mails.append(draft, UserId.make("usr_1"))).pipe(
     Effect.provide(MailOutbox.Default.pipe(Layer.provide([outbox, ids, box])))
   )
   const [payload] = yield* entries
@@ -45,38 +45,38 @@ const run = (payload: unknown, send: (mail: Mail) => Effect.Effect<void, MailRej
   return Effect.provide(mailDeliveryHandler.handle(job), [Layer.succeed(Mailer, { send }), box])
 }
 
-describe("the job that sends a mail", () => {
-  it.effect("hands on what was written, as the same mail each time", () =>
+describe("handleMailDelivery", () => {
+  it.effect("sends the stored mail with the same id on every run", () =>
     Effect.gen(function* () {
-      const payload = yield* written
+      const payload = yield* appendedPayload
       assert.notInclude(JSON.stringify(payload), "ada@example.com")
       const sent = yield* Ref.make<ReadonlyArray<Mail>>([])
       const send = (mail: Mail) => Ref.update(sent, (so) => [...so, mail])
       yield* run(payload, send)
       yield* run(payload, send)
       assert.deepEqual(yield* sent, [
-        { ...letter, id: MailId.make("mal_7") },
-        { ...letter, id: MailId.make("mal_7") }
+        { ...draft, id: MailId.make("mal_7") },
+        { ...draft, id: MailId.make("mal_7") }
       ])
     })
   )
 
-  it.effect("fails while no mail can be sent, so that it is tried again", () =>
+  it.effect("fails with MailServiceUnavailable during an outage, so that the job is retried", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(
-        run(yield* written, () => Effect.fail(new MailServiceUnavailable({ reason: "ECONNREFUSED" })))
+        run(yield* appendedPayload, () => Effect.fail(new MailServiceUnavailable({ reason: "ECONNREFUSED" })))
       )
       assert.strictEqual(failure._tag, "MailServiceUnavailable")
     })
   )
 
-  it.effect("has no hope for a mail that nobody takes, or that does not open", () =>
+  it.effect("fails permanently for a rejected or undecryptable mail", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(
-        run(yield* written, () => Effect.fail(new MailRejected({ reason: "EENVELOPE 550" })))
+        run(yield* appendedPayload, () => Effect.fail(new MailRejected({ reason: "EENVELOPE 550" })))
       )
-      assert.deepInclude(refused, { _tag: "JobPermanentlyFailed", reason: "The mail is refused: EENVELOPE 550" })
-      const { sealed } = yield* Schema.decodeUnknown(SendMailJob.payload)(yield* written)
+      assert.deepInclude(refused, { _tag: "JobPermanentlyFailed", reason: "The mail is rejected: EENVELOPE 550" })
+      const { sealed } = yield* Schema.decodeUnknown(SendMailJob.payload)(yield* appendedPayload)
       const other = { sealed, mailId: "mal_8" }
       const noMail = { mailId: "mal_7", sealed: Buffer.from('mail mal_7|{"hunter2":1}').toString("base64") }
       for (const payload of [other, noMail, {}, null, { mailId: "mal_7" }]) {

@@ -10,9 +10,9 @@ export const BotBlockedBody = errorBody(BotBlocked, {
   read: () => new BotBlocked()
 })
 
-/** What a challenge in the page gave the browser goes in this header, or in this member of the body. */
+/** The challenge token is sent in this header or this body member. */
 export const botChallengeHeader = "cf-turnstile-response"
 export const botChallengeField = "turnstileToken"
 
-/** Keeps programs out. */
+/** Rejects automated requests. */
 export class BotCheck extends HttpApiMiddleware.Tag<BotCheck>()("BotCheck", { failure: BotBlockedBody }) {}

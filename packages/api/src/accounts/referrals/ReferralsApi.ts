@@ -6,12 +6,12 @@ import { SessionAuth } from "../../sessions/SessionAuth.ts"
 const described = (description: string) => Schema.Number.annotations({ description })
 
 export const ReferralSummary = Schema.Struct({
-  code: Schema.String.annotations({ description: "What others register with" }),
-  credits: described("What a referral gives to either side"),
-  referrals: described("People who came by the code"),
-  pending: described("Of those, who have not confirmed their e-mail yet, where credits wait for it"),
-  earnedCredits: described("What they have brought the user so far"),
-  rewardsLeftToday: described("Further referrals this UTC day that give the user something")
+  code: Schema.String.annotations({ description: "The code that new users register with" }),
+  credits: described("Credits of a referral for each user"),
+  referrals: described("Users who registered with the code"),
+  pending: described("Referrals whose credits wait for a verified email address"),
+  earnedCredits: described("Credits earned so far"),
+  rewardsLeftToday: described("Referrals that are still rewarded this UTC day")
 }).annotations({ identifier: "Referral" })
 
 /** GET /api/settings/referral */

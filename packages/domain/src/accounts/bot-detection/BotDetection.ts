@@ -1,19 +1,18 @@
 import { Context, Data, type Effect, type Option, type Redacted } from "effect"
 
-/** Whoever asks is taken for a program, or could not show that he is none. */
+/** The request looks automated, or its challenge failed. */
 export class BotBlocked extends Data.TaggedError("BotBlocked")<object> {}
 
-/** What a request shows of who sends it. */
+/** The signals of a request. */
 export interface Visitor {
-  /** By lower-case names. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The client's address. */
   readonly address: string
-  /** What a challenge in the page has given the visitor, looked for only where it counts. */
+  /** The token of a challenge in the page; read only by detectors that use it. */
   readonly token: Effect.Effect<Option.Option<Redacted.Redacted>>
 }
 
-/** Keeps programs out of what is meant for people. Whoever cannot be judged, since what would judge him does not answer, is kept out. */
+/** Rejects automated requests. Fails closed. */
 export class BotDetection extends Context.Tag("@berth/BotDetection")<
   BotDetection,
   { readonly check: (visitor: Visitor) => Effect.Effect<void, BotBlocked> }

@@ -1,6 +1,6 @@
 import type { Visitor } from "./BotDetection.ts"
 
-/** What gives a program away. */
+/** A header signal of an automated request. */
 export type BotSignal =
   | "no user agent"
   | "user agent of a program"
@@ -11,9 +11,8 @@ export type BotSignal =
   | "sent by another site's page"
 
 /**
- * What of a request that changes something is not as browsers send it. Every browser names itself, what it takes and in which
- * languages, and says of such a request which page sent it: in Fetch Metadata, which page scripts cannot forge (Chrome 76, Firefox 90,
- * Safari 16.4), and before these, or on plain http, in `Origin`. A list knows which user agents are programs' own.
+ * The signals of a state-changing request that no browser sends. Browsers name the page in Fetch Metadata (Chrome 76,
+ * Firefox 90, Safari 16.4), which scripts cannot forge, or in `Origin` before these versions and on plain http.
  */
 export const detectBotSignals = (
   headers: Visitor["headers"],
@@ -22,7 +21,7 @@ export const detectBotSignals = (
   const value = (name: string) => (headers[name] ?? "").trim()
   const userAgent = value("user-agent")
   const site = value("sec-fetch-site")
-  const signs: ReadonlyArray<readonly [boolean, BotSignal]> = [
+  const signals: ReadonlyArray<readonly [boolean, BotSignal]> = [
     [userAgent === "", "no user agent"],
     [userAgent !== "" && isKnownProgram(userAgent), "user agent of a program"],
     [/headless/i.test(`${userAgent} ${value("sec-ch-ua")}`), "headless browser"],
@@ -31,5 +30,5 @@ export const detectBotSignals = (
     [site === "" && value("origin") === "", "sent by no page"],
     [site !== "" && site !== "same-origin", "sent by another site's page"]
   ]
-  return signs.flatMap(([shows, sign]) => (shows ? [sign] : []))
+  return signals.flatMap(([applies, signal]) => (applies ? [signal] : []))
 }

@@ -5,7 +5,7 @@ import type { SessionId } from "../../sessions/Session.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { parseEmail } from "../../shared/Email.ts"
 import type { User } from "../../shared/User.ts"
-import { CurrentPasswordIncorrect } from "../AccountErrors.ts"
+import { CurrentPasswordIncorrect, UserNotFound } from "../AccountErrors.ts"
 import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { UserRepository } from "../UserRepository.ts"
 import { CommonPasswords } from "./CommonPasswords.ts"
@@ -98,7 +98,7 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
 
     /** Sets a new password without the present one. Joins the running transaction. */
     const set = Effect.fn("PasswordCredentials.set")(function* (userId: UserId, passwordHash: string) {
-      yield* users.setPasswordHash(userId, passwordHash)
+      if (!(yield* users.setPasswordHash(userId, passwordHash))) return yield* new UserNotFound()
     })
 
     /** Joins the running transaction. */

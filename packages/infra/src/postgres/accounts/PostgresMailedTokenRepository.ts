@@ -46,7 +46,7 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
         tokenHash: string,
         now: DateTime.Utc
       ) {
-        // Who waited for the row looks at it again, so all but the first find it spent.
+        // A concurrent update re-evaluates the condition after the lock wait, so only the first one matches.
         return yield* sql`
           update mailed_tokens set spent_at = ${DateTime.toDate(now)} where ${isLive(purpose, tokenHash, now)}
           returning user_id, email`.pipe(decodeFirstRow(FoundRow), Effect.orDie)

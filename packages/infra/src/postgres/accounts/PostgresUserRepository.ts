@@ -38,14 +38,14 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
       find,
       ...makeUserRemoval(sql),
       findForUpdate: Effect.fn("UserRepository.findForUpdate")(function* (id: UserId) {
-        // Not so strong that what refers to the user would have to wait.
+        // Weaker than `for update`: inserts that reference the user do not wait.
         const row = yield* sql`select * from users where id = ${toStorableText(id)} for no key update`.pipe(
           decodeFirstRow(UserRow),
           Effect.orDie
         )
         return Option.map(row, toUser)
       }),
-      // `on conflict` rather than catching the violation, which would abort the transaction around it.
+      // `on conflict`, because a caught violation would abort the transaction.
       insert: Effect.fn("UserRepository.insert")(function* (user: NewUser) {
         const now = yield* DateTime.now
         const row = yield* sql`
@@ -88,7 +88,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
         return Option.flatMapNullable(row, ({ passwordHash }) => passwordHash)
       }),
       findByEmailForUpdate: Effect.fn("UserRepository.findByEmailForUpdate")(function* (email: Email) {
-        // Stronger than what a sign-in by password holds, weaker than what a new session would wait for.
+        // Conflicts with `for share` of a password sign-in, not with the key share lock of a new session.
         const row = yield* sql`
           select * from users where lower(email) = lower(${toStorableText(email)}) for no key update`.pipe(
           decodeFirstRow(UserRow),
@@ -124,7 +124,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
           ...(email === undefined
             ? []
             : [
-                // The right-hand sides see the row as it was; another spelling of the same address stays verified.
+                // Right-hand sides read the old row; another spelling of the same address stays verified.
                 sql`email = ${email}`,
                 sql`email_verified_at = case when lower(email) = lower(${email}) then email_verified_at end`
               ]),
@@ -133,7 +133,7 @@ export const layer: Layer.Layer<UserRepository, never, SqlClient | IdGenerator> 
             : [sql`notifications = notifications || ${toStorableJson(notifications)}::jsonb`])
         ]
         if (assignments.length === 0) return yield* find(id)
-        // A savepoint of its own, so that a violation leaves a transaction around it usable.
+        // A savepoint, so that a violation leaves the outer transaction usable.
         const row = yield* sql
           .withTransaction(
             sql`update users set ${sql.csv(assignments)} where id = ${toStorableText(id)} returning *`.pipe(

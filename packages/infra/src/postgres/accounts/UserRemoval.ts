@@ -11,15 +11,11 @@ import { UserId } from "@berth/domain/shared/UserId"
 
 const Absent = Schema.Struct({ id: UserId, wasDeleted: Schema.Boolean })
 
-/**
- * Everything that hangs on a user's row goes with it, by the cascades of the schema. By hand goes what hangs on none, and
- * records of money change from the user's id to the name that was drawn for them.
- */
+/** Rows that reference the user are removed by the schema's cascades, the others here. Money records switch to the pseudonym. */
 export const makeUserRemoval = (sql: SqlClient) => ({
   remove: Effect.fn("UserRepository.remove")(
     function* (id: UserId, formerUser: string) {
-      // Others take their rows in orders of their own. Whoever is in the way goes first: it is always the deletion that gives
-      // way, and sooner than the database would choose between two that wait for each other.
+      // Lock orders of other transactions differ: the deletion gives way before the database detects a deadlock.
       yield* sql`set local lock_timeout = '250ms'`
       const held = yield* countAffectedRows(sql`select from users where id = ${toStorableText(id)} for update`)
       if (held === 0) return false
@@ -30,7 +26,7 @@ export const makeUserRemoval = (sql: SqlClient) => ({
         insert into former_subscriptions (former_user, plan, status, updated_at, current_period_end, last_event_at)
         select ${formerUser}, plan, status, updated_at, current_period_end, last_event_at from subscriptions where user_id = ${id}`
       yield* sql`delete from answer_events where message_id in (select id from messages where user_id = ${id})`
-      // Most of a large account, in a statement of its own so that none takes too long.
+      // Most rows of a large account: a separate statement stays below the statement timeout.
       yield* sql`delete from messages where user_id = ${id}`
       yield* sql`delete from idempotency_keys where principal_hash = ${digestPrincipal(id)}`
       yield* sql`

@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { StoredPlan } from "../billing/StoredPlan.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/** A row of `users`, the password hash left out. */
+/** A row of `users` without the password hash. */
 export const UserRow = Schema.Struct({
   id: UserId,
   email: Email,
@@ -34,6 +34,6 @@ export const toUser = (row: UserRow): User =>
       referralCode: row.referralCode,
       createdAt: row.createdAt
     },
-    // The row's schema has.
+    // The row schema has validated the fields.
     { disableValidation: true }
   )

@@ -9,7 +9,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 const KeyRow = Schema.Struct({ key: CredentialKey })
 const SealedRow = Schema.Struct({ key: CredentialKey, sealed: Schema.String })
 
-/** What a value is sealed for. Ids and keys have no colons, so no two rows have the same. */
+/** Unique per row: ids and keys contain no colons. */
 const contextOf = (userId: UserId, key: CredentialKey) => `credentials.sealed:${userId}:${key}`
 
 export const layer: Layer.Layer<CredentialRepository, never, SqlClient | SecretBox> = Layer.effect(

@@ -9,7 +9,7 @@ export interface CreatedAgent {
 
 const statusId = "agent-form-status"
 
-/** One key for what the form says: sent again after a lost answer, it makes no second agent. */
+/** One idempotency key per form content: a retry after a lost response creates no second agent. */
 let key = crypto.randomUUID()
 
 const provision = async (form: HTMLFormElement): Promise<CreatedAgent> => {
@@ -31,7 +31,7 @@ const provision = async (form: HTMLFormElement): Promise<CreatedAgent> => {
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 500))
 const maximumPolls = 240
 
-/** Until the agent is up. */
+/** Resolves when the agent is running. */
 const waitUntilRunning = async ({ id, name }: CreatedAgent): Promise<void> => {
   for (let asked = 0; asked < maximumPolls; asked += 1) {
     const status = readTextMember(
@@ -49,7 +49,7 @@ const waitUntilRunning = async ({ id, name }: CreatedAgent): Promise<void> => {
   throw new ApiRequestRejected(`${name} was made and is still coming up. Look at the dashboard in a while.`)
 }
 
-/** Makes an agent from the page's form; `onUp` follows once it answers. */
+/** Creates an agent from the page's form; calls `onUp` once it runs. */
 export const startAgentForm = (onUp: (agent: CreatedAgent) => void): void => {
   const model = findElement(HTMLSelectElement, "#agent-form select")
   const custom = findElement(HTMLElement, "#custom-model")

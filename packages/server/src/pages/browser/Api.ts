@@ -3,14 +3,14 @@ import { tryParseJson, readTextMember } from "./Json.ts"
 export interface ApiAnswer {
   readonly status: number
   readonly body: unknown
-  /** Whether the service led elsewhere; a script cannot see where. */
+  /** Whether the response was a redirect; a script cannot read its target. */
   readonly isRedirect: boolean
 }
 
 const unreachable = "The service cannot be reached. Look at your connection, then try again."
 const notHere = "This is not available here yet."
 
-/** Sends a request; fails only when there was no answer. */
+/** Sends a request; rejects only without a response. */
 export const sendRequest = async (
   method: string,
   path: string,
@@ -33,7 +33,7 @@ export const sendRequest = async (
 
 export const isSuccess = ({ isRedirect, status }: ApiAnswer): boolean => isRedirect || (status >= 200 && status < 300)
 
-/** What went wrong in a sentence, from an answer that says so. */
+/** The message of an error body. */
 export const messageOf = ({ body, status }: ApiAnswer): string => {
   if (status === 404 && readTextMember(body, "code") === "route_not_found") return notHere
   const sentence = readTextMember(body, "message") ?? readTextMember(body, "error")
@@ -42,7 +42,7 @@ export const messageOf = ({ body, status }: ApiAnswer): string => {
 
 export class ApiRequestRejected extends Error {}
 
-/** Sends a request and takes only a good answer; anything else is an error whose message is for people. */
+/** Sends a request; every error status rejects with a message for people. */
 export const requestSuccess = async (
   method: string,
   path: string,

@@ -17,7 +17,7 @@ const bubbleIn = (log: HTMLElement, who: "user" | "agent", name: string): Bubble
   const whole = createElement("article", "", { class: `bubble ${who}` })
   const text = createElement("p")
   whole.append(createElement("h3", name), text)
-  // Read out when it is whole, not letter by letter.
+  // Announced to screen readers when complete, not delta by delta.
   if (who === "agent") whole.setAttribute("aria-busy", "true")
   log.append(whole)
   const show = () => log.scrollTo({ top: log.scrollHeight })
@@ -40,11 +40,11 @@ const bubbleIn = (log: HTMLElement, who: "user" | "agent", name: string): Bubble
   }
 }
 
-/** The rest of an answer is asked for so often when the connection breaks. */
+/** Reconnects after a broken stream. */
 const attempts = 5
 const pause = (attempt: number) => new Promise<void>((resolve) => setTimeout(resolve, 500 * 2 ** attempt))
 
-/** An answer's events as they come. An end that no `done` or `error` announced is asked on from where it broke. */
+/** The events of an answer. A stream that ends without `done` or `error` is resumed after its last event. */
 const followAnswer = async (
   body: { readonly message: string; readonly agentId: string },
   onEvent: (event: SseEvent) => void
@@ -64,7 +64,7 @@ const followAnswer = async (
   }
 }
 
-/** Asks once and reads as far as it goes; answers what broke it, if anything did. What the service refuses is thrown. */
+/** Reads one stream to its end; returns the transport error that broke it, if any. Throws on an error response. */
 const streamOnce = async (
   body: unknown,
   last: string | undefined,
@@ -123,7 +123,7 @@ const sendMessage = async (log: HTMLElement, agentId: string, agentName: string,
   }
 }
 
-/** Brings the page's conversation to life, with the agent that it names or the one given. */
+/** Starts the chat of the page with the agent that the page names, or the given one. */
 export const startChat = (given?: { readonly id: string; readonly name: string }): void => {
   const section = findElement(HTMLElement, "#chat")
   const log = findElement(HTMLElement, "#chat-log")
@@ -139,11 +139,11 @@ export const startChat = (given?: { readonly id: string; readonly name: string }
     const message = readField(form, "message").trim()
     if (message === "" || buttons.some(({ disabled }) => disabled)) return
     form.reset()
-    // What was said before comes first, also when it takes its time.
+    // The history precedes new messages, even when it loads slowly.
     const answered = runWithStatus(statusId, buttons, () => history.then(() => sendMessage(log, id, name, message)))
     void answered.then(() => input?.focus())
   })
-  // Enter sends, as in any chat; with Shift it is a line.
+  // Enter sends; Shift+Enter adds a line.
   input?.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return
     event.preventDefault()

@@ -1,12 +1,12 @@
 import { startAgentForm } from "./AgentForm.ts"
 import { describeFailure, requestSuccess } from "./Api.ts"
 import { startChat } from "./Chat.ts"
-import { findElement, findElements, onClick, onSubmit, showScriptedElements, showStatus, readField } from "./Dom.ts"
+import { findElement, findElements, onClick, onSubmit, showScriptElements, showStatus, readField } from "./Dom.ts"
 import { readListMember, readTextMember } from "./Json.ts"
 import { showSessions } from "./Sessions.ts"
 import { startWalletButtons } from "./Wallet.ts"
 
-showScriptedElements()
+showScriptElements()
 startChat()
 void showSessions()
 
@@ -17,7 +17,7 @@ const setText = (id: string, text: string) => {
 
 const agentPath = (id: string) => `/dashboard?agent=${encodeURIComponent(id)}#chat`
 
-/** Shows the statuses as they are now; true while one of them is about to change by itself. */
+/** Shows the current statuses; true while one is transitional. */
 const showStatuses = async (): Promise<boolean> => {
   const agents = readListMember(await requestSuccess("GET", "/api/agents"), "agents")
   for (const agent of agents) {
@@ -47,8 +47,8 @@ const done: Readonly<Record<string, string>> = {
   stop: "Your agents are stopped.",
   restart: "Your agents were restarted."
 }
-for (const button of findElements(HTMLButtonElement, "[data-cell]")) {
-  const act = button.dataset["cell"] ?? ""
+for (const button of findElements(HTMLButtonElement, "[data-instance]")) {
+  const act = button.dataset["instance"] ?? ""
   onClick(button, "agents-status", async () => {
     await requestSuccess("POST", `/api/instance/${encodeURIComponent(userId)}/${act}`)
     await showStatuses()

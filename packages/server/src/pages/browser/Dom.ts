@@ -1,6 +1,6 @@
 import { describeFailure } from "./Api.ts"
 
-/** The element of a kind that a selector names. */
+/** The element of the type at the selector. */
 export const findElement = <E extends Element>(
   kind: abstract new () => E,
   selector: string,
@@ -16,7 +16,7 @@ export const findElements = <E extends Element>(
   within: ParentNode = document
 ): ReadonlyArray<E> => [...within.querySelectorAll(selector)].filter((found): found is E => found instanceof kind)
 
-/** An element with text, and nothing but text, in it. */
+/** An element with text content only. */
 export const createElement = (
   tag: string,
   text = "",
@@ -28,12 +28,12 @@ export const createElement = (
   return made
 }
 
-/** Shows what needs a script. */
-export const showScriptedElements = (): void => {
+/** Shows the elements that need a script. */
+export const showScriptElements = (): void => {
   for (const hidden of findElements(HTMLElement, "[data-needs-script]")) hidden.hidden = false
 }
 
-/** Says something in a status line; nothing hides it. */
+/** Sets a status line; an empty text hides it. */
 export const showStatus = (id: string, sentence: string, kind: "good" | "bad" | "busy" = "good"): void => {
   const line = document.getElementById(id)
   if (line === null) return
@@ -42,7 +42,7 @@ export const showStatus = (id: string, sentence: string, kind: "good" | "bad" | 
   line.textContent = sentence
 }
 
-/** Does something once at a time, and says in a status line when it fails. */
+/** Runs one action at a time, and shows its failure in a status line. */
 export const runWithStatus = async (
   statusId: string,
   buttons: ReadonlyArray<HTMLButtonElement>,
@@ -58,7 +58,7 @@ export const runWithStatus = async (
   }
 }
 
-/** A form's text by field; empty for what it does not have. */
+/** The text of a form field; empty when absent. */
 export const readField = (form: HTMLFormElement, name: string): string => {
   const value = new FormData(form).get(name)
   return typeof value === "string" ? value : ""

@@ -1,8 +1,8 @@
 import { requestSuccess } from "./Api.ts"
-import { runWithStatus, findElement, showScriptedElements } from "./Dom.ts"
+import { runWithStatus, findElement, showScriptElements } from "./Dom.ts"
 import { readTextMember } from "./Json.ts"
 
-showScriptedElements()
+showScriptElements()
 
 const upgrade = findElement(HTMLButtonElement, "#storage-upgrade")
 upgrade?.addEventListener("click", () => {

@@ -1,4 +1,4 @@
-/** A member of a JSON object; undefined of anything else. */
+/** A member of a JSON object; undefined for every other value. */
 export const readMember = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined
 
@@ -16,7 +16,7 @@ export const tryParseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // Whoever asks for a member of what is no JSON finds none.
+    // Malformed JSON has no members.
     return undefined
   }
 }

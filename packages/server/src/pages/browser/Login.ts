@@ -1,9 +1,9 @@
 import { requestSuccess } from "./Api.ts"
-import { findElement, onSubmit, showScriptedElements, showStatus, readField } from "./Dom.ts"
+import { findElement, onSubmit, showScriptElements, showStatus, readField } from "./Dom.ts"
 import { readTextMember } from "./Json.ts"
 import { startWalletButtons } from "./Wallet.ts"
 
-showScriptedElements()
+showScriptElements()
 
 const registerFields = ["email", "password", "name", "referralCode"] as const
 
@@ -11,7 +11,7 @@ onSubmit("register-form", "register-status", async (form) => {
   const given = registerFields.map((name) => [name, readField(form, name)] as const).filter(([, text]) => text !== "")
   await requestSuccess("POST", "/api/register", Object.fromEntries(given))
   showStatus("register-status", "The account is made; signing in …", "busy")
-  // The form of the page signs in, so that there is one way to do it.
+  // Signs in by the form of the page.
   const signIn = findElement(HTMLFormElement, "#sign-in")
   for (const name of ["email", "password"]) {
     const field = signIn === undefined ? undefined : findElement(HTMLInputElement, `[name=${name}]`, signIn)
@@ -31,6 +31,6 @@ startWalletButtons({ verb: "Sign in with", statement: "Sign in to Berth." }, asy
   location.assign(callbackUrl)
 })
 
-// A link can lead straight to one of the folded parts.
+// A fragment opens its section.
 const named = document.getElementById(location.hash.slice(1))
 if (named instanceof HTMLDetailsElement) named.open = true

@@ -1,8 +1,8 @@
 import { startAgentForm } from "./AgentForm.ts"
 import { startChat } from "./Chat.ts"
-import { findElement, showScriptedElements } from "./Dom.ts"
+import { findElement, showScriptElements } from "./Dom.ts"
 
-showScriptedElements()
+showScriptElements()
 
 startAgentForm((agent) => {
   const [form, chat] = [findElement(HTMLElement, "#first-agent"), findElement(HTMLElement, "#first-chat")]

@@ -45,7 +45,7 @@ const row = (session: unknown, reload: () => Promise<void>) => {
   return item
 }
 
-/** Shows where the user is signed in, with a way to end each session but this one. */
+/** Lists the sessions with a button to revoke each other one. */
 export const showSessions = async (): Promise<void> => {
   const list = findElement(HTMLElement, "#sessions")
   if (list === undefined) return

@@ -17,10 +17,10 @@ interface FoundWallet {
 
 const isProvider = (value: unknown): value is Provider => typeof readMember(value, "request") === "function"
 
-/** Base, which is where wallets of contracts are checked. */
+/** Base: the chain on which contract wallets are verified. */
 const base = { id: 8453, hex: "0x2105" }
 
-/** What a wallet says when its owner declines (EIP-1193). */
+/** EIP-1193: the user rejected the request. */
 const userRejected = 4001
 
 const call = (provider: Provider, method: string, params?: ReadonlyArray<unknown>) =>
@@ -31,7 +31,7 @@ const call = (provider: Provider, method: string, params?: ReadonlyArray<unknown
     })
   })
 
-/** The account that the wallet lets us see, in the mixed case that a message of this kind needs. */
+/** The connected account with its EIP-55 checksum, which EIP-4361 requires. */
 const accountOf = async (provider: Provider) => {
   const accounts = await call(provider, "eth_requestAccounts")
   const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
@@ -40,7 +40,7 @@ const accountOf = async (provider: Provider) => {
   return getAddress(`0x${account.slice(2)}`)
 }
 
-/** A plain key signs the same wherever it is, so a wallet that does not know the chain goes on. */
+/** Best-effort: an EOA signature does not depend on the chain. */
 const switchToBase = (provider: Provider) =>
   provider
     .request({ method: "wallet_switchEthereumChain", params: [{ chainId: base.hex }] })
@@ -48,13 +48,13 @@ const switchToBase = (provider: Provider) =>
       if (readMember(cause, "code") === userRejected) throw new ApiRequestRejected("The wallet declined.", { cause })
     })
 
-/** Where the service is, as the page says it. */
+/** Domain and URI of the service, from the page. */
 export interface Site {
   readonly domain: string
   readonly uri: string
 }
 
-/** A message of this site and its signature by the wallet (EIP-4361). */
+/** An EIP-4361 message and its signature. */
 const signProof = async (provider: Provider, { domain, uri }: Site, statement: string) => {
   const address = await accountOf(provider)
   await switchToBase(provider)
@@ -75,7 +75,7 @@ const signProof = async (provider: Provider, { domain, uri }: Site, statement: s
   return { message, signature }
 }
 
-/** Calls with every wallet that this browser has, as they come: those that announce themselves (EIP-6963), else `window.ethereum`. */
+/** Calls back with each wallet of this browser: those announced by EIP-6963, else `window.ethereum`. */
 const findWallets = (onFound: (wallet: FoundWallet) => void) => {
   const known = new Set<unknown>()
   const tell = (wallet: FoundWallet) => {
@@ -105,7 +105,7 @@ const buttonFor = ({ icon, name }: FoundWallet, verb: string) => {
   return button
 }
 
-/** A button for each wallet in the page's place for them; `work` gets what it signed. */
+/** Adds a button for each wallet; `work` receives the signed message. */
 export const startWalletButtons = (
   words: { readonly verb: string; readonly statement: string },
   work: (proof: { readonly message: string; readonly signature: string }, place: HTMLElement) => Promise<void>
