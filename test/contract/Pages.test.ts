@@ -54,7 +54,8 @@ const paths = pageRoutes.flatMap(({ method, path }) =>
 )
 
 /** A page whose address holds a token tells nobody where one comes from, not even this service. */
-const referrerPolicyOf = (path: string) => (path === "/reset-password" ? "no-referrer" : "same-origin")
+const referrerPolicyOf = (path: string) =>
+  ["/reset-password", "/undo-email-change"].includes(path) ? "no-referrer" : "same-origin"
 
 const assertPage = (answer: HttpCallResponse, status = 200, referrerPolicy = "same-origin") => {
   assert.strictEqual(answer.status, status)

@@ -104,5 +104,7 @@ const lastToken = (path: string) => (address: string) =>
 
 /** The token of the last link for a new password that was mailed to an address; empty when there is none. */
 export const findResetToken = lastToken("/reset-password")
+/** The token of the last link that undoes a change of the address. */
+export const findUndoToken = lastToken("/undo-email-change")
 /** The same of the last link that confirms an address. */
 export const findVerificationToken = lastToken("/api/auth/verify-email")

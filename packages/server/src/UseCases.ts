@@ -1,5 +1,6 @@
 import { AccountDeletion, AccountDeletionHooks } from "@berth/domain/recovery/deletion/AccountDeletion"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import { EmailChanges } from "@berth/domain/accounts/email-change/EmailChanges"
 import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
 import { ProfileSettings } from "@berth/domain/accounts/profile/ProfileSettings"
 import { Registration } from "@berth/domain/accounts/registration/Registration"
@@ -89,7 +90,7 @@ const wallets = Layer.merge(WalletSignIn.Default, WalletLinking.Default).pipe(
 
 /** Accounts, and what is mailed about them. */
 const accounts = Layer.merge(Registration.Default, ProfileSettings.Default).pipe(
-  Layer.provideMerge(Layer.merge(EmailVerifications.Default, ExternalAccounts.Default)),
+  Layer.provideMerge(Layer.mergeAll(EmailVerifications.Default, EmailChanges.Default, ExternalAccounts.Default)),
   Layer.provideMerge(Referrals.Default),
   Layer.provide(MailOutbox.Default)
 )

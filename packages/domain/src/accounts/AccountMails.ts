@@ -1,4 +1,4 @@
-import { Redacted } from "effect"
+import { Option, Redacted } from "effect"
 import type { MailDraft } from "../mail/MailOutbox.ts"
 import type { Email } from "../shared/Email.ts"
 
@@ -25,13 +25,23 @@ export const composeEmailVerificationMail = (to: Email, appUrl: URL, token: Reda
   )
 })
 
-export const composeEmailChangedMail = (to: Email, appUrl: URL): MailDraft => ({
+/** `undo` is the token of a link that restores a verified address. */
+export const composeEmailChangedMail = (to: Email, appUrl: URL, undo: Option.Option<Redacted.Redacted>): MailDraft => ({
   to,
   subject: "Your e-mail address was changed",
   text: joinMailLines(
     `Your account at ${appUrl.host} has another e-mail address from now on, and this one is no longer used for it.`,
     "",
-    "If you did not change it, another person is signed in to your account: sign in, change the password, which ends every other",
-    "session, and set the address back."
+    ...Option.match(undo, {
+      onNone: () => [
+        "If you did not change it, another person is signed in to your account: sign in, change the password, which ends every",
+        "other session, and set the address back."
+      ],
+      onSome: (token) => [
+        "If you did not change it, undo the change within seven days. This ends every session:",
+        "",
+        makeMailLink(appUrl, "/undo-email-change", token)
+      ]
+    })
   )
 })

@@ -4,7 +4,7 @@ import { Email } from "@berth/domain/shared/Email"
 import { validateMail } from "@berth/domain/mail/MailValidation"
 import { MailId } from "@berth/domain/mail/Mail"
 import { assert, describe, it } from "@effect/vitest"
-import { Either, Redacted } from "effect"
+import { Either, Option, Redacted } from "effect"
 
 const to = Email.make("ada@example.com")
 const token = Redacted.make("abc-_123")
@@ -14,7 +14,8 @@ describe("Account mails", () => {
   const mails = [
     composePasswordResetMail(to, appUrl, token),
     composeEmailVerificationMail(to, appUrl, token),
-    composeEmailChangedMail(to, appUrl)
+    composeEmailChangedMail(to, appUrl, Option.none()),
+    composeEmailChangedMail(to, appUrl, Option.some(token))
   ]
 
   it("are valid mails with short lines", () => {
@@ -30,7 +31,8 @@ describe("Account mails", () => {
     const links = mails.flatMap(({ text }) => text.split("\n").filter((line) => line.startsWith("http")))
     assert.deepStrictEqual(links, [
       "https://berth.example:8443/reset-password?token=abc-_123",
-      "https://berth.example:8443/api/auth/verify-email?token=abc-_123"
+      "https://berth.example:8443/api/auth/verify-email?token=abc-_123",
+      "https://berth.example:8443/undo-email-change?token=abc-_123"
     ])
   })
 })

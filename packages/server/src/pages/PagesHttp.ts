@@ -22,6 +22,7 @@ import { PageAssets } from "./PageAssets.ts"
 import { makePageResponse, PageSettings } from "./Layout.ts"
 import { renderPricingPage } from "./PricingPage.ts"
 import * as ResetPasswordHttp from "./ResetPasswordHttp.ts"
+import * as UndoEmailChangeHttp from "./UndoEmailChangeHttp.ts"
 
 const paths = {
   front: "/",
@@ -35,6 +36,7 @@ const paths = {
 export const pageRoutes = [
   ...Object.values(paths).map((path) => makePlainRoute("GET", path)),
   ...ResetPasswordHttp.resetPasswordRoutes,
+  ...UndoEmailChangeHttp.undoEmailChangeRoutes,
   ...AssetsHttp.assetRoutes
 ]
 
@@ -161,4 +163,4 @@ const pages = HttpLayerRouter.use((router) =>
 )
 
 /** The pages and their assets. */
-export const layer = Layer.mergeAll(pages, ResetPasswordHttp.layer, AssetsHttp.layer)
+export const layer = Layer.mergeAll(pages, ResetPasswordHttp.layer, UndoEmailChangeHttp.layer, AssetsHttp.layer)

@@ -2,7 +2,7 @@ import { Duration } from "effect"
 import type { Email } from "../../shared/Email.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-export type MailedTokenPurpose = "password-reset" | "email-verification"
+export type MailedTokenPurpose = "password-reset" | "email-verification" | "email-change-undo"
 
 /** The stored form of a mailed token. */
 export interface MailedToken {
@@ -17,5 +17,6 @@ export interface MailedToken {
 
 export const mailedTokenLifetimes: Record<MailedTokenPurpose, Duration.Duration> = {
   "password-reset": Duration.hours(1),
-  "email-verification": Duration.hours(24)
+  "email-verification": Duration.hours(24),
+  "email-change-undo": Duration.days(7)
 }

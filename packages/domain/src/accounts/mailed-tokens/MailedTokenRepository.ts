@@ -1,5 +1,6 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
 import type { MailedToken, MailedTokenPurpose } from "./MailedToken.ts"
+import type { Email } from "../../shared/Email.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 type MailedTokenOwner = Pick<MailedToken, "userId" | "email">
@@ -15,6 +16,18 @@ export class MailedTokenRepository extends Context.Tag("@berth/MailedTokenReposi
     readonly find: (
       purpose: MailedTokenPurpose,
       tokenHash: string,
+      now: DateTime.Utc
+    ) => Effect.Effect<Option.Option<MailedTokenOwner>>
+    /** The live token of a user. */
+    readonly findByUser: (
+      purpose: MailedTokenPurpose,
+      userId: UserId,
+      now: DateTime.Utc
+    ) => Effect.Effect<Option.Option<MailedTokenOwner>>
+    /** The live token that was mailed to an address, the oldest of several. Compares case-insensitively. */
+    readonly findByEmail: (
+      purpose: MailedTokenPurpose,
+      email: Email,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<MailedTokenOwner>>
     /** Uses a live token up: one of any number of concurrent calls gets it, the others wait for its transaction. */

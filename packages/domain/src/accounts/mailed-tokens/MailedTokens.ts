@@ -2,6 +2,7 @@ import { DateTime, Effect, Option, type Redacted } from "effect"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { Digests, hashSecret } from "../../secrets/Digests.ts"
 import { Tokens } from "../../secrets/Tokens.ts"
+import type { Email } from "../../shared/Email.ts"
 import type { User } from "../../shared/User.ts"
 import { mailedTokenLifetimes, type MailedTokenPurpose } from "./MailedToken.ts"
 import { MailedTokenRepository } from "./MailedTokenRepository.ts"
@@ -58,10 +59,18 @@ export class MailedTokens extends Effect.Service<MailedTokens>()("@berth/MailedT
       return yield* repository.consume(purpose, hashSecret(digests, token), yield* DateTime.now)
     })
 
+    const findByUser = Effect.fn("MailedTokens.findByUser")(function* (purpose: MailedTokenPurpose, userId: UserId) {
+      return yield* repository.findByUser(purpose, userId, yield* DateTime.now)
+    })
+
+    const findByEmail = Effect.fn("MailedTokens.findByEmail")(function* (purpose: MailedTokenPurpose, email: Email) {
+      return yield* repository.findByEmail(purpose, email, yield* DateTime.now)
+    })
+
     const revoke = Effect.fn("MailedTokens.revoke")(function* (userId: UserId, purpose: MailedTokenPurpose) {
       yield* repository.revoke(userId, purpose)
     })
 
-    return { issue, issueForRequest, find, consume, revoke }
+    return { issue, issueForRequest, find, findByUser, findByEmail, consume, revoke }
   })
 }) {}

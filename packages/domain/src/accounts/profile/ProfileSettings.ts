@@ -1,15 +1,15 @@
 import { Effect, Option } from "effect"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
-import { MailOutbox } from "../../mail/MailOutbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import type { SessionId } from "../../sessions/Session.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { normalizeEmail } from "../../shared/Email.ts"
 import type { NotificationPreferences, User } from "../../shared/User.ts"
-import { UserNotFound } from "../AccountErrors.ts"
-import { composeEmailChangedMail } from "../AccountMails.ts"
-import { AccountPolicy, isSyntheticEmail, parseAccountEmail } from "../AccountPolicy.ts"
+import { EmailAlreadyTaken, UserNotFound } from "../AccountErrors.ts"
+import { AccountPolicy, parseAccountEmail } from "../AccountPolicy.ts"
+import { EmailChanges } from "../email-change/EmailChanges.ts"
 import { EmailVerifications } from "../email-verification/EmailVerifications.ts"
+import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { PasswordCredentials } from "../password/PasswordCredentials.ts"
 import { type UserChanges, UserRepository } from "../UserRepository.ts"
 import { validateDisplayName } from "./DisplayName.ts"
@@ -26,7 +26,8 @@ export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/P
     const users = yield* UserRepository
     const verifications = yield* EmailVerifications
     const credentials = yield* PasswordCredentials
-    const mails = yield* MailOutbox
+    const emailChanges = yield* EmailChanges
+    const mailed = yield* MailedTokens
     const limiter = yield* RateLimiter
     const transaction = yield* Transaction
     const policy = yield* AccountPolicy
@@ -36,8 +37,7 @@ export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/P
     const replaceEmail = Effect.fnUntraced(function* (before: User, after: User) {
       yield* credentials.revokeResetLinks(after.id)
       yield* verifications.start(after)
-      if (!isSyntheticEmail(before.email, policy))
-        yield* mails.append(composeEmailChangedMail(before.email, policy.appUrl), after.id)
+      yield* emailChanges.announce(before)
     })
 
     /** Applies the change and returns the user. A new email address is unverified until its mailed link is opened. */
@@ -57,6 +57,11 @@ export class ProfileSettings extends Effect.Service<ProfileSettings>()("@berth/P
       return yield* transaction.run(
         Effect.gen(function* () {
           const before = yield* Effect.mapError(yield* users.findForUpdate(id), () => new UserNotFound())
+          if (changes.email !== undefined) {
+            // The previous address of another account stays reserved, so that its change can be undone.
+            const reserved = yield* mailed.findByEmail("email-change-undo", changes.email)
+            if (Option.exists(reserved, ({ userId }) => userId !== id)) return yield* new EmailAlreadyTaken()
+          }
           const after = yield* Effect.mapError(yield* users.update(id, changes), () => new UserNotFound())
           // A revoked session must not direct recovery mails to a new address.
           if (changes.email !== undefined) yield* sessions.lock(sessionId)

@@ -7,6 +7,7 @@ import { type User } from "../../shared/User.ts"
 import { EmailAlreadyTaken } from "../AccountErrors.ts"
 import { AccountPolicy, parseAccountEmail } from "../AccountPolicy.ts"
 import { EmailVerifications } from "../email-verification/EmailVerifications.ts"
+import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { CommonPasswords } from "../password/CommonPasswords.ts"
 import { validatePassword } from "../password/Password.ts"
 import { PasswordHasher } from "../password/PasswordHasher.ts"
@@ -30,6 +31,7 @@ export class Registration extends Effect.Service<Registration>()("@berth/Registr
     const hasher = yield* PasswordHasher
     const common = yield* CommonPasswords
     const verifications = yield* EmailVerifications
+    const mailed = yield* MailedTokens
     const referrals = yield* Referrals
     const ids = yield* IdGenerator
     const tokens = yield* Tokens
@@ -63,6 +65,8 @@ export class Registration extends Effect.Service<Registration>()("@berth/Registr
     }) {
       const { email, name, password, referrer } = newcomer
       if (Option.isSome(yield* users.findByEmail(email))) return yield* new EmailAlreadyTaken()
+      // The previous address of another account stays reserved, so that its change can be undone.
+      if (Option.isSome(yield* mailed.findByEmail("email-change-undo", email))) return yield* new EmailAlreadyTaken()
       const id = UserId.make(yield* ids.next("usr"))
       const passwordHash = yield* hasher.hash(password)
       const referralCode = makeReferralCode(Redacted.value(yield* tokens.make))

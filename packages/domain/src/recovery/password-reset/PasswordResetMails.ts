@@ -6,6 +6,7 @@ import { Users } from "../../accounts/Users.ts"
 import { type MailDraft, MailOutbox } from "../../mail/MailOutbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { type Email, normalizeEmail } from "../../shared/Email.ts"
+import type { User } from "../../shared/User.ts"
 
 export const composePasswordResetMail = (to: Email, appUrl: URL, token: Redacted.Redacted): MailDraft => ({
   to,
@@ -21,6 +22,15 @@ export const composePasswordResetMail = (to: Email, appUrl: URL, token: Redacted
   )
 })
 
+/** The address of the account that a reset link may be mailed to: not an unverified one that replaced a verified one. */
+const findResetAddress = (user: User, previous: Option.Option<Email>, requested: Email): Option.Option<Email> => {
+  const isRequested = (email: Email) => normalizeEmail(email) === normalizeEmail(requested)
+  const mayUseCurrent = user.emailVerifiedAt !== null || Option.isNone(previous)
+  return Option.orElse(Option.filter(previous, isRequested), () =>
+    mayUseCurrent && isRequested(user.email) ? Option.some(user.email) : Option.none()
+  )
+}
+
 /** The worker's half of a password reset: finds the account of an address and mails the link. */
 export class PasswordResetMails extends Effect.Service<PasswordResetMails>()("@berth/PasswordResetMails", {
   effect: Effect.gen(function* () {
@@ -34,14 +44,19 @@ export class PasswordResetMails extends Effect.Service<PasswordResetMails>()("@b
     const send = Effect.fn("PasswordResetMails.send")(
       function* (requestId: string, email: Email) {
         if (isSyntheticEmail(email, policy)) return
-        const account = yield* users.findByEmail(email)
-        if (Option.isNone(account)) return
-        const user = yield* users.findForUpdate(account.value.id)
-        // The address may have changed between the two reads.
-        if (normalizeEmail(user.email) !== normalizeEmail(email)) return
-        const token = yield* mailed.issueForRequest("password-reset", user, requestId)
+        const reserved = yield* mailed.findByEmail("email-change-undo", email)
+        const known = Option.orElse(
+          Option.map(yield* users.findByEmail(email), ({ id }) => id),
+          () => Option.map(reserved, ({ userId }) => userId)
+        )
+        if (Option.isNone(known)) return
+        const user = yield* users.findForUpdate(known.value)
+        const previous = Option.map(yield* mailed.findByUser("email-change-undo", user.id), (token) => token.email)
+        const to = findResetAddress(user, previous, email)
+        if (Option.isNone(to)) return
+        const token = yield* mailed.issueForRequest("password-reset", { id: user.id, email: to.value }, requestId)
         if (Option.isNone(token)) return
-        yield* mails.append(composePasswordResetMail(user.email, policy.appUrl, token.value), user.id)
+        yield* mails.append(composePasswordResetMail(to.value, policy.appUrl, token.value), user.id)
         yield* Effect.logInfo("Password reset link mailed").pipe(Effect.annotateLogs({ userId: user.id }))
       },
       (sending) => transaction.run(sending),

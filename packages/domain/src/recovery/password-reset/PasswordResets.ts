@@ -61,8 +61,14 @@ export class PasswordResets extends Effect.Service<PasswordResets>()("@berth/Pas
         Effect.gen(function* () {
           // Lock order: users before tokens.
           const user = yield* users.findForUpdate(userId)
-          if (Option.isNone(yield* mailed.consume(purpose, request.token))) return yield* new ResetTokenInvalid()
-          if (user.emailVerifiedAt === null) yield* claims.claim(userId)
+          const { email } = yield* Effect.mapError(
+            yield* mailed.consume(purpose, request.token),
+            () => new ResetTokenInvalid()
+          )
+          const previous = yield* mailed.findByUser("email-change-undo", userId)
+          const isPrevious = Option.exists(previous, (known) => normalizeEmail(known.email) === normalizeEmail(email))
+          if (user.emailVerifiedAt === null && !isPrevious)
+            yield* Effect.mapError(claims.claim(userId), () => new ResetTokenInvalid())
           yield* credentials.set(userId, passwordHash)
           yield* sessions.revokeAll(userId)
         })

@@ -45,7 +45,8 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
         const known = yield* accounts.findByEmailForUpdate(email)
         if (Option.isNone(known)) return yield* create(email, identity.name)
         // An unverified email proves no ownership: the account is claimed, which unlinks its other identities.
-        if (known.value.emailVerifiedAt === null) yield* claims.claim(known.value.id)
+        if (known.value.emailVerifiedAt === null)
+          yield* Effect.mapError(claims.claim(known.value.id), () => new ProviderEmailUnverified())
         else if (yield* linked.hasOtherSubject(known.value.id, identity)) return yield* new OAuthSubjectConflict()
         return known.value.id
       }).pipe(

@@ -41,6 +41,28 @@ export const layer: Layer.Layer<MailedTokenRepository, never, SqlClient> = Layer
           Effect.orDie
         )
       }),
+      findByUser: Effect.fn("MailedTokenRepository.findByUser")(function* (
+        purpose: MailedTokenPurpose,
+        userId: UserId,
+        now: DateTime.Utc
+      ) {
+        return yield* sql`
+          select user_id, email from mailed_tokens
+          where user_id = ${userId} and purpose = ${purpose} and spent_at is null and expires_at > ${DateTime.toDate(now)}`.pipe(
+          decodeFirstRow(FoundRow),
+          Effect.orDie
+        )
+      }),
+      findByEmail: Effect.fn("MailedTokenRepository.findByEmail")(function* (
+        purpose: MailedTokenPurpose,
+        email: Email,
+        now: DateTime.Utc
+      ) {
+        return yield* sql`
+          select user_id, email from mailed_tokens
+          where lower(email) = lower(${email}) and purpose = ${purpose} and spent_at is null and expires_at > ${DateTime.toDate(now)}
+          order by request_id limit 1`.pipe(decodeFirstRow(FoundRow), Effect.orDie)
+      }),
       consume: Effect.fn("MailedTokenRepository.consume")(function* (
         purpose: MailedTokenPurpose,
         tokenHash: string,

@@ -95,7 +95,7 @@ create index social_tokens_of_session on social_tokens (session_id);
 -- recovery: one token per user and purpose
 create table mailed_tokens (
   user_id text not null references users on delete cascade,
-  purpose text not null check (purpose in ('password-reset', 'email-verification')),
+  purpose text not null check (purpose in ('password-reset', 'email-verification', 'email-change-undo')),
   -- Id of the job that created the token; these ids sort by time.
   request_id text not null,
   token_hash text not null unique,
@@ -106,6 +106,7 @@ create table mailed_tokens (
   primary key (user_id, purpose)
 );
 create index mailed_tokens_by_expiry on mailed_tokens (expires_at);
+create index mailed_tokens_by_email on mailed_tokens (lower(email)) where purpose = 'email-change-undo';
 
 -- billing: plans, units and the ledger. Rows of money outlive their user under a random pseudonym, former_user.
 create table subscriptions (

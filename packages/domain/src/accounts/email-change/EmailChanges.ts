@@ -1,0 +1,56 @@
+import { Data, Effect, Option, type Redacted } from "effect"
+import { MailOutbox } from "../../mail/MailOutbox.ts"
+import { Transaction } from "../../persistence/Transaction.ts"
+import { Sessions } from "../../sessions/Sessions.ts"
+import type { User } from "../../shared/User.ts"
+import { composeEmailChangedMail } from "../AccountMails.ts"
+import { AccountPolicy, isSyntheticEmail } from "../AccountPolicy.ts"
+import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
+import { UserRepository } from "../UserRepository.ts"
+
+/** The link is unknown, expired or used. */
+export class EmailChangeLinkInvalid extends Data.TaggedError("EmailChangeLinkInvalid")<object> {}
+
+const purpose = "email-change-undo"
+
+/** The protection of a previous verified address, for seven days after a change. */
+export class EmailChanges extends Effect.Service<EmailChanges>()("@berth/EmailChanges", {
+  effect: Effect.gen(function* () {
+    const users = yield* UserRepository
+    const mailed = yield* MailedTokens
+    const mails = yield* MailOutbox
+    const sessions = yield* Sessions
+    const transaction = yield* Transaction
+    const policy = yield* AccountPolicy
+
+    /** Notifies the previous address. Joins the running transaction, which holds the user. */
+    const announce = Effect.fn("EmailChanges.announce")(function* (before: User) {
+      if (isSyntheticEmail(before.email, policy)) return
+      // Later changes within the seven days may be an attacker's: the first verified address keeps its link.
+      const isProtected = before.emailVerifiedAt !== null && Option.isNone(yield* mailed.findByUser(purpose, before.id))
+      const token = isProtected ? Option.some(yield* mailed.issue(purpose, before)) : Option.none()
+      yield* mails.append(composeEmailChangedMail(before.email, policy.appUrl, token), before.id)
+    })
+
+    /** Restores the previous address as verified, revokes mailed links and every session. */
+    const undo = Effect.fn("EmailChanges.undo")(function* (token: Redacted.Redacted) {
+      const invalid = () => new EmailChangeLinkInvalid()
+      const { email, userId } = yield* Effect.mapError(yield* mailed.find(purpose, token), invalid)
+      yield* transaction.run(
+        Effect.gen(function* () {
+          // Lock order: users before tokens.
+          yield* Effect.mapError(yield* users.findForUpdate(userId), invalid)
+          yield* Effect.mapError(yield* mailed.consume(purpose, token), invalid)
+          yield* users.update(userId, { email })
+          yield* users.markEmailVerified(userId)
+          yield* mailed.revoke(userId, "email-verification")
+          yield* mailed.revoke(userId, "password-reset")
+          yield* sessions.revokeAll(userId)
+        })
+      )
+      yield* Effect.logWarning("Email change undone").pipe(Effect.annotateLogs("userId", userId))
+    })
+
+    return { announce, undo }
+  })
+}) {}

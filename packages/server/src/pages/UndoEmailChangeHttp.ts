@@ -1,0 +1,90 @@
+import { toRetryAfterSeconds } from "@berth/api/limits/RateLimits"
+import { EmailChanges } from "@berth/domain/accounts/email-change/EmailChanges"
+import { RateLimiter } from "@berth/domain/limits/RateLimiter"
+import { HttpLayerRouter, HttpServerRequest, HttpServerResponse, UrlParams } from "@effect/platform"
+import { Effect, Option, Redacted } from "effect"
+import { type KnownRoute, makePlainRoute } from "../http/RouteTable.ts"
+import { WebSettings } from "../http/WebSettings.ts"
+import { currentAddressKey } from "../limits/RateLimitsHttp.ts"
+import { html } from "./Html.ts"
+import { makePageResponse, renderAlert } from "./Layout.ts"
+import { PageAssets } from "./PageAssets.ts"
+
+const path = "/undo-email-change"
+
+export const undoEmailChangeRoutes: ReadonlyArray<KnownRoute> = [
+  makePlainRoute("GET", path),
+  // A page with `no-referrer` posts an opaque origin. The token in the form authorizes the request.
+  { ...makePlainRoute("POST", path), opaqueOrigin: true }
+]
+
+/** The URL holds a token, which must not leak by the referrer. */
+const headers = { "referrer-policy": "no-referrer" }
+const title = "Undo the change of your e-mail address"
+
+const renderForm = (token: string) => html`
+  <div class="narrow">
+    <h1>${title}</h1>
+    <p>This address becomes the address of your account again, and every session ends.</p>
+    <form class="stack" method="post" action="${path}">
+      <input type="hidden" name="token" value="${token}" />
+      <button class="primary">Undo the change</button>
+    </form>
+  </div>
+`
+
+const renderProblem = (problem: string) => html`
+  <div class="narrow">
+    <h1>${title}</h1>
+    ${renderAlert(problem)}
+    <p><a href="/login">Sign in</a></p>
+  </div>
+`
+
+/** `/undo-email-change?token=`, the target of mailed links. A form, because mail programs fetch links. */
+export const layer = HttpLayerRouter.use((router) =>
+  Effect.gen(function* () {
+    const changes = yield* EmailChanges
+    const limiter = yield* RateLimiter
+    const settings = yield* WebSettings
+    const assets = yield* PageAssets
+
+    const fail = (status: number, problem: string, more: Readonly<Record<string, string>> = {}) =>
+      makePageResponse(
+        assets,
+        { title, main: renderProblem(problem), isSignedIn: false },
+        { status, headers: { ...headers, ...more } }
+      )
+
+    const show = Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+      const token = new URL(request.url, settings.appUrl.origin).searchParams.get("token") ?? ""
+      return makePageResponse(assets, { title, main: renderForm(token), isSignedIn: false }, { headers })
+    })
+
+    const submit = Effect.gen(function* () {
+      yield* limiter.take("reset-password", yield* currentAddressKey)
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const fields = yield* Effect.orElseSucceed(request.urlParamsBody, () => UrlParams.empty)
+      yield* changes.undo(Redacted.make(Option.getOrElse(UrlParams.getFirst(fields, "token"), () => "")))
+      return HttpServerResponse.redirect("/login?notice=email_change_undone", {
+        status: 303,
+        headers: { ...headers, "cache-control": "no-store" }
+      })
+    }).pipe(
+      Effect.catchTags({
+        EmailChangeLinkInvalid: () => Effect.succeed(fail(400, "This link is not valid any more.")),
+        EmailAlreadyTaken: () =>
+          Effect.succeed(fail(409, "Another account has this address now. Sign in to that one.")),
+        RateLimitExceeded: ({ retryAfter }) => {
+          const seconds = String(toRetryAfterSeconds(retryAfter))
+          return Effect.succeed(
+            fail(429, `Too many tries. Open the link again in ${seconds} seconds.`, { "retry-after": seconds })
+          )
+        }
+      })
+    )
+
+    yield* router.add("GET", path, show)
+    yield* router.add("POST", path, submit)
+  })
+)

@@ -1,0 +1,137 @@
+import { UserRepository } from "@berth/domain/accounts/UserRepository"
+import { UserId } from "@berth/domain/shared/UserId"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { findResetToken, findUndoToken, findVerificationToken, readMailsTo } from "../fakes/FakeMailer.ts"
+import { uniqueName } from "../support/Samples.ts"
+import * as App from "../support/TestApp.ts"
+import { assertError } from "./ErrorAssertions.ts"
+
+const password = "correct horse battery"
+const nextPassword = "another horse battery"
+const freshEmail = Effect.map(uniqueName("mail"), (local) => `${local}@example.com`)
+
+const register = (email: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/register", json: { email, password } }))
+
+/** A user with a verified address. */
+const verifiedUser = Effect.gen(function* () {
+  const { web } = yield* App.TestApp
+  const email = yield* freshEmail
+  const { body } = yield* register(email)
+  const token = yield* findVerificationToken(email)
+  yield* web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(token)}` })
+  const user = yield* (yield* UserRepository).find(UserId.make(String(body["id"])))
+  return { ...(yield* App.openSession(Option.getOrThrow(user))), email }
+})
+
+const setEmail = (as: App.SignedIn, email: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/settings", as, json: { email } }))
+
+const forgot = (email: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) => web({ method: "POST", path: "/api/auth/forgot-password", json: { email } }))
+
+const reset = (token: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({ method: "POST", path: "/api/auth/reset-password", json: { token, password: nextPassword } })
+  )
+
+const undo = (token: string) =>
+  Effect.flatMap(App.TestApp, ({ web }) =>
+    web({
+      method: "POST",
+      path: "/undo-email-change",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ token }).toString()
+    })
+  )
+
+const findUser = (as: App.SignedIn) =>
+  Effect.flatMap(
+    Effect.flatMap(UserRepository, ({ find }) => find(as.user.id)),
+    Effect.orDie
+  )
+
+layer(App.layer(), { excludeTestServices: true })("For seven days after an email change", (it) => {
+  it.effect("the link in the mail to the previous address restores it and revokes all sessions, once", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
+      assert.strictEqual((yield* setEmail(me, fresh)).status, 200)
+      const token = yield* findUndoToken(me.email)
+      const page = yield* web({ method: "GET", path: `/undo-email-change?token=${token}` })
+      assert.deepStrictEqual([page.status, page.headers["referrer-policy"]], [200, "no-referrer"])
+      assert.strictEqual((yield* findUser(me)).email, fresh)
+
+      const answer = yield* undo(token)
+      assert.deepStrictEqual([answer.status, answer.headers.location], [303, "/login?notice=email_change_undone"])
+      const restored = yield* findUser(me)
+      assert.strictEqual(restored.email, me.email)
+      assert.isNotNull(restored.emailVerifiedAt)
+      assert.strictEqual((yield* web({ method: "GET", path: "/api/settings", as: me })).status, 401)
+      assert.strictEqual((yield* undo(token)).status, 400)
+    })
+  )
+
+  it.effect("the first verified address keeps its link through further changes", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const [me, second, third] = [yield* verifiedUser, yield* freshEmail, yield* freshEmail]
+      yield* setEmail(me, second)
+      const confirmation = yield* findVerificationToken(second)
+      yield* web({ method: "GET", path: `/api/auth/verify-email?token=${encodeURIComponent(confirmation)}` })
+      yield* setEmail(me, third)
+      assert.strictEqual(yield* findUndoToken(second), "")
+      assert.strictEqual((yield* undo(yield* findUndoToken(me.email))).status, 303)
+      assert.strictEqual((yield* findUser(me)).email, me.email)
+    })
+  )
+
+  it.effect("a password can be reset through the previous address, and the new one stays unverified", () =>
+    Effect.gen(function* () {
+      const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
+      yield* setEmail(me, fresh)
+      yield* forgot(me.email.toUpperCase())
+      assert.strictEqual((yield* reset(yield* findResetToken(me.email))).status, 200)
+      const user = yield* findUser(me)
+      assert.deepStrictEqual([user.email, user.emailVerifiedAt], [fresh, null])
+    })
+  )
+
+  it.effect("the unverified new address gets no reset link", () =>
+    Effect.gen(function* () {
+      const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
+      yield* setEmail(me, fresh)
+      const before = (yield* readMailsTo(fresh)).length
+      yield* forgot(fresh)
+      assert.lengthOf(yield* readMailsTo(fresh), before)
+    })
+  )
+
+  it.effect("the previous address is reserved for its account", () =>
+    Effect.gen(function* () {
+      const [me, fresh, other] = [yield* verifiedUser, yield* freshEmail, yield* verifiedUser]
+      yield* setEmail(me, fresh)
+      assertError(yield* register(me.email), { status: 409, code: "email_already_taken" })
+      assertError(yield* setEmail(other, me.email), { status: 409, code: "email_already_taken" })
+      assert.strictEqual((yield* setEmail(me, me.email)).status, 200)
+    })
+  )
+
+  it.effect("and no longer, the previous address has rights", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const [me, fresh] = [yield* verifiedUser, yield* freshEmail]
+      yield* setEmail(me, fresh)
+      const token = yield* findUndoToken(me.email)
+      yield* sql`update mailed_tokens set expires_at = now() where user_id = ${me.user.id} and purpose = 'email-change-undo'`
+      assert.strictEqual((yield* undo(token)).status, 400)
+      yield* forgot(me.email)
+      assert.strictEqual(yield* findResetToken(me.email), "")
+      yield* forgot(fresh)
+      assert.strictEqual((yield* reset(yield* findResetToken(fresh))).status, 200)
+      assert.strictEqual((yield* register(me.email)).status, 200)
+    })
+  )
+})
