@@ -185,7 +185,7 @@ layer(App.layer(), { excludeTestServices: true })("An Idempotency-Key", (it) => 
     })
   )
 
-  /** What a server leaves behind that was killed after its transaction and before it kept the answer. */
+  /** The state after a server was killed between its transaction and the storing of the response. */
   const dieUnanswered = Effect.flatMap(
     SqlClient,
     (sql) => sql`update idempotency_keys set response_sealed = null, lease_until = now() - interval '1 second'`

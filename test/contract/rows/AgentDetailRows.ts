@@ -5,7 +5,7 @@ import type { AppCall } from "../../support/TestApp.ts"
 import type { CallCondition, ErrorRow } from "../ErrorRow.ts"
 import { withTableHidden } from "../OwnerFixtures.ts"
 
-/** What every route of one agent answers. */
+/** The errors of every route of one agent. */
 const ofOneAgent = (route: ErrorRow["route"], more: Partial<AppCall> = {}): ReadonlyArray<ErrorRow> => {
   const at = (id: string) => (route.split(" ")[1] ?? "").replace(":id", id)
   return [
@@ -84,7 +84,7 @@ export const agentDetailRows: ReadonlyArray<ErrorRow> = [
   wrong("a member is null that has no null", { timezone: null, channels: null }, "timezone", "channels"),
   change("the model is none of those allowed", { model: "gpt-2" }, 400, "model_not_allowed"),
   change("a custom model is not named", { model: "custom" }, 400, "custom_model_missing"),
-  change("a skill is unknown", { skills: ["dance", "time", "sing"] }, 400, "unknown_skill", {
+  change("a skill is unknown", { skills: ["dance", "time", "sing"] }, 400, "skill_selection_invalid", {
     members: { skills: ["dance", "sing"], known: ["time", "calculator", "files"] }
   }),
   {

@@ -58,9 +58,9 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   provision("the types are wrong", { name: 1, model: 2, config: 3, tier: 4 }, 400, "invalid_request", {
     fields: ["name", "model", "config", "tier"]
   }),
-  provision("the name is blank", { name: "  " }, 400, "invalid_agent_name"),
-  provision("the name has 201 characters", { name: "n".repeat(201) }, 400, "invalid_agent_name"),
-  provision("the name has a control character", { name: "a\u0007" }, 400, "invalid_agent_name"),
+  provision("the name is blank", { name: "  " }, 400, "agent_name_invalid"),
+  provision("the name has 201 characters", { name: "n".repeat(201) }, 400, "agent_name_invalid"),
+  provision("the name has a control character", { name: "a\u0007" }, 400, "agent_name_invalid"),
   provision("the model is none of those allowed", { name: "a", model: "gpt-2" }, 400, "model_not_allowed", {
     members: { model: "gpt-2", allowed: ["claude-opus-4-6", "gpt-4", "custom"] }
   }),
@@ -78,9 +78,15 @@ export const agentRows: ReadonlyArray<ErrorRow> = [
   config("the tokens are no whole number", { maxTokens: 1.5 }, "config.maxTokens"),
   config("the time zone is none", { timezone: "Mars/Olympus" }, "config.timezone"),
   config("the heartbeat is no cron expression", { heartbeat: "often" }, "config.heartbeat"),
-  provision("a skill is unknown", { name: "a", config: { skills: ["time", "dance"] } }, 400, "unknown_skill", {
-    members: { skills: ["dance"], known: ["time", "calculator", "files"] }
-  }),
+  provision(
+    "a skill is unknown",
+    { name: "a", config: { skills: ["time", "dance"] } },
+    400,
+    "skill_selection_invalid",
+    {
+      members: { skills: ["dance"], known: ["time", "calculator", "files"] }
+    }
+  ),
   {
     when: "the plan does not have a skill",
     listener: "web",

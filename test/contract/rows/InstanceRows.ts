@@ -88,13 +88,16 @@ const withSpoiltToken: CallCondition = (effect) =>
 export const instanceRows: ReadonlyArray<ErrorRow> = [
   ...pathsOfInstances.flatMap((path) => [
     row(path, "nobody is signed in", () => undefined, ownersId, { status: 401, code: "unauthorized" }),
-    row(path, "the instance is another's", ({ stranger }) => stranger, ownersId, { status: 403, code: "not_owner" }),
+    row(path, "the instance is another's", ({ stranger }) => stranger, ownersId, {
+      status: 403,
+      code: "instance_not_owned"
+    }),
     row(
       path,
       "there is no such instance",
       ({ stranger }) => stranger,
       () => "usr_0",
-      { status: 403, code: "not_owner" }
+      { status: 403, code: "instance_not_owned" }
     )
   ]),
   ...(["", "/token", "/stats", "/reset-memory"] as const).map((path) =>

@@ -21,7 +21,7 @@ export const AgentNotFoundBody = errorBody(AgentNotFound, {
 })
 export const AgentNameInvalidBody = errorBody(AgentNameInvalid, {
   status: 400,
-  code: "invalid_agent_name",
+  code: "agent_name_invalid",
   error: "Invalid agent name",
   message: ({ reason }) => `name: ${reason}`,
   read: (message) => new AgentNameInvalid({ reason: message.replace(/^name: /, "") })
@@ -54,10 +54,10 @@ export const CustomModelMissingBody = errorBody(CustomModelMissing, {
 })
 export const SkillSelectionInvalidBody = Schema.transform(
   Schema.Struct({
-    ...errorFields("unknown_skill"),
+    ...errorFields("skill_selection_invalid"),
     skills: Schema.Array(Schema.String),
     known: Schema.Array(Schema.String)
-  }).annotations({ identifier: "UnknownSkill" }),
+  }).annotations({ identifier: "SkillSelectionInvalid" }),
   errorClassSchema(SkillSelectionInvalid),
   {
     strict: true,
@@ -65,7 +65,7 @@ export const SkillSelectionInvalidBody = Schema.transform(
     encode: ({ known, skills }) => ({
       error: "Unknown skill",
       message: `skills: unknown skill ${skills.join(", ")}. Choose from ${known.join(", ")}.`,
-      code: "unknown_skill" as const,
+      code: "skill_selection_invalid" as const,
       skills,
       known
     })

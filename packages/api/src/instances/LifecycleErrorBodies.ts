@@ -22,7 +22,7 @@ export const LifecycleAuthenticationRequiredBody = lifecycleErrorBody(LifecycleA
 })
 export const InstanceNotOwnedBody = lifecycleErrorBody(InstanceNotOwned, {
   status: 403,
-  code: "not_owner",
+  code: "instance_not_owned",
   error: "Forbidden",
   message: "This instance is not yours.",
   read: () => new InstanceNotOwned()
