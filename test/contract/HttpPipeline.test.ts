@@ -186,6 +186,59 @@ layer(App.layer(), { excludeTestServices: true })("What is no request", (it) => 
       })
     )
 
+  it.effect("a path with `;` or U+0130 is 404 by the pipeline, with a request id", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.TestApp
+      for (const path of [
+        "/api/agents/;x",
+        "/health/live;x",
+        "/api;x/agents",
+        "/api/agents/a/%C4%B0/",
+        "/%C4%B0pi/agents"
+      ])
+        for (const listener of [web, backend]) {
+          const answer = yield* listener({ method: "GET", path })
+          if (answer.status === 401) continue
+          assertError(answer, { status: 404, code: "route_not_found" })
+          assert.match(String(answer.headers["x-request-id"]), /^req_/)
+        }
+    })
+  )
+
+  it.effect("an absolute request target is handled as its path", () =>
+    Effect.gen(function* () {
+      const { appUrl } = yield* App.TestApp
+      for (const target of ["http://berth.example/health/live", "HTTP://berth.example:80/health/live?x=1"]) {
+        const text = yield* sendBytes(Number(appUrl.port), [
+          `GET ${target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`
+        ])
+        assert.strictEqual(parseRawResponse(text).status, 200, text)
+      }
+    })
+  )
+
+  it.effect("a form with too many fields is 400", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const headers = { "content-type": "application/x-www-form-urlencoded" }
+      const path = "/api/auth/callback/credentials"
+      assertError(yield* web({ method: "POST", path, headers, body: "a=&".repeat(300_000) }), {
+        status: 400,
+        code: "malformed_body"
+      })
+    })
+  )
+
+  it.effect("/docs has a content security policy", () =>
+    Effect.gen(function* () {
+      const { backend, web } = yield* App.TestApp
+      for (const listener of [web, backend]) {
+        const { headers } = yield* listener({ method: "GET", path: "/docs" })
+        assert.match(String(headers["content-security-policy"]), /default-src 'none'/)
+      }
+    })
+  )
+
   it.effect("two hosts are 400, since nobody knows which was meant", () =>
     Effect.gen(function* () {
       const { appUrl } = yield* App.TestApp
@@ -339,6 +392,16 @@ layer(App.layer(), { excludeTestServices: true })("Cookies", (it) => {
         web({ method: "GET", path: "/api/settings", headers: { cookie: `berth_session=${token}` } })
       ]
       for (const asked of elsewhere) assert.strictEqual((yield* asked).status, 401)
+    })
+  )
+})
+
+layer(App.layer({ appUrl: "https://berth.example" }), { excludeTestServices: true })("Behind https", (it) => {
+  it.effect("every public response requires https from then on", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      for (const path of ["/health/live", "/nowhere"])
+        assert.match(String((yield* web({ method: "GET", path })).headers["strict-transport-security"]), /^max-age=\d+/)
     })
   )
 })

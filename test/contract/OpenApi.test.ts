@@ -277,12 +277,23 @@ layer(App.layer(), { excludeTestServices: true })("Health and metrics", (it) => 
     })
   )
 
+  it.effect("/metrics requires the internal key of clients on another host", () =>
+    Effect.gen(function* () {
+      const { backend } = yield* App.TestApp
+      const call = { method: "GET", path: "/metrics" }
+      assert.strictEqual((yield* backend({ ...call, from: "10.0.0.1" })).status, 401)
+      assert.strictEqual((yield* backend({ ...call, headers: { authorization: "Bearer wrong" } })).status, 401)
+      assert.strictEqual((yield* backend({ ...call, from: "127.0.0.1" })).status, 200)
+    })
+  )
+
   it.effect("requests are counted by the route they took, never by what it named", () =>
     Effect.gen(function* () {
-      const { backend, web } = yield* App.TestApp
+      const { backend, internalKey, web } = yield* App.TestApp
       yield* web({ method: "GET", path: "/api/agents/agt_very-own?secret=1" })
       yield* web({ method: "GET", path: "/nowhere/very-own" })
-      const { headers, status, text } = yield* backend({ method: "GET", path: "/metrics" })
+      const authorization = `Bearer ${internalKey}`
+      const { headers, status, text } = yield* backend({ method: "GET", path: "/metrics", headers: { authorization } })
       assert.strictEqual(status, 200)
       assert.match(headers["content-type"] ?? "", /^text\/plain; version=0\.0\.4/)
       assert.match(text, /^http_requests_total\{method="GET",route="\/api\/agents\/:id",status="401"\} \d+$/m)

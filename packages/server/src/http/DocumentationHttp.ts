@@ -2,14 +2,30 @@ import { HttpApiScalar, HttpLayerRouter, HttpServerResponse } from "@effect/plat
 import type { HttpApi, HttpApiGroup } from "@effect/platform"
 import { makePlainRoute } from "./RouteTable.ts"
 
-export const documentationRoutes = [makePlainRoute("GET", "/openapi.json"), makePlainRoute("GET", "/docs")]
+// The page is one document with an inline script and inline styles.
+const documentationPolicy = [
+  "default-src 'none'",
+  "script-src 'unsafe-inline'",
+  "style-src 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
+].join("; ")
 
-/** `/docs`, a browsable reference of a contract. `/openapi.json` comes with the contract's routes. */
+export const documentationRoutes = [
+  makePlainRoute("GET", "/openapi.json"),
+  { ...makePlainRoute("GET", "/docs"), headers: { "content-security-policy": documentationPolicy } }
+]
+
+/** Serves `/docs`, the reference of a contract; the contract's routes serve `/openapi.json`. */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>
 ) => HttpApiScalar.layerHttpLayerRouter({ api, path: "/docs" })
 
 export const frontRoutes = [makePlainRoute("GET", "/")]
 
-/** The way to the reference from the front of a listener that has no page there. */
+/** Redirects `/` to the reference on a listener without pages. */
 export const frontRedirect = HttpLayerRouter.add("GET", "/", HttpServerResponse.redirect("/docs", { status: 302 }))

@@ -6,34 +6,36 @@ import { createServer, type IncomingMessage, maxHeaderSize, type Server, type Se
 import type { Socket } from "node:net"
 import { recordExchanges } from "./Exchanges.ts"
 import { handleParserErrors } from "./ParserErrors.ts"
+import { normalizeTarget } from "./RequestTarget.ts"
 import * as WebSocketUpgrade from "./WebSocketUpgrade.ts"
 
 export interface HttpListenerOptions {
   readonly host: string
   readonly port: number
-  /** How long requests in flight may take once the listener closes. */
+  /** Time that requests in flight have to finish once the listener closes. */
   readonly drain: Duration.Duration
-  /** How long a request's headers, and then the whole of it, may take to arrive; 20 s and 60 s. */
+  /** Time for a request's headers, and for the whole request, to arrive; 20 s and 60 s when absent. */
   readonly arrival?: { readonly headers: Duration.Duration; readonly whole: Duration.Duration }
-  /** Whether a collector gets the spans; true when absent. Where none does, requests have plain ones. */
+  /** Whether spans are exported; true when absent. Without an exporter, requests have plain spans. */
   readonly sendsSpans?: boolean
-  /** Done with every request before anything else is. */
+  /** Runs before every request. */
   readonly prepare?: (request: IncomingMessage) => void
 }
 
 const defaultArrival = { headers: Duration.seconds(20), whole: Duration.seconds(60) }
 
-/** How paths find their routes. An id may be as long as a request line: what is too long to be one names nothing, as any other does. */
-export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: maxHeaderSize }
+/** Matches paths as the route table does; a parameter can be as long as a request line. */
+export const routerConfig = { ignoreTrailingSlash: true, caseSensitive: true, maxParamLength: maxHeaderSize }
 
 const startingBody = JSON.stringify(Schema.encodeSync(ServiceUnavailableBody)(new ServiceUnavailable()))
 
-/** This one, and the one that records exchanges. */
+/** This listener and the one that records exchanges. */
 const listenersWithoutRoutes = 2
 
-/** Answers what arrives before the routes are there or after they have gone; without it such a request would hang. */
+/** Responds 503 before the routes are added and after they are removed; such requests would hang. */
 const answerBeforeRoutes = (server: Server, prepare: (request: IncomingMessage) => void) => {
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    normalizeTarget(request)
     prepare(request)
     if (server.listenerCount("request") > listenersWithoutRoutes) return
     response
@@ -47,7 +49,7 @@ const answerBeforeRoutes = (server: Server, prepare: (request: IncomingMessage) 
   })
 }
 
-/** Destroys the connections that are open, those that no longer belong to the HTTP parser too: `closeAllConnections` does not know them. */
+/** Destroys all open connections, upgraded ones included, which `closeAllConnections` does not track. */
 const destroyConnections = (server: Server) => {
   const open = new Set<Socket>()
   server.on("connection", (socket: Socket) => {
@@ -60,7 +62,7 @@ const destroyConnections = (server: Server) => {
   }
 }
 
-/** An HTTP listener that, on closing, takes no more connections, lets requests in flight finish, and cuts them at the drain limit. */
+/** An HTTP listener. On closing it accepts no connections, lets requests in flight finish, and destroys them at the drain limit. */
 export const layer = (options: HttpListenerOptions) => Layer.suspend(() => make(options))
 
 const make = ({ arrival = defaultArrival, drain, host, port, prepare = () => undefined }: HttpListenerOptions) => {
@@ -68,13 +70,13 @@ const make = ({ arrival = defaultArrival, drain, host, port, prepare = () => und
   const server = createServer({
     requestTimeout: Duration.toMillis(arrival.whole),
     headersTimeout,
-    // How often the two are looked at; Node's 30 s would make them half a minute late.
+    // Check interval of both timeouts; Node's default is 30 s.
     connectionsCheckingInterval: Math.min(5000, headersTimeout),
     keepAliveTimeout: 10_000,
-    // The rules for every request say it in JSON.
+    // The pipeline responds in JSON.
     requireHostHeader: false
   })
-  // Their size is limited; Node drops those over a number, and a length or a second host could be among them.
+  // Node would drop headers over the count, such as a length or a second host; their size is limited.
   server.maxHeadersCount = 0
   answerBeforeRoutes(server, prepare)
   recordExchanges(server)

@@ -10,7 +10,7 @@ import {
 } from "@berth/api/http/TransportErrors"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { Caller, type CallerContext } from "@berth/domain/sessions/Caller"
-import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { HttpLayerRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Clock, Context, Effect, Either, FiberRef, HashMap, Option, type Scope } from "effect"
 import { IncomingMessage } from "node:http"
 import type { ResolveCaller } from "./RequestCaller.ts"
@@ -32,7 +32,7 @@ import { makeCredentialHeaders } from "./ResponseHeaders.ts"
 import { SessionCookie } from "./SecretCookies.ts"
 import { WebSettings } from "./WebSettings.ts"
 
-/** A path as it can name something: well-formed percent-encoding, no U+0000. */
+/** Whether a path has well-formed percent-encoding and no U+0000. */
 const isNameable = (path: string) =>
   path.includes("%")
     ? Either.match(
@@ -43,7 +43,7 @@ const isNameable = (path: string) =>
 
 const isHost = (name: string) => name.length === 4 && name.toLowerCase() === "host"
 
-/** HTTP/1.1 wants every request to say which host it means, once: of two, a proxy before us may have read the other one. */
+/** HTTP/1.1 requires one `Host` header; with two, a proxy may have read the other one. */
 const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest) => {
   if (!(source instanceof IncomingMessage)) return true
   const hosts = source.rawHeaders.filter((name, index) => index % 2 === 0 && isHost(name)).length
@@ -52,14 +52,22 @@ const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest) => {
 
 const pathOf = (url: string) => url.split("?", 1)[0] ?? "/"
 
-/** An answer, and what it answers. */
+/** The router can decline a path that the route table has; the response is the same as for a path in neither. */
+const withRouteNotFound = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+  Effect.catchIf(
+    app,
+    (error) => error instanceof HttpServerError.RouteNotFound,
+    () => Effect.succeed(makeErrorResponse(RouteNotFoundBody, new RouteNotFound()))
+  )
+
+/** A response with its request. */
 export interface AnsweredRequest {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly route: Option.Option<KnownRoute>
   readonly response: HttpServerResponse.HttpServerResponse
 }
 
-/** Puts an answer into the words of whoever asks; the trace's id leads from what people see to the logs. */
+/** Adapts a response to its client, such as a page for a browser; the trace id links it to the logs. */
 export type PresentAnswer = (
   answered: AnsweredRequest,
   traceId: Option.Option<string>
@@ -67,22 +75,22 @@ export type PresentAnswer = (
 const presentUnchanged: PresentAnswer = ({ response }) => response
 
 /**
- * What holds for every request of a listener, whatever its endpoint: its id, which paths and methods there are, the origin
- * rule, the size and type of bodies, repeated requests, and that every error is JSON.
+ * The middleware of every request of a listener: request id, known paths and methods, origin check, size and media type of
+ * bodies, idempotency keys, JSON errors.
  */
 export const makeHttpPipeline = <R, P = never, D = never>(
   table: ReadonlyArray<KnownRoute>,
   options: {
     readonly sameOrigin: boolean
     readonly bodyLimit: (path: string, request: HttpServerRequest.HttpServerRequest) => number
-    /** How many requests with more than the usual body may be in work; the others wait. As many as come when absent. */
+    /** Concurrent requests with bodies over the usual limit; unlimited when absent. */
     readonly largeBodiesAtOnce?: number
-    /** What becomes of an error body at a path where clients want it in a shape of their own. */
+    /** Reshapes error bodies at paths of another protocol. */
     readonly reshapeErrors?: (path: string) => ReshapeError | undefined
     readonly caller: Effect.Effect<ResolveCaller, never, R>
-    /** How answers look to people; as they are when absent. */
+    /** Presentation of responses; unchanged when absent. */
     readonly presentation?: Effect.Effect<PresentAnswer, never, P>
-    /** What is answered without the router; nothing when absent. */
+    /** Routes handled before the router; none when absent. */
     readonly direct?: Effect.Effect<DirectRoutes, never, D>
   }
 ) =>
@@ -93,12 +101,15 @@ export const makeHttpPipeline = <R, P = never, D = never>(
       const ids = yield* IdGenerator
       const idempotency = yield* IdempotencyMiddleware
       const findCaller = yield* options.caller
-      const forLargeBody = Option.map(Option.fromNullable(options.largeBodiesAtOnce), (count) =>
+      const largeBodyPermit = Option.map(Option.fromNullable(options.largeBodiesAtOnce), (count) =>
         Effect.unsafeMakeSemaphore(count).withPermits(1)
       )
       const answerDefect = yield* makeDefectHandler
       const direct = options.direct === undefined ? noDirectRoutes : yield* options.direct
       const present = options.presentation === undefined ? presentUnchanged : yield* options.presentation
+
+      const transportSecurity =
+        options.sameOrigin && appUrl.protocol === "https:" ? { "strict-transport-security": "max-age=31536000" } : {}
 
       const refuse = (
         request: HttpServerRequest.HttpServerRequest,
@@ -118,7 +129,7 @@ export const makeHttpPipeline = <R, P = never, D = never>(
           )
         }
         const origin = request.headers["origin"]
-        // Where any page may call, it calls for itself: a session that comes along is somebody's who did not ask for it.
+        // An open route accepts foreign pages only without a session cookie.
         const isOpen = Boolean(route.value.crossOrigin) && Option.isNone(cookie.read(request))
         const isExcused = isOpen || (origin === "null" && route.value.opaqueOrigin === true)
         if (options.sameOrigin && !isExcused && !isOwnOrigin(request.method, request.headers, appUrl))
@@ -126,8 +137,8 @@ export const makeHttpPipeline = <R, P = never, D = never>(
         return Option.none()
       }
 
-      /** Most requests bring nothing, and are themselves what their endpoint sees. */
-      const withRules = <E, R>(
+      /** Requests without a body pass unchanged. */
+      const applyPipeline = <E, R>(
         request: HttpServerRequest.HttpServerRequest,
         caller: CallerContext,
         path: string,
@@ -148,14 +159,14 @@ export const makeHttpPipeline = <R, P = never, D = never>(
               })
             )
           : idempotency.apply(request, route, app)
-        // One that is too large for its route is refused at once, and keeps nobody waiting.
+        // A body over the limit of its route is rejected without a permit.
         const waits = isLarge(request) && !isTooLarge(request, options.bodyLimit(path, request))
-        const inTurn = Option.isSome(forLargeBody) && waits ? forLargeBody.value(ruled) : ruled
+        const inTurn = Option.isSome(largeBodyPermit) && waits ? largeBodyPermit.value(ruled) : ruled
         return Effect.catchAllDefect(inTurn, answerDefect(request, caller))
       }
 
-      /** In the words of whoever asks; errors with what they say besides at this path, and which trace led to them. */
-      const asItIsShown = (answered: AnsweredRequest, path: string) =>
+      /** Presents the response; errors get the members of their path and the trace id. */
+      const presentResponse = (answered: AnsweredRequest, path: string) =>
         answered.response.status < 400
           ? Effect.succeed(present(answered, Option.none()))
           : Effect.map(Effect.option(Effect.currentSpan), (span) => {
@@ -177,18 +188,22 @@ export const makeHttpPipeline = <R, P = never, D = never>(
           const caller = yield* findCaller(request)
           yield* redactQuery(request)
           const requestId = acceptRequestId(request.headers["x-request-id"]) ?? (yield* ids.next("req"))
-          // A request has a fiber of its own, which ends with it: what holds for all of it is set once and never taken back.
+          // Each request has its own fiber, so these are set without being restored.
           yield* FiberRef.set(FiberRef.currentContext, yield* makeRequestContext(request, Context.make(Caller, caller)))
           yield* FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("requestId", requestId))
 
           const refusal = refuse(request, path, route)
-          const plain = Option.isSome(refusal) ? refusal.value : yield* withRules(request, caller, path, route, app)
-          const response = yield* asItIsShown({ request, route, response: plain }, path)
+          const plain = Option.isSome(refusal)
+            ? refusal.value
+            : yield* applyPipeline(request, caller, path, route, withRouteNotFound(app))
+          const response = yield* presentResponse({ request, route, response: plain }, path)
           yield* recordRequest({ request, path, route, response, startedAt, requestId, user: yield* caller.user })
           return HttpServerResponse.setHeaders(response, {
             ...securityHeaders,
+            ...transportSecurity,
+            ...Option.match(route, { onNone: () => ({}), onSome: ({ headers }) => headers }),
             ...(Option.isNone(refusal) && Option.isSome(route) ? makeCrossOriginHeaders(route.value) : {}),
-            // A page may say more than what holds for all.
+            // The response's own headers replace the defaults.
             ...response.headers,
             ...makeCredentialHeaders(request, response, cookie),
             "x-request-id": requestId

@@ -20,7 +20,7 @@ export type BodyFailure = BodyTooLarge | BodyMalformed | MediaTypeUnsupported
 export const isBodyFailure = (value: unknown): value is BodyFailure =>
   value instanceof BodyTooLarge || value instanceof BodyMalformed || value instanceof MediaTypeUnsupported
 
-/** What is answered to a body that is refused. */
+/** Returns the response to a rejected body. */
 export const toBodyErrorResponse = (refusal: BodyFailure) => {
   switch (refusal._tag) {
     case "BodyTooLarge":
@@ -84,13 +84,13 @@ const multipartType = "multipart/form-data"
 
 const mediaTypeOf = (contentType: string) => (contentType.split(";")[0] ?? "").trim().toLowerCase()
 
-/** Neither compressed nor in another encoding than UTF-8, which is what JSON is. */
-const isPlain = ({ headers }: HttpServerRequest.HttpServerRequest) => {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers["content-type"] ?? "")?.[1]
-  return (
-    (headers["content-encoding"] ?? "identity").toLowerCase() === "identity" &&
-    (charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset))
-  )
+const isCoded = ({ headers }: HttpServerRequest.HttpServerRequest) =>
+  (headers["content-encoding"] ?? "identity").toLowerCase() !== "identity"
+
+/** Uncoded and in UTF-8. */
+const isPlain = (request: HttpServerRequest.HttpServerRequest) => {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers["content-type"] ?? "")?.[1]
+  return !isCoded(request) && (charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset))
 }
 
 const isAccepted = (type: string, accepted: ReadonlyArray<string>) =>
@@ -102,6 +102,8 @@ const isAccepted = (type: string, accepted: ReadonlyArray<string>) =>
  */
 const maximumDepth = 64
 const maximumValues = 10_000
+
+const ampersand = 0x26
 
 const isStorable = (text: string) => !text.includes("\u0000") && text.isWellFormed()
 
@@ -163,7 +165,11 @@ export const readRequestBody = Effect.fnUntraced(function* (
   })
   if (accepted.length === 0) return withMembers(request, textMembers(request, bytes))
   const type = mediaTypeOf(request.headers["content-type"] ?? "")
-  if (type === formType && accepted.includes(formType)) return withMembers(request, textMembers(request, bytes))
+  if (type === formType && accepted.includes(formType)) {
+    const pairs = bytes.reduce((count, byte) => (byte === ampersand ? count + 1 : count), 1)
+    if (pairs > maximumValues) return yield* new BodyMalformed({ reason: `has more than ${maximumValues} form fields` })
+    return withMembers(request, textMembers(request, bytes))
+  }
   // Whose endpoint takes it takes it apart.
   if (type === multipartType && accepted.includes(multipartType))
     return withMembers(request, {

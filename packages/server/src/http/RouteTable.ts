@@ -12,6 +12,8 @@ export interface KnownRoute {
   readonly bodyTypes: ReadonlyArray<string>
   /** Additional members of every error body at this path. */
   readonly errorMembers: Readonly<Record<string, unknown>>
+  /** Headers of every response at this path. */
+  readonly headers?: Readonly<Record<string, string>>
   /** Whether `Origin: null` may send a state change. */
   readonly opaqueOrigin?: boolean
   /** Access of pages from other origins; none when absent or null. */

@@ -1,0 +1,26 @@
+import type { IncomingMessage } from "node:http"
+
+/**
+ * Returns the origin form of a request target (RFC 9112 3.2). The router ends a path at `;` and `#`, the route table does not,
+ * so both are escaped.
+ */
+export const toOriginForm = (target: string): string => {
+  const origin = absoluteForm.exec(target)?.[0] ?? ""
+  const rest = target.slice(origin.length)
+  if (origin === "" && !rest.startsWith("/")) return target
+  const queryStart = rest.indexOf("?")
+  const path = queryStart === -1 ? rest : rest.slice(0, queryStart)
+  const escaped = path.replaceAll(";", "%3B").replaceAll("#", "%23")
+  return `${escaped === "" ? "/" : escaped}${rest.slice(path.length)}`
+}
+
+const absoluteForm = /^https?:\/\/[^/?#]*/i
+
+/** Rewrites an absolute target; its authority replaces the `Host` header (RFC 9112 3.2.2). */
+export const normalizeTarget = (request: IncomingMessage): void => {
+  const target = request.url ?? "/"
+  const origin = absoluteForm.exec(target)?.[0]
+  if (origin !== undefined && request.headers.host !== undefined)
+    request.headers.host = origin.slice(origin.indexOf("//") + 2)
+  request.url = toOriginForm(target)
+}
