@@ -13,7 +13,7 @@ import { type TempoNetwork, startTempoNetwork } from "../fakes/payments/TempoNet
 import * as TestSecrets from "../support/TestSecrets.ts"
 
 /*
- * What was not written for this project says of it: the clients of mppx pay, and its own checks agree.
+ * Interoperability: the clients of mppx pay, and its checks agree.
  */
 class MppxFixtures extends Context.Tag("@berth/test/MppxFixtures")<
   MppxFixtures,
@@ -63,14 +63,15 @@ layer(mppxFixtures, { excludeTestServices: true, timeout: "120 seconds" })("A cl
 
           const authorization = seen.at(-1) ?? ""
           assert.match(authorization, /^Payment /)
-          for (const changes of [{}, { body: '{"messages":["other"]}' }]) {
-            const again = yield* Effect.promise(() =>
-              fetch(url, { ...json, ...changes, headers: { ...json.headers, authorization } })
-            )
-            assert.strictEqual(again.status, 402)
-            assert.isNull(again.headers.get("payment-receipt"))
-            assert.include(yield* text(again), "https://paymentauth.org/problems/invalid-challenge")
-          }
+          const repeat = (changes: RequestInit) =>
+            Effect.promise(() => fetch(url, { ...json, ...changes, headers: { ...json.headers, authorization } }))
+          const same = yield* repeat({})
+          assert.strictEqual(same.status, 200)
+          assert.deepStrictEqual(Receipt.fromResponse(same), receipt)
+          const other = yield* repeat({ body: '{"messages":["other"]}' })
+          assert.strictEqual(other.status, 402)
+          assert.isNull(other.headers.get("payment-receipt"))
+          assert.include(yield* text(other), "https://paymentauth.org/problems/invalid-challenge")
           assert.strictEqual(yield* network.received, before + paidRequest.amount)
         }),
       120_000

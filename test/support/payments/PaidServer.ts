@@ -29,7 +29,10 @@ export const startPaidServer = (payments: MachinePayments): Effect.Effect<string
           const header = { "www-authenticate": formatChallengeHeader(redeemed.challenge), "cache-control": "no-store" }
           return yield* reply(response, said.status, header, said)
         }
-        case "Answered":
+        case "Answered": {
+          const header = { "payment-receipt": formatReceiptHeader(redeemed.receipt), "cache-control": "private" }
+          return yield* reply(response, 200, header, { receipt: redeemed.receipt.transactionHash })
+        }
         case "InProgress":
           return yield* reply(response, 409, {}, { error: "in_progress" })
         case "Paid": {
