@@ -4,6 +4,11 @@ import { resolveTempoNetwork } from "./TempoNetwork.ts"
 
 /** Challenges show what a secret makes of known text, so a short one could be guessed. */
 const minimumSecretLength = 16
+/** UTF-8 bytes of secrets that authenticate, in production. */
+const minimumProductionSecretBytes = 32
+
+const isShort = (secret: Option.Option<Redacted.Redacted>) =>
+  Option.isSome(secret) && new TextEncoder().encode(Redacted.value(secret.value)).length < minimumProductionSecretBytes
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"])
 
@@ -40,6 +45,14 @@ export const findSettingsFaults = (settings: Settings): ReadonlyArray<string> =>
           ),
           fault(settings.mpp.recipient._tag === "None", "MPP_RECIPIENT is required in production"),
           fault(settings.mpp.secret._tag === "None", "MPP_SECRET is required in production"),
+          fault(
+            isShort(settings.mpp.secret),
+            `MPP_SECRET must have at least ${minimumProductionSecretBytes} bytes in production`
+          ),
+          fault(
+            isShort(settings.internalApiKey),
+            `INTERNAL_API_KEY must have at least ${minimumProductionSecretBytes} bytes in production`
+          ),
           fault(
             settings.cardProcessor.secretKey._tag === "Some" && settings.cards.webhookSecret._tag === "None",
             "STRIPE_WEBHOOK_SECRET is missing, without which nothing that is paid arrives"

@@ -20,12 +20,12 @@ const production = {
   BERTH_ENV: "production",
   APP_URL: "https://berth.example",
   DATABASE_URL: "postgres://berth@db/berth",
-  INTERNAL_API_KEY: "k",
+  INTERNAL_API_KEY: "k".repeat(32),
   SECRETS_KEYS: "a:AAAA",
   JWT_PRIVATE_KEY: "a key",
   SMTP_URL: "smtps://berth:secret@mail.example",
   MPP_RECIPIENT: `0x${"ab".repeat(20)}`,
-  MPP_SECRET: "long enough for a secret",
+  MPP_SECRET: "m".repeat(32),
   ALLOW_PROCESS_RUNTIME: "yes"
 }
 
@@ -141,6 +141,15 @@ describe("settings", () => {
       Effect.gen(function* () {
         const faults = yield* faultsOf({ ...production, [name]: "" })
         assert.isTrue(faults.some((fault) => fault.includes(name)))
+      })
+    )
+
+  for (const name of ["INTERNAL_API_KEY", "MPP_SECRET"])
+    it.effect(`findSettingsFaults rejects a ${name} of fewer than 32 UTF-8 bytes in production`, () =>
+      Effect.gen(function* () {
+        const short = yield* faultsOf({ ...production, [name]: "s".repeat(31) })
+        assert.isTrue(short.some((fault) => fault.includes(name)))
+        assert.deepStrictEqual(yield* faultsOf({ ...production, [name]: "\u00e9".repeat(16) }), [])
       })
     )
 
