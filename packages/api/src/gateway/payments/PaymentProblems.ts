@@ -39,6 +39,7 @@ const failures = {
   "no transfer": [failed, "The transaction transfers none of the token."],
   "other token": [failed, "The transaction pays the recipient in another token."],
   "other recipient": [failed, "The transaction pays another recipient."],
+  overpaid: [failed, "The transaction pays more than the price."],
   underpaid: [insufficient, "The transaction pays less than the price."],
   "memo of another challenge": [failed, "The memo of the transfer is bound to another challenge."],
   "memo is missing": [failed, "A transaction that is on the chain must carry the memo of the challenge."],

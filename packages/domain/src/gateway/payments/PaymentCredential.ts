@@ -90,10 +90,16 @@ const plainCredential = ({
   )
 }
 
-const jsonOf = (text: string): Option.Option<unknown> =>
-  text.startsWith("{")
-    ? decodeJson(text)
-    : Option.flatMap(Option.getRight(Encoding.decodeBase64UrlString(text)), decodeJson)
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const decodeUtf8 = Option.liftThrowable((bytes: Uint8Array) => utf8.decode(bytes))
+
+/** Header values carry one byte in each character. */
+const toBytes = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0))
+
+const jsonOf = (text: string): Option.Option<unknown> => {
+  const bytes = text.startsWith("{") ? Option.some(toBytes(text)) : Option.getRight(Encoding.decodeBase64Url(text))
+  return bytes.pipe(Option.flatMap(decodeUtf8), Option.flatMap(decodeJson))
+}
 
 const scheme = /^payment[ \t]+/i
 

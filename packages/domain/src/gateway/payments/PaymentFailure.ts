@@ -18,6 +18,7 @@ export type PaymentFailure =
   | "other token"
   | "other recipient"
   | "underpaid"
+  | "overpaid"
   | "memo of another challenge"
   | "memo is missing"
   | "transaction is refused"

@@ -7,7 +7,7 @@ import type { PaymentFailure } from "./PaymentFailure.ts"
 
 const sameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
 
-/** Why no transfer pays the challenge, by the one that comes nearest to it; undefined when one does. */
+/** The failure of the transfer that comes nearest to paying the challenge exactly; undefined when one does. */
 const shortcoming = (
   transfers: ReadonlyArray<TokenTransfer>,
   { amount, currency, recipient }: Challenge
@@ -15,13 +15,14 @@ const shortcoming = (
   const inToken = transfers.filter(({ token }) => sameAddress(token, currency))
   const toUs = transfers.filter(({ to }) => sameAddress(to, recipient))
   const right = inToken.filter(({ to }) => sameAddress(to, recipient))
-  if (right.some((transfer) => transfer.amount >= amount)) return undefined
+  if (right.some((transfer) => transfer.amount === amount)) return undefined
+  if (right.some((transfer) => transfer.amount > amount)) return "overpaid"
   if (right.length > 0) return "underpaid"
   if (toUs.length > 0) return "other token"
   return inToken.length > 0 ? "other recipient" : "no transfer"
 }
 
-/** What the memos say of the transfers that pay in full: bound to the challenge when one of them is. */
+/** The memo binding of the transfers that pay the price: bound to the challenge when one of them is. */
 export const determineMemoBinding = (
   digests: PaymentDigests,
   challenge: Challenge,
@@ -36,7 +37,7 @@ export const determineMemoBinding = (
   return bindings.includes("none") ? Either.right("none") : Either.left("memo of another challenge")
 }
 
-/** Whether a signed transaction may be sent for a challenge: it would pay the right one, enough, here and now. */
+/** Verifies that a signed transaction pays the challenge exactly, on this chain and now. */
 export const verifySignedTransaction = (
   digests: PaymentDigests,
   challenge: Challenge,
@@ -50,7 +51,7 @@ export const verifySignedTransaction = (
   return determineMemoBinding(digests, challenge, signed.transfers)
 }
 
-/** Whether what happened on the chain pays a challenge. */
+/** Verifies that a mined transaction has paid the challenge. */
 export const verifyMinedTransaction = (
   digests: PaymentDigests,
   challenge: Challenge,

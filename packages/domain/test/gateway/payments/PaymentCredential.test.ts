@@ -17,6 +17,9 @@ const encoded = (value: unknown) => `Payment ${Encoding.encodeBase64Url(JSON.str
 const plain = { scheme: "Payment", transaction: raw, challengeNonce: id }
 const draft = { challenge: echo, payload: { type: "transaction", signature: raw } }
 
+/** A credential with a member that ends in a lone UTF-8 lead byte. */
+const illFormed = Uint8Array.from(JSON.stringify({ ...plain, note: "\u00c3" }), (character) => character.charCodeAt(0))
+
 const byHash = PaymentProof.Hash({ hash })
 const byTransaction = PaymentProof.Transaction({ raw })
 
@@ -49,6 +52,8 @@ describe("A payment credential", () => {
     ["several credentials", `Payment ${JSON.stringify(plain)}, Payment ${JSON.stringify(plain)}`],
     ["unreadable credential", "Payment !"],
     ["unreadable credential", "Payment {"],
+    ["unreadable credential", `Payment ${Encoding.encodeBase64Url(illFormed)}`],
+    ["unreadable credential", `Payment ${[...illFormed].map((byte) => String.fromCharCode(byte)).join("")}`],
     ["unreadable credential", encoded(null)],
     ["unreadable credential", encoded([])],
     ["unreadable credential", encoded({ ...plain, scheme: "Bearer" })],
