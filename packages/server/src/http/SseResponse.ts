@@ -1,9 +1,26 @@
 import { encodeTypedSseEvent, sseKeepAlive, sseKeepAliveSeconds } from "@berth/api/http/Sse"
-import { HttpServerResponse } from "@effect/platform"
-import { Chunk, Duration, Effect, Mailbox, Schedule, Stream } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { NodeHttpServerRequest } from "@effect/platform-node"
+import { Chunk, Duration, Effect, Mailbox, Option, Schedule, Stream } from "effect"
 
 const encoder = new TextEncoder()
 const keepAlive = encoder.encode(sseKeepAlive)
+
+/** A client that takes nothing for this long is disconnected. */
+const readTimeout = Duration.seconds(60)
+
+/** Closes the connection, which ends the request like any client that leaves. */
+const disconnectClient = Effect.flatMap(
+  Effect.serviceOption(HttpServerRequest.HttpServerRequest),
+  Option.match({
+    onNone: () => Effect.void,
+    onSome: (request) =>
+      Effect.zipRight(
+        Effect.logInfo("Client disconnected because it stopped reading"),
+        Effect.sync(() => NodeHttpServerRequest.toServerResponse(request).destroy())
+      )
+  })
+)
 
 /** Frames the client has not taken yet; then whoever makes them waits. */
 const maximumBufferedFrames = 16
@@ -19,9 +36,12 @@ const withKeepAlive = (frames: Stream.Stream<string>): Stream.Stream<Uint8Array>
       yield* Stream.runForEachChunk(frames, (chunk) =>
         Chunk.isEmpty(chunk) ? Effect.void : mailbox.offer(encoder.encode(Chunk.join(chunk, "")))
       ).pipe(Mailbox.into(mailbox), Effect.forkScoped)
-      yield* mailbox
-        .offer(keepAlive)
-        .pipe(Effect.schedule(Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))), Effect.forkScoped)
+      yield* mailbox.offer(keepAlive).pipe(
+        Effect.timeoutOption(readTimeout),
+        Effect.tap((taken) => (Option.isNone(taken) ? disconnectClient : Effect.void)),
+        Effect.schedule(Schedule.spaced(Duration.seconds(sseKeepAliveSeconds))),
+        Effect.forkScoped
+      )
       return Mailbox.toStream(mailbox)
     })
   )
