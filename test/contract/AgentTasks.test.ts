@@ -39,7 +39,7 @@ const run = (task: Omit<AgentTask, "messages"> & { readonly messages?: ReadonlyA
   Effect.flatMap(AgentTasks, (tasks) =>
     Effect.map(Stream.runCollect(tasks.run({ messages: [user("hello")], ...task })), Chunk.toReadonlyArray)
   )
-/** What an owner's task came to. */
+/** The outcome of an owner's task. */
 const by = (owner: App.SignedIn, task: Omit<Partial<AgentTask>, "caller"> = {}) =>
   run({ caller: Option.some(owner.user), ...task })
 
@@ -59,7 +59,7 @@ const says = (...texts: ReadonlyArray<string>): Stream.Stream<TurnEvent> =>
     { type: "done", reply: texts.join(""), model: "m" }
   ])
 
-/** Runs an effect while cells do what is given, and tells what they were asked. */
+/** Runs an effect while instances behave as given. */
 const during = <A, E, R>(
   chat: (owner: string, turn: Turn) => Stream.Stream<TurnEvent, BackendUnavailable | InstanceUnavailable | TurnFailed>,
   effect: Effect.Effect<A, E, R>
@@ -96,7 +96,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
         assert.deepStrictEqual(result, [
           { type: "delta", text: "In " },
           { type: "delta", text: "Hamburg." },
-          { type: "done", message: "In Hamburg.", tokens: null, ownKey: false }
+          { type: "done", message: "In Hamburg.", tokens: null, costUsd: null, ownKey: false }
         ])
         const [turn] = turns
         assert.deepInclude(turn, {
@@ -180,7 +180,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
       const answer: ReadonlyArray<PluginEvent> = [
         { type: "delta", text: "Good " },
         { type: "delta", text: "day." },
-        { type: "done", message: "Good day.", tokens: null, ownKey: false }
+        { type: "done", message: "Good day.", tokens: null, costUsd: null, ownKey: false }
       ]
       assert.deepStrictEqual(yield* by(owner), answer)
       assert.deepStrictEqual(yield* run({ caller: Option.none() }), answer)
@@ -193,27 +193,29 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("fails with a sentence when the cell dies, the backend is away, the model fails, or nothing is said", () =>
-    Effect.gen(function* () {
-      const owner = yield* createOwnerWithAgent()
-      const begun = Stream.make<[TurnEvent]>({ type: "delta", text: "half " })
-      for (const [chat, reason] of [
-        [Stream.concat(begun, Stream.fail(new InstanceUnavailable({ reason: "it was killed" }))), "it was killed"],
-        [Stream.fail(new BackendUnavailable({ reason: "it cannot be reached" })), "it cannot be reached"],
-        [Stream.concat(begun, Stream.fail(new TurnFailed({ reason: "the model is away" }))), "the model is away"],
-        [begun, "stopped in the middle"],
-        [says(" "), "nothing to say"]
-      ] as const) {
-        const { result } = yield* during(() => chat, Effect.flip(by(owner)))
-        assert.strictEqual(result._tag, "PluginFailed")
-        assert.include("reason" in result ? result.reason : "", reason)
-        assert.strictEqual(yield* inWork(owner), 0)
-      }
-      assert.strictEqual(yield* usedBy(owner), 0)
-    })
+  it.effect(
+    "fails with a sentence when the runtime dies, the backend is away, the model fails, or nothing is said",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createOwnerWithAgent()
+        const begun = Stream.make<[TurnEvent]>({ type: "delta", text: "half " })
+        for (const [chat, reason] of [
+          [Stream.concat(begun, Stream.fail(new InstanceUnavailable({ reason: "it was killed" }))), "it was killed"],
+          [Stream.fail(new BackendUnavailable({ reason: "it cannot be reached" })), "it cannot be reached"],
+          [Stream.concat(begun, Stream.fail(new TurnFailed({ reason: "the model is away" }))), "the model is away"],
+          [begun, "stopped in the middle"],
+          [says(" "), "nothing to say"]
+        ] as const) {
+          const { result } = yield* during(() => chat, Effect.flip(by(owner)))
+          assert.strictEqual(result._tag, "PluginFailed")
+          assert.include("reason" in result ? result.reason : "", reason)
+          assert.strictEqual(yield* inWork(owner), 0)
+        }
+        assert.strictEqual(yield* usedBy(owner), 0)
+      })
   )
 
-  it.effect("ends at the cell when its reader leaves", () =>
+  it.effect("ends in the instance when its reader leaves", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
       const [first, left] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -238,14 +240,14 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
     })
   )
 
-  it.effect("is by the caller's own keys when the backend saw no call but by these, whatever the cell says", () =>
+  it.effect("is by the caller's own keys when the backend saw no call but by these, whatever the runtime reports", () =>
     Effect.gen(function* () {
       const { backend } = yield* App.TestApp
       const models = yield* FakeModelProviders
       const calls = (owner: OwnerWithAgent, ...said: ReadonlyArray<readonly [model: string, turnId?: string]>) =>
         Effect.gen(function* () {
           const token = Redacted.value(yield* (yield* InstanceRepository).ensureRuntimeToken(owner.user.id))
-          const cell = (turn: Turn) =>
+          const runtime = (turn: Turn) =>
             Effect.forEach(said, ([model, turnId]) =>
               backend({
                 method: "POST",
@@ -263,7 +265,7 @@ layer(Live, { excludeTestServices: true })("A task", (it) => {
               })
             )
           const { result } = yield* during(
-            (_, turn) => Stream.concat(Stream.execute(cell(turn)), says("ok")),
+            (_, turn) => Stream.concat(Stream.execute(runtime(turn)), says("ok")),
             by(owner)
           )
           const end = Option.getOrThrow(Array.last(result))

@@ -24,15 +24,15 @@ const events = { accept: "text/event-stream" }
 const key = (name: string) => ({ "idempotency-key": name })
 
 layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid by card", (it) => {
-  it.effect("costs a unit for every started 4,000 tokens that it took, at most what was expected", () =>
+  it.effect("costs the larger of the flat price and the cost with margin, also above the reservation", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeModelProviders
       const tries = [
         [helloRequest, 10, 1],
         [long, 10, 1],
         [long, 4_001, 2],
-        [long, 12_000, 3],
-        [helloRequest, 100_000, 1]
+        [long, 12_000, 5],
+        [helloRequest, 100_000, 40]
       ] as const
       for (const [json, tokens, units] of tries) {
         const as = yield* App.signInNewUser("pro")
@@ -47,6 +47,17 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       assert.strictEqual(yield* readUsedUnits(as), 5)
       yield* gatewayCall({ as, json: { ...helloRequest, plugin: "agent" } })
       assert.strictEqual(yield* readUsedUnits(as), 10)
+    })
+  )
+
+  it.effect("costs at most the balance", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* FakeModelProviders
+      const as = yield* App.signInNewUser("starter")
+      yield* (yield* UnitLedger).reserve(as.user, 590, yield* uniqueName("before"))
+      const answer = yield* withBehavior({ chat: () => textAnswer("Hi", 100_000) })(gatewayCall({ as }))
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.strictEqual(yield* readUsedUnits(as), 600)
     })
   )
 
@@ -100,7 +111,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
     })
   )
 
-  it.effect("costs nothing when it fails, before its first piece or after it", () =>
+  it.effect("costs nothing when it fails, except for the output that a stream has delivered", () =>
     Effect.gen(function* () {
       const { withBehavior } = yield* FakeModelProviders
       const as = yield* App.signInNewUser("pro")
@@ -123,18 +134,18 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
             })
           }
         }
-      yield* eventually(readUsedUnits(as), (used) => used === 0, { description: "everything to be given back" })
+      yield* eventually(readUsedUnits(as), (used) => used === 2, { description: "two broken streams to be settled" })
     })
   )
 
-  it.effect("costs who leaves what he was given, and the model is left with him", () =>
+  it.effect("costs the prompt and the output so far when its client leaves, which ends the model call", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       yield* withPendingAnswer((model) =>
         Effect.gen(function* () {
           const call = yield* Effect.fork(gatewayCall({ as, headers: events, json: long }))
           yield* model.begun
-          assert.strictEqual(yield* readUsedUnits(as), 6)
+          assert.strictEqual(yield* readUsedUnits(as), 40)
           yield* Fiber.interrupt(call)
           yield* model.left
         })
@@ -145,13 +156,25 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
         Effect.gen(function* () {
           const call = yield* Effect.fork(gatewayCall({ as, json: long }))
           yield* model.begun
-          assert.strictEqual(yield* readUsedUnits(as), 7)
+          assert.strictEqual(yield* readUsedUnits(as), 41)
           yield* Fiber.interrupt(call)
           yield* model.left
         })
       )
-      yield* eventually(readUsedUnits(as), (used) => used === 1, {
-        description: "nothing to be booked where nothing went out"
+      yield* eventually(readUsedUnits(as), (used) => used === 2, { description: "the prompt to be booked" })
+
+      yield* withPendingAnswer(
+        (model) =>
+          Effect.gen(function* () {
+            const call = yield* Effect.fork(gatewayCall({ as, headers: events, json: long }))
+            yield* model.begun
+            yield* Fiber.interrupt(call)
+            yield* model.left
+          }),
+        []
+      )
+      yield* eventually(readUsedUnits(as), (used) => used === 3, {
+        description: "the prompt to be booked when no output has arrived"
       })
     })
   )

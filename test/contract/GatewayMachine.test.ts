@@ -24,6 +24,18 @@ import * as s from "./ResponseShapes.ts"
 
 const limits = { gateway: { count: 100_000, window: Duration.minutes(1) } }
 const events = { accept: "text/event-stream" }
+/** Base64 of a WAV file of so many seconds, 10 bytes each. */
+const makeSilence = (seconds: number) => {
+  const file = Buffer.alloc(44 + seconds * 10)
+  file.write("RIFF", 0)
+  file.writeUInt32LE(file.length - 8, 4)
+  file.write("WAVEfmt ", 8)
+  file.writeUInt32LE(16, 16)
+  file.writeUInt32LE(10, 28)
+  file.write("data", 36)
+  file.writeUInt32LE(seconds * 10, 40)
+  return file.toString("base64")
+}
 const statusesOf = (answers: ReadonlyArray<HttpCallResponse>) => answers.map(({ status }) => status)
 const decodeReceipt = (header: unknown) =>
   Effect.flatMap(Encoding.decodeBase64UrlString(String(header)), Schema.decode(Schema.parseJson(PaymentReceiptFields)))
@@ -51,7 +63,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
       const { paymentNetwork } = yield* App.TestApp
       const tries = [
         [helloRequest, "10000", 0.01],
-        [{ ...helloRequest, max_tokens: 20_000 }, "60000", 0.06],
+        [{ ...helloRequest, max_tokens: 20_000 }, "400000", 0.4],
         [{ ...helloRequest, plugin: "agent" }, "50000", 0.05],
         [{ plugin: "tts", text: "Hello" }, "30000", 0.03],
         [{ plugin: "stt", audio: "SUQzBwcH" }, "20000", 0.02]
@@ -86,6 +98,36 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
         })
         assert.include(String(answer.headers["www-authenticate"]), `amount="${amount}"`)
       }
+    })
+  )
+
+  it.effect("is priced by its characters and started minutes where they cost more", () =>
+    Effect.gen(function* () {
+      const tries = [
+        [{ plugin: "tts", text: "x".repeat(4_096), model: "tts-1-hd" }, "160000"],
+        [{ plugin: "stt", audio: makeSilence(301) }, "50000"]
+      ] as const
+      for (const [json, amount] of tries) {
+        const answer = yield* gatewayCall({ json, headers: machinePaymentHeaders })
+        assert.deepInclude(answer.body["mpp"], { amount }, answer.text)
+      }
+      const invalid = [
+        { plugin: "tts", text: "Hello", model: "openai/unlisted" },
+        { plugin: "stt", audio: makeSilence(3_601) },
+        { plugin: "stt", audio: Encoding.encodeBase64(new TextEncoder().encode("fLaC")) }
+      ]
+      for (const json of invalid)
+        assert.strictEqual((yield* gatewayCall({ json, headers: machinePaymentHeaders })).status, 400)
+    })
+  )
+
+  it.effect("is offered to an unchanged client of the draft, which sends Accept-Payment", () =>
+    Effect.gen(function* () {
+      const headers = { "accept-payment": "tempo/charge" }
+      isChallenge(yield* gatewayCall({ headers }), "payment-required")
+      assert.strictEqual((yield* gatewayCall({ headers: { ...headers, "x-payment-method": "card" } })).status, 401)
+      const as = yield* App.signInNewUser("pro")
+      assert.deepInclude((yield* gatewayCall({ as, headers })).body["payment"], { method: "card" })
     })
   )
 

@@ -125,7 +125,7 @@ const model = "openai/gpt-4o-mini"
 
 layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gateway's agent", (it) => {
   it.effect(
-    "works in its owner's cell with its skills, keeps nothing, and is charged for nothing here",
+    "works in its owner's instance with its skills, keeps nothing, and is charged for nothing here",
     Effect.fn(function* () {
       const person = yield* ownerWithRunningAgent("sandbox/echo")
       expect(yield* answerOf(Option.some(person.user), "Calculate 12 * 34")).toContain("408")
@@ -161,7 +161,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
   )
 
   it.effect(
-    "whose cell is killed in mid-task fails, and another cell does the next task",
+    "whose runtime is killed in mid-task fails, and a new runtime does the next task",
     Effect.fn(function* () {
       const person = yield* ownerWithRunningAgent(model)
       const reading = yield* beginTask(person)
@@ -171,7 +171,7 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the gatew
       yield* eventually(
         Effect.sync(() => isProcessAlive(pid)),
         (alive) => !alive,
-        { description: `the end of cell ${pid}`, timeout: waitLimit }
+        { description: `the end of runtime ${pid}`, timeout: waitLimit }
       )
       expect(yield* answerOf(Option.some(person.user), "And now?")).toBe("You said: And now?")
       expect(yield* pidOf(person.userId)).not.toBe(pid)

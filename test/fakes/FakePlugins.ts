@@ -9,7 +9,7 @@ export interface PluginBehavior {
   readonly transcribe: (recording: Recording) => ReturnType<Speech["Type"]["transcribe"]>
 }
 
-/** What a test says that agents and speech do. */
+/** Plugins whose behavior a test sets. */
 export class FakePlugins extends Context.Tag("@berth/test/FakePlugins")<
   FakePlugins,
   {
@@ -25,7 +25,7 @@ export class FakePlugins extends Context.Tag("@berth/test/FakePlugins")<
 const done: ReadonlyArray<PluginEvent> = [
   { type: "delta", text: "It is " },
   { type: "delta", text: "done." },
-  { type: "done", message: "It is done.", tokens: null, ownKey: false }
+  { type: "done", message: "It is done.", tokens: null, costUsd: null, ownKey: false }
 ]
 
 const defaultBehavior: PluginBehavior = {

@@ -14,18 +14,18 @@ import { type AudioBehavior, makeFakeOpenAiAudio } from "../fakes/models/FakeOpe
 
 const sound = new TextEncoder().encode("OggS\0\x02SAID:Good day")
 
-/** Speech by a stand-in that behaves so. */
-const behaving = (behaviours: ReadonlyArray<AudioBehavior>, options: LocalSpeechOptions = {}) =>
+/** Speech by a fake vendor. */
+const behaving = (behaviors: ReadonlyArray<AudioBehavior>, options: LocalSpeechOptions = {}) =>
   Effect.gen(function* () {
-    const standIn = yield* makeFakeOpenAiAudio
-    standIn.next(...behaviours)
+    const fake = yield* makeFakeOpenAiAudio
+    fake.next(...behaviors)
     const { synthesize, transcribe } = yield* Speech.pipe(
-      Effect.provide(localSpeechLayer({ platformVendor: standIn, ...options }))
+      Effect.provide(localSpeechLayer({ platformVendor: fake, ...options }))
     )
-    return { standIn, speak: synthesize(makeSpokenText("Hi")), transcribe: transcribe(makeRecording(sound)) }
+    return { fake, speak: synthesize(makeSpokenText("Hi")), transcribe: transcribe(makeRecording(sound)) }
   })
 
-type Trouble = readonly [what: string, behaviour: AudioBehavior, reason: RegExp]
+type Trouble = readonly [what: string, behavior: AudioBehavior, reason: RegExp]
 
 const page = (status: number): AudioBehavior => ({
   type: "raw",
@@ -68,10 +68,10 @@ const ofListening: ReadonlyArray<Trouble> = [
 ]
 
 const fails = (name: "speak" | "transcribe", troubles: ReadonlyArray<Trouble>) =>
-  it.scopedLive.each([...troubles])(`${name} understands %s`, ([, behaviour, reason]) =>
+  it.scopedLive.each([...troubles])(`${name} understands %s`, ([, behavior, reason]) =>
     Effect.gen(function* () {
-      const oneTry = Duration.millis(behaviour.type === "hang" ? 100 : 30_000)
-      const speech = yield* behaving([behaviour], { times: { attemptTimeout: oneTry } })
+      const oneTry = Duration.millis(behavior.type === "hang" ? 100 : 30_000)
+      const speech = yield* behaving([behavior], { times: { attemptTimeout: oneTry } })
       const logged: Array<unknown> = []
       const logger = Logger.make(({ annotations }) => void logged.push(...HashMap.values(annotations)))
       const failure = yield* Effect.flip(
@@ -81,8 +81,8 @@ const fails = (name: "speak" | "transcribe", troubles: ReadonlyArray<Trouble>) =
       assert.match(failure.reason, /^model provider openai [a-z' ]+; try [a-z ]+$|; shorten the conversation/)
       assert.match(logged.join("\n"), reason)
       assert.notInclude(failure.reason + logged.join("\n"), "sk-audio")
-      // Who gives up soon may do so before he was heard.
-      if (behaviour.type !== "hang") assert.strictEqual(speech.standIn.received.length, 1)
+      // An early timeout may precede the request.
+      if (behavior.type !== "hang") assert.strictEqual(speech.fake.received.length, 1)
     })
   )
 
@@ -92,9 +92,9 @@ describe("a vendor of speech in trouble", () => {
 
   it.scopedLive("is counted by no name that a caller has made up: there is no end of them", () =>
     Effect.gen(function* () {
-      const standIn = yield* makeFakeOpenAiAudio
-      standIn.next(refused(404, { code: "model_not_found", message: "No" }))
-      const { synthesize } = yield* Speech.pipe(Effect.provide(localSpeechLayer({ platformVendor: standIn })))
+      const fake = yield* makeFakeOpenAiAudio
+      fake.next(refused(404, { code: "model_not_found", message: "No" }))
+      const { synthesize } = yield* Speech.pipe(Effect.provide(localSpeechLayer({ platformVendor: fake })))
       yield* Effect.flip(synthesize({ ...makeSpokenText("Hi"), model: "openai/made-up-by-a-caller" }))
       const labels = (yield* Metric.snapshot).flatMap(({ metricKey }) => metricKey.tags.map(({ value }) => value))
       assert.include(labels, "openai/other")
@@ -106,9 +106,9 @@ describe("a vendor of speech in trouble", () => {
     Effect.gen(function* () {
       const usage: Array<ModelCallRecord> = []
       const busy = refused(503, { message: "Busy" })
-      const { standIn, transcribe } = yield* behaving([busy, { type: "cut" }], { retries: 2, usage })
+      const { fake, transcribe } = yield* behaving([busy, { type: "cut" }], { retries: 2, usage })
       assert.deepStrictEqual(yield* transcribe, { text: "Good day", ownKey: false })
-      assert.strictEqual(standIn.received.length, 3)
+      assert.strictEqual(fake.received.length, 3)
       assert.strictEqual(usage.length, 1)
     })
   )
@@ -118,23 +118,23 @@ describe("a vendor of speech in trouble", () => {
       const busy = refused(503, { message: "Busy" })
       const failing = yield* behaving([busy, busy, busy, busy], { retries: 2 })
       yield* Effect.flip(failing.speak)
-      assert.strictEqual(failing.standIn.received.length, 3)
+      assert.strictEqual(failing.fake.received.length, 3)
       const refusing = yield* behaving([refused(400, { message: "Unknown voice" })], { retries: 2 })
       assert.include(yield* Effect.flip(refusing.speak), { _tag: "PluginInputInvalid", field: "text" })
-      assert.strictEqual(refusing.standIn.received.length, 1)
+      assert.strictEqual(refusing.fake.received.length, 1)
     })
   )
 
   it.scopedLive("is left alone after a while, model by model, and the caller hears for how long", () =>
     Effect.gen(function* () {
       const usage: Array<ModelCallRecord> = []
-      const { speak, standIn, transcribe } = yield* behaving(
+      const { speak, fake, transcribe } = yield* behaving(
         Array.from({ length: 5 }, () => page(500)),
         { usage }
       )
       for (let failures = 0; failures < 5; failures += 1) yield* Effect.flip(speak)
       const failure = yield* Effect.flip(speak)
-      assert.strictEqual(standIn.received.length, 5)
+      assert.strictEqual(fake.received.length, 5)
       assert.include(failure, { _tag: "PluginFailed" })
       assert.match(failure.reason, /left alone for a while/)
       assert.isTrue("retryAfter" in failure && failure.retryAfter !== undefined)
@@ -151,10 +151,10 @@ describe("a call of speech", () => {
   it.scopedLive("is recorded with whom it was for, what it cost, and whose key it took", () =>
     Effect.gen(function* () {
       const usage: Array<ModelCallRecord> = []
-      const standIn = yield* makeFakeOpenAiAudio
-      const keys = { openai: Redacted.make(`${standIn.apiKey}-own`) }
+      const fake = yield* makeFakeOpenAiAudio
+      const keys = { openai: Redacted.make(`${fake.apiKey}-own`) }
       const speech = yield* Speech.pipe(
-        Effect.provide(localSpeechLayer({ platformVendor: standIn, ownKeyVendor: standIn, keys, usage }))
+        Effect.provide(localSpeechLayer({ platformVendor: fake, ownKeyVendor: fake, keys, usage }))
       )
       yield* speech.synthesize(makeSpokenText("x".repeat(1_000), { userId: userWithOwnKey }))
       yield* speech.transcribe(makeRecording(sound))
@@ -174,13 +174,13 @@ describe("a call of speech", () => {
       const logger = Logger.make((line) => {
         lines.push(JSON.stringify(Logger.structuredLogger.log(line)))
       })
-      const standIn = yield* makeFakeOpenAiAudio
+      const fake = yield* makeFakeOpenAiAudio
       const keys = { openai: Redacted.make("sk-of-his-own") }
       const failure = yield* Effect.gen(function* () {
         const { synthesize } = yield* Speech
         return yield* Effect.flip(synthesize(makeSpokenText("Hi", { userId: userWithOwnKey })))
       }).pipe(
-        Effect.provide(localSpeechLayer({ platformVendor: standIn, ownKeyVendor: standIn, keys })),
+        Effect.provide(localSpeechLayer({ platformVendor: fake, ownKeyVendor: fake, keys })),
         Effect.provide(Logger.replace(Logger.defaultLogger, logger))
       )
       assert.match(failure.reason, /^your openai key was refused/)
@@ -214,11 +214,11 @@ describe("a call of speech", () => {
   )
 })
 
-describe("the stand-in", () => {
+describe("FakeOpenAiAudio", () => {
   it.scopedLive("is what OpenAI's own client takes for OpenAI", () =>
     Effect.gen(function* () {
-      const standIn = yield* makeFakeOpenAiAudio
-      const client = new OpenAI({ apiKey: standIn.apiKey, baseURL: standIn.baseUrl, maxRetries: 0 })
+      const fake = yield* makeFakeOpenAiAudio
+      const client = new OpenAI({ apiKey: fake.apiKey, baseURL: fake.baseUrl, maxRetries: 0 })
       const speech = yield* Effect.promise(() =>
         client.audio.speech.create({ model: "tts-1", input: "Good day", voice: "alloy", response_format: "flac" })
       )
@@ -228,7 +228,7 @@ describe("the stand-in", () => {
         client.audio.transcriptions.create({ model: "whisper-1", file, language: "en" })
       )
       assert.strictEqual(transcript.text, "Good day")
-      const wrong = new OpenAI({ apiKey: "sk-wrong", baseURL: standIn.baseUrl, maxRetries: 0 })
+      const wrong = new OpenAI({ apiKey: "sk-wrong", baseURL: fake.baseUrl, maxRetries: 0 })
       const refusal = yield* Effect.flip(
         Effect.tryPromise({
           try: () => wrong.audio.transcriptions.create({ model: "whisper-1", file }),

@@ -14,16 +14,16 @@ class FakeSpeechVendor extends Context.Tag("@berth/test/ModelVendor")<FakeSpeech
 
 const sandbox = Layer.merge(localSpeechLayer({ sandbox: true }), Layer.succeed(FakeSpeechVendor, null))
 
-const withVendor = <A, E, R>(make: (standIn: FakeOpenAiAudio) => Layer.Layer<A, E, R>) =>
+const withVendor = <A, E, R>(make: (fake: FakeOpenAiAudio) => Layer.Layer<A, E, R>) =>
   Layer.unwrapScoped(
-    Effect.map(makeFakeOpenAiAudio, (standIn) => Layer.merge(make(standIn), Layer.succeed(FakeSpeechVendor, standIn)))
+    Effect.map(makeFakeOpenAiAudio, (fake) => Layer.merge(make(fake), Layer.succeed(FakeSpeechVendor, fake)))
   )
 
-const local = (standIn: FakeOpenAiAudio) =>
+const local = (fake: FakeOpenAiAudio) =>
   localSpeechLayer({
-    platformVendor: standIn,
-    ownKeyVendor: standIn,
-    keys: { openai: Redacted.make(`${standIn.apiKey}-own`) }
+    platformVendor: fake,
+    ownKeyVendor: fake,
+    keys: { openai: Redacted.make(`${fake.apiKey}-own`) }
   })
 
 /** A client of a backend that serves what is given. */
@@ -37,7 +37,7 @@ const remote = (speech: Layer.Layer<Speech>) =>
 const layers = {
   "the sandbox": sandbox,
   "a vendor": withVendor(local),
-  "the backend": withVendor((standIn) => remote(local(standIn)))
+  "the backend": withVendor((fake) => remote(local(fake)))
 }
 
 const sound = (size: number) => {

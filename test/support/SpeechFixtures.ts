@@ -65,7 +65,7 @@ export const localSpeechLayer = ({
     Layer.provide(Layer.succeed(GatewaySettings, { ...settings, speech: { ...settings.speech, ...times } }))
   )
 
-/** Who has keys of his own, where somebody has. */
+/** The user with own keys. */
 export const userWithOwnKey = UserId.make("usr_keyed")
 
 export const makeSpokenText = (text: string, more: Partial<SpeechInput> = {}): SpeechInput => ({

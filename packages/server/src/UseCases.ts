@@ -26,6 +26,7 @@ import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
 import { GatewayAccess } from "@berth/domain/instances/GatewayAccess"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
 import { Gateway } from "@berth/domain/gateway/Gateway"
+import { CallQuotes } from "@berth/domain/gateway/calls/CallQuotes"
 import { CardCalls } from "@berth/domain/gateway/calls/CardCalls"
 import * as LocalModelAnswers from "@berth/domain/gateway/plugins/LocalModelAnswers"
 import { MachineCalls } from "@berth/domain/gateway/calls/MachineCalls"
@@ -96,7 +97,7 @@ const accounts = Layer.merge(Registration.Default, ProfileSettings.Default).pipe
 )
 
 const gateway = Gateway.Default.pipe(
-  Layer.provide(Layer.merge(CardCalls.Default, MachineCalls.Default)),
+  Layer.provide(Layer.mergeAll(CardCalls.Default, MachineCalls.Default, CallQuotes.Default)),
   Layer.provide(Plugins.Default),
   Layer.provide(MachinePayments.Default),
   Layer.provide(PaymentSettlement.Default)

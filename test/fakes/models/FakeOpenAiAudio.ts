@@ -32,7 +32,7 @@ export interface FakeOpenAiAudio {
   readonly baseUrl: string
   readonly apiKey: string
   readonly received: ReadonlyArray<ReceivedAudioRequest>
-  readonly next: (...behaviours: ReadonlyArray<AudioBehavior>) => void
+  readonly next: (...behaviors: ReadonlyArray<AudioBehavior>) => void
   /** Calls whose client left before they were answered. */
   readonly left: () => number
 }
@@ -130,14 +130,14 @@ const listen = (fields: Readonly<Record<string, unknown>>, file: File | null, by
 const json = (response: ServerResponse, status: number, body: object, headers: Readonly<Record<string, string>> = {}) =>
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body))
 
-const behave = (response: ServerResponse, behaviour: AudioBehavior, isSpeech: boolean) => {
+const behave = (response: ServerResponse, behavior: AudioBehavior, isSpeech: boolean) => {
   const type = isSpeech ? "audio/mpeg" : "application/json"
-  switch (behaviour.type) {
+  switch (behavior.type) {
     case "refuse":
-      json(response, behaviour.status, { error: behaviour.error }, behaviour.headers)
+      json(response, behavior.status, { error: behavior.error }, behavior.headers)
       break
     case "raw":
-      response.writeHead(behaviour.status ?? 200, { "content-type": behaviour.contentType }).end(behaviour.body)
+      response.writeHead(behavior.status ?? 200, { "content-type": behavior.contentType }).end(behavior.body)
       break
     case "hang":
       break
@@ -175,7 +175,7 @@ const nameOf = (value: File | string) => (typeof value === "string" ? value : `$
 /** A server that speaks OpenAI's audio endpoints over real HTTP, and misbehaves when told to. */
 export const makeFakeOpenAiAudio: Effect.Effect<FakeOpenAiAudio, never, Scope.Scope> = Effect.gen(function* () {
   const received: Array<ReceivedAudioRequest> = []
-  const behaviours: Array<AudioBehavior> = []
+  const behaviors: Array<AudioBehavior> = []
   let left = 0
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
@@ -192,8 +192,8 @@ export const makeFakeOpenAiAudio: Effect.Effect<FakeOpenAiAudio, never, Scope.Sc
         error: { message: `Incorrect API key provided: ${shown}`, code: "invalid_api_key" }
       })
     }
-    const behaviour = behaviours.shift()
-    if (behaviour !== undefined) return behave(response, behaviour, path === "/v1/audio/speech")
+    const behavior = behaviors.shift()
+    if (behavior !== undefined) return behave(response, behavior, path === "/v1/audio/speech")
     if (path === "/v1/audio/speech") {
       const spoken = speak(fields)
       return isRefusal(spoken)
@@ -215,7 +215,7 @@ export const makeFakeOpenAiAudio: Effect.Effect<FakeOpenAiAudio, never, Scope.Sc
     baseUrl: `${origin}/v1`,
     apiKey,
     received,
-    next: (...given) => behaviours.push(...given),
+    next: (...given) => behaviors.push(...given),
     left: () => left
   }
 })

@@ -127,7 +127,7 @@ export const make = Effect.gen(function* () {
   return {
     ...network,
     hashOf,
-    /** What was broadcast, each time it was. */
+    /** Every broadcast transaction, repeats included. */
     broadcastTransactions: Ref.get(sent),
     setAvailable: (up: boolean) => Ref.set(isUp, up),
     /** From now on transactions are only seen; or what was seen is final, and so is what comes. */

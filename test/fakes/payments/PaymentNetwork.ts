@@ -9,7 +9,7 @@ export interface TransferRequest {
   readonly memo?: string
 }
 
-/** What is unusual about a transaction. */
+/** Deviations of a transaction. */
 export interface TransactionOverrides {
   readonly chainId?: number
   /** Seconds since the epoch. */

@@ -115,7 +115,7 @@ const make = Effect.gen(function* () {
     give: (to: Address, amount: bigint) => give(to, amount),
     /** An account with this much of the token. */
     payer: (amount: bigint) => newPayer([token, amount]),
-    /** What the recipient of paid calls has. */
+    /** The balance of the recipient. */
     received: Effect.promise(async () => {
       const { amount } = await Actions.token.getBalance(client, { token, account: hex(paymentRecipient) })
       return amount

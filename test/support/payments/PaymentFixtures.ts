@@ -30,6 +30,7 @@ export const makeGatewaySettings = ({
   readonly secret?: Redacted.Redacted
 }): GatewaySettings["Type"] => ({
   prices: testPluginPrices,
+  priceMargin: 1.3,
   payments: {
     realm,
     chainId: network.chainId,
@@ -59,6 +60,7 @@ export const paidAnswer: PaidAnswer = {
   message: "Good day.",
   ownKey: false,
   tokens: 10,
+  costUsd: 0.0001,
   answeredAt: DateTime.unsafeMake("2026-03-01T12:00:00Z")
 }
 

@@ -39,7 +39,7 @@ export const PaymentsUnavailableBody = errorBody(PaymentsUnavailable, {
   read: () => new PaymentsUnavailable()
 })
 
-/** The page where units and credits are bought. */
+/** The page that sells units and credits. */
 const pricingPath = "/pricing"
 
 export const CardCheckout = Schema.Struct({

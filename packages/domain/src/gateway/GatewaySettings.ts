@@ -17,8 +17,10 @@ export interface SpeechSettings {
 export class GatewaySettings extends Context.Tag("@berth/GatewaySettings")<
   GatewaySettings,
   {
-    /** US dollars a call; of generate-text, for every started `tokensPerPrice` tokens. */
+    /** Flat prices in US dollars a call; of generate-text, for every started `tokensPerPrice` tokens. */
     readonly prices: Readonly<Record<PluginId, number>>
+    /** Factor on the cost of a call at its provider. */
+    readonly priceMargin: number
     readonly payments: PaymentTerms & {
       /** Signs challenges. */
       readonly secret: Redacted.Redacted

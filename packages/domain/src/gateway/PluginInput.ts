@@ -3,10 +3,10 @@ import type { ChatMessage } from "../ai/chat/ModelChat.ts"
 import type { Recording, SpeechInput } from "./speech/Speech.ts"
 import type { AgentId } from "../shared/AgentId.ts"
 
-/** What a text is generated from; whose keys are used is told beside it. */
+/** The request of generate-text, without its caller. */
 export type TextRequest = Pick<ChatRequest, "messages" | "model" | "taskType" | "options">
 
-/** What a plugin is asked to do, in words of the domain. */
+/** The input of each plugin. */
 export type PluginInput =
   | { readonly plugin: "generate-text"; readonly request: TextRequest }
   | {

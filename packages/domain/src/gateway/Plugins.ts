@@ -1,7 +1,7 @@
 import { type Cause, Effect, Encoding, Option, type Scope, Stream } from "effect"
-import type { ChatRequest } from "../ai/calls/ChatRequest.ts"
 import type { ModelEvent } from "../ai/streams/ModelEvent.ts"
 import type { User } from "../shared/User.ts"
+import { toChatRequest } from "./calls/CallQuotes.ts"
 import type { PluginInput } from "./PluginInput.ts"
 import { ModelAnswers } from "./plugins/ModelAnswers.ts"
 import {
@@ -36,6 +36,7 @@ const toPluginEvents = <E>(events: Stream.Stream<ModelEvent, E>): Stream.Stream<
             type: "done",
             message: texts.join(""),
             tokens: event.usage.totalTokens,
+            costUsd: event.costUsd,
             ownKey: event.ownKey
           })
       }
@@ -72,12 +73,7 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
       const userId = Option.getOrNull(Option.map(caller, ({ id }) => id))
       switch (input.plugin) {
         case "generate-text": {
-          const request: ChatRequest = {
-            ...input.request,
-            unknownModel: "refuse",
-            caller: { userId, agentId: null },
-            ...(options.ownKeysOnly === true ? { ownKeysOnly: true } : {})
-          }
+          const request = { ...toChatRequest(input.request, caller), ownKeysOnly: options.ownKeysOnly === true }
           return Effect.map(answers.open(request), ({ events, opening }) => ({
             opening: Option.some(opening),
             events: toPluginEvents(events)
@@ -90,11 +86,17 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
           )
         case "tts":
           return Effect.map(speech.synthesize({ ...input.spoken, userId }), ({ audio, contentType, ownKey }) =>
-            wholeRun({ message: Encoding.encodeBase64(audio), tokens: null, ownKey, audioType: contentType })
+            wholeRun({
+              message: Encoding.encodeBase64(audio),
+              tokens: null,
+              costUsd: null,
+              ownKey,
+              audioType: contentType
+            })
           )
         case "stt":
           return Effect.map(speech.transcribe({ ...input.recording, userId }), ({ ownKey, text }) =>
-            wholeRun({ message: text, tokens: null, ownKey })
+            wholeRun({ message: text, tokens: null, costUsd: null, ownKey })
           )
       }
     }

@@ -2,7 +2,7 @@ import { ModelAnswerEvent, ModelAnswerRequest, modelAnswersPath } from "@berth/a
 import { sseKeepAliveSeconds } from "@berth/api/http/Sse"
 import { parseRuntimeEvents } from "@berth/api/runtime/RuntimeStream"
 import type { ModelEvent } from "@berth/domain/ai/streams/ModelEvent"
-import { type ModelAnswer, ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
+import { type OpenedModelAnswer, ModelAnswers, type ModelQuote } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { PluginFailed, PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { Duration, Effect, Layer, Option, type Scope, Sink, Stream } from "effect"
@@ -52,7 +52,16 @@ const toModelEvent = (event: ModelAnswerEvent): Effect.Effect<ModelEvent, Answer
 export const layer = (options: BackendClientOptions) =>
   Layer.effect(
     ModelAnswers,
-    Effect.map(makeBackendClient(options), ({ http }) => {
+    Effect.map(makeBackendClient(options), ({ api, http }) => {
+      const quote = (request: ModelAnswerRequest): Effect.Effect<ModelQuote, AnswerFailure> =>
+        api.modelAnswers.quote({ payload: request }).pipe(
+          Effect.timeout(headTimeout),
+          Effect.catchAll((error) => logAndFail(error, unreachable)),
+          Effect.flatMap((result) =>
+            result.type === "quoted" ? Effect.succeed(result) : Effect.fail(toFailure(result))
+          )
+        )
+
       const readEvents = (request: ModelAnswerRequest) =>
         HttpClientRequest.post(modelAnswersPath).pipe(
           HttpClientRequest.schemaBodyJson(ModelAnswerRequest)(request),
@@ -72,7 +81,7 @@ export const layer = (options: BackendClientOptions) =>
           Stream.unwrap
         )
 
-      const open = (request: ModelAnswerRequest): Effect.Effect<ModelAnswer, AnswerFailure, Scope.Scope> =>
+      const open = (request: ModelAnswerRequest): Effect.Effect<OpenedModelAnswer, AnswerFailure, Scope.Scope> =>
         Effect.gen(function* () {
           const [first, rest] = yield* Stream.peel(readEvents(request), Sink.head<ModelAnswerEvent>())
           if (Option.isNone(first)) return yield* logAndFail({ _tag: "EmptyAnswer" }, interrupted)
@@ -83,6 +92,6 @@ export const layer = (options: BackendClientOptions) =>
           return { opening, events: Stream.mapEffect(rest, toModelEvent) }
         })
 
-      return ModelAnswers.of({ open })
+      return ModelAnswers.of({ open, quote })
     })
   )

@@ -41,6 +41,12 @@ const price = (name: string, fallback: number) =>
     }),
     Config.withDefault(fallback)
   )
+/** A number of at least `least`. */
+const atLeast = (name: string, least: number, fallback: number) =>
+  Config.number(name).pipe(
+    Config.validate({ message: `must be a number of at least ${least}`, validation: (value) => value >= least }),
+    Config.withDefault(fallback)
+  )
 const atLeastOne = (name: string) =>
   Config.integer(name).pipe(Config.validate({ message: "must be at least 1", validation: (value) => value >= 1 }))
 const positive = (name: string, fallback: number) => Config.withDefault(atLeastOne(name), fallback)
@@ -221,6 +227,8 @@ export const Settings = Config.all({
     recipient: Config.option(readWalletAddress("MPP_RECIPIENT")),
     secret: optionalSecret("MPP_SECRET")
   }),
+  priceMargin: atLeast("PRICE_MARGIN", 1, 1.3),
+  turnBudgetUsd: price("TURN_BUDGET_USD", 0.25),
   prices: Config.all({
     agent: price("PRICE_AGENT", 0.05),
     "generate-text": price("PRICE_GENERATE_TEXT", 0.01),

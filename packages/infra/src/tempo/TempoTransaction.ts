@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { decodeFunctionData, type Hex, isHex, keccak256 } from "viem"
 import { Abis, Transaction } from "viem/tempo"
 
-/** What a call does, when it is a token's own transfer by whoever signs. */
+/** The transfer of a call, if it is a token transfer by the signer. */
 const transferOf = ({ data, to }: { readonly data?: Hex | undefined; readonly to?: string | null | undefined }) => {
   if (data === undefined || to === undefined || to === null) return undefined
   try {

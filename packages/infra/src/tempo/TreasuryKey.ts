@@ -10,7 +10,7 @@ export const generateTreasuryKey = (): Redacted.Redacted => Redacted.make(genera
 
 /** Where a treasury key's wallet is paid to. */
 export const deriveTreasuryAddress = (key: Redacted.Redacted): Either.Either<WalletAddress, TreasuryKeyMalformed> => {
-  // What a library says of a key that it cannot read is left out: it has seen the key.
+  // The message of the library may contain the key.
   const malformed = () => new TreasuryKeyMalformed({ reason: "must be a private key, 0x and 64 hex digits" })
   const text = Redacted.value(key)
   return isHex(text) && size(text) === 32

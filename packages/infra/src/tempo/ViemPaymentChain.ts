@@ -60,7 +60,7 @@ const pendingOf = async (client: Client, hash: Hex): Promise<ChainTransaction> =
 
 const unknown = (error: BaseError) => (isNotThere(error) ? ChainTransaction.Unknown() : undefined)
 
-// What a node says of a transaction that it will not have: any error of its own, bad parameters, "rejected".
+// Codes of rejected transactions: server error, invalid parameters, transaction rejected (EIP-1474).
 const refusals = new Set([-32_000, -32_602, -32_003])
 const knownAlready = /already (known|imported|exists)|known transaction/i
 

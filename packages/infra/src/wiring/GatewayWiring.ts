@@ -21,6 +21,7 @@ export const settingsFromSettings = (settings: Settings) =>
       const { chainId } = yield* requireTempoNetwork(settings)
       return {
         prices: settings.prices,
+        priceMargin: settings.priceMargin,
         payments: {
           realm: settings.addresses.appUrl.host,
           chainId,

@@ -1,7 +1,7 @@
 import { GatewayApi, gatewayRoute, paymentMethodHeader } from "@berth/api/gateway/GatewayApi"
 import { CrossOrigin } from "@berth/api/http/CrossOrigin"
 import { WebApi } from "@berth/api/WebApi"
-import { choosePaymentMethod, identifyPayer, type Payer } from "@berth/domain/gateway/calls/PaymentMethod"
+import { choosePaymentMethod, identifyPayer, type CallPayer } from "@berth/domain/gateway/calls/PaymentMethod"
 import { Gateway } from "@berth/domain/gateway/Gateway"
 import { PluginInputInvalid } from "@berth/domain/gateway/plugins/PluginRun"
 import { normalizeClientAddress } from "@berth/domain/limits/ClientAddress"
@@ -15,7 +15,7 @@ import { IdempotencyMiddleware } from "../http/IdempotencyMiddleware.ts"
 import { WebSettings } from "../http/WebSettings.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 import { readContent } from "./CallContent.ts"
-import { type GatewayCall, readCall, readPluginId } from "./GatewayCall.ts"
+import { type ReceivedCall, readCall, readPluginId } from "./ReceivedCall.ts"
 import { toGatewayErrorResponse } from "./GatewayErrorResponses.ts"
 import { respondStreamed, respondWhole, toStreamedResponse } from "./GatewayResponse.ts"
 
@@ -35,8 +35,8 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
 
     const respond = (
       request: Request,
-      payer: Payer,
-      { body, input, plugin, streamed }: GatewayCall,
+      payer: CallPayer,
+      { body, input, plugin, streamed }: ReceivedCall,
       store: (response: Response) => Effect.Effect<void>
     ) => {
       const authorization = request.headers["authorization"]
@@ -48,7 +48,7 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
     }
 
     /** A machine payment pays for one answer, so `Idempotency-Key` matters for cards only. */
-    const respondOnce = (request: Request, payer: Payer, call: GatewayCall) => {
+    const respondOnce = (request: Request, payer: CallPayer, call: ReceivedCall) => {
       const key = request.headers["idempotency-key"]
       if (key === undefined || payer.method === "mpp") return respond(request, payer, call, () => Effect.void)
       const principal = { principal: payer.user.id, route: gatewayRoute, key }
@@ -74,7 +74,9 @@ export const layer = HttpApiBuilder.group(WebApi, "gateway", (handlers) =>
         const payment = yield* Either.mapLeft(
           choosePaymentMethod({
             named: request.headers[paymentMethodHeader],
-            authorization: request.headers["authorization"]
+            authorization: request.headers["authorization"],
+            acceptPayment: request.headers["accept-payment"],
+            hasSession: Option.isSome(user)
           }),
           ({ message }) => new PluginInputInvalid({ field: paymentMethodHeader, reason: message })
         )

@@ -3,7 +3,7 @@ import { audioTypeHeader, GatewayAnswer, pluginHeader, receiptHeader } from "@be
 import { gatewayFrames } from "@berth/api/gateway/GatewayEvents"
 import { formatReceiptHeader } from "@berth/api/gateway/payments/PaymentReceiptHeader"
 import { PaymentInProgress } from "@berth/domain/gateway/GatewayErrors"
-import type { OpenedCall } from "@berth/domain/gateway/calls/OpenedCall"
+import type { OpenedGatewayCall } from "@berth/domain/gateway/calls/OpenedGatewayCall"
 import type { PluginId } from "@berth/domain/gateway/plugins/Plugin"
 import { type CallEvent, collectEnd, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { HttpServerResponse } from "@effect/platform"
@@ -19,7 +19,10 @@ const decodeAnswer = Schema.decodeOption(Schema.parseJson(GatewayAnswer))
 const encodeFailure = Schema.encodeSync(PluginFailedBody)
 const encodeInProgress = Schema.encodeSync(PaymentInProgressBody)
 
-const makeHeaders = (plugin: PluginId, { isReplayed, opening, receipt }: OpenedCall): Record<string, string> => ({
+const makeHeaders = (
+  plugin: PluginId,
+  { isReplayed, opening, receipt }: OpenedGatewayCall
+): Record<string, string> => ({
   ...Option.match(opening, { onNone: () => ({}), onSome: makeOpeningHeaders }),
   ...Option.match(receipt, {
     onNone: () => ({}),
@@ -29,7 +32,7 @@ const makeHeaders = (plugin: PluginId, { isReplayed, opening, receipt }: OpenedC
   [pluginHeader]: plugin
 })
 
-const makeAnswer = (plugin: PluginId, { receipt }: OpenedCall, end: CallEnd): typeof GatewayAnswer.Type => ({
+const makeAnswer = (plugin: PluginId, { receipt }: OpenedGatewayCall, end: CallEnd): typeof GatewayAnswer.Type => ({
   plugin,
   message: end.message,
   timestamp: end.answeredAt,
@@ -39,7 +42,7 @@ const makeAnswer = (plugin: PluginId, { receipt }: OpenedCall, end: CallEnd): ty
   })
 })
 
-const makeWholeResponse = (plugin: PluginId, call: OpenedCall, end: CallEnd) =>
+const makeWholeResponse = (plugin: PluginId, call: OpenedGatewayCall, end: CallEnd) =>
   HttpServerResponse.unsafeJson(encodeAnswer(makeAnswer(plugin, call, end)), {
     headers: {
       ...makeHeaders(plugin, call),
@@ -47,7 +50,7 @@ const makeWholeResponse = (plugin: PluginId, call: OpenedCall, end: CallEnd) =>
     }
   })
 
-export const respondWhole = (plugin: PluginId, call: OpenedCall) =>
+export const respondWhole = (plugin: PluginId, call: OpenedGatewayCall) =>
   Effect.map(collectEnd(call.events), (end) => makeWholeResponse(plugin, call, end))
 
 const toErrorFrame = <E>(cause: Cause.Cause<E>) => {
@@ -64,7 +67,7 @@ const toErrorFrame = <E>(cause: Cause.Cause<E>) => {
 /** Responds with events as they arrive. `store` gets the whole answer before its end is sent. */
 export const respondStreamed = (
   plugin: PluginId,
-  call: OpenedCall,
+  call: OpenedGatewayCall,
   store: (response: Response) => Effect.Effect<void>
 ): Response => {
   const toFrame = (event: CallEvent) =>

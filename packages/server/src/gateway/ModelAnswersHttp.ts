@@ -6,26 +6,33 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Duration, Effect, Stream } from "effect"
 import { respondEvents } from "../http/SseResponse.ts"
 
-const toFailureEvent = (error: PluginFailed | PluginInputInvalid): ModelAnswerEvent =>
+const toFailureEvent = (error: PluginFailed | PluginInputInvalid) =>
   error._tag === "PluginInputInvalid"
-    ? { type: "invalid", field: error.field, reason: error.reason }
-    : {
+    ? ({ type: "invalid", field: error.field, reason: error.reason } as const)
+    : ({
         type: "failed",
         reason: error.reason,
         retryAfter: error.retryAfter === undefined ? null : Duration.toMillis(error.retryAfter),
         isUnavailable: error.isUnavailable === true
-      }
+      } as const)
 
 /** The AI layer for the gateway of another process. */
 export const layer = HttpApiBuilder.group(BackendApi, "modelAnswers", (handlers) =>
   Effect.map(ModelAnswers, (answers) =>
-    handlers.handle("answer", ({ payload }) => {
-      const events = Stream.unwrapScoped(
-        Effect.map(answers.open(payload), ({ events: rest, opening }) =>
-          Stream.concat(Stream.make<[ModelAnswerEvent]>({ type: "opened", ...opening }), rest)
-        )
-      ).pipe(Stream.catchAll((error) => Stream.make(toFailureEvent(error))))
-      return Effect.succeed(respondEvents(events))
-    })
+    handlers
+      .handle("answer", ({ payload }) => {
+        const events = Stream.unwrapScoped(
+          Effect.map(answers.open(payload), ({ events: rest, opening }) =>
+            Stream.concat(Stream.make<[ModelAnswerEvent]>({ type: "opened", ...opening }), rest)
+          )
+        ).pipe(Stream.catchAll((error) => Stream.make(toFailureEvent(error))))
+        return Effect.succeed(respondEvents(events))
+      })
+      .handle("quote", ({ payload }) =>
+        Effect.match(answers.quote(payload), {
+          onFailure: toFailureEvent,
+          onSuccess: (quoted) => ({ type: "quoted" as const, ...quoted })
+        })
+      )
   )
 )

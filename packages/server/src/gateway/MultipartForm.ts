@@ -25,7 +25,7 @@ const formMalformed = malformed("is not a well-formed form")
 
 export const isMultipartForm = (contentType: string): boolean => /^\s*multipart\/form-data\s*(;|$)/i.test(contentType)
 
-/** What RFC 2046 lets a boundary be. */
+/** A boundary by RFC 2046. */
 const boundaryOf = (contentType: string): string | null => {
   const [, quoted, bare] = /;\s*boundary=(?:"([^"]*)"|([^\s;"]*))/i.exec(contentType) ?? []
   const boundary = quoted ?? bare ?? ""

@@ -32,7 +32,7 @@ export const layer = HttpApiBuilder.group(BackendApi, "speech", (handlers) =>
           return yield* toSpeechFailure(
             speech.transcribe({
               audio: file?.bytes ?? new Uint8Array(),
-              // What it is, and with it the true extension, is told from the bytes.
+              // The container is detected from the bytes.
               contentType: "application/octet-stream",
               filename: file?.filename ?? "",
               language: fields.get("language"),

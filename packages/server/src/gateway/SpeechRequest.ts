@@ -12,7 +12,7 @@ import type { MultipartForm } from "./MultipartForm.ts"
 export type RequestedText = Omit<SpeechInput, "userId">
 export type RequestedRecording = Omit<Recording, "userId">
 
-/** What is asked of a plugin of speech, by whomever. */
+/** The input of a speech plugin. */
 export type SpeechRequest =
   | { readonly plugin: "tts"; readonly spoken: RequestedText }
   | { readonly plugin: "stt"; readonly recording: RequestedRecording }

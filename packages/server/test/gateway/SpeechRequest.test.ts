@@ -147,7 +147,7 @@ describe("a request to be heard", () => {
   )
 })
 
-/** What forms are made of. */
+/** Parts of forms. */
 const pieces = [
   "--b",
   "--b--",

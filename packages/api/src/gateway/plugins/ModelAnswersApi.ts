@@ -52,6 +52,15 @@ export const ModelAnswerRequest = Schema.Struct({
 })
 export type ModelAnswerRequest = typeof ModelAnswerRequest.Type
 
+const AnswerFailed = Schema.Struct({
+  type: Schema.Literal("failed"),
+  reason: Schema.String,
+  /** Milliseconds. */
+  retryAfter: Schema.NullOr(Schema.Number),
+  isUnavailable: Schema.Boolean
+})
+const AnswerInvalid = Schema.Struct({ type: Schema.Literal("invalid"), field: Schema.String, reason: Schema.String })
+
 /** A stream begins with `opened` and ends with `done`, `failed` or `invalid`; without one of these it broke off. */
 export const ModelAnswerEvent = Schema.Union(
   Schema.Struct({ type: Schema.Literal("opened"), ...ChatOpeningFields.fields }),
@@ -69,14 +78,8 @@ export const ModelAnswerEvent = Schema.Union(
     costUsd: Schema.Number,
     finishReason: Schema.NullOr(Schema.String)
   }),
-  Schema.Struct({
-    type: Schema.Literal("failed"),
-    reason: Schema.String,
-    /** Milliseconds. */
-    retryAfter: Schema.NullOr(Schema.Number),
-    isUnavailable: Schema.Boolean
-  }),
-  Schema.Struct({ type: Schema.Literal("invalid"), field: Schema.String, reason: Schema.String })
+  AnswerFailed,
+  AnswerInvalid
 )
 export type ModelAnswerEvent = typeof ModelAnswerEvent.Type
 
@@ -85,4 +88,24 @@ const answer = HttpApiEndpoint.post("answer", modelAnswersPath)
   .setPayload(ModelAnswerRequest)
   .addSuccess(HttpApiSchema.withEncoding(Schema.String, { kind: "Text", contentType: "text/event-stream" }))
 
-export class ModelAnswersApi extends HttpApiGroup.make("modelAnswers").add(answer).middlewareEndpoints(InternalAuth) {}
+export const ModelQuoteResult = Schema.Union(
+  Schema.Struct({
+    type: Schema.Literal("quoted"),
+    costUsd: Schema.Number,
+    inputCost: Schema.Number,
+    outputCost: Schema.Number,
+    ownKey: Schema.Boolean
+  }),
+  AnswerFailed,
+  AnswerInvalid
+)
+
+/** The cost of an answer before it is opened. */
+const quote = HttpApiEndpoint.post("quote", "/internal/gateway/quotes")
+  .setPayload(ModelAnswerRequest)
+  .addSuccess(ModelQuoteResult)
+
+export class ModelAnswersApi extends HttpApiGroup.make("modelAnswers")
+  .add(answer)
+  .add(quote)
+  .middlewareEndpoints(InternalAuth) {}

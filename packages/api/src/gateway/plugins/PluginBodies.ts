@@ -6,7 +6,7 @@ import { SttFields, TtsFields } from "../speech/SpeechFields.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 
 /*
- * What each plugin takes. Members that stand in none of them are ignored.
+ * Bodies of the plugins. Unknown members are ignored.
  */
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })

@@ -24,7 +24,7 @@ export const Voice = Schema.Literal(
   "verse"
 ).annotations({ identifier: "Voice" })
 
-/** What speech comes as; opus is in Ogg, pcm is 16-bit samples without a header. */
+/** Audio formats; opus is in Ogg, pcm is 16-bit samples without a header. */
 export const SpeechFormat = Schema.Literal("mp3", "opus", "aac", "flac", "wav", "pcm").annotations({
   identifier: "SpeechFormat"
 })
@@ -44,7 +44,7 @@ const oneOf = (field: string, other: string, given: readonly [unknown, unknown])
   return ours !== undefined && theirs !== undefined ? { path: [other], message: `is ${field} once more` } : undefined
 }
 
-/** What is read aloud. `input` and `response_format` are OpenAI's names of `text` and `format`. */
+/** `input` and `response_format` are OpenAI's names of `text` and `format`. */
 export const TtsFields = payload({
   text: absentOr(SpeechText),
   input: absentOr(SpeechText),
@@ -84,7 +84,6 @@ const Prompt = Schema.String.pipe(
   })
 )
 
-/** What is said of a recording, beside the recording itself. */
 const aboutRecording = {
   language: absentOr(Language),
   prompt: absentOr(Prompt),

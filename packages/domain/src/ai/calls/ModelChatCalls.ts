@@ -4,11 +4,11 @@ import type { ToolCall } from "../chat/ModelChat.ts"
 import { type ModelKeys, ownableProviders } from "../keys/OwnerKeys.ts"
 import type { Model, ProviderName } from "../models/Model.ts"
 import { MessagesMissing, type ModelNotFound, ModelsUnavailable, type ProviderFailed } from "../models/ModelErrors.ts"
-import { findAnswerLimit } from "../models/ModelCost.ts"
+import { costUpperBound, findAnswerLimit } from "../models/ModelCost.ts"
 import { type ModelProvider, ModelProviders } from "../models/ModelProviders.ts"
 import { findModelRoutes } from "../models/ModelRoutes.ts"
 import { parseTaskType } from "../models/ModelSelection.ts"
-import { estimatePromptTokens } from "../prompt/TokenEstimate.ts"
+import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
 import { holdsImages, type makeModelChoice, offersTools, type ReachableModels } from "../ReachableModels.ts"
 import { makeTimeoutWatcher } from "../streams/IdleTimeout.ts"
 import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
@@ -86,24 +86,45 @@ export const makeModelChat = ({
       })
 
     // Where the owner's keys run the model, only they are used: the platform never pays for what the owner meant to pay.
+    const listCalls = (reachable: ReachableModels, request: ChatRequest, first: Model) => {
+      const isOwn = reachable.own.size > 0 && findModelRoutes(first, reachable.own).length > 0
+      if (!isOwn && request.ownKeysOnly === true) return { isOwn, calls: [] }
+      const calls = planCallsLazily({
+        models: isOwn ? reachable.models : reachable.listed,
+        configured: isOwn ? reachable.own : configuredNames,
+        first,
+        taskType: parseTaskType(request.taskType),
+        tokens:
+          estimatePromptTokens(request.messages, request.options?.tools) +
+          findAnswerLimit(first, request.options?.maxTokens),
+        maxCalls: settings.maxCalls,
+        withTools: offersTools(request.options),
+        withImages: holdsImages(request.messages)
+      })
+      return { isOwn, calls }
+    }
+
     const planFor = (reachable: ReachableModels, request: ChatRequest, first: Model) =>
       Effect.suspend(() => {
-        const isOwn = reachable.own.size > 0 && findModelRoutes(first, reachable.own).length > 0
-        if (!isOwn && request.ownKeysOnly === true) return Effect.succeed({ plan: [], providers })
-        const plan = planCallsLazily({
-          models: isOwn ? reachable.models : reachable.listed,
-          configured: isOwn ? reachable.own : configuredNames,
-          first,
-          taskType: parseTaskType(request.taskType),
-          tokens:
-            estimatePromptTokens(request.messages, request.options?.tools) +
-            findAnswerLimit(first, request.options?.maxTokens),
-          maxCalls: settings.maxCalls,
-          withTools: offersTools(request.options),
-          withImages: holdsImages(request.messages)
-        })
-        return isOwn ? withOwnKeys([...plan], reachable.keys) : Effect.succeed({ plan, providers })
+        const { calls, isOwn } = listCalls(reachable, request, first)
+        return isOwn ? withOwnKeys([...calls], reachable.keys) : Effect.succeed({ plan: calls, providers })
       })
+
+    /** The cost of an answer by the model that is called first: its upper bound and prices. */
+    const quote = Effect.fn("AiLayer.quote")(function* (request: ChatRequest) {
+      if (request.messages.length === 0) return yield* new MessagesMissing()
+      const reachable = yield* findReachable(request.caller.userId)
+      const { calls, isOwn } = listCalls(reachable, request, yield* choose(reachable, request))
+      const [first] = calls
+      if (first === undefined) return yield* new ModelsUnavailable({ taskType: parseTaskType(request.taskType) })
+      const { inputCost, outputCost } = first.model
+      const { messages, options } = request
+      const promptTokens =
+        estimatePromptTokens(messages, options?.tools) +
+        (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
+      const bound = costUpperBound(first.model, promptTokens, findAnswerLimit(first.model, options?.maxTokens))
+      return { costUsd: bound / 1_000_000, inputCost, outputCost, ownKey: isOwn }
+    })
 
     const begin = Effect.fnUntraced(function* (
       request: ChatRequest
@@ -150,6 +171,8 @@ export const makeModelChat = ({
     })
 
     return {
+      quote,
+
       /** Calls models until one answers. Events arrive no faster than they are read; closing the scope ends the call. */
       open: (request: ChatRequest): Effect.Effect<OpenChat, ChatError, Scope.Scope> =>
         Effect.map(begin(request), (begun) => ({ opening: begun.opening, events: streamEvents(begun) })).pipe(

@@ -10,7 +10,7 @@ import type { PaidRequest } from "../payments/PaidRequest.ts"
 import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
 import type { RedemptionClaim } from "../payments/PaymentRedemptions.ts"
 import { type CallEvent, collectEnd, type PluginError } from "../plugins/PluginRun.ts"
-import type { OpenedCall } from "./OpenedCall.ts"
+import type { OpenedGatewayCall } from "./OpenedGatewayCall.ts"
 
 /** How long a repeat waits for the request in progress; longer than a dead process holds a claim. */
 const claimWaitLimit = Duration.seconds(20)
@@ -101,7 +101,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
         return { opening, events, receipt }
       })
 
-    const replay = (answer: PaidAnswer, receipt: PaymentReceipt): OpenedCall => {
+    const replay = (answer: PaidAnswer, receipt: PaymentReceipt): OpenedGatewayCall => {
       const { opening, ...end } = answer
       return {
         opening,
@@ -132,7 +132,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
                 events: Mailbox.toStream(events),
                 receipt: Option.some(receipt),
                 isReplayed: false
-              } satisfies OpenedCall
+              } satisfies OpenedGatewayCall
             }
           }
         })

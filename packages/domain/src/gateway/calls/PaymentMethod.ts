@@ -1,5 +1,6 @@
 import { Data, Either, type Option } from "effect"
 import { AuthenticationRequired } from "../../sessions/SessionErrors.ts"
+import { paymentIntent, paymentMethod } from "../payments/Challenge.ts"
 import type { User } from "../../shared/User.ts"
 
 /** By card (units and credits of the caller's account), or by a machine payment for this call alone. */
@@ -28,19 +29,36 @@ export interface ChosenPayment {
   readonly isNamed: boolean
 }
 
-/** Returns the payment method: the one that `X-Payment-Method` names, else mpp with a `Payment` credential, else card. */
-export const choosePaymentMethod = (headers: {
+const machineMethod = `${paymentMethod}/${paymentIntent}`
+
+/** Whether an `Accept-Payment` of the "Payment" HTTP authentication draft accepts our challenges. */
+const acceptsChallenge = (acceptPayment: string): boolean =>
+  acceptPayment.split(",").some((entry) => {
+    const [range = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase())
+    const isRejected = parameters.some((parameter) => /^q\s*=\s*0(\.0*)?$/.test(parameter))
+    return !isRejected && range.replaceAll(/\s/g, "") === machineMethod
+  })
+
+/**
+ * Returns the payment method: the one that `X-Payment-Method` names, else mpp with a `Payment` credential, else mpp without a session
+ * where `Accept-Payment` lists it, else card.
+ */
+export const choosePaymentMethod = (request: {
   readonly named: string | undefined
   readonly authorization: string | undefined
+  readonly acceptPayment: string | undefined
+  readonly hasSession: boolean
 }): Either.Either<ChosenPayment, PaymentMethodUnknown> => {
-  if (headers.named !== undefined)
-    return Either.fromNullable(byName.get(headers.named.trim().toLowerCase()), () => new PaymentMethodUnknown()).pipe(
+  const { acceptPayment, authorization, hasSession, named } = request
+  if (named !== undefined)
+    return Either.fromNullable(byName.get(named.trim().toLowerCase()), () => new PaymentMethodUnknown()).pipe(
       Either.map((method) => ({ method, isNamed: true }))
     )
-  return Either.right({ method: paymentScheme.test(headers.authorization ?? "") ? "mpp" : "card", isNamed: false })
+  const isMachine = paymentScheme.test(authorization ?? "") || (!hasSession && acceptsChallenge(acceptPayment ?? ""))
+  return Either.right({ method: isMachine ? "mpp" : "card", isNamed: false })
 }
 
-export type Payer =
+export type CallPayer =
   | { readonly method: "card"; readonly user: User; readonly isNamed: boolean }
   | { readonly method: "mpp"; readonly caller: Option.Option<User> }
 
@@ -48,7 +66,7 @@ export type Payer =
 export const identifyPayer = (
   { isNamed, method }: ChosenPayment,
   caller: Option.Option<User>
-): Either.Either<Payer, AuthenticationRequired> =>
+): Either.Either<CallPayer, AuthenticationRequired> =>
   method === "mpp"
     ? Either.right({ method, caller })
     : Either.map(

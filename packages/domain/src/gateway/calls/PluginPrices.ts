@@ -1,5 +1,7 @@
 import { estimatePromptTokens, estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import type { GatewaySettings } from "../GatewaySettings.ts"
 import type { PluginInput, TextRequest } from "../PluginInput.ts"
+import type { PluginId } from "../plugins/Plugin.ts"
 
 /** One unit is 0.01 USD. */
 const unitsPerUsd = 100
@@ -10,13 +12,33 @@ const defaultAnswerTokens = 1_000
 /** Converts USD to units, rounded up, at least one. */
 export const convertPriceToUnits = (usd: number): number =>
   // Rounds off binary fractions first: 0.07 USD would be 8 units.
-  Math.max(1, Math.ceil(Number((usd * unitsPerUsd).toFixed(4))))
+  Math.max(1, Math.ceil(Number((usd * unitsPerUsd).toFixed(9))))
+
+export const convertUnitsToUsd = (units: number): number => units / unitsPerUsd
 
 /** Flat prices due for so many tokens, at least one. */
 export const countPriceShares = (tokens: number): number => Math.max(1, Math.ceil(tokens / tokensPerPrice))
 
+/** Usage of a call, reported or estimated. */
+export interface CallUsage {
+  /** Tokens of prompt and output, where the plugin is priced by them. */
+  readonly tokens: number | null
+  /** Cost at the provider in US dollars; null where only the flat price counts. */
+  readonly costUsd: number | null
+}
+
+/** Returns the price of a call in units: the larger of the flat price and the cost with margin. */
+export const computePrice = (
+  { priceMargin, prices }: Pick<GatewaySettings["Type"], "priceMargin" | "prices">,
+  plugin: PluginId,
+  { costUsd, tokens }: CallUsage
+): number => {
+  const flat = (tokens === null ? 1 : countPriceShares(tokens)) * convertPriceToUnits(prices[plugin])
+  return costUsd === null ? flat : Math.max(flat, convertPriceToUnits(costUsd * priceMargin))
+}
+
 /** Estimates the tokens of the messages and of the response format. */
-const estimateRequestTokens = ({ messages, options }: TextRequest): number =>
+export const estimateRequestTokens = ({ messages, options }: TextRequest): number =>
   estimatePromptTokens(messages) +
   (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
 
@@ -24,18 +46,14 @@ const estimateRequestTokens = ({ messages, options }: TextRequest): number =>
 export const estimateExpectedTokens = (request: TextRequest): number =>
   estimateRequestTokens(request) + (request.options?.maxTokens ?? defaultAnswerTokens)
 
-/** Flat prices due for a call, as far as the request tells. */
-export const countInputShares = (input: PluginInput): number =>
-  input.plugin === "generate-text" ? countPriceShares(estimateExpectedTokens(input.request)) : 1
-
-/** Sets `maxTokens`, unless it is set, to the rest of the started tokens that the call is charged for. */
-export const limitToPrice = (request: TextRequest): TextRequest => {
+/** Sets `maxTokens`, unless it is set, to the rest of the started tokens that the flat price covers. */
+const limitToPrice = (request: TextRequest): TextRequest => {
   const { options } = request
   if (options?.maxTokens !== undefined) return request
   const paidFor = countPriceShares(estimateExpectedTokens(request)) * tokensPerPrice
   return { ...request, options: { ...options, maxTokens: paidFor - estimateRequestTokens(request) } }
 }
 
-/** Estimates the tokens of prompt and output of an answer that was not read to its end. */
-export const estimateTokensSoFar = (request: TextRequest, text: string): number =>
-  estimateRequestTokens(request) + estimateTokens(text)
+/** The input as it is sent to the plugin: with a bound on the answer. */
+export const limitInput = (input: PluginInput): PluginInput =>
+  input.plugin === "generate-text" ? { ...input, request: limitToPrice(input.request) } : input

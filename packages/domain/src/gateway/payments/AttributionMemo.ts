@@ -1,6 +1,6 @@
 import type { PaymentDigests } from "./PaymentDigests.ts"
 
-/** Whose a transfer's memo says it is; `none` also for memos that are not about machine payments. */
+/** The challenge that a transfer's memo is bound to; `none` also for memos of other protocols. */
 export type MemoBinding = "this challenge" | "another challenge" | "none"
 
 const digits = (bytes: number) => bytes * 2
@@ -27,7 +27,7 @@ export const makeAttributionMemo = (
     keccak256(id).slice(0, digits(7))
   ].join("")
 
-/** What a memo of 32 bytes is bound to, whichever client wrote it. */
+/** Classifies a memo of 32 bytes, whatever its client. */
 export const classifyMemo = (
   digests: PaymentDigests,
   memo: string | undefined,

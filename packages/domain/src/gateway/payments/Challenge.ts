@@ -20,11 +20,11 @@ export const challengeLifetime = Duration.minutes(5)
 export const paymentMethod = "tempo"
 export const paymentIntent = "charge"
 
-/** The HMAC, the second in which the challenge ends, and a seed of its own, with dots between. */
+/** The HMAC, the second of expiry, the price and a random seed, separated by dots. */
 export const ChallengeId = Schema.String.pipe(Schema.brand("ChallengeId"))
 export type ChallengeId = typeof ChallengeId.Type
 
-/** What may not change between a challenge and the payment that answers it, as the "Payment" HTTP authentication draft names it. */
+/** The parts that the HMAC binds, named as in the "Payment" HTTP authentication draft. */
 export interface ChallengeParts {
   readonly realm: string
   readonly method: string
@@ -39,22 +39,22 @@ export interface ChallengeParts {
   readonly opaque: string
 }
 
-/** What somebody is asked to pay for one call. Nothing of it is stored. */
+/** The price of one call and how to pay it. Not stored. */
 export interface Challenge extends ChallengeParts {
   readonly id: ChallengeId
   readonly expiresAt: DateTime.Utc
-  /** In the token's smallest units, with the next two as the parts say them. */
+  /** In the token's smallest units; repeated in `request`, as are the next two. */
   readonly amount: bigint
   readonly currency: string
   readonly recipient: string
   readonly description: string
 }
 
-/** The draft's binding: seven slots in fixed places. */
+/** The draft's binding: seven slots in fixed order. */
 export const bindChallenge = ({ hmac }: PaymentDigests, parts: ChallengeParts): string =>
   hmac([parts.realm, parts.method, parts.intent, parts.request, parts.expires, parts.digest, parts.opaque].join("|"))
 
-/** What of a challenge does not follow from the settings and the request: when it ends and what makes it one of its own. */
+/** The parts of a challenge that do not follow from the settings and the request. */
 export interface ChallengeSeed {
   /** Whole seconds since the epoch. */
   readonly expires: number
@@ -62,13 +62,20 @@ export interface ChallengeSeed {
   readonly seed: string
 }
 
-const largestSecond = 99_999_999_999
-const pattern = /^[A-Za-z0-9_-]{43}\.(0|[1-9]\d{0,10})\.([A-Za-z0-9_-]{16})$/
+/** The unbound parts of an id. It holds the price, since prices may change before the payment arrives. */
+export interface ParsedChallengeId extends ChallengeSeed {
+  readonly amount: bigint
+}
 
-/** What an id says of itself; whether it is ours is seen by making the challenge again. */
-export const parseChallengeId = (id: string): Option.Option<ChallengeSeed> => {
-  const [, expires, seed] = pattern.exec(id) ?? []
-  return expires === undefined || seed === undefined ? Option.none() : Option.some({ expires: Number(expires), seed })
+const largestSecond = 99_999_999_999
+const pattern = /^[A-Za-z0-9_-]{43}\.(0|[1-9]\d{0,10})\.(0|[1-9]\d{0,77})\.([A-Za-z0-9_-]{16})$/
+
+/** Parses an id. Its HMAC is verified by making the challenge again. */
+export const parseChallengeId = (id: string): Option.Option<ParsedChallengeId> => {
+  const [, expires, amount, seed] = pattern.exec(id) ?? []
+  return expires === undefined || amount === undefined || seed === undefined
+    ? Option.none()
+    : Option.some({ expires: Number(expires), amount: BigInt(amount), seed })
 }
 
 const timestamp = (moment: DateTime.Utc) => DateTime.formatIso(moment).replace(".000Z", "Z")
@@ -76,9 +83,8 @@ const encoded = (value: Parameters<typeof encodeCanonicalJson>[0]) =>
   Encoding.encodeBase64Url(encodeCanonicalJson(value))
 
 /**
- * The challenge for a request, the same for the same seed: who holds the request and the id can make it again, so that
- * asking for payment stores nothing. The draft's HMAC is the first part of the id; what follows cannot be changed without
- * it, since it is in its slots for the expiry and for opaque data.
+ * Makes the challenge of a request, deterministic in the seed: the request and the id suffice to make it again, so that nothing
+ * is stored. What follows the HMAC in the id is bound by it.
  */
 export const makeChallenge = (
   digests: PaymentDigests,
@@ -96,6 +102,6 @@ export const makeChallenge = (
     digest: `sha-256=:${digests.sha256(body)}:`,
     opaque: encoded({ plugin, route, seed })
   }
-  const id = ChallengeId.make(`${bindChallenge(digests, parts)}.${expires}.${seed}`)
+  const id = ChallengeId.make(`${bindChallenge(digests, parts)}.${expires}.${amount}.${seed}`)
   return { ...parts, id, expiresAt, amount, currency, recipient, description }
 }

@@ -59,7 +59,9 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
     /** The challenge of an id, if it was issued here for this request. */
     const findChallenge = (id: string, request: PaidRequest) =>
       Option.filter(
-        Option.map(parseChallengeId(id), (seed) => makeChallenge(digests, terms, request, seed)),
+        Option.map(parseChallengeId(id), ({ amount, ...seed }) =>
+          makeChallenge(digests, terms, { ...request, amount }, seed)
+        ),
         (issued) => hashes.equal(Redacted.make(issued.id), Redacted.make(id))
       )
 

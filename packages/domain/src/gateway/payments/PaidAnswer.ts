@@ -34,6 +34,7 @@ export const PaidAnswer = Schema.Struct({
   message: Schema.String,
   ownKey: Schema.Boolean,
   tokens: Schema.NullOr(Schema.Number),
+  costUsd: Schema.NullOr(Schema.Number),
   audioType: Schema.optional(Schema.String),
   answeredAt: Schema.DateTimeUtc
 })

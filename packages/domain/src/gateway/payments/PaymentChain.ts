@@ -11,7 +11,7 @@ export interface TokenTransfer {
   readonly memo: string | undefined
 }
 
-/** What a signed transaction would do, read from its bytes alone. */
+/** The effect of a signed transaction, decoded from its bytes. */
 export interface SignedTransaction {
   /** Lower case. */
   readonly hash: string
@@ -26,7 +26,7 @@ export interface SignedTransaction {
   readonly needsFeePayer: boolean
 }
 
-/** What the chain knows of a transaction. */
+/** The state of a transaction on the chain. */
 export type ChainTransaction = Data.TaggedEnum<{
   readonly Unknown: object
   /** Seen, and not yet final. */

@@ -3,18 +3,32 @@ import type { ChatOpening, ChatRequest } from "../../ai/calls/ChatRequest.ts"
 import type { ModelEvent } from "../../ai/streams/ModelEvent.ts"
 import type { PluginFailed, PluginInputInvalid } from "./PluginRun.ts"
 
-export interface ModelAnswer {
+export interface OpenedModelAnswer {
   readonly opening: ChatOpening
   /** The last event is `done`. */
   readonly events: Stream.Stream<ModelEvent, PluginFailed | PluginInputInvalid>
+}
+
+/** The cost of an answer before it is opened. */
+export interface ModelQuote {
+  /** Upper bound in US dollars, by the model that is called first. */
+  readonly costUsd: number
+  /** US dollars per million tokens of that model. */
+  readonly inputCost: number
+  readonly outputCost: number
+  /** Whether the caller's own keys will answer. */
+  readonly ownKey: boolean
 }
 
 /** Answers of models: by the AI layer in this process, or by a client of the backend API. */
 export class ModelAnswers extends Context.Tag("@berth/ModelAnswers")<
   ModelAnswers,
   {
+    readonly quote: (request: ChatRequest) => Effect.Effect<ModelQuote, PluginFailed | PluginInputInvalid>
     /** Waits for the first text. Closing the scope ends the model call. */
-    readonly open: (request: ChatRequest) => Effect.Effect<ModelAnswer, PluginFailed | PluginInputInvalid, Scope.Scope>
+    readonly open: (
+      request: ChatRequest
+    ) => Effect.Effect<OpenedModelAnswer, PluginFailed | PluginInputInvalid, Scope.Scope>
   }
 >() {}
 

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** What the gateway can be asked to do. */
+/** The plugins of the gateway. */
 export const PluginId = Schema.Literal("agent", "generate-text", "tts", "stt").annotations({
   identifier: "PluginId",
   description: "agent (multi-step tasks), generate-text, tts (text to speech) or stt (speech to text)"

@@ -30,6 +30,8 @@ export interface PluginAnswer {
   readonly message: string
   /** Tokens used, where the plugin is priced by them. */
   readonly tokens: number | null
+  /** Reported cost in US dollars; null where the flat price counts. */
+  readonly costUsd: number | null
   /** Whether every model call used the caller's own keys, which costs no units. */
   readonly ownKey: boolean
   /** Media type of the audio in `message`. */

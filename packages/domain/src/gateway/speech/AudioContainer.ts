@@ -1,6 +1,6 @@
 import { Option } from "effect"
 
-/** What sound comes in, as far as providers take it to transcribe. */
+/** Audio containers that providers transcribe. */
 export type AudioContainer = "wav" | "mp3" | "ogg" | "flac" | "m4a" | "mp4" | "webm"
 
 export interface AudioKind {
@@ -56,6 +56,6 @@ const containerOf = (bytes: Uint8Array): AudioContainer | null => {
   return start.startsWith("ID3") || isMpegFrame(bytes) ? "mp3" : null
 }
 
-/** What a file is by its first bytes, whatever its name and its sender say; none where it is no sound that is known here. */
+/** Detects the container from the first bytes of a file, whatever its name; none for other files. */
 export const detectAudioKind = (bytes: Uint8Array): Option.Option<AudioKind> =>
   Option.map(Option.fromNullable(containerOf(bytes)), (container) => kinds[container])

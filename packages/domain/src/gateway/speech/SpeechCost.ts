@@ -1,26 +1,27 @@
+import { Option } from "effect"
+import { costOfMedia, findMediaPrice, mediaPrices } from "../../ai/models/MediaPrices.ts"
 import { type SpeechModel, formatSpeechModelId } from "./SpeechModel.ts"
 
-/** US dollars per million characters that are read aloud. */
-const perMillionCharacters: ReadonlyMap<string, number> = new Map([
-  ["openai/tts-1", 15],
-  ["openai/tts-1-hd", 30]
-])
+/** Whether a model is in the price list; callers may name any other. */
+export const hasKnownPrice = (model: SpeechModel): boolean => mediaPrices.has(formatSpeechModelId(model))
 
-/** US dollars per minute that is listened to. */
-const perMinute: ReadonlyMap<string, number> = new Map([["openai/whisper-1", 0.006]])
+const priceOf = (model: SpeechModel, kind: "tts" | "stt") => findMediaPrice(formatSpeechModelId(model), kind)
 
-/** Whether we know a model by its price; of others there are as many as callers think of. */
-export const hasKnownPrice = (model: SpeechModel): boolean => {
-  const id = formatSpeechModelId(model)
-  return perMillionCharacters.has(id) || perMinute.has(id)
-}
+/** Returns the list cost of characters (tts) or started minutes (stt) in USD; none for an unlisted model. */
+export const computeListCost = (model: SpeechModel, kind: "tts" | "stt", quantity: number): Option.Option<number> =>
+  Option.map(priceOf(model, kind), (price) => costOfMedia(price, quantity) / 1_000_000)
 
-/** What reading a text aloud costs; 0 where the price is not known here. */
+/** The cost of a spoken text in USD; 0 without a price. */
 export const computeSpeechCost = (model: SpeechModel, text: string): number =>
-  ((perMillionCharacters.get(formatSpeechModelId(model)) ?? 0) * [...text].length) / 1_000_000
+  Option.getOrElse(computeListCost(model, "tts", [...text].length), () => 0)
 
-/** What a transcript cost: as its provider says, else by its length; 0 where neither it nor the price is known. */
+/** The cost of a transcript in USD: as its provider reports, else by duration; 0 without a price. */
 export const computeTranscriptionCost = (
   model: SpeechModel,
   { costUsd, seconds }: { readonly costUsd: number | null; readonly seconds: number | null }
-): number => costUsd ?? ((perMinute.get(formatSpeechModelId(model)) ?? 0) * (seconds ?? 0)) / 60
+): number =>
+  costUsd ??
+  Option.match(priceOf(model, "stt"), {
+    onNone: () => 0,
+    onSome: ({ usd }) => (usd * (seconds ?? 0)) / 60
+  })

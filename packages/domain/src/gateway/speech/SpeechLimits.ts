@@ -6,6 +6,7 @@ import { audioContainers, type AudioKind, detectAudioKind } from "./AudioContain
 /** Characters of a text that is read aloud, and bytes of a recording: OpenAI's limits, which others share. */
 export const maximumSpeechTextLength = 4_096
 export const maximumAudioBytes = 25 * 1024 * 1024
+export const maximumAudioMinutes = 60
 
 /** Characters of what tells a transcriber how things are spelled; it reads the last 200 words or so. */
 export const maximumTranscriptionPromptLength = 2_000
@@ -15,7 +16,7 @@ export const maximumSpeechSpeed = 4
 
 const invalid = (field: string, reason: string) => Either.left(new PluginInputInvalid({ field, reason }))
 
-/** What every provider would refuse of a text, or charge for in vain. */
+/** Rejects texts that every provider rejects. */
 export const validateSpeechInput = ({ speed, text }: SpeechInput): Either.Either<void, PluginInputInvalid> => {
   if (text.trim() === "") return invalid("text", "must not be empty")
   if (text.length > maximumSpeechTextLength)
@@ -26,7 +27,7 @@ export const validateSpeechInput = ({ speed, text }: SpeechInput): Either.Either
   return Either.void
 }
 
-/** What a recording is; left where it is too long, or no sound. */
+/** Returns the kind of a recording; left where it is too long, or no audio. */
 export const validateRecording = ({
   audio,
   language,

@@ -62,7 +62,7 @@ export interface SpeechAvailability {
 }
 
 /**
- * Who answers: the model's provider by the caller's own key, else by the platform's, else the sandbox where it is on. Own
+ * Selects the model's provider with the caller's own key, else with the platform's, else the sandbox where it is on. Own
  * keys come first, so that the platform never pays for what he meant to pay himself.
  */
 export const selectSpeechRoute = (

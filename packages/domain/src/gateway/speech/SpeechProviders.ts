@@ -5,7 +5,7 @@ import type { PluginInputInvalid } from "../plugins/PluginRun.ts"
 import type { Recording, SpeechInput } from "./Speech.ts"
 import type { SpeechProviderName, SpeechVendor } from "./SpeechModel.ts"
 
-/** What is asked of a provider, which knows nothing of who asks. */
+/** The request to a provider, without its caller. */
 export type Utterance = Omit<SpeechInput, "model" | "userId">
 export type RecordedAudio = Omit<Recording, "model" | "userId">
 

@@ -58,12 +58,12 @@ const make = Effect.gen(function* () {
           switch (event.type) {
             case "delta":
               return Effect.succeed(event.text === "" ? [] : [event])
-            // What is not kept has nothing to be summed up for.
+            // Stateless task: ignore compaction.
             case "compacted":
               return Effect.succeed([])
             case "done":
               return Effect.map(keys.end(turn), (ownKey) => [
-                { type: "done", message: event.reply, tokens: null, ownKey }
+                { type: "done", message: event.reply, tokens: null, costUsd: null, ownKey }
               ])
           }
         }
@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
     Stream.unwrap(
       Effect.gen(function* () {
         const doer = yield* Option.match(caller, {
-          // Whoever names an agent must be its owner, and nobody is not.
+          // An anonymous caller owns no agent.
           onNone: () => (agentId === undefined ? Effect.succeedNone : new AgentNotFound()),
           onSome: (user) =>
             Effect.map(
@@ -128,7 +128,7 @@ const ended = <E>(run: Stream.Stream<PluginEvent, E>): Stream.Stream<PluginEvent
           isDone ? Stream.empty : Stream.fail(new PluginFailed({ reason: "The agent stopped in the middle." }))
         )
       ),
-      // Who runs this may not be interruptible himself; the clock always is.
+      // The caller may run uninterruptibly; the timeout must not.
       Stream.interruptWhen(
         Effect.interruptible(
           Effect.zipRight(
@@ -140,5 +140,5 @@ const ended = <E>(run: Stream.Stream<PluginEvent, E>): Stream.Stream<PluginEvent
     )
   })
 
-/** Tasks by the caller's own agent in its cell, or by the orchestrator. */
+/** Tasks by the caller's own agent in its instance, or by the orchestrator. */
 export const layer = Layer.effect(AgentTasks, make).pipe(Layer.provide(Orchestrator.Default))

@@ -6,7 +6,7 @@ import type { PluginRun } from "../plugins/PluginRun.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 
 export interface AgentTask {
-  /** Whose agent does it; none where nobody is signed in. It is not charged here. */
+  /** The owner of the agent; none for anonymous callers. */
   readonly caller: Option.Option<User>
   readonly messages: ReadonlyArray<ChatMessage>
   /** One of the caller's, which must be up; absent: his oldest that is up, else the platform's orchestrator. */

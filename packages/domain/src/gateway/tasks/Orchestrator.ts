@@ -24,7 +24,7 @@ export const orchestratorLimits = {
   expression: { characters: 200, functions: 4 }
 }
 
-/** What the orchestrator is to its tools. */
+/** The context of the tools. */
 const self = { timezone: "UTC" }
 type Self = typeof self
 
@@ -105,7 +105,9 @@ export class Orchestrator extends Effect.Service<Orchestrator>()("@berth/Orchest
             onUnterminated: () => new PluginFailed({ reason: "The model's answer had no end." })
           }).pipe(
             Stream.map((event): PluginEvent =>
-              event.type === "delta" ? event : { type: "done", message: event.reply, tokens: null, ownKey: allByOwnKey }
+              event.type === "delta"
+                ? event
+                : { type: "done", message: event.reply, tokens: null, costUsd: null, ownKey: allByOwnKey }
             )
           )
         })

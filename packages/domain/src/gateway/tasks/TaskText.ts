@@ -3,9 +3,9 @@ import { hasImage } from "../../ai/chat/ContentPart.ts"
 import type { ChatMessage } from "../../ai/chat/ModelChat.ts"
 import { PluginInputInvalid } from "../plugins/PluginRun.ts"
 
-/** What was said before, and what is to be done now; tools of earlier runs are told in words, as nobody has them here. */
+/** The history and the task; results of earlier tool calls are text, since the agent lacks those tools. */
 export interface TaskText {
-  /** What the caller says about all of it in system messages; empty when nothing. */
+  /** The caller's system messages; empty without any. */
   readonly context: string
   /** Oldest first, none of them empty. */
   readonly history: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: string }>

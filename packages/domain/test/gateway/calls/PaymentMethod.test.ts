@@ -9,8 +9,13 @@ const names = [
   ["stripe", "card"]
 ] as const
 
-const chosen = (named: string | undefined, authorization: string | undefined) =>
-  Either.match(choosePaymentMethod({ named, authorization }), {
+const chosen = (
+  named: string | undefined,
+  authorization: string | undefined,
+  acceptPayment?: string,
+  hasSession = false
+) =>
+  Either.match(choosePaymentMethod({ named, authorization, acceptPayment, hasSession }), {
     onLeft: () => "unknown" as const,
     onRight: ({ method }) => method
   })
@@ -55,5 +60,25 @@ describe("choosePaymentMethod", () => {
     for (const authorization of [undefined, "", "Bearer Payment", "Paymentx y", "x Payment y", '{"scheme":"Payment"}'])
       assert.strictEqual(chosen(undefined, authorization), "card", authorization)
     assert.strictEqual(chosen(undefined, "payment"), "mpp")
+  })
+
+  it("returns mpp for an Accept-Payment that lists tempo/charge", () => {
+    for (const accepted of ["tempo/charge", "tempo/session, tempo/charge;q=0.5", "Tempo/Charge ; q=1.0"])
+      assert.strictEqual(chosen(undefined, undefined, accepted), "mpp", accepted)
+    for (const other of [
+      "",
+      "tempo/session",
+      "stripe/charge",
+      "tempo/charge;q=0",
+      "tempo/charge; q=0.000",
+      "x tempo/charge"
+    ])
+      assert.strictEqual(chosen(undefined, undefined, other), "card", other)
+  })
+
+  it("ignores Accept-Payment with a session, with X-Payment-Method and with a Payment credential", () => {
+    assert.strictEqual(chosen(undefined, undefined, "tempo/charge", true), "card")
+    assert.strictEqual(chosen("card", undefined, "tempo/charge"), "card")
+    assert.strictEqual(chosen(undefined, "Payment abc", "stripe/charge"), "mpp")
   })
 })

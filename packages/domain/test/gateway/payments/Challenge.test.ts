@@ -49,7 +49,7 @@ describe("makeChallenge", () => {
 
   it.prop("returns the same challenge for the request and the parsed id", [requests, seeds], ([asked, its]) => {
     const made = makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, its)
-    assert.deepStrictEqual(parseChallengeId(made.id), Option.some(its))
+    assert.deepStrictEqual(parseChallengeId(made.id), Option.some({ ...its, amount: asked.amount }))
     assert.deepStrictEqual(makeChallenge(samplePaymentDigests, samplePaymentTerms, asked, its), made)
   })
 
@@ -101,6 +101,8 @@ describe("makeChallenge", () => {
       sampleChallenge.id.replace(".", ".-"),
       sampleChallenge.id.replaceAll(".", "|"),
       sampleChallenge.id.replace(/\.\d+\./, ".999999999999."),
+      sampleChallenge.id.replace(".10000.", ".010000."),
+      sampleChallenge.id.replace(".10000.", ".-1."),
       `${sampleChallenge.id}\n`
     ])
       assert.isTrue(Option.isNone(parseChallengeId(id)), id)

@@ -23,7 +23,12 @@ it.effect("a task that takes longer than five minutes fails, and lets go of what
     )
     const opening = { id: "cpl_1", model: "m", provider: "openai", ownKey: false, attempts: [], overheadMs: 0 } as const
     const live = AgentTasksLive.layer.pipe(
-      Layer.provide(Layer.succeed(ModelAnswers, { open: () => Effect.succeed({ opening, events: held }) })),
+      Layer.provide(
+        Layer.succeed(ModelAnswers, {
+          quote: () => Effect.dieMessage("unused"),
+          open: () => Effect.succeed({ opening, events: held })
+        })
+      ),
       Layer.provide([
         Layer.mock(Agents, { _tag: "@berth/Agents" }),
         Layer.mock(Memories, { _tag: "@berth/Memories" }),

@@ -29,11 +29,12 @@ const done = (changes: { readonly ownKey?: boolean; readonly costUsd?: number } 
 
 type Script = (request: ChatRequest, at: number) => Stream.Stream<ModelEvent, PluginFailed>
 
-/** What a run says, and what the model was asked for it. */
+/** The events of a run and its model requests. */
 const run = (script: Script, about: TaskText = task, userId: UserId | null = null) =>
   Effect.gen(function* () {
     const requests: Array<ChatRequest> = []
     const models = ModelAnswers.of({
+      quote: () => Effect.dieMessage("unused"),
       open: (request) =>
         Effect.sync(() => ({ opening, events: Stream.suspend(() => script(request, requests.push(request) - 1)) }))
     })
@@ -66,7 +67,7 @@ it.effect("answers in steps, tells each as it comes, and ends with all of it", (
       { type: "delta", text: "\n\n" },
       { type: "delta", text: "It is " },
       { type: "delta", text: "42." },
-      { type: "done", message: "Let me see.\n\nIt is 42.", tokens: null, ownKey: false }
+      { type: "done", message: "Let me see.\n\nIt is 42.", tokens: null, costUsd: null, ownKey: false }
     ])
     const [first, second] = requests
     expect(toolNames(first)).toStrictEqual(["current_time", "calculate"])

@@ -16,7 +16,7 @@ export interface OpenAiSpeechProviderOptions {
   readonly baseUrl: string
 }
 
-/** What is asked for where the caller does not say: every vendor wants a voice, and not every one knows OpenAI's. */
+/** Defaults: every vendor requires a voice, and not all know OpenAI's. */
 const defaults: { readonly [name in SpeechVendor]: { readonly voice: string; readonly format: string } } = {
   openai: { voice: "alloy", format: "mp3" },
   openrouter: { voice: "alloy", format: "mp3" },

@@ -19,7 +19,7 @@ export const gatewayBodyLimit = Math.ceil(maximumAudioBytes / 3) * 4 + 64 * 1024
 const defaultPlugin: PluginId = "generate-text"
 
 /** A call of a plugin that can be carried out. */
-export interface GatewayCall {
+export interface ReceivedCall {
   readonly plugin: PluginId
   readonly input: PluginInput
   /** The bytes of the body, to which a payment is bound. */
@@ -95,5 +95,5 @@ export const readCall = Effect.fnUntraced(function* (request: Request, plugin: P
     body: content.bytes,
     fingerprint: () => `${plugin}\n${said()}`,
     streamed: plugins[plugin].streams && wantsPieces
-  } satisfies GatewayCall
+  } satisfies ReceivedCall
 })

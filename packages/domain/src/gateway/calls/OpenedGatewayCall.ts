@@ -5,7 +5,7 @@ import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
 import type { CallEvent, PluginError } from "../plugins/PluginRun.ts"
 
 /** A call whose first event is available. */
-export interface OpenedCall {
+export interface OpenedGatewayCall {
   /** The model that answers, where one model does. */
   readonly opening: Option.Option<ChatOpening>
   readonly events: Stream.Stream<CallEvent, PluginError | PaymentInProgress>

@@ -1,0 +1,111 @@
+import { Effect, Either, Option } from "effect"
+import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
+import type { User } from "../../shared/User.ts"
+import { GatewaySettings } from "../GatewaySettings.ts"
+import type { PluginInput } from "../PluginInput.ts"
+import { ModelAnswers } from "../plugins/ModelAnswers.ts"
+import { type PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
+import { readAudioDuration } from "../speech/AudioDuration.ts"
+import { computeListCost } from "../speech/SpeechCost.ts"
+import { maximumAudioMinutes } from "../speech/SpeechLimits.ts"
+import { formatSpeechModelId, resolveSpeechModel, type SpeechModel } from "../speech/SpeechModel.ts"
+import { type CallUsage, computePrice, estimateExpectedTokens, estimateRequestTokens } from "./PluginPrices.ts"
+
+/** The price of a call before it runs. */
+export interface CallQuote {
+  /** Upper bound of the price in units. */
+  readonly units: number
+  /** Whether the caller's own keys will answer, which costs no units. */
+  readonly ownKey: boolean
+  /** Usage of a call whose caller leaves after `text`. */
+  readonly estimateUsage: (text: string) => CallUsage
+}
+
+/** The request of generate-text on behalf of a caller. */
+export const toChatRequest = (
+  request: Extract<PluginInput, { plugin: "generate-text" }>["request"],
+  caller: Option.Option<User>
+): ChatRequest => ({
+  ...request,
+  unknownModel: "refuse",
+  caller: { userId: Option.getOrNull(Option.map(caller, ({ id }) => id)), agentId: null }
+})
+
+const quoteSpeech = (
+  model: SpeechModel,
+  kind: "tts" | "stt",
+  quantity: number
+): Either.Either<number, PluginInputInvalid> =>
+  model.provider === "sandbox"
+    ? Either.right(0)
+    : Either.fromOption(
+        computeListCost(model, kind, quantity),
+        () =>
+          new PluginInputInvalid({
+            field: "model",
+            reason: `must be a listed model; ${formatSpeechModelId(model)} has no price`
+          })
+      )
+
+const countStartedMinutes = (audio: Uint8Array): Either.Either<number, PluginInputInvalid> => {
+  const invalid = (reason: string) => Either.left(new PluginInputInvalid({ field: "audio", reason }))
+  const seconds = readAudioDuration(audio)
+  if (Option.isNone(seconds)) return invalid("must have a duration in its container")
+  const minutes = Math.max(1, Math.ceil(seconds.value / 60))
+  return minutes > maximumAudioMinutes
+    ? invalid(`must last at most ${maximumAudioMinutes} minutes`)
+    : Either.right(minutes)
+}
+
+/** Prices calls before they run, by the flat prices and the costs of the models. */
+export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes", {
+  effect: Effect.gen(function* () {
+    const settings = yield* GatewaySettings
+    const answers = yield* ModelAnswers
+
+    const fixed = (input: PluginInput, costUsd: number | null): CallQuote => {
+      const usage = { tokens: null, costUsd }
+      return { units: computePrice(settings, input.plugin, usage), ownKey: false, estimateUsage: () => usage }
+    }
+
+    const quoteText = (input: Extract<PluginInput, { plugin: "generate-text" }>, caller: Option.Option<User>) =>
+      Effect.map(answers.quote(toChatRequest(input.request, caller)), ({ costUsd, inputCost, outputCost, ownKey }) => {
+        const promptTokens = estimateRequestTokens(input.request)
+        const usage = { tokens: estimateExpectedTokens(input.request), costUsd }
+        return {
+          units: computePrice(settings, input.plugin, usage),
+          ownKey,
+          estimateUsage: (text) => {
+            const outputTokens = estimateTokens(text)
+            return {
+              tokens: promptTokens + outputTokens,
+              costUsd: (promptTokens * inputCost + outputTokens * outputCost) / 1_000_000
+            }
+          }
+        } satisfies CallQuote
+      })
+
+    const quote = Effect.fn("CallQuotes.quote")(function* (
+      input: PluginInput,
+      caller: Option.Option<User>
+    ): Effect.fn.Return<CallQuote, PluginFailed | PluginInputInvalid> {
+      switch (input.plugin) {
+        case "generate-text":
+          return yield* quoteText(input, caller)
+        case "agent":
+          return fixed(input, null)
+        case "tts": {
+          const model = yield* resolveSpeechModel(input.spoken.model, settings.speech.tts)
+          return fixed(input, yield* quoteSpeech(model, "tts", [...input.spoken.text].length))
+        }
+        case "stt": {
+          const model = yield* resolveSpeechModel(input.recording.model, settings.speech.stt)
+          return fixed(input, yield* quoteSpeech(model, "stt", yield* countStartedMinutes(input.recording.audio)))
+        }
+      }
+    })
+
+    return { quote }
+  })
+}) {}
