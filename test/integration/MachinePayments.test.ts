@@ -158,8 +158,7 @@ describe("A credential is refused", () => {
   for (const [what, request] of [
     ["route", { ...paidRequest, route: "POST /api/v2/gateway" }],
     ["plugin", { ...paidRequest, plugin: "agent" }],
-    ["body", { ...paidRequest, body: new TextEncoder().encode('{"messages":[1]}') }],
-    ["price", { ...paidRequest, amount: 50_000n }]
+    ["body", { ...paidRequest, body: new TextEncoder().encode('{"messages":[1]}') }]
   ] as const)
     it.scoped(`with a request of another ${what}, before and after it has paid`, () =>
       Effect.gen(function* () {
@@ -172,6 +171,18 @@ describe("A credential is refused", () => {
           assert.strictEqual(yield* outcome(credential, request), "not our challenge")
       })
     )
+
+  it.scoped("whose id was changed to another price", () =>
+    Effect.gen(function* () {
+      const { challenge, network, outcome } = yield* makeFixtures
+      const target = yield* challenge
+      const changed = { id: target.id.replace(".10000.", ".1.") }
+      assert.notStrictEqual(changed.id, target.id)
+      const raw = yield* network.sign([{ ...makePayingTransfer(target), amount: 1n }])
+      assert.strictEqual(yield* outcome(interfaceCredential(changed, raw)), "not our challenge")
+      assert.deepStrictEqual(yield* network.broadcastTransactions, [])
+    })
+  )
 
   it.scoped("after its time, which is five minutes", () =>
     Effect.gen(function* () {
@@ -303,6 +314,22 @@ describe("A credential is refused", () => {
         assert.strictEqual(yield* outcome(interfaceCredential(one, reverted)), "transaction has failed")
         assert.strictEqual(yield* outcome(interfaceCredential(two, refused)), "transaction is refused")
       }
+    })
+  )
+})
+
+describe("A challenge", () => {
+  it.scoped("stays valid at its own price when the price of the call changes", () =>
+    Effect.gen(function* () {
+      const { challenge, network, outcome } = yield* makeFixtures
+      const target = yield* challenge
+      const dearer = { ...paidRequest, amount: 50_000n }
+      const short = yield* network.sign([{ ...makePayingTransfer(target), amount: 9_999n }])
+      assert.strictEqual(yield* outcome(interfaceCredential(target, short), dearer), "underpaid")
+      const more = yield* network.sign([{ ...makePayingTransfer(target), amount: 10_001n }])
+      assert.strictEqual(yield* outcome(interfaceCredential(target, more), dearer), "overpaid")
+      const raw = yield* network.sign([makePayingTransfer(target)])
+      assert.strictEqual(yield* outcome(interfaceCredential(target, raw), dearer), "Paid")
     })
   )
 })
