@@ -1,0 +1,59 @@
+import { respondFrames } from "@berth/server/http/SseResponse"
+import { HttpServer } from "@effect/platform"
+import { NodeHttpServer } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Layer, Stream, TestClock } from "effect"
+import { createServer } from "node:http"
+import { connect } from "node:net"
+
+const frame = `data: ${"x".repeat(64 * 1024)}\n\n`
+
+/** Connects a client to an endless stream; returns whether the server has closed the connection after `steps` of 15 s. */
+const isClosedAfter = (steps: number, reads: boolean) =>
+  Effect.gen(function* () {
+    const closed = yield* Deferred.make<void>()
+    const server = createServer()
+    server.on("connection", (socket) => socket.on("close", () => Deferred.unsafeDone(closed, Effect.void)))
+    const context = yield* Layer.build(
+      Layer.provideMerge(
+        HttpServer.serve(Effect.succeed(respondFrames(Stream.forever(Stream.make(frame))))),
+        NodeHttpServer.layer(() => server, { port: 0, host: "127.0.0.1" })
+      )
+    )
+    const address = (yield* Effect.provide(HttpServer.HttpServer, context)).address
+    if (address._tag !== "TcpAddress") return assert.fail("no TCP address")
+    const client = yield* Effect.acquireRelease(
+      Effect.sync(() => connect(address.port, "127.0.0.1")),
+      (socket) => Effect.sync(() => socket.destroy())
+    )
+    client.write("GET / HTTP/1.1\r\nHost: berth.example\r\n\r\n")
+    yield* Effect.async<void>((resume) => {
+      client.once("readable", () => resume(Effect.void))
+    })
+    if (reads) client.on("data", () => undefined)
+    // Lets the buffers of both sides fill, or the client read on, between the steps.
+    const settle = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+    yield* Effect.repeatN(settle, 200)
+    yield* Effect.repeatN(Effect.zipRight(TestClock.adjust("15 seconds"), Effect.repeatN(settle, 20)), steps - 1)
+    return yield* Deferred.isDone(closed)
+  })
+
+describe("respondFrames", () => {
+  it.scoped("disconnects a client that reads nothing for 60 seconds", () =>
+    Effect.gen(function* () {
+      assert.isTrue(yield* isClosedAfter(8, false))
+    })
+  )
+
+  it.scoped("keeps a client that stopped reading for a shorter time", () =>
+    Effect.gen(function* () {
+      assert.isFalse(yield* isClosedAfter(3, false))
+    })
+  )
+
+  it.scoped("keeps a client that reads", () =>
+    Effect.gen(function* () {
+      assert.isFalse(yield* isClosedAfter(8, true))
+    })
+  )
+})
