@@ -29,13 +29,14 @@ export const makeCredentialHeaders = (
   response: HttpServerResponse.HttpServerResponse,
   session: SecretCookie
 ): Readonly<Record<string, string>> => {
-  const isPublic = (response.headers["cache-control"] ?? "").startsWith("public")
+  // Responses with a payment receipt are `private` by the payment draft.
+  const hasPolicy = /^(public|private)/.test(response.headers["cache-control"] ?? "")
   const dependsOnCredential =
     request.headers["authorization"] !== undefined ||
     Option.isSome(session.read(request)) ||
     !Cookies.isEmpty(response.cookies)
   return {
-    ...(dependsOnCredential && !isPublic ? privately : {}),
+    ...(dependsOnCredential && !hasPolicy ? privately : {}),
     ...(response.status === 401 && response.headers["www-authenticate"] === undefined
       ? { "www-authenticate": bearerChallenge }
       : {})
