@@ -16,7 +16,7 @@ export const browserTool: RequiredTool = {
 /** No step waits longer for what it needs. */
 const stepTimeoutMs = 60_000
 
-/** What a page complained of: errors of its own, and what its security policy stopped. */
+/** Errors and security policy violations of a page. */
 export type PageErrors = ReadonlyArray<string>
 
 export interface PageVisit {
@@ -82,7 +82,7 @@ export const layer = Layer.scoped(
 
 const axeSource = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
-/** What axe finds wrong with a page, a line each (WCAG 2.2 A and AA, and its best practices). */
+/** Axe violations of a page, one line each (WCAG 2.2 A and AA, best practices). */
 export const findAccessibilityViolations = async (page: Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(await axeSource)
   const found: unknown = await page.evaluate(

@@ -201,7 +201,7 @@ describeWithTool(browserTool, "the pages, in a browser", () => {
         await page.getByRole("button", { name: "Sign out" }).click()
         await signIn(page, { ...account, password: "another-password-7" })
         await atPath(page, "/dashboard")
-        // What a plan is needed for is said, not offered.
+        // Without a plan the form is replaced by a notice.
         expect(await page.getByText("An agent needs a plan.").count()).toBe(1)
       })
     )

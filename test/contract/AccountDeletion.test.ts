@@ -15,7 +15,7 @@ import { RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletio
 const password = "correct horse battery"
 const path = "/api/settings"
 
-/** Somebody who came by e-mail and password, and is signed in. */
+/** A signed-in user with a password. */
 const member = Effect.gen(function* () {
   const { web } = yield* App.TestApp
   const json = { email: `${yield* uniqueName("member")}@example.com`, password }

@@ -66,10 +66,14 @@ const cookiesIn = (answer: HttpCallResponse) =>
     name.startsWith("berth_session") && value !== "" ? [`${name}=${value}`] : []
   )
 
-/** Who has the e-mail signs in at the provider. */
-const owner = (email: string) => signInWithToken(tokenWithClaims(() => ({ email, email_verified: true })))
+/** An OAuth sign-in with the verified email; its subject is the email, so that it is stable. */
+const owner = (email: string) =>
+  signInWithToken(
+    tokenWithClaims(() => ({ email, email_verified: true })),
+    { subject: email }
+  )
 
-/** Somebody who has registered an address, and has every way into the account that there is. */
+/** An account with an unverified address and every access method. */
 const accountByUnverifiedEmail = Effect.gen(function* () {
   const email = `${yield* uniqueName("victim")}@example.com`
   yield* post("/api/register", { email, password })
@@ -116,7 +120,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
       const kept = yield* Effect.flatten((yield* UserRepository).find(user.id))
       assert.isNotNull(kept.emailVerifiedAt)
 
-      // Nobody else has lost anything.
+      // Other accounts keep their access methods.
       for (const cookie of bystander.cookies)
         assert.strictEqual((yield* findSessionUser(cookie))?.id, bystander.user.id)
       assert.strictEqual((yield* byPassword(bystander.email)).status, 200)
@@ -147,7 +151,7 @@ layer(issuerAppLayer(), { excludeTestServices: true })("An account whose e-mail 
     })
   )
 
-  it.effect("keeps what its owner has added, when he forgets the password again", () =>
+  it.effect("keeps access methods that its owner has added, when the password is reset again", () =>
     Effect.gen(function* () {
       const { email, user } = yield* accountByUnverifiedEmail
       yield* owner(email)

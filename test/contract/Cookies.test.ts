@@ -66,7 +66,7 @@ const statusOf = (cookie: string) =>
     Effect.map(web({ method: "GET", path: "/api/settings", headers: { cookie } }), ({ status }) => status)
   )
 
-/** What the names and attributes are, by where people reach the service. */
+/** Expected cookie names and attributes by APP_URL. */
 const sites: ReadonlyArray<{
   readonly appUrl: string
   readonly session: string
@@ -147,7 +147,7 @@ for (const site of sites)
           for (const brought of planted) {
             const cookie = onlyCookieOf(yield* signIn(email, brought))
             assert.notStrictEqual(`${cookie.name}=${cookie.value}`, brought)
-            // What was brought is no session any more, or never was one.
+            // The presented token is revoked or unknown.
             assert.strictEqual(yield* statusOf(brought), 401)
             assert.strictEqual(yield* statusOf(`${cookie.name}=${cookie.value}`), 200)
           }

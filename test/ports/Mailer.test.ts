@@ -17,7 +17,7 @@ const from = { name: "Berth", address: "no-reply@berth.example" }
 
 interface MailerUnderTest {
   readonly mailer: Context.Tag.Service<Mailer>
-  /** What has arrived, as it would go over the wire. */
+  /** The delivered messages in wire format. */
   readonly arrived: Effect.Effect<ReadonlyArray<string>>
 }
 

@@ -45,7 +45,7 @@ describe("work turns", () => {
       const refused = yield* Effect.flip(Effect.sandbox(inTurn(work.begin)))
       assert.isTrue(refused._tag === "Die" && refused.defect instanceof DependencyUnavailable)
       for (const other of others) assert.isNull(other.unsafePoll())
-      // Who was refused has left no trace in the line, and who goes away makes room.
+      // A rejected caller takes no place in the queue; an interrupted one frees its place.
       for (const other of others) yield* Fiber.interrupt(other)
       const next = yield* Effect.forkDaemon(inTurn(() => Promise.resolve("next")))
       work.end(0)

@@ -223,7 +223,7 @@ layer(Live, { excludeTestServices: true })("The removal of a user", (it) => {
 
       const after = yield* allRows
       for (const [table, text] of after) {
-        // What money moved for is the id of a message that is not there any more, or one that the card processor gave.
+        // Ledger causes refer to the id of a deleted message, or to one that the card processor gave.
         const isMoney = ["ledger_entries", "purchases", "purchase_reversals"].includes(table)
         const parts = isMoney ? [user.id, user.email] : mine
         if (table !== "deleted_users") for (const part of parts) assert.notInclude(text, part, table)
