@@ -3,7 +3,6 @@ import { Agents } from "@berth/domain/agents/Agents"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
-import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import { type AgentTask, AgentTasks } from "@berth/domain/gateway/tasks/AgentTasks"
 import * as AgentTasksLive from "@berth/domain/gateway/tasks/AgentTaskRunner"
 import type { PluginEvent } from "@berth/domain/gateway/plugins/PluginRun"
@@ -44,9 +43,7 @@ const by = (owner: App.SignedIn, task: Omit<Partial<AgentTask>, "caller"> = {}) 
   run({ caller: Option.some(owner.user), ...task })
 
 const usedBy = (owner: App.SignedIn) =>
-  Effect.flatMap(UnitLedger, ({ findUsage }) =>
-    Effect.map(findUsage(owner.user.id, findEntitlements(owner.user.plan).dailyUnits), ({ used }) => used)
-  )
+  Effect.flatMap(UnitLedger, ({ findUsage }) => Effect.map(findUsage(owner.user), ({ used }) => used))
 
 const inWork = (owner: App.SignedIn) =>
   Effect.flatMap(SqlClient, (sql) =>

@@ -1,6 +1,6 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
-import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
 import { ModelKeyVerifier, ModelKeyRejected } from "@berth/domain/secrets/ModelKeyVerifier"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -98,9 +98,12 @@ const buyerWithCard = Effect.gen(function* () {
 /** Looks up the charges that have no outcome yet. */
 const settleOpen = (standIn: FakeStripe) => {
   const cards = adapter(standIn)
-  const purchases = Layer.provide(Purchases.Default, Layer.merge(Layer.provide(CardCustomers.Default, cards), cards))
+  const purchases = Layer.provide(
+    SavedCardCharges.Default,
+    Layer.merge(Layer.provide(CardCustomers.Default, cards), cards)
+  )
   return Effect.provide(
-    Effect.flatMap(Purchases, (service) => service.reconcileOpenCharges),
+    Effect.flatMap(SavedCardCharges, (service) => service.reconcileOpenCharges),
     Layer.fresh(purchases)
   )
 }
@@ -149,15 +152,15 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         [{}, "invalid_request"],
         [{ action: "steal" }, "invalid_request"],
         [{ action: "create-checkout" }, "invalid_request"],
-        [{ action: "create-checkout", plan: "solo" }, "unknown_plan"],
-        [{ action: "create-checkout", plan: "enterprise" }, "unknown_plan"],
+        [{ action: "create-checkout", plan: "solo" }, "billing_plan_not_found"],
+        [{ action: "create-checkout", plan: "enterprise" }, "billing_plan_not_found"],
         [{ action: "buy-credits" }, "invalid_request"],
-        [{ action: "buy-credits", pack: "51" }, "unknown_pack"],
+        [{ action: "buy-credits", pack: "51" }, "credit_pack_not_found"],
         [{ action: "enable-byok", provider: "openai" }, "invalid_request"],
-        [{ action: "enable-byok", provider: "groq", apiKey: "k" }, "unknown_provider"],
-        [{ action: "enable-byok", provider: "openai", apiKey: "" }, "invalid_api_key"],
-        [{ action: "enable-byok", provider: "openai", apiKey: wrongKey }, "key_refused"],
-        [{ action: "portal" }, "nothing_bought"]
+        [{ action: "enable-byok", provider: "groq", apiKey: "k" }, "own_key_provider_unknown"],
+        [{ action: "enable-byok", provider: "openai", apiKey: "" }, "api_key_invalid"],
+        [{ action: "enable-byok", provider: "openai", apiKey: wrongKey }, "model_key_rejected"],
+        [{ action: "portal" }, "purchase_not_found"]
       ] as const)
         assertError(yield* web(act(token, json)), { status: 400, code })
     })
@@ -422,7 +425,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       // As with another account at the processor: it has never known the customer.
       const [second = ""] = replaced
       standIn.books.customers.delete(second)
-      assertError(yield* web(act(one.token, { action: "portal" })), { status: 400, code: "nothing_bought" })
+      assertError(yield* web(act(one.token, { action: "portal" })), { status: 400, code: "purchase_not_found" })
       const needed = yield* web(act(one.token, { action: "buy-credits", pack: "50" }))
       assertError(needed, { status: 402, code: "payment_required" })
       assert.notInclude([first, second], customerAt(needed, "checkoutUrl"))
@@ -505,7 +508,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       standIn.completeCheckout(url)
       assert.include(String((yield* web({ ...call, as: one })).body["url"]), "/p/session/")
       standIn.trouble("fails")
-      assertError(yield* web({ ...call, as: one }), { status: 500, code: "checkout_failed" })
+      assertError(yield* web({ ...call, as: one }), { status: 500, code: "storage_checkout_failed" })
       standIn.trouble(null)
     })
   )
@@ -525,7 +528,7 @@ layer(App.layer())("billing without a card processor", (it) => {
       assert.strictEqual(link.headers["location"], "/pricing?error=not_configured")
       assertError(yield* web({ method: "POST", path: "/api/cardProcessor/storage-upgrade", as: one }), {
         status: 500,
-        code: "checkout_failed"
+        code: "storage_checkout_failed"
       })
     })
   )

@@ -96,7 +96,7 @@ layer(App.layer(), { excludeTestServices: true })("POST /api/webhooks/cardProces
       assert.strictEqual((yield* web({ ...call, as: someone, headers: signature })).status, 200)
       const pieces = [body.slice(0, 9), body.slice(9)].map((piece) => new TextEncoder().encode(piece))
       assert.strictEqual((yield* web({ ...call, body: pieces, headers: signature })).status, 200)
-      assertError(yield* web({ ...call, as: someone }), { status: 400, code: "invalid_signature" })
+      assertError(yield* web({ ...call, as: someone }), { status: 400, code: "signature_invalid" })
     })
   )
 

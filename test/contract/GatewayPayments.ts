@@ -49,9 +49,7 @@ export const payForCall = (call: Partial<App.AppCall> = {}) => Effect.flatMap(re
 
 /** Units that are booked or held for a user today. */
 export const readUsedUnits = ({ user }: App.SignedIn) =>
-  Effect.flatMap(UnitLedger, (charging) =>
-    Effect.map(charging.findUsage(user.id, findEntitlements(user.plan).dailyUnits), ({ used }) => used)
-  )
+  Effect.flatMap(UnitLedger, (charging) => Effect.map(charging.findUsage(user), ({ used }) => used))
 
 /** An answer that took so many tokens. */
 export const textAnswer = (text: string, totalTokens = 10): Stream.Stream<ModelEvent<ProviderEnding>> =>

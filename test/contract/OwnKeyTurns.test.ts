@@ -1,6 +1,5 @@
 import { runtimeModelPath } from "@berth/api/runtime/RuntimeContract"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
-import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
@@ -51,9 +50,7 @@ const runtimeCallsOf = (owner: OwnerWithAgent) =>
 const done = Stream.make<[TurnEvent]>({ type: "done", reply: "fine", model: "m" })
 
 const usedBy = ({ user }: OwnerWithAgent) =>
-  Effect.flatMap(UnitLedger, ({ findUsage }) =>
-    Effect.map(findUsage(user.id, findEntitlements(user.plan).dailyUnits), ({ used }) => used)
-  )
+  Effect.flatMap(UnitLedger, ({ findUsage }) => Effect.map(findUsage(user), ({ used }) => used))
 
 const postMessage = (owner: OwnerWithAgent, message: string, agentId: string = owner.agent.id) =>
   Effect.flatMap(App.TestApp, ({ web }) =>

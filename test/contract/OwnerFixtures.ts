@@ -1,7 +1,9 @@
 import type { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
-import { SubscriptionRepository, type SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
+import type { PlanId } from "@berth/domain/shared/PlanId"
+import type { SubscriptionStatus } from "@berth/domain/billing/subscriptions/Subscription"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
@@ -11,7 +13,6 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect } from "effect"
 import { insertAgent, uniqueName } from "../support/Samples.ts"
 import { signInNewUser, type SignedIn } from "../support/TestApp.ts"
-import type { PlanId } from "@berth/domain/shared/PlanId"
 
 /** A user with an instance, an agent, and a conversation with it that has no messages. */
 export const createOwnerWithAgent = (plan: PlanId = "pro", status: AgentStatus = "running") =>

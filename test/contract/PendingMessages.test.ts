@@ -1,5 +1,4 @@
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
-import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import type { Turn, TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -27,9 +26,7 @@ const pendingOf = ({ user }: OwnerWithAgent) =>
   })
 
 const usedBy = ({ user }: OwnerWithAgent) =>
-  Effect.flatMap(UnitLedger, ({ findUsage }) =>
-    Effect.map(findUsage(user.id, findEntitlements(user.plan).dailyUnits), ({ used }) => used)
-  )
+  Effect.flatMap(UnitLedger, ({ findUsage }) => Effect.map(findUsage(user), ({ used }) => used))
 
 /** Agents that answer only once they may, and what they were asked in order. */
 const holdAnswers = Effect.gen(function* () {

@@ -1,7 +1,6 @@
 import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
-import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import { TurnFailed, type TurnEvent } from "@berth/domain/instances/AgentRuntime"
 import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
@@ -81,7 +80,7 @@ const messagesOf = ({ user }: OwnerWithAgent) =>
 const usedBy = ({ user }: OwnerWithAgent) =>
   Effect.gen(function* () {
     const { findUsage } = yield* UnitLedger
-    return (yield* findUsage(user.id, findEntitlements(user.plan).dailyUnits)).used
+    return (yield* findUsage(user)).used
   })
 
 layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (it) => {

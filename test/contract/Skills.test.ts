@@ -1,6 +1,6 @@
 import { WebApi } from "@berth/api/WebApi"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
-import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { listRoutes } from "@berth/server/http/RouteTable"
 import { SqlClient } from "@effect/sql/SqlClient"

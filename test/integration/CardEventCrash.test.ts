@@ -1,6 +1,6 @@
 import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { assert, describe, it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Redacted } from "effect"

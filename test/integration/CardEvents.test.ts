@@ -12,7 +12,7 @@ import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { PurchaseAttempts } from "@berth/domain/billing/checkout/PurchaseAttempts"
 import { findPurchaseCurrency, type Purchase, makePackPurchase } from "@berth/domain/billing/checkout/Purchase"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
-import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { convertUnitsToCredits } from "@berth/domain/billing/units/UnitSplit"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import * as StripeCardProcessor from "@berth/infra/stripe/StripeCardProcessor"
@@ -200,10 +200,10 @@ describe("Events of the card processor, by several workers at once,", () => {
       const { begin } = yield* inside(PurchaseAttempts)
       const attempt = yield* begin({
         userId: id,
-        what: "checkout:credits",
-        charge: Option.none(),
+        operation: "checkout:credits",
+        charge: null,
         reference: Option.some("order-1"),
-        doubleClick: Duration.zero
+        repeatWindow: Duration.zero
       })
       const told = (what: "completed" | "async_payment_succeeded" | "async_payment_failed", name: string) =>
         event(`checkout.session.${what}`, 10, {

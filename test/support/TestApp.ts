@@ -3,10 +3,12 @@ import type { BotDetection } from "@berth/domain/accounts/bot-detection/BotDetec
 import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
 import type { User } from "@berth/domain/shared/User"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
-import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import type { PlanId } from "@berth/domain/shared/PlanId"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import type { CardProcessor } from "@berth/domain/billing/checkout/CardProcessor"
-import { CreditPrices } from "@berth/domain/billing/credits/CreditPrices"
+import { BillingSettings } from "@berth/domain/billing/BillingSettings"
+import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
 import { ModelKeyVerifier } from "@berth/domain/secrets/ModelKeyVerifier"
 import { defaultLimits, type Limit, type LimitName } from "@berth/domain/limits/Limit"
 import { SkillCatalog } from "@berth/domain/skills/Skill"
@@ -57,7 +59,6 @@ import * as InMemoryNetwork from "../fakes/payments/InMemoryPaymentNetwork.ts"
 import { makeGatewaySettings } from "./payments/PaymentFixtures.ts"
 import * as ScriptedPlugins from "../fakes/FakePlugins.ts"
 import * as ScriptedModels from "../fakes/FakeModelProviders.ts"
-import type { PlanId } from "@berth/domain/shared/PlanId"
 
 export interface TestAppOptions {
   /** Where the service believes that people reach it; by default where the web listener is. */
@@ -268,7 +269,11 @@ const make = (options: TestAppOptions) =>
           (secret) => Redacted.make(secret)
         )
       ),
-      Layer.succeed(CreditPrices, options.creditPrices ?? new Map()),
+      Layer.succeed(BillingSettings, {
+        prices: new Map(
+          [...(options.creditPrices ?? [])].map(([id, credits]) => [id, PurchasedItem.Credits({ credits })] as const)
+        )
+      }),
       options.keyCheck ?? Layer.succeed(ModelKeyVerifier, { verify: () => Effect.void }),
       accountRules,
       options.botDetection ?? DisabledBotDetection.layer,

@@ -11,7 +11,6 @@ import * as BackendSpeech from "@berth/infra/backend/BackendSpeech"
 import * as ProcessInstanceDriver from "@berth/infra/instance-drivers/process/ProcessInstanceDriver"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
 import * as BotDetectionWiring from "@berth/infra/wiring/BotDetectionWiring"
-import * as CardEventsWiring from "@berth/infra/wiring/CardEventsWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import * as ChainWiring from "@berth/infra/wiring/ChainWiring"
 import * as SignInWiring from "@berth/infra/wiring/SignInWiring"
@@ -79,7 +78,7 @@ const accessTokens = (settings: Settings) =>
 const webPorts = (settings: Settings) =>
   Layer.mergeAll(
     accessTokens(settings),
-    CardEventsWiring.secretFromSettings(settings),
+    BillingWiring.secretFromSettings(settings),
     BillingWiring.fromSettings(settings),
     HttpModelKeyVerifier.layer(Record.map(settings.providers, ({ baseUrl }) => baseUrl)),
     ChainWiring.fromSettings(settings),

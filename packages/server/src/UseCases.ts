@@ -19,7 +19,10 @@ import { ContextWindows } from "@berth/domain/ai/ContextWindows"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { CardEventInbox } from "@berth/domain/billing/events/CardEventInbox"
 import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
-import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { BillingActions } from "@berth/domain/billing/BillingActions"
+import { CheckoutLinks } from "@berth/domain/billing/checkout/CheckoutLinks"
+import { Checkouts } from "@berth/domain/billing/checkout/Checkouts"
+import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
 import { InstanceContents } from "@berth/domain/instances/InstanceContents"
 import { TokenGate } from "@berth/domain/gating/TokenGate"
 import { InstanceReconciler } from "@berth/domain/instances/InstanceReconciler"
@@ -112,13 +115,18 @@ const conversations = Layer.merge(
   ResumedAnswers.Default
 )
 
+/** Purchases, checkout links and own model keys. */
+const billing = Layer.merge(BillingActions.Default, CheckoutLinks.Default).pipe(
+  Layer.provide(Layer.provide(Layer.merge(Checkouts.Default, SavedCardCharges.Default), CardCustomers.Default)),
+  Layer.provideMerge(Layer.provideMerge(OwnModelKeys.Default, CredentialVault.Default))
+)
+
 /** Behind the public listener. */
 export const web = Layer.mergeAll(
   Layer.provide(AccountDeletion.Default, Layer.merge(AccountRemoval.Default, accountDeletionHooks)),
   PasswordSignIn.Default,
   proofs,
-  Layer.provideMerge(OwnModelKeys.Default, CredentialVault.Default),
-  Layer.provide(Purchases.Default, CardCustomers.Default),
+  billing,
   BearerSessions.Default,
   AgentHealth.Default,
   GatewayAccess.Default,

@@ -2,7 +2,6 @@ import { ReadinessChecks } from "@berth/api/http/Health"
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import * as BackendAgentManager from "@berth/infra/backend/BackendAgentManager"
 import * as AccountsWiring from "@berth/infra/wiring/AccountsWiring"
-import * as CardEventsWiring from "@berth/infra/wiring/CardEventsWiring"
 import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import { requireDatabaseUrl, resolveInternalApiKey } from "@berth/infra/wiring/SecretsWiring"
 import * as MailWiring from "@berth/infra/wiring/MailWiring"
@@ -59,8 +58,7 @@ export const workerProgram = (settings: Settings) =>
         streamRetention: settings.streamRetention
       }).pipe(
         Layer.provide(health(settings)),
-        Layer.provide(CardEventsWiring.pricesFromSettings(settings)),
-        Layer.provide(BillingWiring.processorFromSettings(settings)),
+        Layer.provide(BillingWiring.fromSettings(settings)),
         Layer.provide(MailWiring.fromSettings(settings)),
         Layer.provide(AccountsWiring.fromSettings(settings)),
         Layer.provide(BackendAgentManager.layer({ backendUrl: settings.addresses.backendUrl.origin, internalApiKey })),

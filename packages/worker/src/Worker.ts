@@ -1,6 +1,10 @@
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
-import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import * as AgentLimits from "@berth/domain/agents/AgentLimits"
+import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
+import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { PlanChanges } from "@berth/domain/billing/events/PlanChanges"
+import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
 import { Users } from "@berth/domain/accounts/Users"
 import { PasswordResetMails } from "@berth/domain/recovery/password-reset/PasswordResetMails"
@@ -8,12 +12,17 @@ import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { Layer } from "effect"
 import * as BillingRecovery from "./billing/BillingRecovery.ts"
 import * as LedgerAuditSchedule from "./billing/LedgerAuditSchedule.ts"
-import * as CardEventUseCases from "./billing/CardEventUseCases.ts"
 import * as AbandonedTurnRecovery from "./interaction/AbandonedTurnRecovery.ts"
 import * as JobConsumers from "./jobs/JobConsumers.ts"
 import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as RetentionJobs from "./jobs/RetentionJobs.ts"
 import * as StuckAgentRecovery from "./agents/StuckAgentRecovery.ts"
+
+/** Applies events of the card processor. */
+export const cardEvents = CardEventEffects.Default.pipe(
+  Layer.provide(PlanChanges.Default),
+  Layer.provide(Layer.mergeAll(Users.Default, Allowances.Default, AgentLimits.layer, MailOutbox.Default))
+)
 
 /** The job handlers, the outbox relay and the recurring tasks, over the domain's ports. */
 export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.RetentionOptions) =>
@@ -26,9 +35,9 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
     StuckAgentRecovery.layer,
     AbandonedTurnRecovery.layer
   ).pipe(
-    Layer.provide(Purchases.Default),
+    Layer.provide(SavedCardCharges.Default),
     Layer.provide(CardCustomers.Default),
-    Layer.provide(CardEventUseCases.layer),
+    Layer.provide(cardEvents),
     Layer.provide(PasswordResetMails.Default),
     Layer.provide(Layer.mergeAll(MailedTokens.Default, MailOutbox.Default)),
     Layer.provide(Users.Default)

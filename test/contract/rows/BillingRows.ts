@@ -27,6 +27,6 @@ export const billingRows: ReadonlyArray<ErrorRow> = [
     route: "POST /api/cardProcessor/storage-upgrade",
     call: ({ owner }) => ({ as: owner }),
     status: 500,
-    code: "checkout_failed"
+    code: "storage_checkout_failed"
   }
 ]

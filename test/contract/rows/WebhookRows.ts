@@ -11,7 +11,7 @@ const unsigned = (when: string, headers: () => Readonly<Record<string, string>>)
   route,
   call: () => ({ body: event, headers: { "content-type": "application/json", ...headers() } }),
   status: 400,
-  code: "invalid_signature"
+  code: "signature_invalid"
 })
 
 const malformed = (when: string, body: string): ErrorRow => ({
@@ -23,7 +23,7 @@ const malformed = (when: string, body: string): ErrorRow => ({
     headers: { "content-type": "application/json", "cardprocessor-signature": signCardEvent(body) }
   }),
   status: 400,
-  code: "malformed_event"
+  code: "card_event_malformed"
 })
 
 export const webhookRows: ReadonlyArray<ErrorRow> = [

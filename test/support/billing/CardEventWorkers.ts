@@ -1,12 +1,13 @@
 import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
-import { PurchasedItem, CardPrices } from "@berth/domain/billing/events/PurchasedItem"
+import { BillingSettings } from "@berth/domain/billing/BillingSettings"
+import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
 import { CardEventRepository } from "@berth/domain/billing/events/CardEventRepository"
 import { Outbox, type OutboxEntry } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
-import * as CardEventUseCases from "@berth/worker/billing/CardEventUseCases"
+import * as Worker from "@berth/worker/Worker"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
@@ -34,7 +35,9 @@ const rules = (verifiedEmailsOnly: boolean) =>
   })
 
 /** Prices that the operator has set. */
-const prices = Layer.succeed(CardPrices, new Map([["price_label", PurchasedItem.Plan({ plan: "label" })]]))
+const settings = Layer.succeed(BillingSettings, {
+  prices: new Map([["price_label", PurchasedItem.Plan({ plan: "label" })]])
+})
 
 interface CardEventWorkerOptions {
   readonly verifiedEmailsOnly?: boolean
@@ -52,10 +55,10 @@ export const makeCardEventWorker = (
 ) =>
   Layer.build(
     Layer.fresh(
-      CardEventUseCases.layer.pipe(
+      Worker.cardEvents.pipe(
         Layer.provide(events),
         Layer.provideMerge(storageOf(databaseUrl)),
-        Layer.provide(Layer.merge(rules(verifiedEmailsOnly), prices)),
+        Layer.provide(Layer.merge(rules(verifiedEmailsOnly), settings)),
         Layer.orDie
       )
     )

@@ -1,11 +1,18 @@
 import { CardProcessorNotConfigured, CardProcessorUnavailable } from "@berth/domain/billing/checkout/CardProcessor"
 import { PlanCurrencyConflict } from "@berth/domain/billing/checkout/PurchaseDecision"
-import { PaymentCardRequired, PurchaseNotFound } from "@berth/domain/billing/checkout/Purchases"
+import {
+  ApiKeyInvalid,
+  BillingPlanNotFound,
+  CreditPackNotFound,
+  PaymentCardRequired,
+  PlanChangeDeclined
+} from "@berth/domain/billing/BillingActions"
+import { PurchaseNotFound } from "@berth/domain/billing/checkout/Checkouts"
 import { modelCredentialKeys } from "@berth/domain/secrets/Credential"
 import { ModelKeyUnverifiable, ModelKeyRejected } from "@berth/domain/secrets/ModelKeyVerifier"
 import { OwnKeyProviderUnknown } from "@berth/domain/secrets/OwnModelKeys"
 import { HttpApiSchema } from "@effect/platform"
-import { Data, Option, Schema } from "effect"
+import { Option, Schema } from "effect"
 import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
 
 /** The card was declined, or there is none: 402 with a checkout that takes another one. */
@@ -35,11 +42,9 @@ export const PaymentCardRequiredBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 402, description: "Payment required" }))
 
-/** A plan was to be changed, and its card was declined. */
-export class PlanChangeDeclined extends Data.TaggedError("PlanChangeDeclined")<{ readonly reason: string }> {}
 export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
   status: 402,
-  code: "card_declined",
+  code: "plan_change_declined",
   error: "Card declined",
   message: ({ reason }) => `${reason} The plan stays as it was. The action portal leads to where the card is changed.`,
   read: (message) => new PlanChangeDeclined({ reason: message })
@@ -47,14 +52,14 @@ export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
 
 export const PlanCurrencyConflictBody = errorBody(PlanCurrencyConflict, {
   status: 400,
-  code: "other_currency",
+  code: "plan_currency_conflict",
   error: "Another subscription runs",
   message: ({ message }) => message,
   read: () => new PlanCurrencyConflict({ plan: "solo" })
 })
 export const PurchaseNotFoundBody = errorBody(PurchaseNotFound, {
   status: 400,
-  code: "nothing_bought",
+  code: "purchase_not_found",
   error: "Nothing bought",
   message: "You have bought nothing by card yet, so there is nothing to manage.",
   read: () => new PurchaseNotFound()
@@ -75,20 +80,16 @@ export const CardProcessorUnavailableBody = errorBody(CardProcessorUnavailable, 
   read: () => new CardProcessorUnavailable({ reason: "unknown" })
 })
 
-/** No pack of credits is named like that. */
-export class CreditPackNotFound extends Data.TaggedError("CreditPackNotFound")<object> {}
 export const CreditPackNotFoundBody = errorBody(CreditPackNotFound, {
   status: 400,
-  code: "unknown_pack",
+  code: "credit_pack_not_found",
   error: "Unknown pack",
   message: "pack: must be one of 50, 200, 500.",
   read: () => new CreditPackNotFound()
 })
-/** The billing API sells no plan of this name. */
-export class BillingPlanNotFound extends Data.TaggedError("BillingPlanNotFound")<object> {}
 export const BillingPlanNotFoundBody = errorBody(BillingPlanNotFound, {
   status: 400,
-  code: "unknown_plan",
+  code: "billing_plan_not_found",
   error: "Unknown plan",
   message: "plan: must be one of starter, pro, scale.",
   read: () => new BillingPlanNotFound()
@@ -96,30 +97,28 @@ export const BillingPlanNotFoundBody = errorBody(BillingPlanNotFound, {
 
 export const OwnKeyProviderUnknownBody = errorBody(OwnKeyProviderUnknown, {
   status: 400,
-  code: "unknown_provider",
+  code: "own_key_provider_unknown",
   error: "Unknown provider",
   message: `provider: must be one of ${modelCredentialKeys.join(", ")}.`,
   read: () => new OwnKeyProviderUnknown()
 })
-/** What was given cannot be a key of anybody's. */
-export class ApiKeyInvalid extends Data.TaggedError("ApiKeyInvalid")<{ readonly reason: string }> {}
 export const ApiKeyInvalidBody = errorBody(ApiKeyInvalid, {
   status: 400,
-  code: "invalid_api_key",
+  code: "api_key_invalid",
   error: "Invalid key",
   message: ({ reason }) => `apiKey: ${reason}`,
   read: (message) => new ApiKeyInvalid({ reason: message.replace(/^apiKey: /, "") })
 })
 export const ModelKeyRejectedBody = errorBody(ModelKeyRejected, {
   status: 400,
-  code: "key_refused",
+  code: "model_key_rejected",
   error: "The key was refused",
   message: ({ provider }) => `apiKey: ${provider} does not take this key. It was not kept.`,
   read: () => new ModelKeyRejected({ provider: "openai" })
 })
 export const ModelKeyUnverifiableBody = errorBody(ModelKeyUnverifiable, {
   status: 503,
-  code: "key_not_checked",
+  code: "model_key_unverifiable",
   error: "The key could not be checked",
   message: ({ provider }) =>
     `${provider} does not answer, so the key could not be checked and was not kept. Try again.`,

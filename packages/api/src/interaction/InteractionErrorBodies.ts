@@ -1,5 +1,5 @@
 import { SkillNotFound } from "@berth/domain/agents/AgentConfiguration"
-import { UnitsExhausted } from "@berth/domain/billing/units/UnitLedger"
+import { UnitsExhausted } from "@berth/domain/billing/units/Reservation"
 import {
   ChatSessionNotFound,
   MessageInvalid,

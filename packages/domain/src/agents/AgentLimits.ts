@@ -1,34 +1,44 @@
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { PlanEnforcement } from "../billing/subscriptions/PlanEnforcement.ts"
+import { ReconfigureInstanceJob } from "./AgentJobs.ts"
+import { Outbox } from "../jobs/Outbox.ts"
+import type { UserId } from "../shared/UserId.ts"
 import type { Agent } from "./Agent.ts"
 import { AgentRepository } from "./AgentRepository.ts"
 import { isUp } from "./AgentStatus.ts"
-import type { UserId } from "../shared/UserId.ts"
 
 const oldestFirst = (a: Agent, b: Agent) => a.createdAt.epochMillis - b.createdAt.epochMillis || (a.id < b.id ? -1 : 1)
 
-/** The agents over the limit, of those that are up or in provisioning. The oldest stay. */
+/** The running or starting agents above the limit; the oldest stay. */
 export const selectAgentsOverLimit = (agents: ReadonlyArray<Agent>, limit: number): ReadonlyArray<Agent> =>
   agents
     .filter(({ status }) => isUp(status) || status === "provisioning")
     .toSorted(oldestFirst)
     .slice(limit)
 
-/** Enforces a plan's limit of agents. */
-export class AgentLimits extends Effect.Service<AgentLimits>()("@berth/AgentLimits", {
-  effect: Effect.gen(function* () {
-    const repository = yield* AgentRepository
+/** Agents keep to the plan of their owner. */
+export const layer: Layer.Layer<PlanEnforcement, never, AgentRepository | Outbox> = Layer.effect(
+  PlanEnforcement,
+  Effect.gen(function* () {
+    const agents = yield* AgentRepository
+    const outbox = yield* Outbox
 
-    /** Serializes the running transaction with provisioning of the same owner. */
-    const lockOwner = Effect.fn("AgentLimits.lockOwner")(function* (ownerId: UserId) {
-      yield* repository.lockOwner(ownerId)
+    return PlanEnforcement.of({
+      lockOwner: Effect.fn("PlanEnforcement.lockOwner")(function* (userId: UserId) {
+        yield* agents.lockOwner(userId)
+      }),
+      enforce: Effect.fn("PlanEnforcement.enforce")(function* (userId: UserId, limit: number) {
+        const over = selectAgentsOverLimit(yield* agents.listOwned(userId), limit)
+        const stopped = yield* Effect.filter(over, ({ id, status }) => agents.changeStatus(id, status, "stopped"))
+        if (stopped.length > 0)
+          yield* Effect.logInfo("Agents over the plan limit stopped").pipe(
+            Effect.annotateLogs({ userId, agentIds: stopped.map(({ id }) => id), limit })
+          )
+        return stopped.length
+      }),
+      entitlementsChanged: Effect.fn("PlanEnforcement.entitlementsChanged")(function* (userId: UserId) {
+        yield* outbox.append(ReconfigureInstanceJob, { userId }, userId)
+      })
     })
-
-    /** Stops the agents over the limit and returns them. Their owner can start them again within the limit. */
-    const enforce = Effect.fn("AgentLimits.enforce")(function* (ownerId: UserId, limit: number) {
-      const over = selectAgentsOverLimit(yield* repository.listOwned(ownerId), limit)
-      return yield* Effect.filter(over, ({ id, status }) => repository.changeStatus(id, status, "stopped"))
-    })
-
-    return { lockOwner, enforce }
   })
-}) {}
+)

@@ -1,33 +1,42 @@
-import { CreditPrices } from "@berth/domain/billing/credits/CreditPrices"
-import { Layer, Option } from "effect"
+import { BillingSettings } from "@berth/domain/billing/BillingSettings"
+import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
+import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
+import { PlanId } from "@berth/domain/shared/PlanId"
+import { Layer, Option, Record } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
 import * as StripeCardProcessor from "../stripe/StripeCardProcessor.ts"
 import type { StripePriceIds } from "../stripe/StripePrices.ts"
 
-const readPriceIds = ({ cards }: Settings): StripePriceIds => {
-  const { collective, label, network, pro, scale, solo, starter } = cards.planPrices
-  const id = (price: Option.Option<string>) => Option.getOrUndefined(price)
-  return {
-    plans: {
-      solo: id(solo),
-      collective: id(collective),
-      label: id(label),
-      network: id(network),
-      starter: id(starter),
-      pro: id(pro),
-      scale: id(scale)
-    },
-    storage: id(cards.storagePrice)
-  }
-}
+const readPriceIds = ({ cards }: Settings): StripePriceIds => ({
+  plans: Record.map(cards.planPrices, Option.getOrUndefined),
+  storage: Option.getOrUndefined(cards.storagePrice)
+})
 
-/** The card processor, when `STRIPE_SECRET_KEY` is set. */
-export const processorFromSettings = (settings: Settings) =>
-  Option.match(settings.cardProcessor.secretKey, {
-    onNone: () => StripeCardProcessor.layerNotConfigured,
-    onSome: (secretKey) =>
-      StripeCardProcessor.layer({ secretKey, apiUrl: settings.cardProcessor.apiUrl, prices: readPriceIds(settings) })
-  })
+/** What is sold at each configured price, by price id. */
+export const readPrices = ({ cards }: Pick<Settings, "cards">): ReadonlyMap<string, PurchasedItem> =>
+  new Map<string, PurchasedItem>([
+    ...PlanId.literals.flatMap((plan) => {
+      const id = plan === "free" || plan === "enterprise" ? Option.none() : cards.planPrices[plan]
+      return Option.match(id, { onNone: () => [], onSome: (price) => [[price, PurchasedItem.Plan({ plan })] as const] })
+    }),
+    ...Option.match(cards.storagePrice, {
+      onNone: () => [],
+      onSome: (price) => [[price, PurchasedItem.Storage()] as const]
+    }),
+    ...[...cards.creditPrices].map(([price, credits]) => [price, PurchasedItem.Credits({ credits })] as const)
+  ])
 
+/** The card processor, if its key is configured, and the operator's prices. */
 export const fromSettings = (settings: Settings) =>
-  Layer.merge(processorFromSettings(settings), Layer.succeed(CreditPrices, settings.cards.creditPrices))
+  Layer.merge(
+    Layer.succeed(BillingSettings, { prices: readPrices(settings) }),
+    Option.match(settings.cardProcessor.secretKey, {
+      onNone: () => StripeCardProcessor.layerNotConfigured,
+      onSome: (secretKey) =>
+        StripeCardProcessor.layer({ secretKey, apiUrl: settings.cardProcessor.apiUrl, prices: readPriceIds(settings) })
+    })
+  )
+
+/** Card events are signed with this secret. */
+export const secretFromSettings = ({ cards }: Pick<Settings, "cards">) =>
+  Layer.succeed(CardEventSecret, cards.webhookSecret)

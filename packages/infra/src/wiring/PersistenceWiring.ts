@@ -1,4 +1,5 @@
 import { makeAdministrators, Administrators } from "@berth/domain/accounts/Administrators"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { Effect, Layer, type Redacted } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
 import type { KeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
@@ -13,7 +14,7 @@ import * as PostgresAgentRepository from "../postgres/agents/PostgresAgentReposi
 import * as PostgresCardCustomerRepository from "../postgres/billing/PostgresCardCustomerRepository.ts"
 import * as PostgresBillingHistory from "../postgres/billing/PostgresBillingHistory.ts"
 import * as PostgresCardEventRepository from "../postgres/billing/PostgresCardEventRepository.ts"
-import * as PostgresUnitLedger from "../postgres/billing/PostgresUnitLedger.ts"
+import * as PostgresReservationRepository from "../postgres/billing/PostgresReservationRepository.ts"
 import * as PostgresConversationRepository from "../postgres/interaction/PostgresConversationRepository.ts"
 import * as PostgresCredentialRepository from "../postgres/secrets/PostgresCredentialRepository.ts"
 import * as PostgresCreditPurchases from "../postgres/billing/PostgresCreditPurchases.ts"
@@ -78,7 +79,7 @@ export const layer = (options: PersistenceOptions) =>
     PostgresMemoryRepository.layer,
     PostgresAnswerStreams.layer,
     PostgresCardEventRepository.layer,
-    PostgresUnitLedger.layer,
+    Layer.provide(UnitLedger.Default, PostgresReservationRepository.layer),
     PostgresTurnKeys.layer,
     PostgresCardCustomerRepository.layer,
     PostgresPurchaseAttempts.layer,

@@ -3,7 +3,7 @@ import { Wallets } from "@berth/domain/signin/wallets/Wallets"
 import { AgentSettings } from "@berth/domain/agents/AgentSettings"
 import { Agents } from "@berth/domain/agents/Agents"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
-import { CreditPrices } from "@berth/domain/billing/credits/CreditPrices"
+import { BillingSettings, findCreditPrices } from "@berth/domain/billing/BillingSettings"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
 import { OAuthProviderName, OAuthProviders } from "@berth/domain/signin/oauth/OAuthProvider"
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
@@ -50,7 +50,8 @@ const pages = HttpLayerRouter.use((router) =>
     const allowances = yield* Allowances
     const wallets = yield* Wallets
     const storage = yield* StorageEntitlements
-    const creditPrices = yield* CreditPrices
+    const { prices } = yield* BillingSettings
+    const creditPrices = findCreditPrices(prices)
     const { models } = yield* AgentSettings
     const configured = yield* OAuthProviders
     const providers = OAuthProviderName.literals.filter((name) => Option.isSome(configured[name]))

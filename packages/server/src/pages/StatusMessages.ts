@@ -1,4 +1,4 @@
-import type { CheckoutErrorCode } from "@berth/api/billing/checkout/CheckoutApi"
+import type { CheckoutErrorCode } from "@berth/domain/billing/checkout/CheckoutLinks"
 import type { OAuthErrorCode } from "@berth/api/signin/oauth/OAuthApi"
 
 const providerErrors: Readonly<Record<OAuthErrorCode, string>> = {

@@ -1,4 +1,4 @@
-import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { Effect, Layer } from "effect"
 import { runRecurringTask } from "../jobs/RecurringTask.ts"
@@ -12,7 +12,7 @@ const retryOverdueEvents = Effect.flatMap(CardEventEffects, (effects) =>
 )
 
 // A process can end between a charge and its booking; the card processor knows the result.
-const reconcileCharges = Effect.flatMap(Purchases, ({ reconcileOpenCharges }) => reconcileOpenCharges).pipe(
+const reconcileCharges = Effect.flatMap(SavedCardCharges, ({ reconcileOpenCharges }) => reconcileOpenCharges).pipe(
   Effect.tap((charges) =>
     charges > 0 ? Effect.logInfo("Open charges reconciled").pipe(Effect.annotateLogs({ charges })) : Effect.void
   )

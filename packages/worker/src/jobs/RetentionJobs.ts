@@ -1,5 +1,5 @@
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
-import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
@@ -63,7 +63,7 @@ export const layer = ({ streamRetention }: RetentionOptions) =>
         retention(
           "purchase attempts",
           "1 hour",
-          Effect.flatMap(Purchases, ({ prune }) => prune)
+          Effect.flatMap(SavedCardCharges, ({ prune }) => prune)
         ),
         retention(
           "outbox entries",

@@ -1,4 +1,5 @@
-import { UnitLedger, ReservationId } from "@berth/domain/billing/units/UnitLedger"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
@@ -22,6 +23,7 @@ describe("AbandonedTurns", () => {
             Effect.zipRight(say(`fail at ${DateTime.toEpochMillis(now)}`), Ref.getAndSet(abandoned, []))
         }),
         Layer.mock(UnitLedger, {
+          _tag: "@berth/UnitLedger",
           release: (id) => say(`release ${id}`),
           releaseStale: (age, now) =>
             Effect.as(say(`stale ${Duration.toHours(age)} h at ${DateTime.toEpochMillis(now)}`), 0)

@@ -1,5 +1,5 @@
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
-import { Purchases } from "@berth/domain/billing/checkout/Purchases"
+import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
@@ -35,7 +35,7 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(IdempotencyKeys, { prune: record("idempotency keys") }),
     Layer.mock(PaymentRedemptions, { prune: record("payment redemptions") }),
     Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects", runRetention: record("card events") }),
-    Layer.mock(Purchases, { _tag: "@berth/Purchases", prune: record("purchase attempts") }),
+    Layer.mock(SavedCardCharges, { _tag: "@berth/SavedCardCharges", prune: record("purchase attempts") }),
     Layer.mock(Outbox, { append: () => Effect.void, prune: record("outbox entries") }),
     Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
   )

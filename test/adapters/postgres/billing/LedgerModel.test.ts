@@ -1,5 +1,6 @@
 import type { User } from "@berth/domain/shared/User"
-import { UnitLedger, ReservationId } from "@berth/domain/billing/units/UnitLedger"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
 import { computeBalances, findUnbalanced } from "@berth/domain/billing/units/Ledger"
 import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"

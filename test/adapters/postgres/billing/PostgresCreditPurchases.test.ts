@@ -118,7 +118,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       assert.deepInclude(yield* readBalance(user), { credits: -0.1 })
       const { findUsage } = yield* UnitLedger
       // Of a larger plan something is left of the day.
-      assert.deepInclude(yield* findUsage(user.id, 600), { remaining: 550 })
+      assert.deepInclude(yield* findUsage({ ...user, plan: "solo" }), { remaining: 550 })
       const sql = yield* SqlClient
       yield* sql`update users set plan = 'solo' where id = ${user.id}`
       assert.isTrue(Option.isSome(yield* reserve({ ...user, plan: "solo" }, 550, "the rest of the day")))

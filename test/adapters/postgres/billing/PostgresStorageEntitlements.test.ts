@@ -1,6 +1,6 @@
 import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
 import { findStorageGigabytes, StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
-import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"

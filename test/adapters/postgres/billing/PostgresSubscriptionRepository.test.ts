@@ -1,5 +1,5 @@
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import * as PostgresSubscriptionRepository from "@berth/infra/postgres/billing/PostgresSubscriptionRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { assert, layer } from "@effect/vitest"

@@ -1,4 +1,5 @@
-import { ReservationId } from "@berth/domain/billing/units/UnitLedger"
+import { AgentId } from "@berth/domain/shared/AgentId"
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { type ChatSession, ChatSessionId, type Message, MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
@@ -10,7 +11,6 @@ import { DateTime, Effect, Layer, Option, TestClock, TestContext } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
-import { AgentId } from "@berth/domain/shared/AgentId"
 
 const Live = Layer.mergeAll(
   PostgresConversationRepository.layer,

@@ -5,17 +5,6 @@ import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { IdempotencyErrors } from "../../limits/IdempotencyErrors.ts"
 import { SessionAuth } from "../../sessions/SessionAuth.ts"
 
-/** What `error` says at the address that a checkout which came to nothing leads to: /pricing?error=<code>. */
-export const CheckoutErrorCode = Schema.Literal(
-  "unknown_plan",
-  "unknown_price",
-  "not_configured",
-  "unavailable",
-  "other_currency",
-  "canceled"
-)
-export type CheckoutErrorCode = typeof CheckoutErrorCode.Type
-
 // Whatever is wrong with a query leads to the page, so nothing about it is refused earlier.
 const anyText = Schema.optional(Schema.Union(Schema.String, Schema.Array(Schema.String)))
 
@@ -32,13 +21,18 @@ const credits = HttpApiEndpoint.get("credits", "/api/cardProcessor/credits")
   .addSuccess(Schema.Void, leads)
 
 /** Payment is not set up, or the card processor made no checkout. */
-export class StorageCheckoutFailed extends Data.TaggedError("StorageCheckoutFailed")<{ readonly reason: string }> {}
+export class StorageCheckoutFailed extends Data.TaggedError("StorageCheckoutFailed")<{
+  readonly isConfigured: boolean
+}> {}
 export const StorageCheckoutFailedBody = errorBody(StorageCheckoutFailed, {
   status: 500,
-  code: "checkout_failed",
+  code: "storage_checkout_failed",
   error: "The checkout could not be made",
-  message: ({ reason }) => reason,
-  read: (reason) => new StorageCheckoutFailed({ reason })
+  message: ({ isConfigured }) =>
+    isConfigured
+      ? "The card processor made no checkout and nothing was charged. Try again in a moment."
+      : "Payment is not set up on this service.",
+  read: () => new StorageCheckoutFailed({ isConfigured: true })
 })
 
 /** POST /api/cardProcessor/storage-upgrade */

@@ -8,7 +8,7 @@ import { InternalFailureBody } from "../../http/TransportErrors.ts"
 // One body for every fault: whoever tries signatures learns nothing of how far he came.
 export const SignatureInvalidBody = errorBody(SignatureInvalid, {
   status: 400,
-  code: "invalid_signature",
+  code: "signature_invalid",
   error: "Invalid signature",
   message:
     "The card processor has not signed this just now. The signature belongs in the header cardProcessor-signature.",
@@ -16,7 +16,7 @@ export const SignatureInvalidBody = errorBody(SignatureInvalid, {
 })
 export const CardEventMalformedBody = errorBody(CardEventMalformed, {
   status: 400,
-  code: "malformed_event",
+  code: "card_event_malformed",
   error: "Malformed event",
   message: "The body is no event of the card processor.",
   read: () => new CardEventMalformed()

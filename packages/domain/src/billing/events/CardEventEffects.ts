@@ -4,6 +4,7 @@ import type { User } from "../../shared/User.ts"
 import { Users } from "../../accounts/Users.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
+import { BillingSettings } from "../BillingSettings.ts"
 import { CreditPurchases } from "../credits/CreditPurchases.ts"
 import { PurchaseAttempts } from "../checkout/PurchaseAttempts.ts"
 import type { Reversal } from "../Reversal.ts"
@@ -13,7 +14,6 @@ import type { CardFact } from "./CardFact.ts"
 import { CardEventRepository } from "./CardEventRepository.ts"
 import { PlanChanges } from "./PlanChanges.ts"
 import { makeCreditBooking, makeMonthBooking } from "./CardBookings.ts"
-import { CardPrices } from "./PurchasedItem.ts"
 import { readCardEvent } from "./CardEventReader.ts"
 import { readReversal } from "./ReadReversal.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -31,7 +31,7 @@ const batch = 200
 export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth/CardEventEffects", {
   effect: Effect.gen(function* () {
     const events = yield* CardEventRepository
-    const prices = yield* CardPrices
+    const { prices } = yield* BillingSettings
     const users = yield* Users
     const changes = yield* PlanChanges
     const purchases = yield* CreditPurchases
@@ -127,8 +127,8 @@ export class CardEventEffects extends Effect.Service<CardEventEffects>()("@berth
           Effect.gen(function* () {
             const held = yield* events.findForUpdate(id)
             if (Option.isNone(held)) return yield* Effect.logWarning("An event of the card processor is not on record")
-            const { event, state } = held.value
-            if (state === "applied" || state === "dropped") return
+            const { event, status } = held.value
+            if (status === "applied" || status === "ignored") return
             if (isReversalEvent(event)) return yield* reverse(id, yield* readReversal(event))
             yield* carryOut(id, yield* readCardEvent(event, prices))
           })

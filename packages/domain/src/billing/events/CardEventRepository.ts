@@ -6,11 +6,11 @@ import type { CardFact } from "./CardFact.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /**
- * What was made of an event: nothing yet; its effects; those that it has although nothing says what was paid for; nothing since
- * it makes no sense, since its customer is unknown, or since his account was deleted.
+ * `unmatched`: no user known yet. `ignored`: its user was deleted. `unclear`: applied without a known purchase. `unreadable`: not
+ * of the shape of its type.
  */
-export const CardEventState = Schema.Literal("stored", "applied", "unclear", "unreadable", "parked", "dropped")
-export type CardEventState = typeof CardEventState.Type
+export const CardEventStatus = Schema.Literal("received", "applied", "unclear", "unreadable", "unmatched", "ignored")
+export type CardEventStatus = typeof CardEventStatus.Type
 
 /** Who an event that is parked waits for. */
 export interface AwaitedPayer {
@@ -27,13 +27,13 @@ export class CardEventRepository extends Context.Tag("@berth/CardEventRepository
     /** The event, which nobody else applies until the running transaction ends; none when it is not on record. */
     readonly findForUpdate: (
       id: string
-    ) => Effect.Effect<Option.Option<{ readonly event: CardEvent; readonly state: CardEventState }>>
+    ) => Effect.Effect<Option.Option<{ readonly event: CardEvent; readonly status: CardEventStatus }>>
     /** What a fact is about, which nobody else changes until the running transaction ends. */
     readonly readRecordsForUpdate: (fact: CardFact) => Effect.Effect<CardRecords>
     readonly saveApplied: (applied: AppliedCardFact) => Effect.Effect<void>
     readonly listSubscriptions: (userId: UserId) => Effect.Effect<ReadonlyArray<RecordedSubscription>>
     /** Without a user the payload is deleted. */
-    readonly markApplied: (id: string, userId: UserId | null, state: "applied" | "unclear") => Effect.Effect<void>
+    readonly markApplied: (id: string, userId: UserId | null, status: "applied" | "unclear") => Effect.Effect<void>
     readonly markUnmatched: (id: string, awaited: AwaitedPayer) => Effect.Effect<void>
     /** Forgets what it said: its customer's account was deleted. */
     readonly markIgnored: (id: string) => Effect.Effect<void>

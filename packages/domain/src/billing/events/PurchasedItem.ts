@@ -1,6 +1,6 @@
-import { Array, Context, Data, Option, Schema } from "effect"
-import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
+import { Array, Data, Option, Schema } from "effect"
 import { PlanId } from "../../shared/PlanId.ts"
+import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
 
 /** What somebody has bought by card. */
 export type PurchasedItem = Data.TaggedEnum<{
@@ -9,9 +9,6 @@ export type PurchasedItem = Data.TaggedEnum<{
   readonly Storage: object
 }>
 export const PurchasedItem = Data.taggedEnum<PurchasedItem>()
-
-/** What the prices at the card processor are for, by their ids: as the operator has set them. */
-export class CardPrices extends Context.Tag("@berth/CardPrices")<CardPrices, ReadonlyMap<string, PurchasedItem>>() {}
 
 /** A price as an event shows it. */
 export interface EventPrice {

@@ -4,7 +4,8 @@ import type { User } from "../../shared/User.ts"
 import { adminEntitlements, findEntitlements } from "./Plan.ts"
 import { allFeatures, findPlanFeatures, type PlanFeatures } from "./PlanFeatures.ts"
 import { findStorageGigabytes, StorageEntitlements, type StorageTier } from "../storage/StorageEntitlements.ts"
-import { type Subscription, SubscriptionRepository } from "./Subscription.ts"
+import type { Subscription } from "./Subscription.ts"
+import { SubscriptionRepository } from "./SubscriptionRepository.ts"
 import type { PlanId } from "../../shared/PlanId.ts"
 
 export interface Allowance {

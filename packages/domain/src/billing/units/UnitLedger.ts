@@ -1,42 +1,34 @@
-import { Context, Data, type DateTime, type Duration, type Effect, type Option } from "effect"
+import { Effect, Option } from "effect"
+import { Administrators } from "../../accounts/Administrators.ts"
 import type { User } from "../../shared/User.ts"
-import { idSchema } from "../../ids/IdGenerator.ts"
-import type { UserId } from "../../shared/UserId.ts"
+import { isBillingExempt } from "../BillingExemption.ts"
+import { findEntitlements } from "../subscriptions/Plan.ts"
+import type { ReservationId } from "./Reservation.ts"
+import { ReservationRepository, type UnitPayer } from "./ReservationRepository.ts"
+import { computeUnitUsage } from "./UnitSplit.ts"
 
-export const ReservationId = idSchema("ReservationId", "A reservation of units, rsv_…")
-export type ReservationId = typeof ReservationId.Type
-
-/** Neither the day's units nor the credits pay for `units` more. */
-export class UnitsExhausted extends Data.TaggedError("UnitsExhausted")<{
-  readonly units: number
-  readonly remaining: number
-}> {}
-
-export interface UnitUsage {
-  readonly dailyUnits: number
-  readonly used: number
-  readonly remaining: number
-}
+const findDailyUnits = ({ plan }: UnitPayer): number => findEntitlements(plan).dailyUnits
 
 /**
- * Money before work: reserve what a call may cost, run it, settle what it did cost; a call that failed is released and
- * costs nothing. Exact at any concurrency: what is left is never overspent and never refuses what fits. Daily units of
- * the plan pay first (UTC day of the reservation), then credits (a hundred units each). Administrators reserve nothing.
+ * Units are reserved before work, then settled or released. Daily units of the UTC day of the reservation pay first, then
+ * credits. The balance is never overspent, and nothing that fits is refused.
  */
-export class UnitLedger extends Context.Tag("@berth/UnitLedger")<
-  UnitLedger,
-  {
-    /** `cause` names what is paid for (for example a message id): the same cause reserves once. */
-    readonly reserve: (
-      user: User,
-      units: number,
-      cause: string
-    ) => Effect.Effect<Option.Option<ReservationId>, UnitsExhausted>
-    /** Books the units that were used, at most the reserved ones. Settling or releasing again has no effect. */
-    readonly settle: (id: ReservationId, units: number) => Effect.Effect<void>
-    readonly release: (id: ReservationId) => Effect.Effect<void>
-    readonly findUsage: (userId: UserId, dailyUnits: number) => Effect.Effect<UnitUsage>
-    /** Releases reservations older than `age` whose call never came back; answers how many. */
-    readonly releaseStale: (age: Duration.Duration, now: DateTime.Utc) => Effect.Effect<number>
-  }
->() {}
+export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger", {
+  effect: Effect.gen(function* () {
+    const reservations = yield* ReservationRepository
+    const administrators = yield* Administrators
+
+    /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
+    const reserve = Effect.fn("UnitLedger.reserve")(function* (user: User, units: number, cause: string) {
+      if (isBillingExempt(administrators, user)) return Option.none<ReservationId>()
+      return Option.some(yield* reservations.reserve({ user, units, cause, dailyUnitsOf: findDailyUnits }))
+    })
+
+    const findUsage = Effect.fn("UnitLedger.findUsage")(function* (user: UnitPayer & Pick<User, "id">) {
+      return computeUnitUsage(findDailyUnits(user), yield* reservations.findUsedToday(user.id))
+    })
+
+    const { release, releaseStale, settle } = reservations
+    return { reserve, settle, release, findUsage, releaseStale }
+  })
+}) {}

@@ -1,5 +1,11 @@
 import { Either } from "effect"
-import { UnitsExhausted, type UnitUsage } from "./UnitLedger.ts"
+import { UnitsExhausted } from "./Reservation.ts"
+
+export interface UnitUsage {
+  readonly dailyUnits: number
+  readonly used: number
+  readonly remaining: number
+}
 
 /** Units by where they come from: the plan's daily units, or credits at a hundred units each. */
 export interface UnitSplit {

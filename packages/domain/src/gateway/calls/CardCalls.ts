@@ -1,5 +1,6 @@
 import { Cause, Chunk, DateTime, Effect, Fiber, Option, type Scope, Stream } from "effect"
-import { type ReservationId, UnitLedger, type UnitsExhausted } from "../../billing/units/UnitLedger.ts"
+import type { ReservationId, UnitsExhausted } from "../../billing/units/Reservation.ts"
+import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdempotentExecution } from "../../limits/IdempotentExecution.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"

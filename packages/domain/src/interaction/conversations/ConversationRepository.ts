@@ -1,9 +1,9 @@
 import { Context, type DateTime, type Effect, type Option } from "effect"
-import type { ReservationId } from "../../billing/units/UnitLedger.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import type { AgentId } from "../../shared/AgentId.ts"
+import type { ReservationId } from "../../billing/units/Reservation.ts"
 import type { ChatSession, ChatSessionId, Message, MessageFigures, MessageId } from "../Conversation.ts"
 import type { ChatSessionNotFound, PendingMessageLimitReached } from "../ConversationErrors.ts"
-import type { AgentId } from "../../shared/AgentId.ts"
-import type { UserId } from "../../shared/UserId.ts"
 
 export interface NewMessage {
   readonly id: MessageId

@@ -1,5 +1,6 @@
 import { Cause, DateTime, Duration, Effect, Option, Schedule, Stream } from "effect"
-import { type ReservationId, UnitLedger } from "../../billing/units/UnitLedger.ts"
+import type { ReservationId } from "../../billing/units/Reservation.ts"
+import { UnitLedger } from "../../billing/units/UnitLedger.ts"
 import { IdGenerator } from "../../ids/IdGenerator.ts"
 import { AgentManager } from "../../instances/AgentManager.ts"
 import type { TurnEvent } from "../../instances/AgentRuntime.ts"

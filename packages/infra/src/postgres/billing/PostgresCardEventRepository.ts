@@ -5,7 +5,7 @@ import type {
   RecordedSubscription
 } from "@berth/domain/billing/events/CardFactApplication"
 import { type CardEvent, CardEventEnvelope, isCardEvent } from "@berth/domain/billing/events/CardEvent"
-import { CardEventRepository } from "@berth/domain/billing/events/CardEventRepository"
+import { CardEventRepository, CardEventStatus } from "@berth/domain/billing/events/CardEventRepository"
 import type { CardFact } from "@berth/domain/billing/events/CardFact"
 import { EventMoment, SubscriptionFacts } from "@berth/domain/billing/events/SubscriptionFacts"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -14,15 +14,7 @@ import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-const StatusColumn = Schema.transformLiterals(
-  ["received", "stored"],
-  ["applied", "applied"],
-  ["unclear", "unclear"],
-  ["unreadable", "unreadable"],
-  ["unmatched", "parked"],
-  ["ignored", "dropped"]
-)
-const EventRow = Schema.Struct({ payload: Schema.NullOr(CardEventEnvelope), status: StatusColumn })
+const EventRow = Schema.Struct({ payload: Schema.NullOr(CardEventEnvelope), status: CardEventStatus })
 const IdRow = Schema.Struct({ id: Schema.String })
 const PayerRow = Schema.Struct({ userId: UserId, moment: EventMoment })
 const SubscriptionRow = Schema.Struct({
@@ -75,7 +67,7 @@ const make = Effect.map(SqlClient, (sql) => {
         Effect.orDie
       )
       return Option.flatMap(row, ({ payload, status }) =>
-        payload !== null && isCardEvent(payload) ? Option.some({ event: payload, state: status }) : Option.none()
+        payload !== null && isCardEvent(payload) ? Option.some({ event: payload, status }) : Option.none()
       )
     }),
     readRecordsForUpdate: Effect.fn("CardEventRepository.readRecordsForUpdate")(function* (fact: CardFact) {
@@ -132,10 +124,10 @@ const make = Effect.map(SqlClient, (sql) => {
     markApplied: Effect.fn("CardEventRepository.markApplied")(function* (
       id: string,
       userId: UserId | null,
-      state: "applied" | "unclear"
+      status: "applied" | "unclear"
     ) {
       yield* sql`
-        update card_events set status = ${state}, user_id = ${userId}, payer_id = null, email = null,
+        update card_events set status = ${status}, user_id = ${userId}, payer_id = null, email = null,
           payload = case when ${userId}::text is not null then payload end
         where id = ${toStorableText(id)}`.pipe(Effect.orDie)
     }),

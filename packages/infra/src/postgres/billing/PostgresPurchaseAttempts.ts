@@ -8,12 +8,9 @@ import {
 } from "@berth/domain/billing/checkout/PurchaseAttempts"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, type Duration, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeRows, decodeFirstRow } from "../Rows.ts"
 import { UserId } from "@berth/domain/shared/UserId"
-
-/** Nobody takes up an attempt of this age. */
-const attemptRetention = Duration.days(30)
 
 const Count = Schema.NumberFromString
 const chargeFields = {
@@ -34,18 +31,15 @@ const OpenRow = Schema.Struct({
   ...chargeFields
 })
 
-const chargeOf = (row: Schema.Struct.Type<typeof chargeFields>): Option.Option<SavedCharge> => {
+const chargeOf = (row: Schema.Struct.Type<typeof chargeFields>): SavedCharge | null => {
   const { amount, credits, currency, customerId } = row
   return amount === null || credits === null || currency === null || customerId === null
-    ? Option.none()
-    : Option.some({ customerId, purchase: { kind: "credits", credits, price: { amount, currency } } })
+    ? null
+    : { customerId, purchase: { kind: "credits", credits, price: { amount, currency } } }
 }
 
-const columnsOf = (charge: Option.Option<SavedCharge>) =>
-  Option.match(charge, {
-    onNone: () => ({}),
-    onSome: ({ customerId, purchase: { credits, price } }) => ({ customerId, credits, ...price })
-  })
+const columnsOf = (charge: SavedCharge | null) =>
+  charge === null ? {} : { customerId: charge.customerId, credits: charge.purchase.credits, ...charge.purchase.price }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -53,15 +47,15 @@ const make = Effect.gen(function* () {
 
   const columns = sql`id, state, customer_id, credits, amount, currency`
 
-  const find = ({ doubleClick, reference, userId, what }: NewPurchaseAttempt, now: DateTime.Utc) => {
+  const find = ({ operation, reference, repeatWindow, userId }: NewPurchaseAttempt, now: DateTime.Utc) => {
     return Option.match(reference, {
       onSome: (name) => sql`
         select ${columns} from purchase_attempts
-        where user_id = ${userId} and operation = ${what} and reference = ${name} and state <> 'refused'`,
+        where user_id = ${userId} and operation = ${operation} and reference = ${name} and state <> 'refused'`,
       onNone: () => sql`
         select ${columns} from purchase_attempts
-        where user_id = ${userId} and operation = ${what} and reference is null and state <> 'refused'
-          and created_at > ${DateTime.toDate(DateTime.subtractDuration(now, doubleClick))}
+        where user_id = ${userId} and operation = ${operation} and reference is null and state <> 'refused'
+          and created_at > ${DateTime.toDate(DateTime.subtractDuration(now, repeatWindow))}
         order by created_at desc, id desc limit 1`
     }).pipe(decodeFirstRow(AttemptRow))
   }
@@ -75,8 +69,8 @@ const make = Effect.gen(function* () {
   const begin = (attempt: NewPurchaseAttempt) =>
     sql.withTransaction(
       Effect.gen(function* () {
-        const { charge, reference, userId, what } = attempt
-        // One after another: the second finds what the first one began.
+        const { charge, operation, reference, userId } = attempt
+        // Serializes a user's attempts: the second finds the one begun by the first.
         yield* sql`select pg_advisory_xact_lock(hashtextextended(${`berth.purchase ${userId}`}, 0))`
         const now = yield* DateTime.now
         const found = yield* find(attempt, now)
@@ -89,7 +83,7 @@ const make = Effect.gen(function* () {
         yield* sql`insert into purchase_attempts ${sql.insert({
           id,
           userId,
-          operation: what,
+          operation,
           reference: Option.getOrNull(reference),
           state: "open",
           createdAt: DateTime.toDate(now),
@@ -116,16 +110,17 @@ const make = Effect.gen(function* () {
         select id, user_id, tried_at, customer_id, credits, amount, currency from purchase_attempts
         where state = 'open' and customer_id is not null and tried_at < ${DateTime.toDate(before)}
         order by tried_at limit ${limit}`.pipe(decodeRows(OpenRow), Effect.orDie)
-      return rows.flatMap(({ id, triedAt, userId, ...rest }) =>
-        Option.match(chargeOf(rest), { onNone: () => [], onSome: (charge) => [{ id, userId, triedAt, ...charge }] })
-      )
+      return rows.flatMap(({ id, triedAt, userId, ...rest }) => {
+        const charge = chargeOf(rest)
+        return charge === null ? [] : [{ id, userId, triedAt, ...charge }]
+      })
     }),
-    prune: Effect.gen(function* () {
-      const before = DateTime.subtractDuration(yield* DateTime.now, attemptRetention)
+    prune: Effect.fn("PurchaseAttempts.prune")(function* (age: Duration.Duration) {
+      const before = DateTime.subtractDuration(yield* DateTime.now, age)
       return yield* Effect.orDie(
         countAffectedRows(sql`delete from purchase_attempts where created_at < ${DateTime.toDate(before)}`)
       )
-    }).pipe(Effect.withSpan("PurchaseAttempts.prune"))
+    })
   })
 })
 

@@ -1,14 +1,14 @@
+import type { UserId } from "@berth/domain/shared/UserId"
+import { findEffectivePlan, Subscription } from "@berth/domain/billing/subscriptions/Subscription"
 import {
   type CardSubscriptionTerms,
-  Subscription,
   SubscriptionRepository
-} from "@berth/domain/billing/subscriptions/Subscription"
+} from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { decodeFirstRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
 import { StoredPlan } from "./StoredPlan.ts"
-import type { UserId } from "@berth/domain/shared/UserId"
 
 const SubscriptionRow = Schema.Struct({ ...Subscription.fields, plan: StoredPlan })
 
@@ -51,9 +51,9 @@ export const layer: Layer.Layer<SubscriptionRepository, never, SqlClient> = Laye
             )}
             on conflict (user_id) do update
               set plan = excluded.plan, status = excluded.status, updated_at = excluded.updated_at${newTerms}
-            returning user_id, plan, status
+            returning user_id
           )
-          update users set plan = case saved.status when 'active' then saved.plan else 'free' end
+          update users set plan = ${findEffectivePlan(subscription)}
           from saved where users.id = saved.user_id`.pipe(Effect.orDie)
       })
     return SubscriptionRepository.of({

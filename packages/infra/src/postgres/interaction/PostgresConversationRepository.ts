@@ -1,4 +1,6 @@
-import { ReservationId } from "@berth/domain/billing/units/UnitLedger"
+import type { UserId } from "@berth/domain/shared/UserId"
+import type { AgentId } from "@berth/domain/shared/AgentId"
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import {
   ChatSession,
   type ChatSessionId,
@@ -17,8 +19,7 @@ import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { toDatabaseTime } from "../DatabaseClock.ts"
 import { countAffectedRows, decodeRows, decodeFirstRow, decodeSingleRow } from "../Rows.ts"
 import { toStorableText } from "../StorableText.ts"
-import type { AgentId } from "@berth/domain/shared/AgentId"
-import type { UserId } from "@berth/domain/shared/UserId"
+
 import { MessageRow, selectMessageColumns } from "./MessageRow.ts"
 
 const ChatSessionRow = Schema.Struct({

@@ -1,12 +1,12 @@
 import { PurchasedItem } from "@berth/domain/billing/events/PurchasedItem"
 import { CardEventSecret } from "@berth/domain/billing/events/CardEventInbox"
-import * as CardEventsWiring from "@berth/infra/wiring/CardEventsWiring"
+import * as BillingWiring from "@berth/infra/wiring/BillingWiring"
 import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 
 const boughtBy = (environment: Record<string, string>) =>
-  Effect.map(loadSettings(environment), CardEventsWiring.readPurchasedItems)
+  Effect.map(loadSettings(environment), BillingWiring.readPrices)
 
 describe("The settings about card events", () => {
   it.effect("say what each price is for", () =>
@@ -52,7 +52,7 @@ describe("The settings about card events", () => {
       const secretOf = (environment: Record<string, string>) =>
         Effect.gen(function* () {
           const settings = yield* loadSettings(environment)
-          return Context.get(yield* Layer.build(CardEventsWiring.secretFromSettings(settings)), CardEventSecret)
+          return Context.get(yield* Layer.build(BillingWiring.secretFromSettings(settings)), CardEventSecret)
         })
       assert.isTrue(Option.isNone(yield* secretOf({})))
       const secret = Option.getOrThrow(yield* secretOf({ STRIPE_WEBHOOK_SECRET: "whsec_1" }))

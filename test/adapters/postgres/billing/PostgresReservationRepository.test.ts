@@ -1,10 +1,11 @@
 import { Administrators } from "@berth/domain/accounts/Administrators"
 import { type User } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { UnitLedger, ReservationId, UnitsExhausted } from "@berth/domain/billing/units/UnitLedger"
-import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/Subscription"
+import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { ReservationId, UnitsExhausted } from "@berth/domain/billing/units/Reservation"
+import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
-import * as PostgresUnitLedger from "@berth/infra/postgres/billing/PostgresUnitLedger"
+import * as PostgresReservationRepository from "@berth/infra/postgres/billing/PostgresReservationRepository"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import * as PostgresSubscriptionRepository from "@berth/infra/postgres/billing/PostgresSubscriptionRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
@@ -17,7 +18,7 @@ import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const admins = Layer.succeed(Administrators, { includes: (user) => user.name === "admin" })
 const Live = Layer.mergeAll(
-  PostgresUnitLedger.layer,
+  Layer.provide(UnitLedger.Default, PostgresReservationRepository.layer),
   PostgresUserRepository.layer,
   PostgresSubscriptionRepository.layer,
   PostgresTransaction.layer
@@ -38,7 +39,7 @@ const balanceOf = (user: User) =>
   Effect.gen(function* () {
     const { findUsage } = yield* UnitLedger
     const users = yield* UserRepository
-    const { remaining, used } = yield* findUsage(user.id, freeUnits)
+    const { remaining, used } = yield* findUsage(user)
     assert.strictEqual(used + remaining, freeUnits)
     return { used, credits: Option.getOrThrow(yield* users.find(user.id)).credits }
   })
@@ -229,10 +230,14 @@ layer(Live, { excludeTestServices: true })("Charging", (it) => {
       const user = yield* insertUser()
       yield* subscriptions.save({ userId: user.id, plan: "pro", status: "active" })
       yield* reserved(user, 900, "a")
-      assert.deepStrictEqual(yield* findUsage(user.id, 1000), { dailyUnits: 1000, used: 900, remaining: 100 })
+      assert.deepStrictEqual(yield* findUsage({ ...user, plan: "pro" }), {
+        dailyUnits: 1000,
+        used: 900,
+        remaining: 100
+      })
       yield* subscriptions.save({ userId: user.id, plan: "pro", status: "past_due" })
       assert.deepInclude(yield* Effect.flip(reserve(user, 1, "b")), { remaining: 0 })
-      assert.deepStrictEqual(yield* findUsage(user.id, freeUnits), { dailyUnits: 50, used: 50, remaining: 0 })
+      assert.deepStrictEqual(yield* findUsage(user), { dailyUnits: 50, used: 50, remaining: 0 })
     })
   )
 
@@ -257,12 +262,12 @@ layer(Live, { excludeTestServices: true })("Charging", (it) => {
       const user = yield* insertUser()
       const first = yield* reserved(user, 50, "evening")
       yield* TestClock.adjust("1 millis")
-      assert.deepInclude(yield* findUsage(user.id, freeUnits), { used: 0 })
+      assert.deepInclude(yield* findUsage(user), { used: 0 })
       yield* reserved(user, 50, "morning")
       yield* release(first)
-      assert.deepInclude(yield* findUsage(user.id, freeUnits), { used: 50 })
+      assert.deepInclude(yield* findUsage(user), { used: 50 })
       yield* TestClock.setTime(Date.UTC(2026, 2, 1, 12))
-      assert.deepInclude(yield* findUsage(user.id, freeUnits), { used: 0 })
+      assert.deepInclude(yield* findUsage(user), { used: 0 })
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 

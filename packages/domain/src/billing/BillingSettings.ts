@@ -1,0 +1,15 @@
+import { Context } from "effect"
+import type { PurchasedItem } from "./events/PurchasedItem.ts"
+
+/** The operator's prices at the card processor. */
+export class BillingSettings extends Context.Tag("@berth/BillingSettings")<
+  BillingSettings,
+  {
+    /** What is sold at a price, by price id. */
+    readonly prices: ReadonlyMap<string, PurchasedItem>
+  }
+>() {}
+
+/** Credits sold at a price, by price id. */
+export const findCreditPrices = (prices: ReadonlyMap<string, PurchasedItem>): ReadonlyMap<string, number> =>
+  new Map([...prices].flatMap(([id, item]) => (item._tag === "Credits" ? [[id, item.credits] as const] : [])))

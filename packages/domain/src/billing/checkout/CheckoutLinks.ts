@@ -1,0 +1,68 @@
+import { Effect, Option, Schema } from "effect"
+import { AccountPolicy } from "../../accounts/AccountPolicy.ts"
+import type { User } from "../../shared/User.ts"
+import { BillingSettings, findCreditPrices } from "../BillingSettings.ts"
+import { Checkouts } from "./Checkouts.ts"
+import { CheckoutPlanId, type Purchase } from "./Purchase.ts"
+
+/** The query value of `/pricing?error=<code>` after a failed checkout. */
+export const CheckoutErrorCode = Schema.Literal(
+  "unknown_plan",
+  "unknown_price",
+  "not_configured",
+  "unavailable",
+  "other_currency",
+  "canceled"
+)
+export type CheckoutErrorCode = typeof CheckoutErrorCode.Type
+
+type CheckoutFailure = Effect.Effect.Error<ReturnType<Checkouts["start"]>>
+
+const codes: Record<CheckoutFailure["_tag"], CheckoutErrorCode> = {
+  CardProcessorNotConfigured: "not_configured",
+  CardProcessorUnavailable: "unavailable",
+  PurchaseDeclined: "unavailable",
+  PlanCurrencyConflict: "other_currency"
+}
+
+const isCheckoutPlan = Schema.is(CheckoutPlanId)
+
+/** The checkout links of the pricing page. A link only leads to a page and never changes a plan. */
+export class CheckoutLinks extends Effect.Service<CheckoutLinks>()("@berth/CheckoutLinks", {
+  effect: Effect.gen(function* () {
+    const checkouts = yield* Checkouts
+    const { prices } = yield* BillingSettings
+    const { appUrl } = yield* AccountPolicy
+    const creditPrices = findCreditPrices(prices)
+
+    const toPricing = (code: CheckoutErrorCode) => new URL(`/pricing?error=${code}`, appUrl)
+
+    const start = (user: User, purchase: Purchase) =>
+      checkouts
+        .start(user, purchase, { mayChange: false })
+        .pipe(
+          Effect.tapError((failure) =>
+            Effect.logWarning("Checkout creation failed", failure).pipe(
+              Effect.annotateLogs({ code: codes[failure._tag] })
+            )
+          )
+        )
+    const lead = (user: User, purchase: Purchase) =>
+      Effect.catchAll(start(user, purchase), ({ _tag }) => Effect.succeed(toPricing(codes[_tag])))
+
+    const openPlan = Effect.fn("CheckoutLinks.openPlan")(function* (user: User, plan: string | null) {
+      return isCheckoutPlan(plan) ? yield* lead(user, { kind: "plan", plan }) : toPricing("unknown_plan")
+    })
+
+    const openCredits = Effect.fn("CheckoutLinks.openCredits")(function* (user: User, price: string) {
+      return yield* Option.match(Option.fromNullable(creditPrices.get(price)), {
+        onNone: () => Effect.succeed(toPricing("unknown_price")),
+        onSome: (credits) => lead(user, { kind: "credits", credits, price })
+      })
+    })
+
+    const openStorage = Effect.fn("CheckoutLinks.openStorage")((user: User) => start(user, { kind: "storage" }))
+
+    return { openPlan, openCredits, openStorage }
+  })
+}) {}

@@ -1,0 +1,19 @@
+/** Where the card processor sends a buyer back to. */
+export interface CheckoutReturnUrls {
+  readonly successUrl: URL
+  readonly cancelUrl: URL
+}
+
+/** Return addresses by kind of purchase. */
+export const makeCheckoutReturnUrls = (appUrl: URL) => {
+  const at = (path: string) => new URL(path, appUrl)
+  const cancelUrl = at("/pricing?error=canceled")
+  return {
+    plan: { successUrl: at("/onboarding?checkout=done"), cancelUrl },
+    credits: { successUrl: at("/dashboard?notice=credits_bought"), cancelUrl },
+    storage: {
+      successUrl: at("/dashboard/files?checkout=done"),
+      cancelUrl: at("/dashboard/files?error=canceled")
+    }
+  } satisfies Record<string, CheckoutReturnUrls>
+}

@@ -1,0 +1,131 @@
+import { Data, Duration, Effect } from "effect"
+import { AccountPolicy } from "../../accounts/AccountPolicy.ts"
+import { Administrators } from "../../accounts/Administrators.ts"
+import type { User } from "../../shared/User.ts"
+import { isBillingExempt } from "../BillingExemption.ts"
+import { CardCustomers } from "./CardCustomers.ts"
+import { CardProcessor, CardProcessorUnavailable, type CustomerId } from "./CardProcessor.ts"
+import { makeCheckoutReturnUrls } from "./CheckoutReturnUrls.ts"
+import { findPurchaseCurrency, makePurchaseKey, type Purchase } from "./Purchase.ts"
+import { findRequestReference, PurchaseAttempts } from "./PurchaseAttempts.ts"
+import { decidePurchase, PlanCurrencyConflict } from "./PurchaseDecision.ts"
+
+/** The user has no card purchase to manage. */
+export class PurchaseNotFound extends Data.TaggedError("PurchaseNotFound")<object> {
+  override get message() {
+    return "Nothing has been purchased by card yet."
+  }
+}
+
+const toUnavailable = () => new CardProcessorUnavailable({ reason: "the customer no longer exists" })
+
+/** Repeated requests for a plan or storage within this time share one checkout. */
+const repeatWindow = Duration.seconds(10)
+
+/** Hosted checkouts, plan changes and the processor's management page. */
+export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
+  effect: Effect.gen(function* () {
+    const processor = yield* CardProcessor
+    const customers = yield* CardCustomers
+    const attempts = yield* PurchaseAttempts
+    const administrators = yield* Administrators
+    const { appUrl } = yield* AccountPolicy
+    const returnUrls = makeCheckoutReturnUrls(appUrl)
+
+    const begin = (user: User, operation: string, window: Duration.Duration) =>
+      Effect.flatMap(findRequestReference, (reference) =>
+        attempts.begin({ userId: user.id, operation, reference, repeatWindow: window, charge: null })
+      )
+
+    const createFor = (customerId: CustomerId, user: User, purchase: Purchase) =>
+      Effect.gen(function* () {
+        const window = purchase.kind === "credits" ? Duration.zero : repeatWindow
+        // The customer is part of the operation: one idempotency key never names two customers.
+        const { id } = yield* begin(user, `checkout:${customerId}:${makePurchaseKey(purchase)}`, window)
+        return yield* processor
+          .createCheckout({
+            purchase,
+            userId: user.id,
+            customerId,
+            ...returnUrls[purchase.kind],
+            idempotencyKey: id
+          })
+          .pipe(Effect.tapErrorTag("CardCustomerMissing", () => attempts.settle(id, "refused")))
+      })
+
+    /** A new checkout; a customer missing at the processor is replaced once. */
+    const create = Effect.fn("Checkouts.create")(function* (user: User, purchase: Purchase) {
+      const currency = findPurchaseCurrency(purchase)
+      const customerId = yield* customers.ensure(user, currency)
+      return yield* createFor(customerId, user, purchase).pipe(
+        Effect.catchTag("CardCustomerMissing", () =>
+          Effect.flatMap(customers.replace(user, currency, customerId), (replaced) =>
+            createFor(replaced, user, purchase)
+          )
+        ),
+        Effect.catchTag("CardCustomerMissing", toUnavailable)
+      )
+    })
+
+    /** Subscriptions of all the user's customers. */
+    const listRunning = (user: User) =>
+      Effect.gen(function* () {
+        const known = yield* customers.listByUser(user.id)
+        const running = yield* Effect.forEach(known, ({ customerId }) =>
+          Effect.map(processor.listSubscriptions(customerId), (found) => found.map((one) => ({ ...one, customerId })))
+        )
+        return running.flat()
+      })
+
+    const manage = (customerId: CustomerId, purchase: Purchase) =>
+      Effect.catchTag(
+        processor.createPortalUrl(customerId, returnUrls[purchase.kind].cancelUrl),
+        "CardCustomerMissing",
+        toUnavailable
+      )
+
+    /**
+     * The page to send the buyer to: a checkout, the management page, or the return page after a plan change. Only `mayChange`
+     * changes a plan: a link can be opened by another site with the user's cookie.
+     */
+    const start = Effect.fn("Checkouts.start")(function* (
+      user: User,
+      purchase: Purchase,
+      { mayChange }: { readonly mayChange: boolean }
+    ) {
+      if (purchase.kind === "plan" && isBillingExempt(administrators, user)) return new URL("/onboarding", appUrl)
+      const running = purchase.kind === "credits" ? [] : yield* listRunning(user)
+      const decision = decidePurchase(purchase, running)
+      switch (decision._tag) {
+        case "Buy":
+          return yield* create(user, purchase)
+        case "EndOtherFirst":
+          return yield* new PlanCurrencyConflict({ plan: decision.plan })
+        case "Manage":
+          return yield* manage(decision.customerId, purchase)
+        case "Change": {
+          if (!mayChange) return yield* manage(decision.customerId, purchase)
+          const { id, plan } = decision
+          const attempt = yield* begin(user, `change:${id}:${plan}`, repeatWindow)
+          yield* processor.updateSubscription({ id, plan, idempotencyKey: attempt.id })
+          yield* Effect.logInfo("Plan changed").pipe(Effect.annotateLogs({ userId: user.id, plan }))
+          return returnUrls.plan.successUrl
+        }
+      }
+    })
+
+    /** The processor's page with the user's cards, invoices and subscriptions. */
+    const createPortalUrl = Effect.fn("Checkouts.createPortalUrl")(function* (user: User) {
+      const [first] = yield* customers.listByUser(user.id)
+      if (first === undefined) return yield* new PurchaseNotFound()
+      const [running] = yield* listRunning(user)
+      return yield* Effect.catchTag(
+        processor.createPortalUrl(running?.customerId ?? first.customerId, new URL("/dashboard", appUrl)),
+        "CardCustomerMissing",
+        () => new PurchaseNotFound()
+      )
+    })
+
+    return { create, start, createPortalUrl }
+  })
+}) {}

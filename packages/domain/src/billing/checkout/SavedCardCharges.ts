@@ -1,0 +1,144 @@
+import { type Data, DateTime, Duration, Effect, Option } from "effect"
+import { Transaction } from "../../persistence/Transaction.ts"
+import type { User } from "../../shared/User.ts"
+import { CreditPurchases } from "../credits/CreditPurchases.ts"
+import { CardCustomers } from "./CardCustomers.ts"
+import {
+  CardProcessor,
+  CardProcessorUnavailable,
+  ChargeOutcome,
+  type CustomerId,
+  type FoundCharge
+} from "./CardProcessor.ts"
+import { makePurchaseKey, type PricedCredits } from "./Purchase.ts"
+import {
+  findRequestReference,
+  type PurchaseAttempt,
+  type PurchaseAttemptId,
+  PurchaseAttempts,
+  type SavedCharge
+} from "./PurchaseAttempts.ts"
+
+/** A request that charges a card ends within this time. */
+const chargeTimeout = Duration.minutes(2)
+/** A charge the processor does not have by then is given up. */
+const lookupLimit = Duration.minutes(15)
+const lookupBatch = 100
+const attemptRetention = Duration.days(30)
+
+/** Credits paid with a saved card: charged once per attempt and booked with its outcome. */
+export class SavedCardCharges extends Effect.Service<SavedCardCharges>()("@berth/SavedCardCharges", {
+  effect: Effect.gen(function* () {
+    const processor = yield* CardProcessor
+    const customers = yield* CardCustomers
+    const attempts = yield* PurchaseAttempts
+    const credits = yield* CreditPurchases
+    const transaction = yield* Transaction
+
+    /** Booked once per payment id, by this request, its repetition or the reconciliation. */
+    const book = (
+      id: PurchaseAttemptId,
+      userId: User["id"],
+      { purchase }: SavedCharge,
+      { paymentId }: Data.TaggedEnum.Value<ChargeOutcome, "Paid">
+    ) =>
+      transaction.run(
+        Effect.gen(function* () {
+          const outcome = yield* credits.book({
+            userId,
+            credits: purchase.credits,
+            cause: paymentId,
+            ...purchase.price,
+            kind: "purchase"
+          })
+          if (outcome === "unknown-user")
+            yield* Effect.logError("Credits paid by a deleted account").pipe(Effect.annotateLogs({ userId, paymentId }))
+          yield* attempts.settle(id, "paid")
+        })
+      )
+
+    const findPayer = (user: User) =>
+      Effect.gen(function* () {
+        for (const { customerId } of yield* customers.listByUser(user.id))
+          if (yield* processor.hasSavedCard(customerId)) return Option.some(customerId)
+        return Option.none<CustomerId>()
+      })
+
+    /** The processor forgets idempotency keys after a day, so a repeated attempt is looked up before it is charged. */
+    const chargeOnce = (user: User, { id, isNew }: PurchaseAttempt, charge: SavedCharge) =>
+      Effect.gen(function* () {
+        const found = isNew
+          ? Option.none<FoundCharge>()
+          : yield* processor.findCharge({ customerId: charge.customerId, idempotencyKey: id })
+        if (Option.isSome(found)) return found.value
+        return yield* processor.chargeSavedCard({ ...charge, userId: user.id, idempotencyKey: id })
+      })
+
+    /** False without a chargeable card. Succeeds once the credits are booked. */
+    const charge = Effect.fn("SavedCardCharges.charge")(function* (user: User, purchase: PricedCredits) {
+      const payer = yield* findPayer(user)
+      if (Option.isNone(payer)) return false
+      const requested: SavedCharge = { customerId: payer.value, purchase }
+      const attempt = yield* attempts.begin({
+        userId: user.id,
+        operation: `saved:${makePurchaseKey(purchase)}`,
+        reference: yield* findRequestReference,
+        repeatWindow: Duration.zero,
+        charge: requested
+      })
+      if (attempt.state === "paid") return true
+      const kept = attempt.charge ?? requested
+      const outcome = yield* Effect.tapErrorTag(chargeOnce(user, attempt, kept), "PurchaseDeclined", () =>
+        attempts.settle(attempt.id, "refused")
+      )
+      return yield* ChargeOutcome.$match(outcome, {
+        Paid: (paid) => Effect.as(book(attempt.id, user.id, kept, paid), true),
+        NeedsCheckout: () => Effect.as(attempts.settle(attempt.id, "refused"), false),
+        UnderWay: () => Effect.fail(new CardProcessorUnavailable({ reason: "the charge is still processing" }))
+      })
+    })
+
+    /** Returns whether the attempt is settled. */
+    const reconcile = (
+      {
+        id,
+        triedAt,
+        userId,
+        ...kept
+      }: SavedCharge & {
+        readonly id: PurchaseAttemptId
+        readonly userId: User["id"]
+        readonly triedAt: DateTime.Utc
+      },
+      now: DateTime.Utc
+    ) =>
+      Effect.gen(function* () {
+        const found = yield* processor.findCharge({ customerId: kept.customerId, idempotencyKey: id })
+        if (Option.isSome(found)) {
+          if (found.value._tag === "UnderWay") return yield* Effect.as(attempts.touch(id), false)
+          yield* book(id, userId, kept, found.value)
+          return true
+        }
+        if (Duration.lessThan(DateTime.distanceDuration(triedAt, now), lookupLimit)) return false
+        yield* attempts.settle(id, "refused")
+        return true
+      }).pipe(
+        Effect.catchAll((error) =>
+          Effect.as(
+            Effect.logWarning("Charge lookup failed", error).pipe(Effect.annotateLogs({ purchaseAttempt: id })),
+            false
+          )
+        )
+      )
+
+    /** Looks up charges without a known outcome and books the paid ones; charges nothing. Returns the number settled. */
+    const reconcileOpenCharges = Effect.gen(function* () {
+      const now = yield* DateTime.now
+      const open = yield* attempts.listOpenBefore(DateTime.subtractDuration(now, chargeTimeout), lookupBatch)
+      const settled = yield* Effect.filter(open, (attempt) => reconcile(attempt, now))
+      return settled.length
+    }).pipe(Effect.withSpan("SavedCardCharges.reconcileOpenCharges"))
+
+    return { charge, reconcileOpenCharges, prune: attempts.prune(attemptRetention) }
+  })
+}) {}

@@ -1,0 +1,25 @@
+import { Context, type DateTime, type Effect, type Option } from "effect"
+import type { UserId } from "../../shared/UserId.ts"
+import type { Subscription } from "./Subscription.ts"
+
+/** The card processor's side of a subscription. */
+export interface CardSubscriptionTerms {
+  readonly customerId: string
+  readonly subscriptionId: string
+  /** End of the paid period. */
+  readonly currentPeriodEnd: Option.Option<DateTime.Utc>
+  /** Creation time of the newest event about it. */
+  readonly lastEventAt: DateTime.Utc
+}
+
+export class SubscriptionRepository extends Context.Tag("@berth/SubscriptionRepository")<
+  SubscriptionRepository,
+  {
+    readonly find: (userId: UserId) => Effect.Effect<Option.Option<Subscription>>
+    /** The user's plan follows in the same statement. */
+    readonly save: (subscription: Subscription) => Effect.Effect<void>
+    /** None without a card subscription. */
+    readonly findTerms: (userId: UserId) => Effect.Effect<Option.Option<CardSubscriptionTerms>>
+    readonly saveWithTerms: (subscription: Subscription, terms: CardSubscriptionTerms) => Effect.Effect<void>
+  }
+>() {}

@@ -1,0 +1,11 @@
+import { Data } from "effect"
+import { idSchema } from "../../ids/IdGenerator.ts"
+
+export const ReservationId = idSchema("ReservationId", "A reservation of units, rsv_…")
+export type ReservationId = typeof ReservationId.Type
+
+/** Daily units and credits together do not cover `units`. */
+export class UnitsExhausted extends Data.TaggedError("UnitsExhausted")<{
+  readonly units: number
+  readonly remaining: number
+}> {}

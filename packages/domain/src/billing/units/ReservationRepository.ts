@@ -1,0 +1,32 @@
+import { Context, type DateTime, type Duration, type Effect } from "effect"
+import type { User } from "../../shared/User.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import type { ReservationId, UnitsExhausted } from "./Reservation.ts"
+
+/** The part of a user that decides the daily units. */
+export type UnitPayer = Pick<User, "plan">
+
+export interface ReservationRequest {
+  /** As the caller read it; the stored one decides. */
+  readonly user: User
+  readonly units: number
+  /** Names the work paid for: one cause reserves once. */
+  readonly cause: string
+  readonly dailyUnitsOf: (payer: UnitPayer) => number
+}
+
+/** Reservations of units. All methods are exact under any concurrency; lock order: reservation, day, user. */
+export class ReservationRepository extends Context.Tag("@berth/ReservationRepository")<
+  ReservationRepository,
+  {
+    readonly reserve: (request: ReservationRequest) => Effect.Effect<ReservationId, UnitsExhausted>
+    /** Books the used units, at most the reserved ones. Idempotent. */
+    readonly settle: (id: ReservationId, units: number) => Effect.Effect<void>
+    /** Returns all units to where they came from. Idempotent. */
+    readonly release: (id: ReservationId) => Effect.Effect<void>
+    /** Units used or reserved in the current UTC day. */
+    readonly findUsedToday: (userId: UserId) => Effect.Effect<number>
+    /** Releases reservations older than `age`, except those of pending messages. Returns the number released. */
+    readonly releaseStale: (age: Duration.Duration, now: DateTime.Utc) => Effect.Effect<number>
+  }
+>() {}

@@ -1,0 +1,139 @@
+import { PlanId } from "@berth/domain/shared/PlanId"
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
+import type { ReservationRequest } from "@berth/domain/billing/units/ReservationRepository"
+import { computeUnitUsage, takeUnits, type UnitSplit } from "@berth/domain/billing/units/UnitSplit"
+import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import type { UserId } from "@berth/domain/shared/UserId"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
+import { decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { violatesConstraint } from "../SqlErrors.ts"
+import { toStorableText } from "../StorableText.ts"
+
+const Units = Schema.NumberFromString
+const ReservationKey = Schema.Struct({ id: ReservationId })
+const Payer = Schema.Struct({ used: Units, plan: PlanId, creditUnits: Units })
+const Credits = Schema.Struct({ creditUnits: Units })
+
+const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
+
+/** Reserves in one statement where the day's units suffice, else in a transaction that locks day and user. */
+export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
+  // The single statement takes the day before the reservation, so calls of one cause take turns by an advisory lock.
+  const causeLock = (userId: UserId, cause: string) =>
+    sql`pg_advisory_xact_lock(hashtextextended(${`reserve ${userId} ${cause}`}, 0))`
+
+  const insert = (userId: UserId, day: string, cause: string) =>
+    Effect.gen(function* () {
+      const createdAt = DateTime.toDate(yield* DateTime.now)
+      return yield* sql`
+        insert into reservations ${sql.insert({
+          id: yield* ids.next("rsv"),
+          userId,
+          cause,
+          day,
+          state: "reserved",
+          dailyUnits: 0,
+          creditUnits: 0,
+          createdAt
+        })}
+        on conflict (user_id, cause) where state <> 'released' do nothing
+        returning id`.pipe(decodeFirstRow(ReservationKey))
+    })
+
+  const find = (userId: UserId, cause: string) =>
+    sql`
+      select id from reservations
+      where user_id = ${userId} and cause = ${cause} and state <> 'released'`.pipe(decodeFirstRow(ReservationKey))
+
+  /** Locks the day's row until commit. */
+  const lockDay = (userId: UserId, day: string) =>
+    sql`
+      with today as (
+        insert into unit_days (user_id, day, used) values (${userId}, ${day}, 0)
+        on conflict (user_id, day) do update set used = unit_days.used
+        returning used
+      )
+      select today.used, users.plan, users.credit_units from today, users where users.id = ${userId}`.pipe(
+      decodeSingleRow(Payer)
+    )
+
+  const lockCredits = (userId: UserId) =>
+    sql`select credit_units from users where id = ${userId} for no key update`.pipe(decodeSingleRow(Credits))
+
+  /** The user's row is locked only when credits have to pay. */
+  const split = ({ dailyUnitsOf, units, user }: ReservationRequest, day: string) =>
+    Effect.gen(function* () {
+      const payer = yield* lockDay(user.id, day)
+      const daily = computeUnitUsage(dailyUnitsOf(payer), payer.used).remaining
+      const fromDay = takeUnits({ daily, credit: 0 }, units)
+      if (Either.isRight(fromDay)) return fromDay.right
+      const { creditUnits } = yield* lockCredits(user.id)
+      // A negative balance is owed: daily units still pay, credits do not.
+      return yield* takeUnits({ daily, credit: Math.max(0, creditUnits) }, units)
+    })
+
+  const hold = (id: ReservationId, userId: UserId, day: string, taken: UnitSplit) =>
+    sql`
+      with held_day as (
+        update unit_days set used = used + ${taken.daily}
+        where user_id = ${userId} and day = ${day} and ${taken.daily}::bigint > 0
+      ), held_user as (
+        update users set credit_units = credit_units - ${taken.credit}
+        where id = ${userId} and ${taken.credit}::bigint > 0
+      )
+      update reservations set daily_units = ${taken.daily}, credit_units = ${taken.credit} where id = ${id}`
+
+  /** None when the day's units on the caller's plan do not suffice; the transaction then decides. */
+  const reserveFromDay = ({ cause, dailyUnitsOf, units, user }: ReservationRequest) =>
+    Effect.gen(function* () {
+      const dailyUnits = dailyUnitsOf(user)
+      const createdAt = DateTime.toDate(yield* DateTime.now)
+      return yield* sql`
+        with turn as materialized (select ${causeLock(user.id, cause)}), payer as (
+          select id from users cross join turn
+          where id = ${user.id} and plan = ${user.plan} and not exists (
+            select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
+          )
+        ), held_day as (
+          insert into unit_days as today (user_id, day, used)
+          select id, ${yield* today}::date, ${units}::bigint from payer where ${units}::bigint <= ${dailyUnits}::bigint
+          on conflict (user_id, day) do update set used = today.used + excluded.used
+          where today.used + excluded.used <= ${dailyUnits}::bigint
+          returning user_id, day
+        )
+        insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, created_at)
+        select ${yield* ids.next("rsv")}, user_id, ${cause}, day, 'reserved', ${units}::bigint, 0, ${createdAt}::timestamptz
+        from held_day
+        returning id`.pipe(
+        decodeFirstRow(ReservationKey),
+        Effect.catchIf(violatesConstraint("reservations_cause_key"), () => Effect.succeedNone)
+      )
+    })
+
+  const reserveInTransaction = (request: ReservationRequest) =>
+    sql.withTransaction(
+      Effect.gen(function* () {
+        const { cause, user } = request
+        const day = yield* today
+        yield* sql`select ${causeLock(user.id, cause)}`
+        const inserted = yield* insert(user.id, day, cause)
+        // None here means that the cause's reservation was released just now: the caller repeats.
+        if (Option.isNone(inserted)) return yield* find(user.id, cause)
+        yield* hold(inserted.value.id, user.id, day, yield* split(request, day))
+        return inserted
+      })
+    )
+
+  return (request: ReservationRequest) => {
+    const stored = { ...request, cause: toStorableText(request.cause) }
+    const first = Number.isSafeInteger(request.units) && request.units > 0 ? reserveFromDay(stored) : Effect.succeedNone
+    return first.pipe(
+      Effect.flatMap((made) => (Option.isSome(made) ? Effect.succeed(made) : reserveInTransaction(stored))),
+      Effect.catchAll((error) => (error instanceof SqlError ? Effect.die(error) : Effect.fail(error))),
+      Effect.repeat({ until: Option.isSome }),
+      Effect.map((made) => Option.getOrThrow(made).id)
+    )
+  }
+}

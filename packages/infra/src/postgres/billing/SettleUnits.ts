@@ -1,0 +1,90 @@
+import { ReservationId } from "@berth/domain/billing/units/Reservation"
+import { settleUnits } from "@berth/domain/billing/units/UnitSplit"
+import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
+import { UserId } from "@berth/domain/shared/UserId"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { type Context, DateTime, Effect, Option, Schema } from "effect"
+import { decodeFirstRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+import { makeLedgerWriter } from "./LedgerWriter.ts"
+
+const Units = Schema.NumberFromString
+const ReservationKey = Schema.Struct({ id: ReservationId })
+const OpenReservation = Schema.Struct({
+  userId: UserId,
+  day: Schema.String,
+  cause: Schema.String,
+  dailyUnits: Units,
+  creditUnits: Units
+})
+
+/** Closes reservations: books the used units and returns the rest. */
+export const makeSettleUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
+  const ledger = makeLedgerWriter(sql, ids)
+
+  /** One statement when all reserved units are used. False when fewer are, or the reservation is closed. */
+  const settleWhole = (id: ReservationId, units: number) =>
+    Effect.gen(function* () {
+      const createdAt = DateTime.toDate(yield* DateTime.now)
+      const [fromDay, usedFromDay, fromCredits, usedFromCredits] = yield* Effect.all([
+        ids.next("led"),
+        ids.next("led"),
+        ids.next("led"),
+        ids.next("led")
+      ])
+      const closed = yield* sql`
+        with closed as (
+          update reservations
+          set state = 'settled', settled_daily_units = daily_units, settled_credit_units = credit_units
+          where id = ${toStorableText(id)} and state = 'reserved' and daily_units + credit_units <= ${units}::bigint
+          returning id, user_id, cause, daily_units, credit_units
+        ), booked as (
+          insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
+          select entry.id, closed.id, closed.user_id, entry.account, entry.units, closed.cause, ${createdAt}::timestamptz
+          from closed cross join lateral (values
+            (${fromDay}, 'allowance', -daily_units), (${usedFromDay}, 'usage', daily_units),
+            (${fromCredits}, 'credits', -credit_units), (${usedFromCredits}, 'usage', credit_units)
+          ) as entry (id, account, units)
+          where entry.units <> 0
+        )
+        select id from closed`.pipe(decodeFirstRow(ReservationKey))
+      return Option.isSome(closed)
+    }).pipe(Effect.orDie)
+
+  /** False when the reservation is closed already. */
+  const close = (id: ReservationId, state: "settled" | "released", units: number) =>
+    sql
+      .withTransaction(
+        Effect.gen(function* () {
+          const open = yield* sql`
+            select user_id, day::text as day, cause, daily_units, credit_units from reservations
+            where id = ${toStorableText(id)} and state = 'reserved' for update`.pipe(decodeFirstRow(OpenReservation))
+          if (Option.isNone(open)) return false
+          const { userId, day, cause, dailyUnits, creditUnits } = open.value
+          const { booked, returned } = settleUnits({ daily: dailyUnits, credit: creditUnits }, units)
+          yield* sql`
+            update reservations
+            set state = ${state}, settled_daily_units = ${booked.daily}, settled_credit_units = ${booked.credit}
+            where id = ${id}`
+          if (returned.daily > 0)
+            yield* sql`
+              update unit_days set used = used - ${returned.daily} where user_id = ${userId} and day = ${day}::date`
+          if (returned.credit > 0)
+            yield* sql`update users set credit_units = credit_units + ${returned.credit} where id = ${userId}`
+          const usage = { userId, to: "usage", cause, transaction: id } as const
+          yield* ledger.move({ ...usage, from: "allowance", units: booked.daily })
+          yield* ledger.move({ ...usage, from: "credits", units: booked.credit })
+          return true
+        })
+      )
+      .pipe(Effect.orDie)
+
+  return {
+    settle: (id: ReservationId, units: number) =>
+      Effect.gen(function* () {
+        const whole = Number.isSafeInteger(units) && units >= 0 ? yield* settleWhole(id, units) : false
+        if (!whole) yield* close(id, "settled", units)
+      }),
+    release: (id: ReservationId) => close(id, "released", 0)
+  }
+}
