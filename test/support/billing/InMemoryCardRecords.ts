@@ -10,7 +10,7 @@ import { type CardEvent, isReversalEvent } from "@berth/domain/billing/events/Ca
 import type { CardFact } from "@berth/domain/billing/events/CardFact"
 import { findEffectiveSubscription, hasStorageUpgrade } from "@berth/domain/billing/events/EffectiveSubscription"
 import { readCardEvent } from "@berth/domain/billing/events/CardEventReader"
-import { readReversal } from "@berth/domain/billing/events/ReadReversal"
+import { readReversal } from "@berth/domain/billing/events/ReversalReader"
 import { type PurchasedUnits, type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
 import { convertCreditsToUnits } from "@berth/domain/billing/units/UnitSplit"
 import { Either, Option } from "effect"

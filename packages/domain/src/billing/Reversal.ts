@@ -1,24 +1,24 @@
-/** Money of a payment that went back: the refunds of a charge together, or one dispute. */
+/** Money of a payment that was returned: all refunds of a charge, or one dispute. */
 export interface Reversal {
-  /** Any name of the purchase: payment, invoice, checkout. */
+  /** Processor id of the payment, invoice or checkout. */
   readonly payment: string
-  /** The charge or the dispute that tells of it. */
+  /** Id of the charge or dispute. */
   readonly source: string
-  /** In the currency's smallest units, all that is back by this source; 0 once a dispute is won. */
+  /** Total returned by this source, in minor units; 0 once a dispute is won. */
   readonly amount: number
-  /** Of two reports by one source the higher version counts. */
+  /** The higher version of a source wins. */
   readonly version: number
 }
 
-/** Units and money of a purchase. */
+/** Units and price of a purchase; the price in minor units. */
 export interface PurchasedUnits {
   readonly units: number
   readonly amount: number
 }
 
 /**
- * The units to take back when `returned` of a purchase's money went back: in proportion, rounded down to a whole unit, and all of
- * them once all of the money did. A purchase without a known amount is reversed wholly by any return.
+ * Units to take back for `returned` money: proportional, rounded down, and all once all money is returned. A purchase without an
+ * amount is reversed as a whole.
  */
 export const reversedUnits = ({ amount, units }: PurchasedUnits, returned: number): number => {
   if (returned <= 0) return 0

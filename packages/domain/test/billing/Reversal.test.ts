@@ -1,4 +1,4 @@
-import { readReversal } from "@berth/domain/billing/events/ReadReversal"
+import { readReversal } from "@berth/domain/billing/events/ReversalReader"
 import type { ReversalEventType } from "@berth/domain/billing/events/CardEvent"
 import { reversedUnits } from "@berth/domain/billing/Reversal"
 import { assert, describe, it } from "@effect/vitest"

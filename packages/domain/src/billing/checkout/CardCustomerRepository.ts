@@ -3,22 +3,22 @@ import type { CustomerId } from "./CardProcessor.ts"
 import type { Currency } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** A user as the card processor knows him, for what he pays in a currency. */
+/** The processor's customer for a user's payments in one currency. */
 export interface CardCustomer {
   readonly customerId: CustomerId
   readonly currency: Currency
 }
 
-/** Who users are at the card processor: one customer a currency. */
+/** Customers at the card processor: one per user and currency. */
 export class CardCustomerRepository extends Context.Tag("@berth/CardCustomerRepository")<
   CardCustomerRepository,
   {
     readonly listByUser: (userId: UserId) => Effect.Effect<ReadonlyArray<CardCustomer>>
-    /** Whoever pays for the user at the card processor, also those that only its events have told of. */
+    /** All customers that pay for the user, including those known from events only. */
     readonly listPayingFor: (userId: UserId) => Effect.Effect<ReadonlyArray<CustomerId>>
-    /** Keeps a new customer, unless there is one already; answers the one that counts. */
+    /** Adds a customer unless one exists. Returns the existing or the new one. */
     readonly add: (userId: UserId, customer: CardCustomer) => Effect.Effect<CustomerId>
-    /** Puts a new customer in the place of `gone`, unless that is replaced already; returns the current one. */
+    /** Replaces `gone` unless it is replaced already. Returns the current customer. */
     readonly replace: (userId: UserId, gone: CustomerId, customer: CardCustomer) => Effect.Effect<CustomerId>
   }
 >() {}

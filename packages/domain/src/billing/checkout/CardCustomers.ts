@@ -8,7 +8,7 @@ import type { Currency } from "../../shared/Money.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { RemoveCardCustomersJob } from "./CardCustomerJobs.ts"
 
-/** Who users are at the card processor, which takes one currency a customer for what is paid monthly. */
+/** Customers at the card processor, which allows one subscription currency per customer. */
 export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardCustomers", {
   effect: Effect.gen(function* () {
     const repository = yield* CardCustomerRepository
@@ -35,7 +35,7 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
         idempotencyKey: `customer-${hashSecret(digests, Redacted.make(`${name} ${currency} ${user.email}`))}`
       })
 
-    /** The user's customer for a currency, made if there is none. Any number at once make one. */
+    /** The user's customer for a currency, created if missing. Idempotent under concurrency. */
     const ensure = Effect.fn("CardCustomers.ensure")(function* (user: User, currency: Currency) {
       const known = (yield* repository.listByUser(user.id)).find((one) => one.currency === currency)
       if (known !== undefined) return known.customerId
@@ -43,7 +43,7 @@ export class CardCustomers extends Effect.Service<CardCustomers>()("@berth/CardC
       return yield* repository.add(user.id, { customerId, currency })
     })
 
-    /** A new customer in the place of one that is gone at the card processor. Concurrent calls make one. */
+    /** Replaces a customer missing at the card processor. Concurrent calls create one. */
     const replace = Effect.fn("CardCustomers.replace")(function* (user: User, currency: Currency, gone: CustomerId) {
       const customerId = yield* create(user, currency, `${user.id} ${gone}`)
       return yield* repository.replace(user.id, gone, { customerId, currency })

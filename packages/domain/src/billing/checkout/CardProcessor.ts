@@ -3,38 +3,37 @@ import type { Currency } from "../../shared/Money.ts"
 import type { PricedCredits, Purchase, SoldPlanId } from "./Purchase.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** A user as the card processor knows him; there he has one currency for all that is paid monthly. */
+/** A customer at the card processor; all its subscriptions have one currency. */
 export const CustomerId = Schema.String.pipe(Schema.brand("CustomerId"))
 export type CustomerId = typeof CustomerId.Type
 
-/** A subscription's name at the card processor. */
 export const CardSubscriptionId = Schema.String.pipe(Schema.brand("CardSubscriptionId"))
 export type CardSubscriptionId = typeof CardSubscriptionId.Type
 
-/** Nothing can be bought here: the operator has set up no card processor. */
+/** Payments are not configured. */
 export class CardProcessorNotConfigured extends Data.TaggedError("CardProcessorNotConfigured")<object> {
   override get message() {
-    return "No card processor is set up"
+    return "No card processor is configured"
   }
 }
 
 /**
- * The card processor did not answer, or not with what was asked for. Whether a write came about is not known; the same one with
- * the same key comes about once. `reason` names no key and nobody's data.
+ * The card processor did not respond as expected. The outcome of a write is unknown; repeating it with the same key is safe.
+ * `reason` contains no secret and no personal data.
  */
 export class CardProcessorUnavailable extends Data.TaggedError("CardProcessorUnavailable")<{
   readonly reason: string
 }> {
   override get message() {
-    return `The card processor did not do it: ${this.reason}`
+    return `The card processor is unavailable: ${this.reason}`
   }
 }
 
-/** The card was declined; nothing was charged. */
+/** The card was declined and nothing was charged. */
 export class PurchaseDeclined extends Data.TaggedError("PurchaseDeclined")<{
-  /** A sentence for the buyer, by the card processor. */
+  /** The card processor's sentence for the buyer. */
   readonly reason: string
-  /** The bank's reason, for example insufficient_funds, where it gave one. */
+  /** The bank's reason if given, for example insufficient_funds. */
   readonly declineCode: string | null
 }> {
   override get message() {
@@ -42,49 +41,48 @@ export class PurchaseDeclined extends Data.TaggedError("PurchaseDeclined")<{
   }
 }
 
-/** The customer was deleted at the card processor, or never was one of this account. */
+/** The customer was deleted at the card processor or belongs to another account. */
 export class CardCustomerMissing extends Data.TaggedError("CardCustomerMissing")<{ readonly customerId: CustomerId }> {}
 
 export type CardProcessorError = CardProcessorNotConfigured | CardProcessorUnavailable
 
-/** A write that may be asked for again with the same key, for at least a day, and comes about once. */
+/** Repeating a write with the same key within a day has one effect. */
 export interface IdempotentWrite {
   readonly idempotencyKey: string
 }
 
 export type ChargeOutcome = Data.TaggedEnum<{
   readonly Paid: { readonly paymentId: string }
-  /** A bank debit that the processor has not decided yet. */
+  /** A bank debit that is still processing. */
   readonly UnderWay: object
-  /** There is no saved card, or it wants its owner in front of it. Nothing was charged. */
+  /** No saved card, or one that requires authentication. Nothing was charged. */
   readonly NeedsCheckout: object
 }>
 export const ChargeOutcome = Data.taggedEnum<ChargeOutcome>()
 
-/** A charge that was paid, or that may still be. */
+/** A charge that is paid or processing. */
 export type FoundCharge = Exclude<ChargeOutcome, { readonly _tag: "NeedsCheckout" }>
 
 /** A subscription that has not ended. */
 export interface CardSubscription {
   readonly id: CardSubscriptionId
-  /** What was bought; null where it was not bought here. */
+  /** Null unless purchased through one of Berth's checkouts. */
   readonly kind: "plan" | "storage" | null
   readonly plan: SoldPlanId | null
-  /** Whether it is paid for; one that is not waits for money. */
+  /** False while a payment is outstanding. */
   readonly isPaid: boolean
 }
 
-/** Whoever takes cards: hosted checkouts, saved cards, subscriptions. What was paid for comes back as events. */
+/** Hosted checkouts, saved cards and subscriptions. Payments are reported by card events. */
 export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
   CardProcessor,
   {
-    /** Makes somebody known. */
     readonly createCustomer: (
       customer: { readonly userId: UserId; readonly email: string; readonly currency: Currency } & IdempotentWrite
     ) => Effect.Effect<CustomerId, CardProcessorError>
     /**
-     * A page on which the purchase is paid, good for a day. A card that credits are paid by is saved for the next time. The
-     * purchase tells its `kind`, `plan`, `credits` and `userId` in the metadata of all that comes of it.
+     * A payment page, valid for a day. The card of a credit purchase is saved. Metadata of the checkout and of what it creates:
+     * `kind`, `plan`, `credits`, `userId`.
      */
     readonly createCheckout: (
       checkout: {
@@ -95,9 +93,9 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
         readonly cancelUrl: URL
       } & IdempotentWrite
     ) => Effect.Effect<URL, CardProcessorError | CardCustomerMissing>
-    /** Whether there is a card to charge without its owner. */
+    /** Whether a card can be charged off-session. */
     readonly hasSavedCard: (customerId: CustomerId) => Effect.Effect<boolean, CardProcessorError>
-    /** Charges the customer's default card, else the one that was saved last. */
+    /** Charges the default card, else the one saved last. */
     readonly chargeSavedCard: (
       charge: {
         readonly purchase: PricedCredits
@@ -105,26 +103,26 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
         readonly customerId: CustomerId
       } & IdempotentWrite
     ) => Effect.Effect<ChargeOutcome, CardProcessorError | PurchaseDeclined>
-    /** The charge that `chargeSaved` made under this key; none when it has charged nothing. */
+    /** The charge that `chargeSavedCard` made under this key. */
     readonly findCharge: (
       charge: { readonly customerId: CustomerId } & IdempotentWrite
     ) => Effect.Effect<Option.Option<FoundCharge>, CardProcessorError>
-    /** A page on which the customer sees invoices, changes his card and cancels. */
+    /** A page with the customer's invoices, cards and subscriptions. */
     readonly createPortalUrl: (
       customerId: CustomerId,
       returnUrl: URL
     ) => Effect.Effect<URL, CardProcessorError | CardCustomerMissing>
-    /** Those that have not ended, newest first. */
+    /** Subscriptions that have not ended, newest first. */
     readonly listSubscriptions: (
       customerId: CustomerId
     ) => Effect.Effect<ReadonlyArray<CardSubscription>, CardProcessorError>
-    /** Changes the plan at once; the rest of the month is settled at once too, or nothing changes. Of the same currency only. */
+    /** Changes to a plan of the same currency at once and charges the difference, or changes nothing. */
     readonly updateSubscription: (
       change: { readonly id: CardSubscriptionId; readonly plan: SoldPlanId } & IdempotentWrite
     ) => Effect.Effect<void, CardProcessorError | PurchaseDeclined>
-    /** Ends it at once. One that has ended, or never was, is as good. */
+    /** Ends a subscription at once. Idempotent, also for an unknown id. */
     readonly cancelSubscription: (id: CardSubscriptionId) => Effect.Effect<void, CardProcessorError>
-    /** Ends the customer's subscriptions, forgets his cards and lets nothing more be paid in his name. Again is as good. */
+    /** Deletes a customer with its subscriptions, cards and open checkouts. Idempotent. */
     readonly removeCustomer: (customerId: CustomerId) => Effect.Effect<void, CardProcessorError>
   }
 >() {}

@@ -2,21 +2,20 @@ import { Option, Schema } from "effect"
 import { type Currency, toMinorUnits } from "../../shared/Money.ts"
 import { billingPlans, checkoutPlans, type SoldPlan } from "../subscriptions/PlanCatalog.ts"
 
-/** The plans of the card processor's checkout, in pounds. */
+/** Plans sold through checkout links, in pounds. */
 export const CheckoutPlanId = Schema.Literal("solo", "collective", "label", "network")
 export type CheckoutPlanId = typeof CheckoutPlanId.Type
-/** The plans of the billing API, in dollars. */
+/** Plans sold through the billing API, in dollars. */
 export const BillingPlanId = Schema.Literal("starter", "pro", "scale")
 export type BillingPlanId = typeof BillingPlanId.Type
 export type SoldPlanId = CheckoutPlanId | BillingPlanId
 
-/** An amount in the currency's smallest unit: cents, pence. */
 export interface MoneyAmount {
   readonly amount: number
   readonly currency: Currency
 }
 
-/** Sold in the API by its id; a credit is worth a dollar of work. */
+/** Credits sold through the billing API. */
 export interface CreditPack {
   readonly pack: "50" | "200" | "500"
   readonly credits: number
@@ -36,14 +35,14 @@ export const findCreditPack = (pack: string): Option.Option<CreditPack> =>
 /** The storage upgrade: 50 GB for 39 pounds a month. */
 export const storageUpgrade = { name: "Storage, 50 GB", price: { amount: 3_900, currency: "GBP" } } as const
 
-/** What somebody buys: a month of a plan or of storage, again and again, or credits, once. */
+/** A monthly plan, monthly storage, or credits paid once. */
 export type Purchase =
   | { readonly kind: "plan"; readonly plan: SoldPlanId }
-  /** Credits for a price of ours, or for a price that is kept at the card processor, by its id there. */
+  /** `price` is an amount, or a price id of the card processor. */
   | { readonly kind: "credits"; readonly credits: number; readonly price: MoneyAmount | string }
   | { readonly kind: "storage" }
 
-/** Credits for an amount, which is what a saved card can be charged. */
+/** Credits for an amount, as a saved card is charged. */
 export interface PricedCredits {
   readonly kind: "credits"
   readonly credits: number
@@ -58,24 +57,23 @@ export const makePackPurchase = ({ credits, price }: CreditPack): PricedCredits 
 
 export const findSoldPlan = (id: SoldPlanId): SoldPlan => {
   const found = [...checkoutPlans, ...billingPlans].find((plan) => plan.id === id)
-  if (found === undefined) throw new Error(`The catalogue lacks the plan ${id}`)
+  if (found === undefined) throw new Error(`The catalog lacks the plan ${id}`)
   return found
 }
 
-/** What a plan costs a month. */
+/** Monthly price of a plan. */
 export const findPlanPrice = (id: SoldPlanId): MoneyAmount => {
   const { currency, price } = findSoldPlan(id)
   return { amount: toMinorUnits(price), currency }
 }
 
-/** The currency that a purchase is made in. */
 export const findPurchaseCurrency = (purchase: Purchase): Currency => {
   if (purchase.kind === "plan") return findSoldPlan(purchase.plan).currency
   if (purchase.kind === "storage") return storageUpgrade.price.currency
   return typeof purchase.price === "string" ? "USD" : purchase.price.currency
 }
 
-/** Tells purchases apart: the same text for the same thing at the same price. */
+/** Equal for the same item at the same price. */
 export const makePurchaseKey = (purchase: Purchase): string => {
   if (purchase.kind === "plan") return `plan:${purchase.plan}`
   if (purchase.kind === "storage") return "storage"

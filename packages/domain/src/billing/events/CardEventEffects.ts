@@ -15,7 +15,7 @@ import { CardEventRepository } from "./CardEventRepository.ts"
 import { PlanChanges } from "./PlanChanges.ts"
 import { makeCreditBooking, makeMonthBooking } from "./CardBookings.ts"
 import { readCardEvent } from "./CardEventReader.ts"
-import { readReversal } from "./ReadReversal.ts"
+import { readReversal } from "./ReversalReader.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { ApplyCardEventJob } from "./CardEventJobs.ts"
 

@@ -7,13 +7,12 @@ export type BillingHistoryKind = "usage" | "purchase" | "grant" | "refund" | "su
 export interface BillingHistoryEntry {
   readonly id: string
   readonly kind: BillingHistoryKind
-  /** A few words for the reader. */
   readonly description: string
-  /** Units that a usage took, of the day's and of the credits' together; 0 for everything else. */
+  /** Used units, daily and credit together; 0 for other kinds. */
   readonly units: number
-  /** How the credits changed, to hundredths: below zero when they paid, or were taken back. */
+  /** Change of the credits, to hundredths; negative when spent or reversed. */
   readonly credits: number
-  /** Money that was paid, in whole pounds or dollars with hundredths; below zero when it went back; null when none moved. */
+  /** Paid pounds or dollars; negative when returned; null without a payment. */
   readonly amount: number | null
   readonly currency: Currency | null
   readonly createdAt: DateTime.Utc
@@ -22,11 +21,11 @@ export interface BillingHistoryEntry {
 export interface BillingHistoryPage {
   /** Newest first. */
   readonly entries: ReadonlyArray<BillingHistoryEntry>
-  /** Of all pages. */
+  /** Full count. */
   readonly total: number
 }
 
-/** What a user's units and credits went for and where they came from. What is held for a running call is not told yet. */
+/** Usage, purchases and reversals of a user. Open reservations are not listed. */
 export class BillingHistory extends Context.Tag("@berth/BillingHistory")<
   BillingHistory,
   {
@@ -37,9 +36,9 @@ export class BillingHistory extends Context.Tag("@berth/BillingHistory")<
   }
 >() {}
 
-/** What a usage was for, from the cause that its units were reserved by. */
+/** Describes a usage by the cause of its reservation. */
 export const describeUsage = (cause: string): string => {
   if (cause.startsWith("msg_")) return "A message to an agent"
-  if (cause.startsWith("gateway:")) return "A call of the gateway"
+  if (cause.startsWith("gateway:")) return "A gateway call"
   return "A call"
 }

@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { Administrators } from "../../accounts/Administrators.ts"
 import type { User } from "../../shared/User.ts"
+import { isBillingExempt } from "../BillingExemption.ts"
 import { adminEntitlements, findEntitlements } from "./Plan.ts"
 import { allFeatures, findPlanFeatures, type PlanFeatures } from "./PlanFeatures.ts"
 import { findStorageGigabytes, StorageEntitlements, type StorageTier } from "../storage/StorageEntitlements.ts"
@@ -10,7 +11,7 @@ import type { PlanId } from "../../shared/PlanId.ts"
 
 export interface Allowance {
   readonly plan: PlanId
-  /** Whether the user may provision at all: an active subscription, or an administrator. */
+  /** Requires an active subscription or a billing exemption. */
   readonly mayProvision: boolean
   readonly agents: number
   readonly memoryMb: number
@@ -18,35 +19,38 @@ export interface Allowance {
   readonly features: PlanFeatures
 }
 
-/** What a user may have, from who he is and what he pays for. */
 export const computeAllowance = (
-  isAdmin: boolean,
+  isExempt: boolean,
   subscription: Option.Option<Subscription>,
   storage: StorageTier
 ): Allowance => {
   const active = Option.filter(subscription, ({ status }) => status === "active")
   const plan = Option.match(active, { onNone: () => "free" as const, onSome: (subscribed) => subscribed.plan })
-  const { agents, memoryMb, storageMb } = isAdmin ? adminEntitlements : findEntitlements(plan)
+  const { agents, memoryMb, storageMb } = isExempt ? adminEntitlements : findEntitlements(plan)
   return {
     plan,
-    mayProvision: isAdmin || Option.isSome(active),
+    mayProvision: isExempt || Option.isSome(active),
     agents,
     memoryMb,
-    // Who has bought storage may fill it; the plan's is for the cell's own work.
+    // The upgrade applies to the account's files; without it the plan limits the instance directory.
     storageMb: storage === "upgraded" ? Math.max(storageMb, findStorageGigabytes(storage) * 1024) : storageMb,
-    features: isAdmin ? allFeatures : findPlanFeatures(plan)
+    features: isExempt ? allFeatures : findPlanFeatures(plan)
   }
 }
 
 export class Allowances extends Effect.Service<Allowances>()("@berth/Allowances", {
   effect: Effect.gen(function* () {
-    const admins = yield* Administrators
+    const administrators = yield* Administrators
     const subscriptions = yield* SubscriptionRepository
     const storage = yield* StorageEntitlements
     const find = Effect.fn("Allowances.find")(function* (user: User) {
-      return computeAllowance(admins.includes(user), yield* subscriptions.find(user.id), yield* storage.find(user.id))
+      return computeAllowance(
+        isBillingExempt(administrators, user),
+        yield* subscriptions.find(user.id),
+        yield* storage.find(user.id)
+      )
     })
-    /** How the user's subscription stands; none for who never had one. */
+    /** None for a user who never had a subscription. */
     const findStatus = Effect.fn("Allowances.findStatus")(function* (user: User) {
       return Option.map(yield* subscriptions.find(user.id), ({ status }) => status)
     })

@@ -5,9 +5,9 @@ export interface PlanEntitlements {
   readonly agents: number
   /** Units a UTC day; one unit is 0.01 USD. */
   readonly dailyUnits: number
-  /** Memory of the instance's cell, in MiB. */
+  /** Memory of the instance, in MiB. */
   readonly memoryMb: number
-  /** What the cell's directory may hold, in MiB. */
+  /** Size limit of the instance directory, in MiB. */
   readonly storageMb: number
 }
 
@@ -23,7 +23,7 @@ const entitlements: Record<PlanId, PlanEntitlements> = {
   network: { agents: Number.POSITIVE_INFINITY, dailyUnits: 10_000, memoryMb: 16_384, storageMb: 10_240 }
 }
 
-/** Administrators have no subscription; their units are not counted at all. */
+/** Entitlements of users exempt from billing, whose units are not counted. */
 export const adminEntitlements: Omit<PlanEntitlements, "dailyUnits"> = {
   agents: 999,
   memoryMb: 2048,

@@ -1,7 +1,7 @@
 import { findEntitlements } from "./Plan.ts"
 import type { PlanId } from "../../shared/PlanId.ts"
 
-/** What is sold, in the words that customers read. The two sets of plans are separate; every price is a month's. */
+/** A plan as customers see it; the price is per month. */
 export interface SoldPlan {
   readonly id: PlanId
   readonly name: string
@@ -25,7 +25,7 @@ const plan =
 const inPounds = plan("GBP")
 const inDollars = plan("USD")
 
-/** Sold through the card processor's checkout. */
+/** Sold through checkout links. */
 export const checkoutPlans: ReadonlyArray<SoldPlan> = [
   inPounds("solo", "Solo", 29, ["1 agent thread", "platform A", "2GB RAM"]),
   inPounds("collective", "Collective", 69, ["3 agent threads", "+1 runtime seat", "platform B", "4GB RAM"]),
@@ -40,7 +40,7 @@ export const billingPlans: ReadonlyArray<SoldPlan> = [
   inDollars("scale", "Scale", 79, ["3 agents", "8GB RAM", "all channels", "all skills", "analytics"])
 ]
 
-/** What enterprises add, in pounds a month; sold by talking to sales only. */
+/** Sold by sales only, in pounds per month. */
 export const enterpriseAddOns: ReadonlyArray<{ readonly name: string; readonly price: number }> = [
   { name: "Audit Logs", price: 199 },
   { name: "Slack Integration", price: 149 },
@@ -50,7 +50,7 @@ export const enterpriseAddOns: ReadonlyArray<{ readonly name: string; readonly p
   { name: "Dedicated Account Manager", price: 399 }
 ]
 
-/** Every add-on and more, in pounds a month; sold by talking to sales only. */
+/** Sold by sales only, in pounds per month. */
 export const enterpriseSuite = {
   name: "Full Enterprise Suite",
   price: 4999,

@@ -1,7 +1,6 @@
 import { Channel } from "../../channels/Channel.ts"
 import { PlanId } from "../../shared/PlanId.ts"
 
-/** What of the service's features goes with a plan. */
 export interface PlanFeatures {
   readonly channels: ReadonlyArray<Channel>
   /** The basic skills, or all of them. */
@@ -10,8 +9,7 @@ export interface PlanFeatures {
 
 export const allFeatures: PlanFeatures = { channels: Channel.literals, skills: "all" }
 
-// What the plans' own lines say: platform A, then B, then everything; only starter is told of basic skills, and what is
-// free has no more than starter.
+// From the plans' published feature lists; free has the features of starter.
 const features: Record<PlanId, PlanFeatures> = {
   free: { channels: ["web", "platformA"], skills: "basic" },
   starter: { channels: ["web", "platformA"], skills: "basic" },
@@ -26,6 +24,5 @@ const features: Record<PlanId, PlanFeatures> = {
 
 export const findPlanFeatures = (plan: PlanId): PlanFeatures => features[plan]
 
-/** The plans whose features pass. */
 export const findPlansWith = (has: (features: PlanFeatures) => boolean): ReadonlyArray<PlanId> =>
   PlanId.literals.filter((plan) => has(features[plan]))

@@ -1,24 +1,22 @@
 import { Context, type Effect } from "effect"
 
 /**
- * Two figures that say the same and differ. `transaction`: its entries do not add up to zero. `credits`: the user's
- * credits are not what the ledger has for him without what is held. `day`: the units that a day counts as used are not
- * what was booked and is held of it.
+ * `transaction`: entries that do not sum to zero. `credits`: a balance other than entries minus open reservations. `day`: used
+ * units other than settled plus reserved ones.
  */
 export interface LedgerDiscrepancy {
   readonly what: "transaction" | "credits" | "day"
-  /** The transaction's id, or the user's; of a day, the user's and the date. */
+  /** Transaction id, user id, or user id and date. */
   readonly id: string
   /** In units. */
   readonly stored: number
   readonly derived: number
 }
 
-/** Whether the books are right. It never repairs: what is wrong was made so by something that has to be found first. */
+/** Compares balances with the ledger. It repairs nothing: the cause of a difference has to be found first. */
 export class LedgerAudit extends Context.Tag("@berth/LedgerAudit")<
   LedgerAudit,
   {
-    /** Everything that does not add up, as of moments in which nothing was half done. */
     readonly findDiscrepancies: Effect.Effect<ReadonlyArray<LedgerDiscrepancy>>
   }
 >() {}

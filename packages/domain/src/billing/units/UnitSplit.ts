@@ -7,7 +7,7 @@ export interface UnitUsage {
   readonly remaining: number
 }
 
-/** Units by where they come from: the plan's daily units, or credits at a hundred units each. */
+/** Units by source: daily units, or credits at a hundred units each. */
 export interface UnitSplit {
   readonly daily: number
   readonly credit: number
@@ -15,21 +15,20 @@ export interface UnitSplit {
 
 export const unitsPerCredit = 100
 
-/** Units of an amount of credits, to the nearest whole unit. */
 export const convertCreditsToUnits = (credits: number): number => Math.round(credits * unitsPerCredit)
 export const convertUnitsToCredits = (units: number): number => units / unitsPerCredit
 
-/** Started units count whole. What is not a number counts as more than anybody has. */
+/** Rounds up; NaN is more than any balance. */
 export const roundUpUnits = (units: number): number =>
   Number.isNaN(units) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(units))
 
-/** What is left of the day's units; a plan that became smaller during the day leaves nothing, never less. */
+/** Units used today count against the current plan; never negative after a downgrade. */
 export const computeUnitUsage = (dailyUnits: number, units: number): UnitUsage => {
   const used = Math.min(units, dailyUnits)
   return { dailyUnits, used, remaining: dailyUnits - used }
 }
 
-/** Takes `units` of what is left: daily units first, then credits; all of them or none. */
+/** Takes daily units first, then credits; all or nothing. */
 export const takeUnits = (left: UnitSplit, units: number): Either.Either<UnitSplit, UnitsExhausted> => {
   const wanted = roundUpUnits(units)
   const daily = Math.min(wanted, left.daily)
@@ -39,7 +38,7 @@ export const takeUnits = (left: UnitSplit, units: number): Either.Either<UnitSpl
     : Either.left(new UnitsExhausted({ units: wanted, remaining: left.daily + left.credit }))
 }
 
-/** What of a reservation is booked when `units` were used, at most all of it, and what goes back. Credits were taken last, so they go back first. */
+/** Books at most the reserved units and returns the rest. Credits were taken last, so they are returned first. */
 export const settleUnits = (
   reserved: UnitSplit,
   units: number
