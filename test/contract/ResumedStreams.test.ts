@@ -6,7 +6,7 @@ import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Deferred, Duration, Effect, Fiber, Stream } from "effect"
+import { DateTime, Deferred, Effect, Fiber, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { FakeAgentManager } from "../fakes/FakeAgentManager.ts"
 import * as App from "../support/TestApp.ts"
@@ -257,10 +257,10 @@ layer(App.layer(), { excludeTestServices: true })("A stream that is resumed", (i
   it.effect("never takes the reservation of a message that waits for stale", () =>
     Effect.gen(function* () {
       const owner = yield* createOwnerWithAgent()
-      const { releaseStale } = yield* UnitLedger
+      const { releaseAbandoned } = yield* UnitLedger
       const { client, finish } = yield* startAnswer(owner)
       const muchLater = DateTime.add(yield* DateTime.now, { hours: 5 })
-      yield* releaseStale(Duration.hours(1), muchLater)
+      yield* releaseAbandoned(muchLater)
       assert.strictEqual(yield* usedBy(owner), 1)
       yield* finish
       yield* Fiber.join(client)

@@ -29,7 +29,7 @@ describe("Registrations with one e-mail, 200 at once in two processes,", () => {
         applicationName: "test",
         keys: [{ id: "test", key: Redacted.make(randomBytes(32)) }],
         adminEmails: [],
-        verifiedAdminsOnly: false
+        verifiedEmailsOnly: false
       })
       const hasher = Layer.mock(PasswordHasher, {
         hash: () =>

@@ -124,7 +124,7 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
         applicationName: "test",
         keys: [{ id: "k1", key: Redacted.make(randomBytes(32)) }],
         adminEmails: [],
-        verifiedAdminsOnly: false
+        verifiedEmailsOnly: false
       })
     )
     /** Starts a worker and waits until it is ready. */

@@ -26,7 +26,7 @@ export const testStorage = (databaseUrl: Redacted.Redacted, applicationName: str
     applicationName,
     keys: [{ id: "test", key }],
     adminEmails: [],
-    verifiedAdminsOnly: false
+    verifiedEmailsOnly: false
   })
 
 /** The reconciler of a backend that can crash at a step, as by SIGKILL: from then on it does nothing. */

@@ -223,7 +223,7 @@ const make = (options: TestAppOptions) =>
       applicationName: "test-server",
       keys: [{ id: "test", key: Redacted.make(options.secretsKey ?? randomBytes(32)) }],
       adminEmails: [testAdminEmail],
-      verifiedAdminsOnly: options.verifiedEmailsOnly ?? false
+      verifiedEmailsOnly: options.verifiedEmailsOnly ?? false
     })
     const around = Layer.mergeAll(
       JoseAccessTokens.layer({

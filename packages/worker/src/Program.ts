@@ -55,7 +55,8 @@ export const workerProgram = (settings: Settings) =>
       return Worker.layer({
         concurrency: { tasks: tasksConcurrency, provision: provisionConcurrency },
         drain: Duration.seconds(drainSeconds),
-        streamRetention: settings.streamRetention
+        streamRetention: settings.streamRetention,
+        reservationRetention: settings.reservationRetention
       }).pipe(
         Layer.provide(health(settings)),
         Layer.provide(BillingWiring.fromSettings(settings)),

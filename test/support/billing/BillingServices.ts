@@ -4,7 +4,7 @@ import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { computeBalances, findUnbalanced } from "@berth/domain/billing/units/Ledger"
 import type { Reversal } from "@berth/domain/billing/Reversal"
 import * as PostgresBillingHistory from "@berth/infra/postgres/billing/PostgresBillingHistory"
-import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
 import * as PostgresReservationRepository from "@berth/infra/postgres/billing/PostgresReservationRepository"
 import * as PostgresCreditPurchases from "@berth/infra/postgres/billing/PostgresCreditPurchases"
 import * as PostgresLedgerAudit from "@berth/infra/postgres/billing/PostgresLedgerAudit"
@@ -20,7 +20,10 @@ import * as TestSecrets from "../TestSecrets.ts"
 
 /** Everything that has to do with units and money, on a database of its own. Who is called admin is one. */
 export const BillingServices = Layer.mergeAll(
-  Layer.provide(UnitLedger.Default, PostgresReservationRepository.layer),
+  UnitLedger.Default.pipe(
+    Layer.provideMerge(PostgresReservationRepository.layer),
+    Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired: false }))
+  ),
   PostgresCreditPurchases.layer,
   PostgresBillingHistory.layer,
   PostgresStorageEntitlements.layer,

@@ -22,7 +22,7 @@ const storageOf = (databaseUrl: Redacted.Redacted) =>
     applicationName: "card worker",
     keys: [{ id: "test", key }],
     adminEmails: ["admin@example.com"],
-    verifiedAdminsOnly: false
+    verifiedEmailsOnly: false
   })
 
 const rules = (verifiedEmailsOnly: boolean) =>

@@ -2,7 +2,22 @@ import { Context, type Effect, Schema } from "effect"
 
 /** The prefix names the kind; the UUIDv7 after it sorts by time of creation. */
 export type IdPrefix =
-  "usr" | "ses" | "agt" | "ins" | "chs" | "msg" | "rsv" | "led" | "job" | "req" | "cpl" | "nte" | "mal" | "tsk" | "pur"
+  | "usr"
+  | "ses"
+  | "agt"
+  | "ins"
+  | "chs"
+  | "msg"
+  | "rsv"
+  | "hld"
+  | "led"
+  | "job"
+  | "req"
+  | "cpl"
+  | "nte"
+  | "mal"
+  | "tsk"
+  | "pur"
 
 /** Source of new ids: `<prefix>_<32 hex digits>`. */
 export class IdGenerator extends Context.Tag("@berth/IdGenerator")<

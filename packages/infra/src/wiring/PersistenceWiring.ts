@@ -1,5 +1,5 @@
 import { makeAdministrators, Administrators } from "@berth/domain/accounts/Administrators"
-import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
 import { Effect, Layer, type Redacted } from "effect"
 import type { Settings } from "../configuration/Settings.ts"
 import type { KeyEncryptionKeys } from "../crypto/AesGcmSecretBox.ts"
@@ -54,8 +54,8 @@ export interface PersistenceOptions extends DatabasePoolOptions {
   readonly databaseUrl: Redacted.Redacted
   readonly keys: KeyEncryptionKeys
   readonly adminEmails: ReadonlyArray<string>
-  /** In production only a verified address makes an administrator. */
-  readonly verifiedAdminsOnly: boolean
+  /** True in production: rights that depend on an email address require a verified one. */
+  readonly verifiedEmailsOnly: boolean
 }
 
 /** All PostgreSQL adapters on one migrated pool, with ids, tokens, digests and sealing. */
@@ -79,7 +79,10 @@ export const layer = (options: PersistenceOptions) =>
     PostgresMemoryRepository.layer,
     PostgresAnswerStreams.layer,
     PostgresCardEventRepository.layer,
-    Layer.provide(UnitLedger.Default, PostgresReservationRepository.layer),
+    UnitLedger.Default.pipe(
+      Layer.provideMerge(PostgresReservationRepository.layer),
+      Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired: options.verifiedEmailsOnly }))
+    ),
     PostgresTurnKeys.layer,
     PostgresCardCustomerRepository.layer,
     PostgresPurchaseAttempts.layer,
@@ -102,7 +105,7 @@ export const layer = (options: PersistenceOptions) =>
         AesGcmSecretBox.layer({ keys: options.keys }),
         Layer.succeed(
           Administrators,
-          makeAdministrators({ emails: options.adminEmails, verifiedOnly: options.verifiedAdminsOnly })
+          makeAdministrators({ emails: options.adminEmails, verifiedOnly: options.verifiedEmailsOnly })
         ),
         Migrations.layerMigrated({
           url: options.databaseUrl,
@@ -125,7 +128,7 @@ export const fromSettings = (settings: Settings, process: DatabasePoolOptions) =
         databaseUrl,
         keys,
         adminEmails: resolveAdminEmails(settings),
-        verifiedAdminsOnly: settings.environment === "production"
+        verifiedEmailsOnly: settings.environment === "production"
       })
     )
   )

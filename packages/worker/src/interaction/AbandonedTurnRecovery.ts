@@ -5,8 +5,6 @@ import { DateTime, Duration, Effect, Layer, Option } from "effect"
 import { runRecurringTask } from "../jobs/RecurringTask.ts"
 
 const every = Duration.seconds(5)
-/** Older than any call. */
-const staleAfter = Duration.hours(1)
 
 /** Fails the messages of dead processes and releases their reservations. */
 export const recoverAbandonedTurns = Effect.gen(function* () {
@@ -31,9 +29,11 @@ export const recoverAbandonedTurns = Effect.gen(function* () {
       Effect.annotateLogs({ messageIds: abandoned.map(({ id }) => id) })
     )
 
-  const released = yield* ledger.releaseStale(staleAfter, now)
+  const released = yield* ledger.releaseAbandoned(now)
   if (released > 0)
-    yield* Effect.logWarning("Stale reservations released").pipe(Effect.annotateLogs({ reservations: released }))
+    yield* Effect.logWarning("Reservations of dead processes released").pipe(
+      Effect.annotateLogs({ reservations: released })
+    )
 }).pipe(Effect.withTracerEnabled(false))
 
 export const layer = Layer.scopedDiscard(runRecurringTask("recover abandoned turns", every, recoverAbandonedTurns))

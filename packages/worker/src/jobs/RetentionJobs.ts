@@ -1,6 +1,7 @@
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
 import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { Outbox } from "@berth/domain/jobs/Outbox"
@@ -14,6 +15,8 @@ import { runRecurringTask } from "./RecurringTask.ts"
 export interface RetentionOptions {
   /** How long the deltas of an answer can be replayed after its end. */
   readonly streamRetention: Duration.Duration
+  /** Age at which closed reservations leave the billing history. */
+  readonly reservationRetention: Duration.Duration
 }
 
 /** Deletes rows with `remove`, which succeeds with their number, at the start and then at the interval. */
@@ -37,7 +40,7 @@ const removeExpired = <R>(repository: Effect.Effect<ExpiringRows, never, R>) =>
   Effect.flatMap(Effect.all([repository, DateTime.now]), ([{ removeExpired }, now]) => removeExpired(now))
 
 /** The rows that expire. */
-export const layer = ({ streamRetention }: RetentionOptions) =>
+export const layer = ({ reservationRetention, streamRetention }: RetentionOptions) =>
   Layer.scopedDiscard(
     Effect.all(
       [
@@ -64,6 +67,13 @@ export const layer = ({ streamRetention }: RetentionOptions) =>
           "purchase attempts",
           "1 hour",
           Effect.flatMap(SavedCardCharges, ({ prune }) => prune)
+        ),
+        retention(
+          "reservations",
+          "1 hour",
+          Effect.flatMap(Effect.all([ReservationRepository, DateTime.now]), ([reservations, now]) =>
+            reservations.prune(DateTime.subtractDuration(now, reservationRetention))
+          )
         ),
         retention(
           "outbox entries",

@@ -5,7 +5,7 @@ import * as LedgerAuditSchedule from "../../src/billing/LedgerAuditSchedule.ts"
 
 const gauge = Metric.value(
   Metric.gauge("berth_ledger_discrepancies", {
-    description: "Balances that differ from the ledger at the last audit; investigate any value above 0"
+    description: "Balances that differ from the ledger at the last audit, NaN if it failed; investigate any value but 0"
   })
 )
 
@@ -31,6 +31,21 @@ describe("LedgerAuditSchedule", () => {
       yield* Ref.set(found, [])
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(errors.length, 2)
+      assert.strictEqual((yield* gauge).value, 0)
+    })
+  )
+
+  it.scoped("shows no number of discrepancies after an audit that failed", () =>
+    Effect.gen(function* () {
+      const isDown = yield* Ref.make(true)
+      const findDiscrepancies = Effect.flatMap(isDown, (down) =>
+        down ? Effect.dieMessage("the database is down") : Effect.succeed<ReadonlyArray<LedgerDiscrepancy>>([])
+      )
+      yield* Layer.build(Layer.provide(LedgerAuditSchedule.layer, Layer.succeed(LedgerAudit, { findDiscrepancies })))
+      yield* TestClock.adjust("1 minute")
+      assert.isNaN((yield* gauge).value)
+      yield* Ref.set(isDown, false)
+      yield* TestClock.adjust("1 hour")
       assert.strictEqual((yield* gauge).value, 0)
     })
   )

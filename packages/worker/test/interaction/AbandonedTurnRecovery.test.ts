@@ -4,7 +4,7 @@ import { MessageId } from "@berth/domain/interaction/Conversation"
 import { ConversationRepository } from "@berth/domain/interaction/conversations/ConversationRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Duration, Effect, Layer, Option, Ref, TestClock } from "effect"
+import { DateTime, Effect, Layer, Option, Ref, TestClock } from "effect"
 import * as AbandonedTurnRecovery from "../../src/interaction/AbandonedTurnRecovery.ts"
 
 describe("AbandonedTurns", () => {
@@ -25,8 +25,7 @@ describe("AbandonedTurns", () => {
         Layer.mock(UnitLedger, {
           _tag: "@berth/UnitLedger",
           release: (id) => say(`release ${id}`),
-          releaseStale: (age, now) =>
-            Effect.as(say(`stale ${Duration.toHours(age)} h at ${DateTime.toEpochMillis(now)}`), 0)
+          releaseAbandoned: (now) => Effect.as(say(`abandoned at ${DateTime.toEpochMillis(now)}`), 0)
         }),
         Layer.succeed(Transaction, {
           run: (effect) => Effect.zipLeft(Effect.zipRight(say("begin"), effect), say("commit"))
@@ -40,11 +39,11 @@ describe("AbandonedTurns", () => {
         "release rsv_1",
         "release rsv_3",
         "commit",
-        "stale 1 h at 0",
+        "abandoned at 0",
         "begin",
         "fail at 5000",
         "commit",
-        "stale 1 h at 5000"
+        "abandoned at 5000"
       ])
     })
   )

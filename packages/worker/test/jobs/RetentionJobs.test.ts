@@ -1,6 +1,7 @@
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
 import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
+import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { PaymentRedemptions } from "@berth/domain/gateway/payments/PaymentRedemptions"
 import { AnswerStreams } from "@berth/domain/interaction/answers/AnswerStreams"
 import { Outbox } from "@berth/domain/jobs/Outbox"
@@ -36,11 +37,12 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(PaymentRedemptions, { prune: record("payment redemptions") }),
     Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects", runRetention: record("card events") }),
     Layer.mock(SavedCardCharges, { _tag: "@berth/SavedCardCharges", prune: record("purchase attempts") }),
+    Layer.mock(ReservationRepository, { prune: (before) => recordAt("reservations", before) }),
     Layer.mock(Outbox, { append: () => Effect.void, prune: record("outbox entries") }),
     Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
   )
   yield* TestClock.setTime(start)
-  yield* RetentionJobs.layer({ streamRetention: Duration.minutes(5) }).pipe(
+  yield* RetentionJobs.layer({ streamRetention: Duration.minutes(5), reservationRetention: Duration.hours(48) }).pipe(
     Layer.provide(ports),
     Layer.provide(Logger.replace(Logger.defaultLogger, logger)),
     Layer.build
@@ -65,6 +67,13 @@ describe("RetentionJobs", () => {
         "purchase attempts"
       ])
         assert.deepStrictEqual(minutes(name), [0, 60, 120], name)
+    })
+  )
+
+  it.scoped("deletes reservations older than their retention every hour", () =>
+    Effect.gen(function* () {
+      const { minutes } = yield* runRetentions
+      assert.deepStrictEqual(minutes("reservations"), [-48 * 60, -47 * 60, -46 * 60])
     })
   )
 

@@ -1,9 +1,10 @@
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
 import { CreditPurchases } from "@berth/domain/billing/credits/CreditPurchases"
 import { LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
+import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { BillingServices, refundOf } from "../../../support/billing/BillingServices.ts"
 import { insertUser, uniqueName } from "../../../support/Samples.ts"
 
@@ -78,6 +79,36 @@ layer(BillingServices, { excludeTestServices: true })("LedgerAudit", (it) => {
         ),
         [["credits", -30]]
       )
+    })
+  )
+
+  it.effect("LedgerAudit continues from the checkpoint of closed days, whose reservations can then be deleted", () =>
+    Effect.gen(function* () {
+      const audit = yield* LedgerAudit
+      const sql = yield* SqlClient
+      const { prune } = yield* ReservationRepository
+      const { user } = yield* customer
+      const age = (days: number) => sql`
+        with aged as (
+          update reservations set day = day - ${days}::int, created_at = created_at - make_interval(days => ${days})
+          where user_id = ${user.id}
+        ), used as (update unit_days set day = day - ${days}::int where user_id = ${user.id})
+        update ledger_entries set created_at = created_at - make_interval(days => ${days}) where user_id = ${user.id}`
+      yield* age(10)
+      assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
+      const [checkpoint] = yield* sql`
+        select credit_units::int as units from ledger_checkpoints where user_id = ${user.id}`
+      assert.deepStrictEqual(checkpoint, { units: 485 })
+      // Closed entries are not read again: deleting them changes nothing.
+      yield* sql`delete from ledger_entries where user_id = ${user.id}`
+      assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
+      const now = yield* DateTime.now
+      yield* prune(DateTime.subtract(now, { days: 11 }))
+      const states = sql`select state from reservations where user_id = ${user.id} order by state`
+      assert.deepStrictEqual(yield* states, [{ state: "reserved" }, { state: "settled" }])
+      yield* prune(DateTime.subtract(now, { days: 5 }))
+      assert.deepStrictEqual(yield* states, [{ state: "reserved" }])
+      assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
     })
   )
 })

@@ -1,24 +1,31 @@
 import { Administrators } from "@berth/domain/accounts/Administrators"
 import { type User } from "@berth/domain/shared/User"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
-import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
+import { UnitLedger, UnitPolicy } from "@berth/domain/billing/units/UnitLedger"
 import { ReservationId, UnitsExhausted } from "@berth/domain/billing/units/Reservation"
 import { SubscriptionRepository } from "@berth/domain/billing/subscriptions/SubscriptionRepository"
 import { Transaction } from "@berth/domain/persistence/Transaction"
+import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
 import * as PostgresReservationRepository from "@berth/infra/postgres/billing/PostgresReservationRepository"
 import * as PostgresTransaction from "@berth/infra/postgres/persistence/PostgresTransaction"
 import * as PostgresSubscriptionRepository from "@berth/infra/postgres/billing/PostgresSubscriptionRepository"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Duration, Effect, Either, FastCheck, Layer, Option, Schema, TestClock, TestContext } from "effect"
+import { Context, DateTime, Effect, Either, FastCheck, Layer, Option, Schema, TestClock, TestContext } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { insertUser } from "../../../support/Samples.ts"
 import * as TestSecrets from "../../../support/TestSecrets.ts"
 
 const admins = Layer.succeed(Administrators, { includes: (user) => user.name === "admin" })
+const makeUnitLedger = (confirmedEmailRequired: boolean) =>
+  UnitLedger.Default.pipe(
+    Layer.provideMerge(PostgresReservationRepository.layer),
+    Layer.provide(Layer.succeed(UnitPolicy, { confirmedEmailRequired }))
+  )
+const unitLedger = makeUnitLedger(false)
 const Live = Layer.mergeAll(
-  Layer.provide(UnitLedger.Default, PostgresReservationRepository.layer),
+  unitLedger,
   PostgresUserRepository.layer,
   PostgresSubscriptionRepository.layer,
   PostgresTransaction.layer
@@ -205,7 +212,7 @@ layer(Live, { excludeTestServices: true })("Charging", (it) => {
 
         // What is still held goes back, and then the ledger tells what the balances tell.
         const later = DateTime.add(yield* DateTime.now, { hours: 1 })
-        yield* (yield* UnitLedger).releaseStale(Duration.zero, later)
+        yield* (yield* UnitLedger).releaseAbandoned(later)
         const after = yield* balanceOf(user)
         const ledger = yield* ledgerOf(user)
         assert.strictEqual(ledger["allowance"], after.used === 0 ? 0 : -after.used)
@@ -290,32 +297,51 @@ layer(Live, { excludeTestServices: true })("Charging", (it) => {
     })
   )
 
-  it.effect("releases what has been held too long, once, and leaves the rest", () =>
+  it.effect("UnitLedger.releaseAbandoned releases what a killed process held within a minute, once, and no more", () =>
     Effect.gen(function* () {
-      const { releaseStale, settle } = yield* UnitLedger
-      yield* TestClock.setTime(Date.UTC(2020, 0, 1))
+      const { releaseAbandoned } = yield* UnitLedger
+      const repository = yield* ReservationRepository
       const user = yield* insertUser()
+      yield* releaseAbandoned(DateTime.add(yield* DateTime.now, { hours: 1 }))
+      yield* repository.renewLease(DateTime.add(yield* DateTime.now, { minutes: 2 }))
+      const killed = yield* Layer.build(Layer.fresh(unitLedger))
+      const reserveIn = (context: Context.Context<UnitLedger>, cause: string) =>
+        Effect.map(Context.get(context, UnitLedger).reserve(user, 1, cause), Option.getOrThrow)
       yield* Effect.forEach(
         Array.from({ length: 20 }, (_, n) => n),
-        (n) => reserved(user, 1, `old ${n}`)
+        (n) => reserveIn(killed, `open ${n}`)
       )
-      yield* settle(yield* reserved(user, 1, "settled"), 1)
-      yield* TestClock.adjust("10 minutes")
-      yield* reserved(user, 1, "young")
+      yield* Context.get(killed, UnitLedger).settle(yield* reserveIn(killed, "settled"), 1)
+      yield* reserved(user, 1, "of a living process")
       const now = yield* DateTime.now
-      const released = yield* Effect.replicateEffect(
-        releaseStale(Duration.minutes(10), DateTime.add(now, { millis: 1 })),
-        4,
-        {
-          concurrency: "unbounded"
-        }
-      )
+      assert.strictEqual(yield* releaseAbandoned(now), 0)
+      const soon = DateTime.add(now, { seconds: 55 })
+      const released = yield* Effect.replicateEffect(releaseAbandoned(soon), 4, { concurrency: "unbounded" })
       assert.strictEqual(
         released.reduce((sum, count) => sum + count, 0),
         20
       )
       assert.deepInclude(yield* balanceOf(user), { used: 2 })
-    }).pipe(Effect.provide(TestContext.TestContext))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("UnitLedger.reserve spends daily units of the free plan only with a confirmed address in production", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ledger = Context.get(yield* Layer.build(Layer.fresh(makeUnitLedger(true))), UnitLedger)
+      const user = yield* userWithCredits(0.1)
+      assert.deepStrictEqual(yield* ledger.findUsage(user), { dailyUnits: 0, used: 0, remaining: 0 })
+      assert.deepInclude(yield* Effect.flip(ledger.reserve(user, 11, "too much")), { remaining: 10 })
+      yield* ledger.reserve(user, 4, "credits")
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 0, credits: 0.06 })
+      yield* sql`update users set email_verified_at = now() where id = ${user.id}`
+      // The caller read the user before the confirmation: the stored one decides.
+      yield* ledger.reserve(user, 50, "confirmed")
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.06 })
+      yield* sql`update users set email_verified_at = null, plan = 'solo' where id = ${user.id}`
+      yield* ledger.reserve({ ...user, plan: "solo" }, 10, "paid plan")
+      assert.deepInclude(yield* balanceOf(user), { credits: 0.06 })
+    }).pipe(Effect.scoped)
   )
 
   it.effect("keeps the ledger of a deleted user, without his name", () =>

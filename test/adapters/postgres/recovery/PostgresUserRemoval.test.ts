@@ -82,9 +82,9 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into card_purchases (name, booked_as, user_id) values (${`cs_${tag}`}, ${`pi_${tag}`}, ${user.id})`
   yield* sql`insert into unit_days (user_id, day, used) values (${user.id}, current_date, 3)`
   yield* sql`
-    insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, created_at)
-    values (${reservation}, ${user.id}, ${message}, current_date, 'reserved', 1, 0, now()),
-      (${`${reservation}-2`}, ${user.id}, ${message}, current_date, 'released', 1, 0, now())`
+    insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, holder, created_at)
+    values (${reservation}, ${user.id}, ${message}, current_date, 'reserved', 1, 0, 'hld_test', now()),
+      (${`${reservation}-2`}, ${user.id}, ${message}, current_date, 'released', 1, 0, 'hld_test', now())`
   yield* sql`
     insert into ledger_entries (id, transaction_id, user_id, account, units, cause, created_at)
     values (${`led_${tag}-1`}, ${tag}, ${user.id}, 'grants', -5, 'credits-added', now()),

@@ -13,7 +13,7 @@ export interface LedgerDiscrepancy {
   readonly derived: number
 }
 
-/** Compares balances with the ledger. It repairs nothing: the cause of a difference has to be found first. */
+/** Compares balances with the ledger. Entries of closed days are summed once, into checkpoints. It repairs nothing: the cause of a difference has to be found first. */
 export class LedgerAudit extends Context.Tag("@berth/LedgerAudit")<
   LedgerAudit,
   {

@@ -1,10 +1,10 @@
-import { Context, type DateTime, type Duration, type Effect } from "effect"
+import { Context, type DateTime, type Effect } from "effect"
 import type { User } from "../../shared/User.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import type { ReservationId, UnitsExhausted } from "./Reservation.ts"
 
 /** The part of a user that decides the daily units. */
-export type UnitPayer = Pick<User, "plan">
+export type UnitPayer = Pick<User, "plan" | "emailVerifiedAt">
 
 export interface ReservationRequest {
   /** As the caller read it; the stored one decides. */
@@ -26,7 +26,11 @@ export class ReservationRepository extends Context.Tag("@berth/ReservationReposi
     readonly release: (id: ReservationId) => Effect.Effect<void>
     /** Units used or reserved in the current UTC day. */
     readonly findUsedToday: (userId: UserId) => Effect.Effect<number>
-    /** Releases reservations older than `age`, except those of pending messages. Returns the number released. */
-    readonly releaseStale: (age: Duration.Duration, now: DateTime.Utc) => Effect.Effect<number>
+    /** Keeps the open reservations of this process until then. */
+    readonly renewLease: (expiresAt: DateTime.Utc) => Effect.Effect<void>
+    /** Releases reservations of processes with an expired lease, except those of pending messages. Returns the number released. */
+    readonly releaseAbandoned: (now: DateTime.Utc) => Effect.Effect<number>
+    /** Deletes closed reservations of days before `before` that the ledger audit has closed. Returns the number deleted. */
+    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
   }
 >() {}

@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Context, DateTime, Duration, Effect, Option, Schedule } from "effect"
 import { Administrators } from "../../accounts/Administrators.ts"
 import type { User } from "../../shared/User.ts"
 import { isBillingExempt } from "../BillingExemption.ts"
@@ -7,28 +7,59 @@ import type { ReservationId } from "./Reservation.ts"
 import { ReservationRepository, type UnitPayer } from "./ReservationRepository.ts"
 import { computeUnitUsage } from "./UnitSplit.ts"
 
-const findDailyUnits = ({ plan }: UnitPayer): number => findEntitlements(plan).dailyUnits
+/** Operator rule of daily units. */
+export class UnitPolicy extends Context.Tag("@berth/UnitPolicy")<
+  UnitPolicy,
+  {
+    /** True in production: daily units of the free plan require a confirmed email address. */
+    readonly confirmedEmailRequired: boolean
+  }
+>() {}
+
+/** Units that the payer can spend per UTC day. */
+export const findDailyUnits = (
+  { emailVerifiedAt, plan }: UnitPayer,
+  { confirmedEmailRequired }: Context.Tag.Service<UnitPolicy>
+): number =>
+  plan === "free" && confirmedEmailRequired && emailVerifiedAt === null ? 0 : findEntitlements(plan).dailyUnits
+
+/** Reservations of a process outlive its last renewal by this time: those of a killed process end within a minute. */
+export const reservationLease = Duration.seconds(45)
+const renewalInterval = Duration.seconds(15)
 
 /**
  * Units are reserved before work, then settled or released. Daily units of the UTC day of the reservation pay first, then
  * credits. The balance is never overspent, and nothing that fits is refused.
  */
 export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger", {
-  effect: Effect.gen(function* () {
+  scoped: Effect.gen(function* () {
     const reservations = yield* ReservationRepository
     const administrators = yield* Administrators
+    const policy = yield* UnitPolicy
+    const dailyUnitsOf = (payer: UnitPayer) => findDailyUnits(payer, policy)
+
+    const renewLease = Effect.flatMap(DateTime.now, (now) =>
+      reservations.renewLease(DateTime.addDuration(now, reservationLease))
+    )
+    yield* renewLease
+    yield* renewLease.pipe(
+      Effect.catchAllCause((cause) => Effect.logWarning("Reservation lease renewal failed", cause)),
+      Effect.schedule(Schedule.spaced(renewalInterval)),
+      Effect.withTracerEnabled(false),
+      Effect.forkScoped
+    )
 
     /** None for a user exempt from billing. `cause` names the work: the same cause reserves once. */
     const reserve = Effect.fn("UnitLedger.reserve")(function* (user: User, units: number, cause: string) {
       if (isBillingExempt(administrators, user)) return Option.none<ReservationId>()
-      return Option.some(yield* reservations.reserve({ user, units, cause, dailyUnitsOf: findDailyUnits }))
+      return Option.some(yield* reservations.reserve({ user, units, cause, dailyUnitsOf }))
     })
 
     const findUsage = Effect.fn("UnitLedger.findUsage")(function* (user: UnitPayer & Pick<User, "id">) {
-      return computeUnitUsage(findDailyUnits(user), yield* reservations.findUsedToday(user.id))
+      return computeUnitUsage(dailyUnitsOf(user), yield* reservations.findUsedToday(user.id))
     })
 
-    const { release, releaseStale, settle } = reservations
-    return { reserve, settle, release, findUsage, releaseStale }
+    const { release, releaseAbandoned, settle } = reservations
+    return { reserve, settle, release, findUsage, releaseAbandoned }
   })
 }) {}

@@ -1,7 +1,7 @@
 import { type LedgerDiscrepancy, LedgerAudit } from "@berth/domain/billing/units/LedgerAudit"
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Layer, Schema } from "effect"
 import { decodeRows, decodeSingleRow } from "../Rows.ts"
 
 const Bounds = Schema.Struct({ last: Schema.NullOr(Schema.String), users: Schema.Int })
@@ -12,54 +12,79 @@ const Found = Schema.Struct({
   derived: Schema.NumberFromString
 })
 
-/** So few that a statement stays short, however many users there are. */
+/** Users per statement. */
 const batch = 200
 
 const make = Effect.map(SqlClient, (sql) => {
-  /** The next users in the order of their ids. */
-  const after = (last: string) =>
+  const findBounds = (last: string) =>
     sql`
       select max(id) as last, count(*)::int as users
       from (select id from users where id > ${last} order by id limit ${batch}) as next`.pipe(decodeSingleRow(Bounds))
 
-  /** One statement sees one moment: whatever is committed in it moved everything that it had to move. */
-  const check = (from: string, to: string) =>
+  const scope = (from: string, to: string) => sql`
+    select users.id as user_id, users.credit_units as stored, coalesce(closed.closed_until, '-infinity') as closed_until,
+      coalesce(closed.credit_units, 0) as closed_units
+    from users left join ledger_checkpoints as closed on closed.user_id = users.id
+    where users.id > ${from} and users.id <= ${to}`
+
+  // One statement reads one snapshot, in which every committed transaction is complete.
+  const compare = (from: string, to: string) =>
     sql`
+      with scope as materialized (${scope(from, to)}), recent as materialized (
+        select entries.user_id, account, units, transaction_id from scope
+        join ledger_entries as entries on entries.user_id = scope.user_id and entries.created_at >= scope.closed_until
+      ), used as (
+        select user_id, day, unit_days.used from scope join unit_days using (user_id)
+        where day >= (closed_until at time zone 'UTC')::date
+      ), reserved as (
+        select user_id, day, sum(case state when 'reserved' then daily_units else settled_daily_units end) as derived
+        from scope join reservations using (user_id)
+        where day >= (closed_until at time zone 'UTC')::date group by user_id, day
+      ), balances as (
+        select user_id, stored, closed_units
+          + coalesce((select sum(units) from recent where recent.user_id = scope.user_id and account = 'credits'), 0)
+          - coalesce((
+              select sum(credit_units) from reservations
+              where reservations.user_id = scope.user_id and state = 'reserved'
+            ), 0) as derived
+        from scope
+      )
       select 'transaction' as what, transaction_id as id, sum(units)::text as stored, '0' as derived
-      from ledger_entries where user_id > ${from} and user_id <= ${to}
-      group by transaction_id having sum(units) <> 0
+      from recent group by transaction_id having sum(units) <> 0
       union all
-      select 'credits', users.id, credit_units::text, (coalesce(booked.units, 0) - coalesce(held.units, 0))::text
-      from users
-      left join (
-        select user_id, sum(units) as units from ledger_entries
-        where account = 'credits' and user_id > ${from} and user_id <= ${to} group by user_id
-      ) as booked on booked.user_id = users.id
-      left join (
-        select user_id, sum(credit_units) as units from reservations
-        where state = 'reserved' and user_id > ${from} and user_id <= ${to} group by user_id
-      ) as held on held.user_id = users.id
-      where users.id > ${from} and users.id <= ${to}
-        and credit_units <> coalesce(booked.units, 0) - coalesce(held.units, 0)
+      select 'credits', user_id, stored::text, derived::text from balances where stored <> derived
       union all
       select 'day', user_id || ' ' || day, coalesce(used, 0)::text, coalesce(derived, 0)::text
-      from (select user_id, day, used from unit_days where user_id > ${from} and user_id <= ${to}) as days
-      full join (
-        select user_id, day, sum(case state when 'reserved' then daily_units else settled_daily_units end) as derived
-        from reservations where user_id > ${from} and user_id <= ${to} group by user_id, day
-      ) as reserved using (user_id, day)
+      from used full join reserved using (user_id, day)
       where coalesce(used, 0) <> coalesce(derived, 0)`.pipe(decodeRows(Found))
 
-  const allFrom = (last: string): Effect.Effect<ReadonlyArray<LedgerDiscrepancy>, SqlError> =>
+  const close = (from: string, to: string, until: Date) => sql`
+    insert into ledger_checkpoints (user_id, closed_until, credit_units)
+    select user_id, ${until}::timestamptz, closed_units + coalesce((
+      select sum(units) from ledger_entries as entries
+      where entries.user_id = scope.user_id and account = 'credits'
+        and created_at >= closed_until and created_at < ${until}::timestamptz
+    ), 0)
+    from (${scope(from, to)}) as scope where closed_until < ${until}::timestamptz
+    on conflict (user_id) do update
+      set closed_until = excluded.closed_until, credit_units = excluded.credit_units
+      where ledger_checkpoints.closed_until < excluded.closed_until`
+
+  const auditFrom = (last: string, until: Date): Effect.Effect<ReadonlyArray<LedgerDiscrepancy>, SqlError> =>
     Effect.gen(function* () {
-      const next = yield* after(last)
+      const next = yield* findBounds(last)
       if (next.last === null) return []
-      const found = yield* check(last, next.last)
-      return next.users < batch ? found : [...found, ...(yield* allFrom(next.last))]
+      const found = yield* compare(last, next.last)
+      if (found.length === 0) yield* close(last, next.last, until)
+      return next.users < batch ? found : [...found, ...(yield* auditFrom(next.last, until))]
     })
 
   return LedgerAudit.of({
-    findDiscrepancies: allFrom("").pipe(Effect.orDie, Effect.withSpan("LedgerAudit.findDiscrepancies"))
+    findDiscrepancies: Effect.gen(function* () {
+      // Yesterday stays open: a transaction that began then may commit later.
+      const until = DateTime.subtract(DateTime.startOf(yield* DateTime.now, "day"), { days: 1 })
+      return yield* auditFrom("", DateTime.toDate(until))
+    }).pipe(Effect.orDie, Effect.withSpan("LedgerAudit.findDiscrepancies"))
   })
 })
 

@@ -3,8 +3,8 @@ import { ReservationRepository } from "@berth/domain/billing/units/ReservationRe
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
-import { Array, DateTime, type Duration, Effect, Layer, Option, Schema } from "effect"
-import { decodeFirstRow, decodeRows } from "../Rows.ts"
+import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
 import { makeReserveUnits } from "./ReserveUnits.ts"
 import { makeSettleUnits } from "./SettleUnits.ts"
 
@@ -16,14 +16,18 @@ const releaseBatch = 100
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient
   const ids = yield* IdGenerator
-  const reserve = makeReserveUnits(sql, ids)
+  const holder = yield* ids.next("hld")
+  const reserve = makeReserveUnits(sql, ids, holder)
   const { release, settle } = makeSettleUnits(sql, ids)
 
-  const releaseBatchBefore = (before: Date) =>
+  const releaseBatchAt = (now: Date) =>
     Effect.gen(function* () {
       const stale = yield* sql`
         select id from reservations
-        where state = 'reserved' and created_at < ${before}
+        where state = 'reserved'
+          and not exists (
+            select from reservation_holders as holders where holders.id = reservations.holder and expires_at >= ${now}
+          )
           and not exists (
             select from messages where messages.reservation_id = reservations.id and messages.state = 'pending'
           )
@@ -44,18 +48,37 @@ const make = Effect.gen(function* () {
       )
       return Option.match(row, { onNone: () => 0, onSome: ({ used }) => used })
     }),
-    releaseStale: Effect.fn("ReservationRepository.releaseStale")(function* (
-      age: Duration.Duration,
-      now: DateTime.Utc
-    ) {
-      const before = DateTime.toDate(DateTime.subtractDuration(now, age))
+    renewLease: Effect.fn("ReservationRepository.renewLease")(function* (expiresAt: DateTime.Utc) {
+      yield* sql`
+        insert into reservation_holders ${sql.insert({ id: holder, expiresAt: DateTime.toDate(expiresAt) })}
+        on conflict (id) do update set expires_at = excluded.expires_at`.pipe(Effect.orDie)
+    }),
+    releaseAbandoned: Effect.fn("ReservationRepository.releaseAbandoned")(function* (now: DateTime.Utc) {
+      const at = DateTime.toDate(now)
       let total = 0
       for (let isLast = false; !isLast;) {
-        const batch = yield* releaseBatchBefore(before)
+        const batch = yield* releaseBatchAt(at)
         total += batch.released
         isLast = batch.isLast
       }
+      yield* Effect.orDie(sql`
+        delete from reservation_holders as holders
+        where expires_at < ${at}
+          and not exists (select from reservations where holder = holders.id and state = 'reserved')`)
       return total
+    }),
+    prune: Effect.fn("ReservationRepository.prune")(function* (before: DateTime.Utc) {
+      const day = DateTime.formatIsoDateUtc(before)
+      const deleted = yield* countAffectedRows(sql`
+        delete from reservations using ledger_checkpoints as closed
+        where closed.user_id = reservations.user_id and state <> 'reserved' and day < ${day}::date
+          and day < (closed.closed_until at time zone 'UTC')::date`).pipe(Effect.orDie)
+      yield* Effect.orDie(sql`
+        delete from unit_days where day < ${day}::date
+          and not exists (
+            select from reservations where reservations.user_id = unit_days.user_id and reservations.day = unit_days.day
+          )`)
+      return deleted
     })
   })
 })

@@ -13,13 +13,18 @@ import { toStorableText } from "../StorableText.ts"
 
 const Units = Schema.NumberFromString
 const ReservationKey = Schema.Struct({ id: ReservationId })
-const Payer = Schema.Struct({ used: Units, plan: PlanId, creditUnits: Units })
+const Payer = Schema.Struct({
+  used: Units,
+  plan: PlanId,
+  emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  creditUnits: Units
+})
 const Credits = Schema.Struct({ creditUnits: Units })
 
 const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
 /** Reserves in one statement where the day's units suffice, else in a transaction that locks day and user. */
-export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>) => {
+export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGenerator>, holder: string) => {
   // The single statement takes the day before the reservation, so calls of one cause take turns by an advisory lock.
   const causeLock = (userId: UserId, cause: string) =>
     sql`pg_advisory_xact_lock(hashtextextended(${`reserve ${userId} ${cause}`}, 0))`
@@ -36,6 +41,7 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
           state: "reserved",
           dailyUnits: 0,
           creditUnits: 0,
+          holder,
           createdAt
         })}
         on conflict (user_id, cause) where state <> 'released' do nothing
@@ -55,7 +61,7 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
         on conflict (user_id, day) do update set used = unit_days.used
         returning used
       )
-      select today.used, users.plan, users.credit_units from today, users where users.id = ${userId}`.pipe(
+      select today.used, users.plan, users.email_verified_at, users.credit_units from today, users where users.id = ${userId}`.pipe(
       decodeSingleRow(Payer)
     )
 
@@ -93,7 +99,8 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
       return yield* sql`
         with turn as materialized (select ${causeLock(user.id, cause)}), payer as (
           select id from users cross join turn
-          where id = ${user.id} and plan = ${user.plan} and not exists (
+          where id = ${user.id} and plan = ${user.plan}
+            and (email_verified_at is null) = ${user.emailVerifiedAt === null}::boolean and not exists (
             select from reservations where user_id = ${user.id} and cause = ${cause} and state <> 'released'
           )
         ), held_day as (
@@ -103,8 +110,8 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
           where today.used + excluded.used <= ${dailyUnits}::bigint
           returning user_id, day
         )
-        insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, created_at)
-        select ${yield* ids.next("rsv")}, user_id, ${cause}, day, 'reserved', ${units}::bigint, 0, ${createdAt}::timestamptz
+        insert into reservations (id, user_id, cause, day, state, daily_units, credit_units, holder, created_at)
+        select ${yield* ids.next("rsv")}, user_id, ${cause}, day, 'reserved', ${units}::bigint, 0, ${holder}, ${createdAt}::timestamptz
         from held_day
         returning id`.pipe(
         decodeFirstRow(ReservationKey),

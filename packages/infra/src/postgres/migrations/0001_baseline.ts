@@ -153,7 +153,14 @@ create table reservations (
   credit_units bigint not null check (credit_units >= 0),
   settled_daily_units bigint not null default 0 check (settled_daily_units between 0 and daily_units),
   settled_credit_units bigint not null default 0 check (settled_credit_units between 0 and credit_units),
+  -- The process that settles it: reservation_holders.id.
+  holder text not null,
   created_at timestamptz not null
+);
+-- Leases of processes with open reservations.
+create table reservation_holders (
+  id text primary key,
+  expires_at timestamptz not null
 );
 -- A cause is charged once; a released reservation cost nothing and its cause may be tried again.
 create unique index reservations_cause_key on reservations (user_id, cause) where state <> 'released';
@@ -174,6 +181,12 @@ create table ledger_entries (
   created_at timestamptz not null
 );
 create index ledger_entries_of_user on ledger_entries (user_id, created_at);
+-- Sum of a user's credit entries before closed_until, from which the audit continues.
+create table ledger_checkpoints (
+  user_id text primary key references users on delete cascade,
+  closed_until timestamptz not null,
+  credit_units bigint not null
+);
 create index ledger_entries_of_transaction on ledger_entries (transaction_id);
 create index ledger_entries_grants_of_user on ledger_entries (user_id, created_at desc, id desc)
   where account = 'credits' and cause = 'credits-added';
