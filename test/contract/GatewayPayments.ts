@@ -1,7 +1,6 @@
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { GatewayAnswer, gatewayPath } from "@berth/api/gateway/GatewayApi"
 import { UnitLedger } from "@berth/domain/billing/units/UnitLedger"
-import { findEntitlements } from "@berth/domain/billing/subscriptions/Plan"
 import { ChallengeBody } from "@berth/api/gateway/payments/ChallengeMessage"
 import { Deferred, Effect, Schema, Stream } from "effect"
 import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"

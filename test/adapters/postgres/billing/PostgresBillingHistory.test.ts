@@ -53,7 +53,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
           {
             id: "rfd",
             kind: "refund",
-            description: "5 credits bought",
+            description: "5 credits purchased",
             units: 0,
             credits: -5,
             amount: -5,
@@ -83,7 +83,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
           {
             id: "pur",
             kind: "purchase",
-            description: "5 credits bought",
+            description: "5 credits purchased",
             units: 0,
             credits: 5,
             amount: 5,
