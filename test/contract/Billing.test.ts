@@ -237,6 +237,41 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     })
   )
 
+  it.effect("POST /api/billing keeps a dearer plan until the paid period ends when a cheaper one is chosen", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const fake = yield* Processor
+      const one = yield* buyer
+      const checkout = (plan: string) => web(act(one.token, { action: "create-checkout", plan }))
+      fake.completeCheckout(String((yield* checkout("scale")).body["url"]))
+      const scheduled = yield* checkout("starter")
+      assert.strictEqual(scheduled.body["url"], "http://localhost:3000/dashboard", scheduled.text)
+      const [running] = [...fake.books.subscriptions.values()].filter(
+        ({ metadata }) => metadata["userId"] === one.user.id
+      )
+      const prices = () => running?.items.data.map(({ price }) => price.unit_amount)
+      assert.deepStrictEqual([running?.metadata["plan"], prices()], ["scale", [7_900]])
+      fake.books.renew(running?.id ?? "", "paid")
+      assert.deepStrictEqual([running?.metadata["plan"], prices()], ["starter", [1_900]])
+    })
+  )
+
+  it.effect("POST /api/billing expires an older plan checkout, also of another currency, when a newer one starts", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const fake = yield* Processor
+      const one = yield* buyer
+      const older = yield* web(act(one.token, { action: "create-checkout", plan: "starter" }))
+      const link = yield* web({ method: "GET", path: "/api/cardProcessor/checkout?plan=solo", as: one })
+      assert.throws(() => fake.completeCheckout(String(older.body["url"])))
+      fake.completeCheckout(link.headers["location"] ?? "")
+      const plans = [...fake.books.subscriptions.values()].flatMap(({ metadata }) =>
+        metadata["userId"] === one.user.id ? [metadata["plan"]] : []
+      )
+      assert.deepStrictEqual(plans, ["solo"])
+    })
+  )
+
   it.effect("asks for a card where none is saved, and takes the saved one the next time", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp

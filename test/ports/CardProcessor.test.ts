@@ -71,7 +71,8 @@ const stripe: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* 
         for (const { id, status } of intents.values())
           if (status === "processing") standIn.books.decideDebit(id, outcome)
       }),
-    setUp: (isUp) => Effect.sync(() => standIn.trouble(isUp ? null : "fails"))
+    setUp: (isUp) => Effect.sync(() => standIn.trouble(isUp ? null : "fails")),
+    renew: (id) => Effect.sync(() => standIn.books.renew(id, "paid"))
   }
 })
 
@@ -219,6 +220,49 @@ for (const [name, subject] of [
         yield* given.cards.cancelSubscription(id)
         yield* given.cards.cancelSubscription(CardSubscriptionId.make("sub_unknown"))
         assert.deepEqual(yield* given.cards.listSubscriptions(customerId), [])
+      }))
+
+    test("keeps the plan until the paid period ends when a change is scheduled, and drops the schedule of an upgrade", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        yield* given.pay(yield* checkout(given, customerId, { kind: "plan", plan: "pro" }))
+        const [running] = yield* given.cards.listSubscriptions(customerId)
+        const id = running?.id ?? CardSubscriptionId.make("none")
+        const planOf = Effect.map(given.cards.listSubscriptions(customerId), ([first]) => first?.plan)
+        const { charges } = yield* given.bought(customerId)
+        yield* given.cards.scheduleSubscriptionChange({ id, plan: "starter", idempotencyKey: key() })
+        assert.strictEqual(yield* planOf, "pro")
+        assert.deepStrictEqual((yield* given.bought(customerId)).charges, charges)
+        yield* given.renew(id)
+        assert.strictEqual(yield* planOf, "starter")
+        yield* given.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
+        yield* given.cards.scheduleSubscriptionChange({ id, plan: "starter", idempotencyKey: key() })
+        yield* given.cards.scheduleSubscriptionChange({ id, plan: "pro", idempotencyKey: key() })
+        yield* given.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
+        yield* given.renew(id)
+        assert.strictEqual(yield* planOf, "scale")
+      }))
+
+    test("expires the plan checkouts of a customer except one, and no others", (given) =>
+      Effect.gen(function* () {
+        const customerId = yield* customerOf(given)
+        const older = yield* checkout(given, customerId, { kind: "plan", plan: "starter" })
+        const credits = yield* checkout(given, customerId, purchase)
+        const exceptKey = key()
+        const newer = yield* given.cards.createCheckout({
+          purchase: { kind: "plan", plan: "pro" },
+          userId: UserId.make("usr_1"),
+          customerId,
+          successUrl: site,
+          cancelUrl: site,
+          idempotencyKey: exceptKey
+        })
+        yield* given.cards.expirePlanCheckouts({ customerId, exceptKey })
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(older))))
+        yield* given.pay(credits)
+        yield* given.pay(newer)
+        yield* given.cards.expirePlanCheckouts({ customerId, exceptKey: null })
+        assert.deepStrictEqual((yield* given.bought(customerId)).running, [{ kind: "plan", plan: "pro" }])
       }))
 
     test("removes a customer with all that runs for him, once and for all", (given) =>

@@ -23,6 +23,7 @@ interface Running {
   readonly customerId: CustomerId
   readonly kind: CardSubscription["kind"]
   plan: SoldPlanId | null
+  nextPlan: SoldPlanId | null
   hasEnded: boolean
 }
 
@@ -41,13 +42,24 @@ export interface InMemoryCardProcessor {
   /** The outcome of every bank debit under way. */
   readonly decideDebits: (outcome: "succeeds" | "fails") => Effect.Effect<void>
   readonly setUp: (isUp: boolean) => Effect.Effect<void>
+  /** The paid period of a subscription ends, and the next one is paid. */
+  readonly renew: (id: CardSubscriptionId) => Effect.Effect<void>
 }
 
 /** A card processor in memory: every write once a key. */
 export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
   const state = { isUp: true }
   const customers = new Map<CustomerId, { card: CardBehavior | null; isGone: boolean; charges: Array<MoneyAmount> }>()
-  const pages = new Map<string, { readonly purchase: Purchase; readonly customerId: CustomerId; isPaid: boolean }>()
+  const pages = new Map<
+    string,
+    {
+      readonly purchase: Purchase
+      readonly customerId: CustomerId
+      readonly key: string
+      isPaid: boolean
+      isExpired: boolean
+    }
+  >()
   const subscriptions = new Map<CardSubscriptionId, Running>()
   const paid = new Map<string, { readonly paymentId: string; readonly customerId: CustomerId }>()
   const debits = new Map<string, { readonly price: MoneyAmount; readonly customerId: CustomerId }>()
@@ -117,7 +129,7 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
         Effect.map(() =>
           pageOnce(idempotencyKey, () => {
             const url = new URL(`https://cards.example/pay/${name("page")}`)
-            pages.set(url.href, { purchase, customerId, isPaid: false })
+            pages.set(url.href, { purchase, customerId, key: idempotencyKey, isPaid: false, isExpired: false })
             return url
           })
         )
@@ -162,6 +174,21 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
         if (findPlanPrice(found.plan).currency !== findPlanPrice(plan).currency)
           return new CardProcessorUnavailable({ reason: "the currency is another one" })
         found.plan = plan
+        found.nextPlan = null
+        return Effect.void
+      }),
+    expirePlanCheckouts: ({ customerId, exceptKey }) =>
+      Effect.map(up, () => {
+        for (const page of pages.values())
+          if (page.customerId === customerId && page.purchase.kind === "plan" && page.key !== exceptKey)
+            page.isExpired = true
+      }),
+    scheduleSubscriptionChange: ({ id, plan }) =>
+      Effect.flatMap(up, () => {
+        const found = subscriptions.get(id)
+        if (found === undefined || found.hasEnded)
+          return new CardProcessorUnavailable({ reason: "there is no such subscription" })
+        found.nextPlan = plan
         return Effect.void
       }),
     cancelSubscription: (id) =>
@@ -188,7 +215,7 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
       Effect.suspend(() => {
         const page = pages.get(url.href)
         const customer = page === undefined ? undefined : customers.get(page.customerId)
-        if (page === undefined || page.isPaid || customer === undefined || customer.isGone)
+        if (page === undefined || page.isPaid || page.isExpired || customer === undefined || customer.isGone)
           return Effect.fail(new Error("This page is over"))
         page.isPaid = true
         customer.card = {}
@@ -200,6 +227,7 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
             customerId,
             kind: purchase.kind,
             plan: purchase.kind === "plan" ? purchase.plan : null,
+            nextPlan: null,
             hasEnded: false
           })
           customer.charges.push(
@@ -229,6 +257,13 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
     setUp: (isUp) =>
       Effect.sync(() => {
         state.isUp = isUp
+      }),
+    renew: (id) =>
+      Effect.sync(() => {
+        const found = subscriptions.get(id)
+        if (found === undefined) return
+        found.plan = found.nextPlan ?? found.plan
+        found.nextPlan = null
       })
   }
 })

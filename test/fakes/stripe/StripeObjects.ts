@@ -130,8 +130,17 @@ export interface StripeSubscription {
   default_payment_method: string | null
   latest_invoice: string | null
   cancel_at_period_end: boolean
+  schedule: string | null
   canceled_at: number | null
   ended_at: number | null
+}
+
+/** A change of a subscription at the end of its period. */
+export interface StripeSchedule {
+  readonly id: string
+  readonly object: "subscription_schedule"
+  readonly subscription: string
+  next: { readonly price: StripePrice; readonly metadata: StripeMetadata } | null
 }
 
 export interface StripeInvoice {

@@ -74,7 +74,7 @@ export const findStripeHandler = (books: StripeState, origin: string) => {
         ofCustomer(
           form,
           [...books.sessions.values()].map(({ object }) => object)
-        )
+        ).filter(({ status }) => findText(form, "status") === null || findText(form, "status") === status)
       ),
     "GET /v1/checkout/sessions/:id": (_, id) => books.session(id).object,
     "POST /v1/checkout/sessions/:id/expire": (_, id) => books.expireSession(id),
@@ -93,6 +93,9 @@ export const findStripeHandler = (books: StripeState, origin: string) => {
     "GET /v1/subscriptions/:id": (_, id) => books.subscription(id),
     "POST /v1/subscriptions/:id": (form, id) => books.updateSubscription(id, form),
     "DELETE /v1/subscriptions/:id": (_, id) => books.cancelSubscription(id),
+    "POST /v1/subscription_schedules": books.createSchedule,
+    "POST /v1/subscription_schedules/:id": (form, id) => books.updateSchedule(id, form),
+    "POST /v1/subscription_schedules/:id/release": (_, id) => books.releaseSchedule(id),
     "GET /v1/invoices/:id": (_, id) => found(books.invoices, "invoice", id),
     "GET /v1/events": () => makeList("/v1/events", newest(books.events)),
     "GET /v1/events/:id": (_, id) => {

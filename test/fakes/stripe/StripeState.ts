@@ -14,6 +14,7 @@ import {
   type StripePaymentIntent,
   type StripePaymentMethod,
   type StripePrice,
+  type StripeSchedule,
   type StripeEvent,
   type StripeSubscription,
   type StripeSubscriptionItem,
@@ -43,6 +44,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
   const intents = new Map<string, StripePaymentIntent>()
   const subscriptions = new Map<string, StripeSubscription>()
   const invoices = new Map<string, StripeInvoice>()
+  const schedules = new Map<string, StripeSchedule>()
   const events: Array<StripeEvent> = []
   const { now } = given
 
@@ -429,6 +431,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
       default_payment_method: method,
       latest_invoice: null,
       cancel_at_period_end: false,
+      schedule: null,
       canceled_at: null,
       ended_at: null
     }
@@ -539,6 +542,50 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return found
   }
 
+  const schedule = (id: string): StripeSchedule => {
+    const found = schedules.get(id)
+    if (found === undefined) throw unknownId("subscription_schedule", id, "id")
+    return found
+  }
+
+  const createSchedule = (form: StripeForm): StripeSchedule => {
+    const found = subscription(findText(form, "from_subscription") ?? "")
+    if (found.schedule !== null)
+      throw invalidParameter("The subscription is attached to a schedule already.", "from_subscription")
+    const made: StripeSchedule = {
+      id: makeStripeId("sub_sched"),
+      object: "subscription_schedule",
+      subscription: found.id,
+      next: null
+    }
+    schedules.set(made.id, made)
+    found.schedule = made.id
+    return made
+  }
+
+  const updateSchedule = (id: string, form: StripeForm): StripeSchedule => {
+    const found = schedule(id)
+    const [current, next, ...more] = findList(form, "phases")
+    if (current === undefined || next === undefined || more.length > 0)
+      throw invalidParameter("This fake supports one scheduled change.", "phases")
+    const running = subscription(found.subscription)
+    const [item] = running.items.data
+    if (findText(current, "end_date") !== String(item?.current_period_end))
+      throw invalidParameter("The current phase ends with the period.", "phases[0][end_date]")
+    const [changed] = findList(next, "items")
+    const price = knownPrice((changed === undefined ? null : findText(changed, "price")) ?? "", "phases[1][items]")
+    if (price.currency !== running.currency) throw invalidParameter("The currencies differ.", "phases[1][items]")
+    found.next = { price, metadata: findMetadata(next, "metadata") }
+    return found
+  }
+
+  const releaseSchedule = (id: string): StripeSchedule => {
+    const found = schedule(id)
+    subscription(found.subscription).schedule = null
+    schedules.delete(id)
+    return found
+  }
+
   const cancelSubscription = (id: string): StripeSubscription => {
     const found = subscription(id)
     // One that has ended already is not there any more for whoever wants to end it.
@@ -564,7 +611,10 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
   const renew = (id: string, outcome: "paid" | "fails"): ReadonlyArray<StripeEvent> => {
     const found = subscription(id)
     const before = events.length
+    const due = found.schedule === null ? null : releaseSchedule(found.schedule).next
+    if (due !== null) found.metadata = { ...found.metadata, ...due.metadata }
     for (const item of found.items.data) {
+      if (due !== null) item.price = due.price
       item.current_period_start = item.current_period_end
       item.current_period_end = item.current_period_start + month
     }
@@ -600,6 +650,9 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     decideDebit,
     decideCheckout,
     updateSubscription,
+    createSchedule,
+    updateSchedule,
+    releaseSchedule,
     cancelSubscription,
     renew
   }

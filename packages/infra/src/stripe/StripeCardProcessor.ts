@@ -21,6 +21,7 @@ import {
   isIdempotencyConflict,
   isCustomerMissing,
   isStripeObjectMissing,
+  isStripeRequestInvalid,
   makeStripeClient,
   toPurchaseFailure,
   type StripeAccess,
@@ -227,9 +228,68 @@ const make = ({ prices, ...access }: StripeCardProcessorOptions): Context.Tag.Se
       return data.filter(({ status }) => status !== "incomplete_expired" && status !== "canceled").map(subscriptionOf)
     }, Effect.mapError(toCardProcessorUnavailable)),
 
+    expirePlanCheckouts: Effect.fn("CardProcessor.expirePlanCheckouts")(function* ({ customerId, exceptKey }) {
+      const { data } = yield* call((stripe) =>
+        stripe.checkout.sessions.list({ customer: customerId, status: "open", limit: 100 })
+      )
+      yield* Effect.forEach(
+        data.filter(({ metadata }) => metadata?.["kind"] === "plan" && metadata[attemptKey] !== exceptKey),
+        ({ id }) =>
+          call((stripe) => stripe.checkout.sessions.expire(id)).pipe(
+            Effect.catchIf(
+              ({ error }) => isStripeRequestInvalid(error),
+              () => Effect.void
+            )
+          ),
+        { discard: true }
+      )
+    }, Effect.mapError(toCardProcessorUnavailable)),
+
+    scheduleSubscriptionChange: Effect.fn("CardProcessor.scheduleSubscriptionChange")(
+      function* ({ id, idempotencyKey, plan }) {
+        const { items, schedule } = yield* call((stripe) => stripe.subscriptions.retrieve(id))
+        const [item] = items.data
+        if (item === undefined) return yield* new CardProcessorUnavailable({ reason: "the subscription has no item" })
+        const price = yield* priceOf(plan, idempotencyKey)
+        const scheduleId =
+          idOf(schedule) ??
+          (yield* call((stripe) =>
+            stripe.subscriptionSchedules.create(
+              { from_subscription: id },
+              { idempotencyKey: `${idempotencyKey}-schedule` }
+            )
+          )).id
+        yield* call((stripe) =>
+          stripe.subscriptionSchedules.update(
+            scheduleId,
+            {
+              end_behavior: "release",
+              phases: [
+                {
+                  items: [{ price: item.price.id, quantity: 1 }],
+                  start_date: item.current_period_start,
+                  end_date: item.current_period_end
+                },
+                {
+                  items: [{ price, quantity: 1 }],
+                  metadata: { kind: "plan", plan },
+                  proration_behavior: "none",
+                  duration: { interval: "month", interval_count: 1 }
+                }
+              ]
+            },
+            { idempotencyKey }
+          )
+        )
+      },
+      Effect.mapError((error) => (error._tag === "StripeCallFailed" ? toCardProcessorUnavailable(error) : error))
+    ),
+
     updateSubscription: Effect.fn("CardProcessor.updateSubscription")(
       function* ({ id, idempotencyKey, plan }) {
-        const { items } = yield* call((stripe) => stripe.subscriptions.retrieve(id))
+        const { items, schedule } = yield* call((stripe) => stripe.subscriptions.retrieve(id))
+        const scheduleId = idOf(schedule)
+        if (scheduleId !== null) yield* call((stripe) => stripe.subscriptionSchedules.release(scheduleId))
         const [item] = items.data
         if (item === undefined) return yield* new CardProcessorUnavailable({ reason: "the subscription has no item" })
         const price = yield* priceOf(plan, idempotencyKey)
@@ -279,7 +339,9 @@ export const layerNotConfigured: Layer.Layer<CardProcessor> = Layer.succeed(Card
   chargeSavedCard: notConfigured,
   findCharge: notConfigured,
   createPortalUrl: notConfigured,
+  expirePlanCheckouts: notConfigured,
   listSubscriptions: notConfigured,
+  scheduleSubscriptionChange: notConfigured,
   updateSubscription: notConfigured,
   cancelSubscription: notConfigured,
   removeCustomer: notConfigured

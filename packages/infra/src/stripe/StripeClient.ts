@@ -31,6 +31,10 @@ const isIdempotencyKeyInUse = (error: unknown): boolean =>
 export const isStripeObjectMissing = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeError && error.code === "resource_missing"
 
+/** The processor rejects the request, for example because the object's status forbids it. */
+export const isStripeRequestInvalid = (error: unknown): boolean =>
+  error instanceof Stripe.errors.StripeInvalidRequestError
+
 /** A parameter names a customer that is not there. */
 export const isCustomerMissing = (error: unknown): boolean =>
   isStripeObjectMissing(error) && error instanceof Stripe.errors.StripeError && error.param === "customer"

@@ -116,10 +116,19 @@ export class CardProcessor extends Context.Tag("@berth/CardProcessor")<
     readonly listSubscriptions: (
       customerId: CustomerId
     ) => Effect.Effect<ReadonlyArray<CardSubscription>, CardProcessorError>
-    /** Changes to a plan of the same currency at once and charges the difference, or changes nothing. */
+    /** Expires the customer's unpaid plan checkouts except the one with this key. A completed checkout is left alone. */
+    readonly expirePlanCheckouts: (options: {
+      readonly customerId: CustomerId
+      readonly exceptKey: string | null
+    }) => Effect.Effect<void, CardProcessorError>
+    /** Changes to a plan of the same currency at once and charges the difference, or changes nothing. Drops a scheduled change. */
     readonly updateSubscription: (
       change: { readonly id: CardSubscriptionId; readonly plan: SoldPlanId } & IdempotentWrite
     ) => Effect.Effect<void, CardProcessorError | PurchaseDeclined>
+    /** Changes to a plan of the same currency when the paid period ends. Replaces a change scheduled earlier. */
+    readonly scheduleSubscriptionChange: (
+      change: { readonly id: CardSubscriptionId; readonly plan: SoldPlanId } & IdempotentWrite
+    ) => Effect.Effect<void, CardProcessorError>
     /** Ends a subscription at once. Idempotent, also for an unknown id. */
     readonly cancelSubscription: (id: CardSubscriptionId) => Effect.Effect<void, CardProcessorError>
     /** Deletes a customer with its subscriptions, cards and open checkouts. Idempotent. */

@@ -37,6 +37,30 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
         attempts.begin({ userId: user.id, operation, reference, repeatWindow: window, charge: null })
       )
 
+    /** Subscriptions of all the user's customers. */
+    const listRunning = (user: User) =>
+      Effect.gen(function* () {
+        const known = yield* customers.listByUser(user.id)
+        const running = yield* Effect.forEach(known, ({ customerId }) =>
+          Effect.map(processor.listSubscriptions(customerId), (found) => found.map((one) => ({ ...one, customerId })))
+        )
+        return running.flat()
+      })
+
+    /** Older plan checkouts expire, so that a user can pay only one of two open pages. */
+    const expireOlder = (user: User, purchase: Purchase, attemptId: string) =>
+      Effect.gen(function* () {
+        const known = yield* customers.listByUser(user.id)
+        const expire = (exceptKey: string | null) =>
+          Effect.forEach(known, ({ customerId }) => processor.expirePlanCheckouts({ customerId, exceptKey }), {
+            discard: true
+          })
+        yield* expire(attemptId)
+        if (decidePurchase(purchase, yield* listRunning(user))._tag === "Buy") return
+        yield* expire(null)
+        return yield* new CardProcessorUnavailable({ reason: "an earlier checkout was completed meanwhile" })
+      })
+
     const createFor = (customerId: CustomerId, user: User, purchase: Purchase) =>
       Effect.gen(function* () {
         const window = purchase.kind === "credits" ? Duration.zero : repeatWindow
@@ -50,7 +74,10 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
             ...returnUrls[purchase.kind],
             idempotencyKey: id
           })
-          .pipe(Effect.tapErrorTag("CardCustomerMissing", () => attempts.settle(id, "refused")))
+          .pipe(
+            Effect.tapErrorTag("CardCustomerMissing", () => attempts.settle(id, "refused")),
+            Effect.tap(() => (purchase.kind === "plan" ? expireOlder(user, purchase, id) : Effect.void))
+          )
       })
 
     /** A new checkout; a customer missing at the processor is replaced once. */
@@ -66,16 +93,6 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
         Effect.catchTag("CardCustomerMissing", toUnavailable)
       )
     })
-
-    /** Subscriptions of all the user's customers. */
-    const listRunning = (user: User) =>
-      Effect.gen(function* () {
-        const known = yield* customers.listByUser(user.id)
-        const running = yield* Effect.forEach(known, ({ customerId }) =>
-          Effect.map(processor.listSubscriptions(customerId), (found) => found.map((one) => ({ ...one, customerId })))
-        )
-        return running.flat()
-      })
 
     const manage = (customerId: CustomerId, purchase: Purchase) =>
       Effect.catchTag(
@@ -105,11 +122,14 @@ export class Checkouts extends Effect.Service<Checkouts>()("@berth/Checkouts", {
           return yield* manage(decision.customerId, purchase)
         case "Change": {
           if (!mayChange) return yield* manage(decision.customerId, purchase)
-          const { id, plan } = decision
+          const { id, isUpgrade, plan } = decision
           const attempt = yield* begin(user, `change:${id}:${plan}`, repeatWindow)
-          yield* processor.updateSubscription({ id, plan, idempotencyKey: attempt.id })
-          yield* Effect.logInfo("Plan changed").pipe(Effect.annotateLogs({ userId: user.id, plan }))
-          return returnUrls.plan.successUrl
+          const change = { id, plan, idempotencyKey: attempt.id }
+          yield* isUpgrade ? processor.updateSubscription(change) : processor.scheduleSubscriptionChange(change)
+          yield* Effect.logInfo(isUpgrade ? "Plan changed" : "Plan change scheduled").pipe(
+            Effect.annotateLogs({ userId: user.id, plan })
+          )
+          return isUpgrade ? returnUrls.plan.successUrl : new URL("/dashboard", appUrl)
         }
       }
     })

@@ -11,8 +11,13 @@ export type PurchaseDecision = Data.TaggedEnum<{
   readonly Buy: object
   /** Owned already, or unpaid: managed at the card processor. */
   readonly Manage: { readonly customerId: CustomerId }
-  /** The running plan is replaced. */
-  readonly Change: { readonly customerId: CustomerId; readonly id: CardSubscriptionId; readonly plan: SoldPlanId }
+  /** The running plan is replaced: at once by a dearer plan, at the end of the paid period by a cheaper one. */
+  readonly Change: {
+    readonly customerId: CustomerId
+    readonly id: CardSubscriptionId
+    readonly plan: SoldPlanId
+    readonly isUpgrade: boolean
+  }
   /** A subscription cannot change its currency, and two would both be charged. */
   readonly EndOtherFirst: { readonly plan: SoldPlanId }
 }>
@@ -26,8 +31,9 @@ export const decidePurchase = (purchase: Purchase, running: ReadonlyArray<Runnin
   const { customerId, id, isPaid, plan } = same
   if (purchase.kind === "storage" || plan === null || plan === purchase.plan || !isPaid)
     return PurchaseDecision.Manage({ customerId })
-  return findPlanPrice(plan).currency === findPlanPrice(purchase.plan).currency
-    ? PurchaseDecision.Change({ customerId, id, plan: purchase.plan })
+  const [from, to] = [findPlanPrice(plan), findPlanPrice(purchase.plan)]
+  return from.currency === to.currency
+    ? PurchaseDecision.Change({ customerId, id, plan: purchase.plan, isUpgrade: to.amount > from.amount })
     : PurchaseDecision.EndOtherFirst({ plan })
 }
 
