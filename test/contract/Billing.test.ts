@@ -29,20 +29,20 @@ const creditPrice = "price_credits"
 
 const Live = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const standIn = yield* makeFakeStripe
-    standIn.books.addPrice({ id: creditPrice, currency: "usd", unit_amount: 900 })
+    const fake = yield* makeFakeStripe
+    fake.books.addPrice({ id: creditPrice, currency: "usd", unit_amount: 900 })
     const options: App.TestAppOptions = {
       databaseUrl: yield* migratedDatabase,
       secretsKey: randomBytes(32),
       appUrl: "http://localhost:3000",
-      cardProcessor: adapter(standIn),
+      cardProcessor: adapter(fake),
       creditPrices: new Map([[creditPrice, 10]]),
       keyCheck
     }
     const second = yield* Layer.build(Layer.fresh(App.layer(options)))
     return Layer.mergeAll(
       App.layer(options),
-      Layer.succeed(Processor, standIn),
+      Layer.succeed(Processor, fake),
       Layer.succeed(Second, Context.get(second, App.TestApp))
     )
   })
@@ -85,19 +85,19 @@ const sessionsOf = ({ books }: FakeStripe, userId: string) =>
 
 /** A buyer who has paid once, so that his card is saved. */
 const buyerWithCard = Effect.gen(function* () {
-  const standIn = yield* Processor
+  const fake = yield* Processor
   const { web } = yield* App.TestApp
   const one = yield* buyer
   const needed = yield* web(act(one.token, { action: "buy-credits", pack: "50" }))
-  const session = standIn.sessionAt(String(needed.body["checkoutUrl"]))
+  const session = fake.sessionAt(String(needed.body["checkoutUrl"]))
   const customerId = session.customer ?? ""
-  standIn.saveCard(customerId)
+  fake.saveCard(customerId)
   return { ...one, customerId }
 })
 
 /** Looks up the charges that have no outcome yet. */
-const settleOpen = (standIn: FakeStripe) => {
-  const cards = adapter(standIn)
+const settleOpen = (fake: FakeStripe) => {
+  const cards = adapter(fake)
   const purchases = Layer.provide(
     SavedCardCharges.Default,
     Layer.merge(Layer.provide(CardCustomers.Default, cards), cards)
@@ -188,7 +188,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const second = yield* Second
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const one = yield* buyer
       const there = yield* tokenAt(second, one)
       const json = { action: "create-checkout", plan: "starter" }
@@ -200,9 +200,9 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       )
       const urls = new Set(answers.map(({ body, status, text }) => (status === 200 ? String(body["url"]) : text)))
       assert.strictEqual(urls.size, 1, [...urls].join("\n"))
-      assert.strictEqual(sessionsOf(standIn, one.user.id).length, 1)
+      assert.strictEqual(sessionsOf(fake, one.user.id).length, 1)
       const [url = ""] = urls
-      const session = standIn.sessionAt(url)
+      const session = fake.sessionAt(url)
       assert.strictEqual(session.success_url, "http://localhost:3000/onboarding?checkout=done")
       assert.strictEqual(session.cancel_url, "http://localhost:3000/pricing?error=canceled")
       const { attempt, ...what } = session.metadata
@@ -214,15 +214,15 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("changes the plan that runs, and sells no second one", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const one = yield* buyer
       const checkout = (plan: string) => web(act(one.token, { action: "create-checkout", plan }))
-      standIn.completeCheckout(String((yield* checkout("starter")).body["url"]))
+      fake.completeCheckout(String((yield* checkout("starter")).body["url"]))
       const same = yield* checkout("starter")
       assert.include(String(same.body["url"]), "/p/session/")
       const changed = yield* checkout("scale")
       assert.strictEqual(changed.body["url"], "http://localhost:3000/onboarding?checkout=done", changed.text)
-      const running = [...standIn.books.subscriptions.values()].filter(
+      const running = [...fake.books.subscriptions.values()].filter(
         ({ metadata }) => metadata["userId"] === one.user.id
       )
       assert.deepStrictEqual(
@@ -275,19 +275,19 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("asks for a card where none is saved, and takes the saved one the next time", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const one = yield* buyer
       const buy = web(act(one.token, { action: "buy-credits", pack: "200" }))
       const needed = yield* buy
       assertError(needed, { status: 402, code: "payment_required" })
       assert.strictEqual(needed.body["error"], "payment_required")
-      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [])
-      standIn.completeCheckout(String(needed.body["checkoutUrl"]))
+      assert.deepStrictEqual(chargesOf(fake, one.user.id), [])
+      fake.completeCheckout(String(needed.body["checkoutUrl"]))
       assert.strictEqual(yield* creditsOf(one), 0)
-      const bought = yield* buy
-      s.assertShape(bought.body, { success: s.equalTo(true), credits: s.equalTo(15), price: s.equalTo(15) })
+      const purchased = yield* buy
+      s.assertShape(purchased.body, { success: s.equalTo(true), credits: s.equalTo(15), price: s.equalTo(15) })
       assert.strictEqual(yield* creditsOf(one), 15)
-      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [1_500, 1_500])
+      assert.deepStrictEqual(chargesOf(fake, one.user.id), [1_500, 1_500])
     })
   )
 
@@ -295,11 +295,11 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const second = yield* Second
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const one = yield* buyerWithCard
       const there = yield* tokenAt(second, one)
       const json = { action: "buy-credits", pack: "50" }
-      standIn.setResponseDelay(50)
+      fake.setResponseDelay(50)
       const clicks = (length: number, headers: Readonly<Record<string, string>>) =>
         Effect.all(
           Array.from({ length }, (_, index) =>
@@ -310,11 +310,11 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const unnamed = yield* clicks(3, {})
       assert.deepStrictEqual([...new Set(unnamed.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
       assert.strictEqual((yield* web(act(one.token, json))).status, 200)
-      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500, 500, 500, 500])
+      assert.deepStrictEqual(chargesOf(fake, one.user.id), [500, 500, 500, 500])
       const named = yield* clicks(20, { "idempotency-key": "order-1" })
       assert.deepStrictEqual([...new Set(named.map(({ text }) => text))], ['{"success":true,"credits":5,"price":5}'])
-      standIn.setResponseDelay(0)
-      assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500, 500, 500, 500, 500])
+      fake.setResponseDelay(0)
+      assert.deepStrictEqual(chargesOf(fake, one.user.id), [500, 500, 500, 500, 500])
       assert.strictEqual(yield* creditsOf(one), 25)
       const reused = yield* web(
         act(one.token, { action: "buy-credits", pack: "500" }, { "idempotency-key": "order-1" })
@@ -326,15 +326,15 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("says why a card was declined, and charges the next one", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const one = yield* buyerWithCard
-      standIn.saveCard(one.customerId, { declines: "insufficient_funds" })
+      fake.saveCard(one.customerId, { declines: "insufficient_funds" })
       const buy = web(act(one.token, { action: "buy-credits", pack: "50" }))
       const declined = yield* buy
       assertError(declined, { status: 402, code: "payment_required" })
       assert.strictEqual(declined.body["declineCode"], "insufficient_funds")
       assert.strictEqual(yield* creditsOf(one), 0)
-      standIn.saveCard(one.customerId)
+      fake.saveCard(one.customerId)
       assert.strictEqual((yield* buy).status, 200)
       assert.strictEqual(yield* creditsOf(one), 5)
     })
@@ -343,25 +343,25 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("books what was paid although nobody heard of it, once", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const sql = yield* SqlClient
       const [heard, unheard, refused] = [yield* buyerWithCard, yield* buyerWithCard, yield* buyerWithCard]
       const buy = ({ token }: { readonly token: string }) =>
         web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "unheard" }))
-      standIn.trouble("does it and is cut", { path: "/v1/payment_intents" })
+      fake.trouble("does it and is cut", { path: "/v1/payment_intents" })
       for (const one of [heard, unheard])
         assertError(yield* buy(one), { status: 503, code: "card_processor_unavailable" })
-      standIn.trouble("fails")
+      fake.trouble("fails")
       assertError(yield* buy(refused), { status: 503, code: "card_processor_unavailable" })
-      standIn.trouble("is cut", { path: "/v1/payment_intents" })
+      fake.trouble("is cut", { path: "/v1/payment_intents" })
       assertError(yield* buy(refused), { status: 503, code: "card_processor_unavailable" })
-      standIn.trouble(null)
+      fake.trouble(null)
       // A repetition with the key takes the attempt up, however late.
       yield* Effect.orDie(
         sql`update purchase_attempts set created_at = created_at - interval '1 hour' where state = 'open'`
       )
       assert.strictEqual((yield* buy(heard)).status, 200)
-      const settle = settleOpen(standIn)
+      const settle = settleOpen(fake)
       // Begun long ago and tried just now, it may be being charged at this moment: nobody gives it up.
       assert.strictEqual(yield* settle, 0)
       yield* Effect.orDie(
@@ -371,7 +371,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       assert.strictEqual(yield* settle, 0)
       for (const one of [heard, unheard]) {
         assert.strictEqual(yield* creditsOf(one), 5)
-        assert.deepStrictEqual(chargesOf(standIn, one.user.id), [500])
+        assert.deepStrictEqual(chargesOf(fake, one.user.id), [500])
       }
       assert.strictEqual(yield* creditsOf(refused), 0)
       const { body } = yield* web({
@@ -402,14 +402,14 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("gives a saved bank debit up only once the processor has decided it", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const sql = yield* SqlClient
-      const settle = settleOpen(standIn)
+      const settle = settleOpen(fake)
       const [succeeds, fails] = [yield* buyerWithCard, yield* buyerWithCard]
       const buy = ({ token }: { readonly token: string }) =>
         web(act(token, { action: "buy-credits", pack: "50" }, { "idempotency-key": "debit" }))
       for (const one of [succeeds, fails]) {
-        standIn.saveCard(one.customerId, { isBankDebit: true })
+        fake.saveCard(one.customerId, { isBankDebit: true })
         assertError(yield* buy(one), { status: 503, code: "card_processor_unavailable" })
       }
       const attempts = (one: App.SignedIn) =>
@@ -421,34 +421,34 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       assert.strictEqual(yield* settle, 0)
       for (const one of [succeeds, fails]) assert.deepStrictEqual(yield* attempts(one), [{ state: "open" }])
       const intentOf = (one: App.SignedIn) =>
-        [...standIn.books.intents.values()].find(({ metadata }) => metadata["userId"] === one.user.id)?.id ?? ""
+        [...fake.books.intents.values()].find(({ metadata }) => metadata["userId"] === one.user.id)?.id ?? ""
       // The processor has forgotten the key by now, and its repetition debits nothing again.
-      standIn.forgetKeys()
+      fake.forgetKeys()
       assertError(yield* buy(succeeds), { status: 503, code: "card_processor_unavailable" })
-      standIn.books.decideDebit(intentOf(succeeds), "succeeds")
-      standIn.books.decideDebit(intentOf(fails), "fails")
+      fake.books.decideDebit(intentOf(succeeds), "succeeds")
+      fake.books.decideDebit(intentOf(fails), "fails")
       yield* passDays
       assert.strictEqual(yield* settle, 2)
       assert.deepStrictEqual(yield* attempts(succeeds), [{ state: "paid" }])
       assert.deepStrictEqual(yield* attempts(fails), [{ state: "refused" }])
       assert.deepStrictEqual([yield* creditsOf(succeeds), yield* creditsOf(fails)], [5, 0])
-      assert.deepStrictEqual([chargesOf(standIn, succeeds.user.id), chargesOf(standIn, fails.user.id)], [[500], []])
-      standIn.saveCard(fails.customerId)
+      assert.deepStrictEqual([chargesOf(fake, succeeds.user.id), chargesOf(fake, fails.user.id)], [[500], []])
+      fake.saveCard(fails.customerId)
       assert.strictEqual((yield* buy(fails)).status, 200)
-      assert.deepStrictEqual([yield* creditsOf(fails), chargesOf(standIn, fails.user.id)], [5, [500]])
+      assert.deepStrictEqual([yield* creditsOf(fails), chargesOf(fake, fails.user.id)], [5, [500]])
     }).pipe(Effect.orDie)
   )
 
   it.effect("makes a new customer for a buyer whose customer is gone at the processor", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const one = yield* buyer
       const customerAt = (answer: { readonly body: Readonly<Record<string, unknown>> }, name: "url" | "checkoutUrl") =>
-        standIn.sessionAt(String(answer.body[name])).customer ?? ""
+        fake.sessionAt(String(answer.body[name])).customer ?? ""
       const checkout = web(act(one.token, { action: "create-checkout", plan: "pro" }))
       const first = customerAt(yield* checkout, "url")
-      standIn.books.deleteCustomer(first)
+      fake.books.deleteCustomer(first)
       const sql = yield* SqlClient
       yield* Effect.orDie(
         sql`update purchase_attempts set created_at = created_at - interval '1 minute' where user_id = ${one.user.id}`
@@ -459,7 +459,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       assert.notInclude([...replaced], first)
       // As with another account at the processor: it has never known the customer.
       const [second = ""] = replaced
-      standIn.books.customers.delete(second)
+      fake.books.customers.delete(second)
       assertError(yield* web(act(one.token, { action: "portal" })), { status: 400, code: "purchase_not_found" })
       const needed = yield* web(act(one.token, { action: "buy-credits", pack: "50" }))
       assertError(needed, { status: 402, code: "payment_required" })
@@ -470,7 +470,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("leads to checkouts from links, and back with what is wrong", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const one = yield* buyer
       const get = (path: string, as?: App.SignedIn) =>
         Effect.map(
@@ -486,25 +486,25 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
         assert.strictEqual(yield* get(path, one), "/pricing?error=unknown_plan")
       for (const path of ["credits", "credits?price=price_other"])
         assert.strictEqual(yield* get(path, one), "/pricing?error=unknown_price")
-      const plan = standIn.sessionAt(yield* get("checkout?plan=network", one))
+      const plan = fake.sessionAt(yield* get("checkout?plan=network", one))
       assert.strictEqual(plan.amount_total, 49_900)
       assert.strictEqual(plan.currency, "gbp")
-      const credits = standIn.sessionAt(yield* get(`credits?price=${creditPrice}`, one))
+      const credits = fake.sessionAt(yield* get(`credits?price=${creditPrice}`, one))
       assert.deepInclude(credits.metadata, { kind: "credits", credits: "10", userId: one.user.id })
-      standIn.trouble("fails")
+      fake.trouble("fails")
       assert.strictEqual(yield* get("checkout?plan=label", one), "/pricing?error=unavailable")
-      standIn.trouble(null)
+      fake.trouble(null)
     })
   )
 
   it.effect("ends what a deleted account pays, by a job that names its customers", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const one = yield* buyer
       const { body } = yield* web(act(one.token, { action: "create-checkout", plan: "pro" }))
-      const session = standIn.sessionAt(String(body["url"]))
-      standIn.completeCheckout(String(body["url"]))
+      const session = fake.sessionAt(String(body["url"]))
+      fake.completeCheckout(String(body["url"]))
       const sql = yield* SqlClient
       // Who pays for him without having been made by us, as an event has told.
       const other = `cus_zz${session.customer}`
@@ -525,12 +525,12 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
   it.effect("sells storage once", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
-      const standIn = yield* Processor
+      const fake = yield* Processor
       const one = yield* buyer
       const call = { method: "POST", path: "/api/cardProcessor/storage-upgrade" }
       assertError(yield* web(call), { status: 401, code: "unauthorized" })
       const url = String((yield* web({ ...call, as: one })).body["url"])
-      const session = standIn.sessionAt(url)
+      const session = fake.sessionAt(url)
       assert.deepStrictEqual(
         [session.amount_total, session.currency, session.success_url, session.cancel_url],
         [
@@ -540,17 +540,17 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
           "http://localhost:3000/dashboard/files?error=canceled"
         ]
       )
-      standIn.completeCheckout(url)
+      fake.completeCheckout(url)
       assert.include(String((yield* web({ ...call, as: one })).body["url"]), "/p/session/")
-      standIn.trouble("fails")
+      fake.trouble("fails")
       assertError(yield* web({ ...call, as: one }), { status: 500, code: "storage_checkout_failed" })
-      standIn.trouble(null)
+      fake.trouble(null)
     })
   )
 })
 
 layer(App.layer())("billing without a card processor", (it) => {
-  it.effect("says that nothing can be bought", () =>
+  it.effect("says that nothing can be purchased", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const one = yield* buyer

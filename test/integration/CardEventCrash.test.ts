@@ -9,7 +9,7 @@ import { migratedDatabase } from "../support/MigratedDatabase.ts"
 import { insertUser } from "../support/Samples.ts"
 import { compileProgram, readFirstLine, killProcess, startProgram } from "../support/processes/ChildProcess.ts"
 
-const bought = (userId: string, kind: "credits" | "plan"): CardEvent => ({
+const purchased = (userId: string, kind: "credits" | "plan"): CardEvent => ({
   id: `evt_${kind}`,
   type: "checkout.session.completed",
   created: 10,
@@ -47,7 +47,7 @@ describe("A worker that is killed", () => {
                 const subscription = yield* (yield* SubscriptionRepository).find(id)
                 return [credits, plan, subscription._tag]
               })
-              yield* storeCardEvents([bought(id, "credits"), bought(id, "plan")])
+              yield* storeCardEvents([purchased(id, "credits"), purchased(id, "plan")])
               const child = yield* startProgram(program, {
                 DATABASE_URL: Redacted.value(url),
                 EVENT: "evt_credits",

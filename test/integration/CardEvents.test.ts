@@ -47,7 +47,7 @@ const handled = (events: ReadonlyArray<CardEventEnvelope>) => events.filter(isCa
 const subscribed = (id: string, userId: string | null, customer = `cus_of_${id}`) => {
   const of = (plan: string) => ({ metadata: { kind: "plan", plan, ...(userId === null ? {} : { userId }) } })
   return {
-    bought: (created: number, plan: string, email: string | null = null) =>
+    purchased: (created: number, plan: string, email: string | null = null) =>
       event("checkout.session.completed", created, {
         id: `cs_${id}`,
         mode: "subscription",
@@ -171,7 +171,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       const { id } = yield* inside(insertUser())
       const metadata = { kind: "credits", credits: "15", userId: id }
       const paid = { customer: "cus_1", metadata, amount_total: 1500, amount_paid: 1500, currency: "usd" }
-      const telling = (created: number) => [
+      const eventsAt = (created: number) => [
         event("invoice.payment_succeeded", created, { ...paid, id: "in_1" }),
         event("checkout.session.completed", created, {
           ...paid,
@@ -182,7 +182,7 @@ describe("Events of the card processor, by several workers at once,", () => {
           invoice: "in_1"
         })
       ]
-      yield* tell(...telling(1), ...telling(2), ...telling(3), ...telling(4), ...telling(5))
+      yield* tell(...eventsAt(1), ...eventsAt(2), ...eventsAt(3), ...eventsAt(4), ...eventsAt(5))
       assert.strictEqual((yield* user(id)).credits, 15)
       const [bookings] = yield* Effect.provide(
         Effect.flatMap(SqlClient, (sql) => sql`select count(*)::int as count from purchases where user_id = ${id}`),
@@ -346,8 +346,8 @@ describe("Events of the card processor, by several workers at once,", () => {
             handled(fake.books.decideCheckout(fake.sessionAt(url).id, outcome))
           return { told, decide }
         })
-      const bought = makePackPurchase({ pack: "200", credits: 15, price: 15 })
-      const [paid, failed] = [yield* checkoutOf(bought), yield* checkoutOf(bought)]
+      const purchased = makePackPurchase({ pack: "200", credits: 15, price: 15 })
+      const [paid, failed] = [yield* checkoutOf(purchased), yield* checkoutOf(purchased)]
       yield* tell(...paid.told, ...failed.told, ...failed.decide("fails"))
       assert.strictEqual((yield* user(id)).credits, 0)
       const succeeded = paid.decide("succeeds")
@@ -367,10 +367,10 @@ describe("Events of the card processor, by several workers at once,", () => {
     Effect.gen(function* () {
       const { inside, subscription, tell, user } = yield* makeFixtures()
       const { id } = yield* inside(insertUser())
-      const { bought, charged, is } = subscribed("sub_1", id)
+      const { purchased, charged, is } = subscribed("sub_1", id)
       const jobs = yield* tell(is(10, "incomplete", "pro", "created"))
       assert.deepStrictEqual([yield* subscription(id), namesOf(jobs)], ["none", []])
-      const granted = yield* tell(bought(10, "pro"), charged(10, "succeeded"), is(10, "active", "pro"))
+      const granted = yield* tell(purchased(10, "pro"), charged(10, "succeeded"), is(10, "active", "pro"))
       assert.deepStrictEqual([yield* subscription(id), (yield* user(id)).plan], ["pro active", "pro"])
       assert.deepStrictEqual(namesOf(granted), [ReconfigureInstanceJob.name])
       yield* tell(charged(30, "failed"))
@@ -397,8 +397,8 @@ describe("Events of the card processor, by several workers at once,", () => {
     Effect.gen(function* () {
       const { agents, inside, subscription, tell } = yield* makeFixtures()
       const { id } = yield* inside(insertUser())
-      const { bought, charged, is } = subscribed("sub_1", id)
-      yield* tell(bought(10, "collective"))
+      const { purchased, charged, is } = subscribed("sub_1", id)
+      yield* tell(purchased(10, "collective"))
       for (const [index, status] of (["active", "running", "provisioning"] as const).entries())
         yield* inside(insertAgent(id, { name: `${index}`, status, at: DateTime.unsafeMake(index) }))
       yield* tell(charged(20, "failed"))
@@ -424,7 +424,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       const { inside, subscription, tell } = yield* makeFixtures()
       const { id } = yield* inside(insertUser())
       const [one, two] = [subscribed("sub_1", id, "cus_1"), subscribed("sub_2", id, "cus_1")]
-      yield* tell(two.bought(20, "scale"), one.bought(10, "pro"))
+      yield* tell(two.purchased(20, "scale"), one.purchased(10, "pro"))
       assert.strictEqual(yield* subscription(id), "scale active")
       yield* tell(two.is(30, "canceled", "scale", "deleted"))
       assert.strictEqual(yield* subscription(id), "pro active")
@@ -436,9 +436,9 @@ describe("Events of the card processor, by several workers at once,", () => {
     Effect.gen(function* () {
       const { inside, subscription, tell, user, work } = yield* makeFixtures()
       const email = `${yield* inside(uniqueName("late"))}@example.com`
-      const { bought, charged, is } = subscribed("sub_1", null)
+      const { purchased, charged, is } = subscribed("sub_1", null)
       // Only the checkout knows the address; the rest is known by the customer that it names.
-      yield* tell(charged(30, "failed"), is(20, "active", "scale"), bought(10, "pro", email.toUpperCase()))
+      yield* tell(charged(30, "failed"), is(20, "active", "scale"), purchased(10, "pro", email.toUpperCase()))
       const sql = yield* inside(SqlClient)
       const states = sql`select status, count(*)::int from card_events group by 1`
       assert.deepStrictEqual(yield* states, [{ status: "unmatched", count: 3 }])
@@ -467,7 +467,7 @@ describe("Events of the card processor, by several workers at once,", () => {
       const { inside, subscription, tell, work } = yield* makeFixtures({ verifiedEmailsOnly: true })
       const { email, id } = yield* inside(insertUser())
       const match = inside(Effect.flatMap(Outbox, ({ append }) => append(EmailAddressConfirmedJob, { userId: id }, id)))
-      yield* tell(subscribed("sub_1", null).bought(10, "pro", email))
+      yield* tell(subscribed("sub_1", null).purchased(10, "pro", email))
       yield* Effect.zipRight(match, work)
       assert.strictEqual(yield* subscription(id), "none")
       yield* inside(Effect.flatMap(UserRepository, ({ markEmailVerified }) => markEmailVerified(id)))
@@ -481,8 +481,8 @@ describe("Events of the card processor, by several workers at once,", () => {
     Effect.gen(function* () {
       const { inside, tell } = yield* makeFixtures()
       const { email, id } = yield* inside(insertUser())
-      const { bought, is } = subscribed("sub_1", id)
-      yield* tell(bought(10, "pro", email))
+      const { purchased, is } = subscribed("sub_1", id)
+      yield* tell(purchased(10, "pro", email))
       yield* inside(Effect.flatMap(UserRepository, ({ remove }) => remove(id, "fmr_1")))
       yield* tell(is(20, "canceled", "pro", "deleted"))
       const sql = yield* inside(SqlClient)
@@ -497,7 +497,7 @@ describe("Events of the card processor, by several workers at once,", () => {
     Effect.gen(function* () {
       const { first, inside, subscription, tell, work } = yield* makeFixtures()
       const email = `${yield* inside(uniqueName("unseen"))}@example.com`
-      yield* tell(subscribed("sub_1", null).bought(10, "pro", email))
+      yield* tell(subscribed("sub_1", null).purchased(10, "pro", email))
       const { id } = yield* inside(
         Effect.flatMap(UserRepository, (users) =>
           users.insert({
@@ -510,7 +510,7 @@ describe("Events of the card processor, by several workers at once,", () => {
         )
       )
       const other = yield* inside(insertUser())
-      yield* inside(storeCardEvents([subscribed("sub_2", other.id).bought(10, "scale")]))
+      yield* inside(storeCardEvents([subscribed("sub_2", other.id).purchased(10, "scale")]))
       const sql = yield* inside(SqlClient)
       yield* sql`delete from outbox`
       const { retryOverdue, runRetention } = Context.get(first, CardEventEffects)

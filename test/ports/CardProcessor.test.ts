@@ -26,11 +26,11 @@ const inMemory: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function
   return { ...remembered, cards: yield* cardsOf(remembered.layer) }
 })
 
-const overHttp = (standIn: FakeStripe, timeout = 2_000) =>
+const overHttp = (fake: FakeStripe, timeout = 2_000) =>
   cardsOf(
     StripeCardProcessor.layer({
-      apiUrl: standIn.url,
-      secretKey: Redacted.make(standIn.secretKey),
+      apiUrl: fake.url,
+      secretKey: Redacted.make(fake.secretKey),
       timeout,
       prices: { plans: {} }
     })
@@ -38,17 +38,17 @@ const overHttp = (standIn: FakeStripe, timeout = 2_000) =>
 
 const currencies: Readonly<Record<string, "USD" | "GBP">> = { usd: "USD", gbp: "GBP" }
 const stripe: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* () {
-  const standIn = yield* makeFakeStripe
-  const { intents, invoices, subscriptions } = standIn.books
+  const fake = yield* makeFakeStripe
+  const { intents, invoices, subscriptions } = fake.books
   return {
-    cards: yield* overHttp(standIn),
-    saveCard: (customerId, behaviour) => Effect.sync(() => standIn.saveCard(customerId, behaviour)),
+    cards: yield* overHttp(fake),
+    saveCard: (customerId, behavior) => Effect.sync(() => fake.saveCard(customerId, behavior)),
     pay: (url) =>
       Effect.try({
-        try: () => standIn.completeCheckout(url),
+        try: () => fake.completeCheckout(url),
         catch: (error) => new Error("It is over", { cause: error })
       }),
-    bought: (customerId) =>
+    purchased: (customerId) =>
       Effect.sync(() => ({
         charges: [
           ...[...intents.values()].filter(({ status }) => status === "succeeded"),
@@ -68,11 +68,10 @@ const stripe: Effect.Effect<Subject, never, Scope.Scope> = Effect.gen(function* 
       })),
     decideDebits: (outcome) =>
       Effect.sync(() => {
-        for (const { id, status } of intents.values())
-          if (status === "processing") standIn.books.decideDebit(id, outcome)
+        for (const { id, status } of intents.values()) if (status === "processing") fake.books.decideDebit(id, outcome)
       }),
-    setUp: (isUp) => Effect.sync(() => standIn.trouble(isUp ? null : "fails")),
-    renew: (id) => Effect.sync(() => standIn.books.renew(id, "paid"))
+    setUp: (isUp) => Effect.sync(() => fake.trouble(isUp ? null : "fails")),
+    renew: (id) => Effect.sync(() => fake.books.renew(id, "paid"))
   }
 })
 
@@ -85,8 +84,8 @@ const key = (): string => randomUUID()
 const customerOf = ({ cards }: Subject, currency: "USD" | "GBP" = "USD") =>
   cards.createCustomer({ userId, email: "ada@example.com", currency, idempotencyKey: key() })
 
-const checkout = ({ cards }: Subject, customerId: CustomerId, bought: Purchase, idempotencyKey = key()) =>
-  cards.createCheckout({ purchase: bought, userId, customerId, successUrl: site, cancelUrl: site, idempotencyKey })
+const checkout = ({ cards }: Subject, customerId: CustomerId, purchased: Purchase, idempotencyKey = key()) =>
+  cards.createCheckout({ purchase: purchased, userId, customerId, successUrl: site, cancelUrl: site, idempotencyKey })
 
 for (const [name, subject] of [
   ["in memory", inMemory],
@@ -124,13 +123,13 @@ for (const [name, subject] of [
         yield* given.pay(yield* checkout(given, dollars, purchase))
         yield* given.pay(yield* checkout(given, pounds, { kind: "storage" }))
         assert.sameDeepMembers(
-          [...(yield* given.bought(dollars)).charges],
+          [...(yield* given.purchased(dollars)).charges],
           [
             { amount: 1_900, currency: "USD" },
             { amount: 500, currency: "USD" }
           ]
         )
-        assert.deepEqual((yield* given.bought(pounds)).charges, [{ amount: 3_900, currency: "GBP" }])
+        assert.deepEqual((yield* given.purchased(pounds)).charges, [{ amount: 3_900, currency: "GBP" }])
         const running = yield* given.cards.listSubscriptions(dollars)
         assert.deepEqual(
           running.map(({ isPaid, kind, plan }) => ({ isPaid, kind, plan })),
@@ -157,7 +156,7 @@ for (const [name, subject] of [
         )
         const ids = new Set(all.map((charged) => (charged._tag === "Paid" ? charged.paymentId : "none")))
         assert.equal(ids.size, 1)
-        assert.deepEqual((yield* given.bought(customerId)).charges, [purchase.price])
+        assert.deepEqual((yield* given.purchased(customerId)).charges, [purchase.price])
         const found = yield* given.cards.findCharge({ customerId, idempotencyKey: "one" })
         assert.deepEqual(
           Option.map(found, (charge) => (charge._tag === "Paid" ? charge.paymentId : charge._tag)),
@@ -168,7 +167,7 @@ for (const [name, subject] of [
         yield* given.saveCard(customerId)
         const again = yield* charge("one")
         assert.isTrue(again._tag === "Paid" && ids.has(again.paymentId))
-        assert.equal((yield* given.bought(customerId)).charges.length, 1)
+        assert.equal((yield* given.purchased(customerId)).charges.length, 1)
       }))
 
     test("charges nothing where the card is declined, or wants its owner", (given) =>
@@ -183,7 +182,7 @@ for (const [name, subject] of [
         const careful = given.cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "two" })
         assert.equal((yield* careful)._tag, "NeedsCheckout")
         assert.isTrue(Option.isNone(yield* given.cards.findCharge({ customerId, idempotencyKey: "one" })))
-        assert.deepEqual((yield* given.bought(customerId)).charges, [])
+        assert.deepEqual((yield* given.purchased(customerId)).charges, [])
       }))
 
     test("keeps a saved bank debit under way until the processor decides it", (given) =>
@@ -202,7 +201,7 @@ for (const [name, subject] of [
           yield* given.decideDebits(outcome)
           assert.deepEqual(yield* find, outcome === "succeeds" ? Option.some("Paid" as const) : Option.none())
         }
-        assert.deepEqual((yield* given.bought(customerId)).charges, [purchase.price])
+        assert.deepEqual((yield* given.purchased(customerId)).charges, [purchase.price])
       }))
 
     test("changes a plan within its currency, and ends it", (given) =>
@@ -229,10 +228,10 @@ for (const [name, subject] of [
         const [running] = yield* given.cards.listSubscriptions(customerId)
         const id = running?.id ?? CardSubscriptionId.make("none")
         const planOf = Effect.map(given.cards.listSubscriptions(customerId), ([first]) => first?.plan)
-        const { charges } = yield* given.bought(customerId)
+        const { charges } = yield* given.purchased(customerId)
         yield* given.cards.scheduleSubscriptionChange({ id, plan: "starter", idempotencyKey: key() })
         assert.strictEqual(yield* planOf, "pro")
-        assert.deepStrictEqual((yield* given.bought(customerId)).charges, charges)
+        assert.deepStrictEqual((yield* given.purchased(customerId)).charges, charges)
         yield* given.renew(id)
         assert.strictEqual(yield* planOf, "starter")
         yield* given.cards.updateSubscription({ id, plan: "scale", idempotencyKey: key() })
@@ -262,7 +261,7 @@ for (const [name, subject] of [
         yield* given.pay(credits)
         yield* given.pay(newer)
         yield* given.cards.expirePlanCheckouts({ customerId, exceptKey: null })
-        assert.deepStrictEqual((yield* given.bought(customerId)).running, [{ kind: "plan", plan: "pro" }])
+        assert.deepStrictEqual((yield* given.purchased(customerId)).running, [{ kind: "plan", plan: "pro" }])
       }))
 
     test("removes a customer with all that runs for him, once and for all", (given) =>
@@ -275,7 +274,7 @@ for (const [name, subject] of [
         yield* given.cards.removeCustomer(customerId)
         yield* given.cards.removeCustomer(customerId)
         yield* given.cards.removeCustomer(CustomerId.make("cus_unknown"))
-        assert.deepEqual((yield* given.bought(customerId)).running, [])
+        assert.deepEqual((yield* given.purchased(customerId)).running, [])
         assert.isTrue(Exit.isFailure(yield* Effect.exit(given.pay(open))))
       }))
 
@@ -314,41 +313,41 @@ for (const [name, subject] of [
 describe("CardProcessor over HTTP", () => {
   it.scopedLive("repeats what it got no answer to, and buys once", () =>
     Effect.gen(function* () {
-      const standIn = yield* makeFakeStripe
-      const cards = yield* overHttp(standIn, 1_500)
+      const fake = yield* makeFakeStripe
+      const cards = yield* overHttp(fake, 1_500)
       const customerId = yield* cards.createCustomer({
         userId,
         email: "a@example.com",
         currency: "USD",
         idempotencyKey: "a"
       })
-      standIn.saveCard(customerId)
-      standIn.trouble("does it and hangs", { path: "/v1/payment_intents", times: 1 })
+      fake.saveCard(customerId)
+      fake.trouble("does it and hangs", { path: "/v1/payment_intents", times: 1 })
       const charged = yield* cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "one" })
       assert.equal(charged._tag, "Paid")
-      standIn.trouble("hangs")
+      fake.trouble("hangs")
       const silent = cards.chargeSavedCard({ purchase, userId, customerId, idempotencyKey: "two" })
       assert.equal((yield* Effect.flip(silent))._tag, "CardProcessorUnavailable")
-      standIn.trouble(null)
+      fake.trouble(null)
       // Who comes while the same is in work waits for it.
-      standIn.setResponseDelay(100)
+      fake.setResponseDelay(100)
       yield* Effect.all([silent, silent, silent], { concurrency: "unbounded" })
-      assert.equal(standIn.books.intents.size, 2)
+      assert.equal(fake.books.intents.size, 2)
     })
   )
 
   it.scopedLive("tells of every purchase what it is, and names prices of its own by their ids", () =>
     Effect.gen(function* () {
-      const standIn = yield* makeFakeStripe
-      const { id } = standIn.books.addPrice({
+      const fake = yield* makeFakeStripe
+      const { id } = fake.books.addPrice({
         currency: "gbp",
         unit_amount: 2_900,
         recurring: { interval: "month", interval_count: 1 }
       })
       const cards = yield* cardsOf(
         StripeCardProcessor.layer({
-          apiUrl: standIn.url,
-          secretKey: Redacted.make(standIn.secretKey),
+          apiUrl: fake.url,
+          secretKey: Redacted.make(fake.secretKey),
           prices: { plans: { solo: id } }
         })
       )
@@ -368,31 +367,31 @@ describe("CardProcessor over HTTP", () => {
           idempotencyKey
         })
       const page = yield* sell({ kind: "plan", plan: "solo" }, "req_plan")
-      const session = standIn.sessionAt(page)
+      const session = fake.sessionAt(page)
       assert.deepEqual(session.metadata, { kind: "plan", plan: "solo", userId, attempt: "req_plan" })
       assert.equal(session.client_reference_id, userId)
-      standIn.completeCheckout(page)
-      const [subscription] = standIn.books.subscriptions.values()
+      fake.completeCheckout(page)
+      const [subscription] = fake.books.subscriptions.values()
       assert.equal(subscription?.items.data[0]?.price.id, id)
       assert.deepEqual(subscription?.metadata, { kind: "plan", plan: "solo", userId })
       for (const { credits, pack: name } of creditPacks) {
-        const bought = makePackPurchase(Option.getOrThrow(findCreditPack(name)))
+        const purchased = makePackPurchase(Option.getOrThrow(findCreditPack(name)))
         const attempt = `req_${name}`
-        const credit = yield* sell(bought, attempt)
-        standIn.completeCheckout(credit)
-        const { amount_total, metadata, payment_intent } = standIn.sessionAt(credit)
-        assert.equal(amount_total, bought.price.amount)
+        const credit = yield* sell(purchased, attempt)
+        fake.completeCheckout(credit)
+        const { amount_total, metadata, payment_intent } = fake.sessionAt(credit)
+        assert.equal(amount_total, purchased.price.amount)
         const what = { kind: "credits", credits: String(credits), userId }
         assert.deepEqual(metadata, { ...what, attempt })
-        assert.deepEqual(standIn.books.intents.get(payment_intent ?? "")?.metadata, what)
+        assert.deepEqual(fake.books.intents.get(payment_intent ?? "")?.metadata, what)
       }
     })
   )
 
   it.scopedLive("says nothing of keys or people where something is wrong", () =>
     Effect.gen(function* () {
-      const standIn = yield* makeFakeStripe
-      const cards = yield* overHttp({ ...standIn, secretKey: "sk_test_hunter2" })
+      const fake = yield* makeFakeStripe
+      const cards = yield* overHttp({ ...fake, secretKey: "sk_test_hunter2" })
       const wrong = yield* Effect.flip(
         cards.createCustomer({ userId, email: "secret@example.com", currency: "USD", idempotencyKey: "a" })
       )
@@ -400,7 +399,7 @@ describe("CardProcessor over HTTP", () => {
       assert.notInclude(JSON.stringify(wrong), "sk_test")
       assert.notInclude(JSON.stringify(wrong), "secret@example.com")
       assert.isTrue(
-        standIn.received.every(
+        fake.received.every(
           ({ headers }) => !("traceparent" in headers || "b3" in headers || "x-stripe-client-telemetry" in headers)
         )
       )

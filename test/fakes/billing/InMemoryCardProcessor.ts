@@ -27,7 +27,7 @@ interface Running {
   hasEnded: boolean
 }
 
-/** What somebody bought by now: how often his card was charged, and the subscriptions that run. */
+/** What somebody purchased by now: how often his card was charged, and the subscriptions that run. */
 export interface CardPurchases {
   readonly charges: ReadonlyArray<MoneyAmount>
   readonly running: ReadonlyArray<{ readonly kind: string | null; readonly plan: string | null }>
@@ -35,10 +35,10 @@ export interface CardPurchases {
 
 export interface InMemoryCardProcessor {
   readonly layer: Layer.Layer<CardProcessor>
-  readonly saveCard: (customerId: CustomerId, behaviour?: CardBehavior) => Effect.Effect<void>
+  readonly saveCard: (customerId: CustomerId, behavior?: CardBehavior) => Effect.Effect<void>
   /** Somebody pays at the address that a checkout led to; fails where nothing can be paid. */
   readonly pay: (url: URL) => Effect.Effect<void, Error>
-  readonly bought: (customerId: CustomerId) => Effect.Effect<CardPurchases>
+  readonly purchased: (customerId: CustomerId) => Effect.Effect<CardPurchases>
   /** The outcome of every bank debit under way. */
   readonly decideDebits: (outcome: "succeeds" | "fails") => Effect.Effect<void>
   readonly setUp: (isUp: boolean) => Effect.Effect<void>
@@ -206,10 +206,10 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
 
   return {
     layer,
-    saveCard: (customerId, behaviour = {}) =>
+    saveCard: (customerId, behavior = {}) =>
       Effect.sync(() => {
         const found = customers.get(customerId)
-        if (found !== undefined) found.card = behaviour
+        if (found !== undefined) found.card = behavior
       }),
     pay: (url) =>
       Effect.suspend(() => {
@@ -238,7 +238,7 @@ export const make: Effect.Effect<InMemoryCardProcessor> = Effect.sync(() => {
         }
         return Effect.void
       }),
-    bought: (customerId) =>
+    purchased: (customerId) =>
       Effect.sync(() => ({
         charges: [...(customers.get(customerId)?.charges ?? [])],
         running: [...subscriptions.values()].flatMap((one) =>

@@ -8,7 +8,7 @@ import { parseStripeForm } from "./StripeForm.ts"
 import { type FakeStripe, makeFakeStripe } from "./FakeStripe.ts"
 import { signWebhook } from "./StripeWebhooks.ts"
 
-/** The official client, at the stand-in. */
+/** The official client, at the fake. */
 const clientOf = ({ secretKey, url }: FakeStripe, timeout = 5_000, maxNetworkRetries = 0) =>
   new Stripe(secretKey, {
     host: url.hostname,
@@ -20,8 +20,8 @@ const clientOf = ({ secretKey, url }: FakeStripe, timeout = 5_000, maxNetworkRet
   })
 
 const withStripe = <A, E>(
-  run: (standIn: FakeStripe, stripe: Stripe) => Effect.Effect<A, E, Scope.Scope>
-): Effect.Effect<A, E> => Effect.scoped(Effect.flatMap(makeFakeStripe, (standIn) => run(standIn, clientOf(standIn))))
+  run: (fake: FakeStripe, stripe: Stripe) => Effect.Effect<A, E, Scope.Scope>
+): Effect.Effect<A, E> => Effect.scoped(Effect.flatMap(makeFakeStripe, (fake) => run(fake, clientOf(fake))))
 
 const refusal = (call: () => Promise<unknown>) =>
   Effect.promise(() =>
@@ -62,12 +62,12 @@ it("reads the brackets of a form", () => {
 })
 
 it.live("sells a plan to the official client, and tells of it in the shapes of its types", () =>
-  withStripe((standIn, stripe) =>
+  withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const session = yield* Effect.promise(() => stripe.checkout.sessions.create(planCheckout()))
       assert.equal(session.status, "open")
       assert.equal(session.amount_total, 2900)
-      const events = standIn.completeCheckout(session.url ?? "")
+      const events = fake.completeCheckout(session.url ?? "")
       assert.deepEqual(
         events.map(({ type }) => type),
         ["customer.subscription.created", "invoice.payment_succeeded", "checkout.session.completed"]
@@ -78,9 +78,9 @@ it.live("sells a plan to the official client, and tells of it in the shapes of i
       const id = typeof paid.subscription === "string" ? paid.subscription : ""
       const subscription = yield* Effect.promise(() => stripe.subscriptions.retrieve(id))
       const [item] = subscription.items.data
-      assert.isAbove(item?.current_period_end ?? 0, standIn.now())
+      assert.isAbove(item?.current_period_end ?? 0, fake.now())
       assert.equal(subscription.metadata.userId, "usr_1")
-      assert.equal(standIn.renew(id, "fails").length, 2)
+      assert.equal(fake.renew(id, "fails").length, 2)
       assert.equal((yield* Effect.promise(() => stripe.subscriptions.retrieve(id))).status, "past_due")
       const other = yield* Effect.promise(() =>
         stripe.prices.create({
@@ -100,16 +100,16 @@ it.live("sells a plan to the official client, and tells of it in the shapes of i
       assert.equal((yield* Effect.promise(() => stripe.subscriptions.cancel(id))).status, "canceled")
       assert.equal((yield* refusal(() => stripe.subscriptions.cancel(id))).code, "resource_missing")
       const listed = yield* Effect.promise(() => stripe.events.list({ limit: 100 }))
-      assert.equal(listed.data.length, standIn.events.length)
+      assert.equal(listed.data.length, fake.events.length)
     })
   )
 )
 
 it.live("charges a saved card of a customer's once a key, and declines", () =>
-  withStripe((standIn, stripe) =>
+  withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const customer = yield* Effect.promise(() => stripe.customers.create({ email: "ada@example.com" }))
-      const saved = standIn.saveCard(customer.id)
+      const saved = fake.saveCard(customer.id)
       const charge = (key: string, amount = 500, method = saved.id) =>
         stripe.paymentIntents.create(
           { amount, currency: "usd", customer: customer.id, payment_method: method, confirm: true, off_session: true },
@@ -118,23 +118,23 @@ it.live("charges a saved card of a customer's once a key, and declines", () =>
       const [first, ...more] = yield* Effect.promise(() => Promise.all(Array.from({ length: 20 }, () => charge("one"))))
       assert.equal(first?.status, "succeeded")
       assert.isTrue(more.every(({ id }) => id === first?.id))
-      assert.equal(standIn.books.intents.size, 1)
+      assert.equal(fake.books.intents.size, 1)
       assert.equal((yield* refusal(() => charge("one", 501))).rawType, "idempotency_error")
       const [method] = (yield* Effect.promise(() => stripe.customers.listPaymentMethods(customer.id))).data
       assert.equal(method?.id, saved.id)
 
-      const poor = standIn.saveCard(customer.id, { declines: "insufficient_funds" })
+      const poor = fake.saveCard(customer.id, { declines: "insufficient_funds" })
       const declined = yield* refusal(() => charge("two", 500, poor.id))
       assert.instanceOf(declined, Stripe.errors.StripeCardError)
       assert.equal(declined.decline_code, "insufficient_funds")
-      const careful = standIn.saveCard(customer.id, { wantsAuthentication: true })
+      const careful = fake.saveCard(customer.id, { wantsAuthentication: true })
       assert.equal((yield* refusal(() => charge("three", 500, careful.id))).code, "authentication_required")
     })
   )
 )
 
 it.live("refuses what the processor refuses", () =>
-  withStripe((standIn, stripe) =>
+  withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const [line] = planCheckout().line_items
       assert.equal((yield* refusal(() => stripe.customers.retrieve("cus_unknown"))).statusCode, 404)
@@ -151,53 +151,53 @@ it.live("refuses what the processor refuses", () =>
       ]
       for (const wrong of wrongs)
         assert.equal((yield* refusal(() => stripe.checkout.sessions.create(wrong))).statusCode, 400)
-      assert.equal(standIn.books.sessions.size, 0)
+      assert.equal(fake.books.sessions.size, 0)
 
       const customer = yield* Effect.promise(() => stripe.customers.create({ email: "ada@example.com" }))
       const session = yield* Effect.promise(() => stripe.checkout.sessions.create(planCheckout(customer.id)))
-      standIn.completeCheckout(session.url ?? "")
+      fake.completeCheckout(session.url ?? "")
       const dollars = { ...planCheckout(customer.id), line_items: [monthly("usd", 1900)] }
       assert.include((yield* refusal(() => stripe.checkout.sessions.create(dollars))).message, "combine currencies")
-      const stranger = clientOf({ ...standIn, secretKey: "sk_test_stranger" })
+      const stranger = clientOf({ ...fake, secretKey: "sk_test_stranger" })
       assert.instanceOf(yield* refusal(() => stranger.customers.create({})), Stripe.errors.StripeAuthenticationError)
     })
   )
 )
 
 it.live("misbehaves when told to, and an answer that was lost is given again", () =>
-  withStripe((standIn) =>
+  withStripe((fake) =>
     Effect.gen(function* () {
-      const stripe = clientOf(standIn, 300, 2)
-      standIn.trouble("does it and is cut", { path: "/v1/customers", times: 1 })
+      const stripe = clientOf(fake, 300, 2)
+      fake.trouble("does it and is cut", { path: "/v1/customers", times: 1 })
       const customer = yield* Effect.promise(() =>
         stripe.customers.create({ email: "ada@example.com" }, { idempotencyKey: "one" })
       )
-      assert.equal(standIn.books.customers.size, 1)
-      assert.isTrue(standIn.books.customers.has(customer.id))
-      assert.equal(standIn.received.length, 2)
+      assert.equal(fake.books.customers.size, 1)
+      assert.isTrue(fake.books.customers.has(customer.id))
+      assert.equal(fake.received.length, 2)
       for (const how of ["hangs", "fails", "is cut", "limits"] as const) {
-        standIn.trouble(how)
-        yield* refusal(() => clientOf(standIn, 300).customers.create({}))
+        fake.trouble(how)
+        yield* refusal(() => clientOf(fake, 300).customers.create({}))
       }
-      assert.equal(standIn.books.customers.size, 1)
-      standIn.trouble(null)
+      assert.equal(fake.books.customers.size, 1)
+      fake.trouble(null)
       yield* Effect.promise(() => stripe.customers.create({}))
     })
   )
 )
 
 it.live("sends its events as the official client believes them", () =>
-  withStripe((standIn, stripe) =>
+  withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const session = yield* Effect.promise(() => stripe.checkout.sessions.create(planCheckout()))
-      const events = standIn.completeCheckout(session.url ?? "")
+      const events = fake.completeCheckout(session.url ?? "")
       const believed: Array<string> = []
       const to = yield* listenLocally(
         createServer((request, response) => {
           const header = request.headers["stripe-signature"] ?? request.headers["cardprocessor-signature"] ?? ""
           void text(request).then((body) => {
             try {
-              believed.push(stripe.webhooks.constructEvent(body, header, standIn.webhookSecret).id)
+              believed.push(stripe.webhooks.constructEvent(body, header, fake.webhookSecret).id)
               response.writeHead(200).end()
             } catch {
               response.writeHead(400).end()
@@ -205,26 +205,26 @@ it.live("sends its events as the official client believes them", () =>
           })
         })
       )
-      assert.deepEqual(yield* standIn.deliver(events.toReversed(), { to }), [200, 200, 200])
-      assert.deepEqual(yield* standIn.deliver(events, { to, header: "cardProcessor-signature" }), [200, 200, 200])
-      assert.deepEqual(yield* standIn.deliver(events, { to, at: standIn.now() - 400 }), [400, 400, 400])
-      assert.deepEqual(yield* standIn.deliver(events, { to, secret: "whsec_other" }), [400, 400, 400])
+      assert.deepEqual(yield* fake.deliver(events.toReversed(), { to }), [200, 200, 200])
+      assert.deepEqual(yield* fake.deliver(events, { to, header: "cardProcessor-signature" }), [200, 200, 200])
+      assert.deepEqual(yield* fake.deliver(events, { to, at: fake.now() - 400 }), [400, 400, 400])
+      assert.deepEqual(yield* fake.deliver(events, { to, secret: "whsec_other" }), [400, 400, 400])
       const ids = events.map(({ id }) => id)
       assert.deepEqual(believed, [...ids.toReversed(), ...ids])
-      const both = signWebhook("{}", { secret: "whsec_old", alsoBy: standIn.webhookSecret, at: standIn.now() })
-      assert.doesNotThrow(() => stripe.webhooks.constructEvent("{}", both, standIn.webhookSecret))
+      const both = signWebhook("{}", { secret: "whsec_old", alsoBy: fake.webhookSecret, at: fake.now() })
+      assert.doesNotThrow(() => stripe.webhooks.constructEvent("{}", both, fake.webhookSecret))
     })
   )
 )
 
 it.live("lets a visitor pay on its page", () =>
-  withStripe((standIn, stripe) =>
+  withStripe((fake, stripe) =>
     Effect.gen(function* () {
       const session = yield* Effect.promise(() => stripe.checkout.sessions.create(planCheckout()))
       const pay = () => Effect.promise(() => fetch(session.url ?? "", { method: "POST", redirect: "manual" }))
       const answer = yield* pay()
       assert.equal(answer.headers.get("location"), "https://berth.example/onboarding")
-      assert.equal(standIn.events.length, 3)
+      assert.equal(fake.events.length, 3)
       assert.equal((yield* pay()).status, 404)
     })
   )

@@ -23,7 +23,7 @@ export interface WebhookDelivery {
   readonly header?: "stripe-signature" | "cardProcessor-signature"
   /** Epoch seconds of the signature, by default now. */
   readonly at?: number
-  /** By default the stand-in's own. */
+  /** By default the fake's own. */
   readonly secret?: string
 }
 
@@ -43,7 +43,7 @@ export interface FakeStripe {
   /** What calls of the API meet from now on, the next `times` of them; null for none. A path is the beginning of one. */
   readonly trouble: (how: StripeFault | null, options?: { readonly path?: string; readonly times?: number }) => void
   /** A customer's card, which is the default one of his. */
-  readonly saveCard: (customerId: string, behaviour?: CardBehavior) => StripePaymentMethod
+  readonly saveCard: (customerId: string, behavior?: CardBehavior) => StripePaymentMethod
   /** The session behind the address that a checkout led to. */
   readonly sessionAt: (url: string | URL) => StripeCheckoutSession
   /** Somebody pays at the address that a checkout led to. Answers the events of it, which are not sent by themselves. */
@@ -78,7 +78,7 @@ interface Answer {
 }
 
 /**
- * The card processor's API over real HTTP: it keeps what it is told, wants its key, honours idempotency keys, refuses what the
+ * The card processor's API over real HTTP: it keeps what it is told, wants its key, honors idempotency keys, refuses what the
  * real one refuses, and misbehaves when told to. `GET` of a checkout's address shows a page, and `POST` to it pays.
  */
 export const makeFakeStripe: Effect.Effect<FakeStripe, never, Scope.Scope> = Effect.gen(function* () {
@@ -234,7 +234,7 @@ export const makeFakeStripe: Effect.Effect<FakeStripe, never, Scope.Scope> = Eff
     trouble: (how, { path = "/", times = Number.POSITIVE_INFINITY } = {}) => {
       state.trouble = how === null ? null : { how, path, times }
     },
-    saveCard: (customerId, behaviour) => books.saveCard(customerId, behaviour, true),
+    saveCard: (customerId, behavior) => books.saveCard(customerId, behavior, true),
     sessionAt: (url) => books.session(idAt(url)).object,
     completeCheckout: (url, how) => books.complete(idAt(url), how),
     renew: books.renew,

@@ -38,7 +38,7 @@ interface Session {
 /** What the processor keeps, and what its calls do to it. Times are epoch seconds. */
 export const makeStripeState = (given: { readonly origin: () => string; readonly now: () => number }) => {
   const customers = new Map<string, StripeCustomer>()
-  const methods = new Map<string, { readonly object: StripePaymentMethod; readonly behaviour: CardBehavior }>()
+  const methods = new Map<string, { readonly object: StripePaymentMethod; readonly behavior: CardBehavior }>()
   const prices = new Map<string, StripePrice>()
   const sessions = new Map<string, Session>()
   const intents = new Map<string, StripePaymentIntent>()
@@ -113,7 +113,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
   }
 
   /** Gives the customer a card, as its own newest one. */
-  const saveCard = (customerId: string, behaviour: CardBehavior = {}, isDefault = false): StripePaymentMethod => {
+  const saveCard = (customerId: string, behavior: CardBehavior = {}, isDefault = false): StripePaymentMethod => {
     const object: StripePaymentMethod = {
       id: makeStripeId("pm"),
       object: "payment_method",
@@ -123,7 +123,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
       customer: customer(customerId).id,
       card: { brand: "visa", last4: "4242", exp_month: 12, exp_year: 2040 }
     }
-    methods.set(object.id, { object, behaviour })
+    methods.set(object.id, { object, behavior })
     if (isDefault) customer(customerId).invoice_settings = { default_payment_method: object.id }
     return object
   }
@@ -189,7 +189,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
   const createSession = (form: StripeForm): StripeCheckoutSession => {
     const [line, ...more] = findList(form, "line_items")
     if (line === undefined) throw missingParameter("line_items")
-    if (more.length > 0) throw invalidParameter("This stand-in sells one thing at a time.", "line_items")
+    if (more.length > 0) throw invalidParameter("This fake sells one thing at a time.", "line_items")
     const mode = findText(form, "mode")
     if (mode !== "payment" && mode !== "subscription")
       throw invalidParameter("Invalid mode: must be one of payment, setup, or subscription", "mode")
@@ -310,7 +310,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
         "You cannot confirm this StripePaymentIntent because it's missing a payment method.",
         "payment_method"
       )
-    const { declines, isBankDebit = false, wantsAuthentication = false } = method.behaviour
+    const { declines, isBankDebit = false, wantsAuthentication = false } = method.behavior
     if (isBankDebit) {
       intent.status = "processing"
       return intent

@@ -101,7 +101,7 @@ const subscription = (index: number) =>
     })
   })
 
-/** Credits that were bought: a checkout tells of it, and perhaps its invoice. Whose they are is the same in both. */
+/** Credits that were purchased: a checkout tells of it, and perhaps its invoice. Whose they are is the same in both. */
 const purchase = (index: number) =>
   FastCheck.record({
     user: names,

@@ -2,7 +2,7 @@ import type { Email } from "@berth/domain/shared/Email"
 import {
   type AppliedCardFact,
   applyCardFact,
-  type Payer,
+  type CardPayer,
   type CardUserMatch,
   type RecordedSubscription
 } from "@berth/domain/billing/events/CardFactApplication"
@@ -30,7 +30,7 @@ const signsOf = (fact: CardFact): CardUserMatch => ({
 /** All books in memory, kept by the same decisions as those in the database. */
 export const makeInMemoryCardRecords = () => {
   const done = new Set<string>()
-  const payers = new Map<string, Payer>()
+  const payers = new Map<string, CardPayer>()
   const subscriptions = new Map<string, RecordedSubscription>()
   const names = new Map<string, string>()
   const booked = new Map<string, PurchasedUnits & { readonly userId: UserId }>()

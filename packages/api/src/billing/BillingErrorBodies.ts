@@ -60,15 +60,15 @@ export const PlanCurrencyConflictBody = errorBody(PlanCurrencyConflict, {
 export const PurchaseNotFoundBody = errorBody(PurchaseNotFound, {
   status: 400,
   code: "purchase_not_found",
-  error: "Nothing bought",
-  message: "You have bought nothing by card yet, so there is nothing to manage.",
+  error: "No purchase",
+  message: "There is no purchase by card to manage. Start with a checkout.",
   read: () => new PurchaseNotFound()
 })
 export const CardProcessorNotConfiguredBody = errorBody(CardProcessorNotConfigured, {
   status: 503,
   code: "card_processor_not_configured",
   error: "Payment is not set up",
-  message: "Nothing can be bought here: the operator of this service has set up no card processor.",
+  message: "Payment is not set up on this service. Its operator sets STRIPE_SECRET_KEY.",
   read: () => new CardProcessorNotConfigured()
 })
 export const CardProcessorUnavailableBody = errorBody(CardProcessorUnavailable, {

@@ -5,7 +5,7 @@ import type { PurchasedItem } from "./events/PurchasedItem.ts"
 export class BillingSettings extends Context.Tag("@berth/BillingSettings")<
   BillingSettings,
   {
-    /** What is sold at a price, by price id. */
+    /** Items sold, by price id. */
     readonly prices: ReadonlyMap<string, PurchasedItem>
   }
 >() {}

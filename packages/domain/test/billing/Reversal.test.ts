@@ -18,7 +18,7 @@ describe("reversedUnits", () => {
     )
   })
 
-  it("never takes less for more money, nor more than was bought", () => {
+  it("never takes less for more money, nor more than was purchased", () => {
     const count = FastCheck.nat(1_000_000_000)
     FastCheck.assert(
       FastCheck.property(count, count, count, count, (units, amount, one, other) => {

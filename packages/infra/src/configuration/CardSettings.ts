@@ -4,7 +4,7 @@ import { Config, ConfigError, Either, Record } from "effect"
  * How the settings about the card processor are read; their names stand with all others.
  */
 
-/** `price_1:5,price_2:15`: the id of a price, and the credits that are bought by it. */
+/** `price_1:5,price_2:15`: the id of a price, and the credits sold at it. */
 const creditPrices = (name: string): Config.Config<ReadonlyMap<string, number>> =>
   Config.array(Config.string(), name).pipe(
     Config.mapOrFail((entries) => {
@@ -26,7 +26,7 @@ export const readCardSettings = <Plan extends string>(names: {
   readonly credits: string
 }) =>
   Config.all({
-    /** What the card processor signs its events by. */
+    /** Signing secret of card events. */
     webhookSecret: Config.option(Config.redacted(names.webhookSecret)),
     /** Ids of prices there; none where prices are made when they are needed. */
     planPrices: Config.all(Record.map(names.plans, (name) => Config.option(Config.string(name)))),

@@ -34,7 +34,6 @@ export interface StripeCardProcessorOptions extends StripeAccess {
   readonly prices: StripePriceIds
 }
 
-/** Says of everything that comes of a purchase what was bought, and by whom. */
 const metadataOf = (purchase: Purchase, userId: string): Record<string, string> => ({
   kind: purchase.kind,
   userId,
@@ -62,7 +61,7 @@ const missingOrUnavailable = (
 ): Effect.Effect<never, CardCustomerMissing | CardProcessorUnavailable> =>
   isCustomerMissing(failed.error) ? new CardCustomerMissing({ customerId }) : toCardProcessorUnavailable(failed)
 
-/** What there is of a customer that is gone. */
+/** Default for a customer that no longer exists. */
 const orWhereMissing =
   <A>(nothing: A) =>
   <B>(found: Effect.Effect<B, StripeCallFailed>): Effect.Effect<A | B, StripeCallFailed> =>
@@ -151,7 +150,7 @@ const make = ({ prices, ...access }: StripeCardProcessorOptions): Context.Tag.Se
             { idempotencyKey }
           )
         )
-        // A repetition after it was paid gets the page again, which says so.
+        // A repetition after the payment returns the same page.
         return url === null || !URL.canParse(url)
           ? yield* new CardProcessorUnavailable({ reason: "the checkout has no address" })
           : new URL(url)
@@ -168,7 +167,7 @@ const make = ({ prices, ...access }: StripeCardProcessorOptions): Context.Tag.Se
     chargeSavedCard: Effect.fn("CardProcessor.chargeSavedCard")(
       function* ({ customerId, idempotencyKey, purchase, userId }) {
         const method = yield* savedMethod(customerId)
-        // It may have been charged before, unheard, and be gone since.
+        // The card may have been charged by an earlier request and removed since.
         if (Option.isNone(method))
           return Option.getOrElse(yield* findCharge(customerId, idempotencyKey), () => ChargeOutcome.NeedsCheckout())
         const { amount, currency } = purchase.price
@@ -188,7 +187,7 @@ const make = ({ prices, ...access }: StripeCardProcessorOptions): Context.Tag.Se
           )
         ).pipe(
           Effect.map((intent) => Option.getOrElse(foundCharge(intent), () => ChargeOutcome.NeedsCheckout())),
-          // The card was another one the first time, so that the request reads otherwise: what came of that time counts.
+          // The first request named another card: its outcome counts.
           Effect.catchIf(
             ({ error }) => isIdempotencyConflict(error),
             (failed) =>
@@ -300,7 +299,7 @@ const make = ({ prices, ...access }: StripeCardProcessorOptions): Context.Tag.Se
               items: [{ id: item.id, price }],
               metadata: { kind: "plan", plan },
               cancel_at_period_end: false,
-              // The difference is paid now, and who cannot pay it keeps what he has.
+              // The difference is charged now; a failed payment changes nothing.
               proration_behavior: "always_invoice",
               payment_behavior: "error_if_incomplete"
             },
@@ -331,7 +330,7 @@ export const layer = (options: StripeCardProcessorOptions): Layer.Layer<CardProc
 
 const notConfigured = () => new CardProcessorNotConfigured()
 
-/** Where no key is set nothing can be bought. */
+/** Without a key every call fails. */
 export const layerNotConfigured: Layer.Layer<CardProcessor> = Layer.succeed(CardProcessor, {
   createCustomer: notConfigured,
   createCheckout: notConfigured,

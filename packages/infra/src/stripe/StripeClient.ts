@@ -12,10 +12,10 @@ export interface StripeAccess {
 const defaultTimeout = 10_000
 /** Tries after the first one. A write keeps its idempotency key over all of them. */
 const retries = 1
-/** Somebody else is at the same write at this moment; it does not take him long. */
+/** Another request with the same key is running. */
 const idempotencyRetry = Schedule.intersect(Schedule.spaced("250 millis"), Schedule.recurs(40))
 
-/** What is wrong, in words that hold nobody's data and no key: the processor's own sentence may quote both. */
+/** Codes only: the processor's message may contain personal data or a key. */
 const describeStripeError = (error: unknown): string => {
   if (!(error instanceof Stripe.errors.StripeError)) return "it broke off"
   const { code, param, requestId, statusCode, type } = error
@@ -27,7 +27,7 @@ const describeStripeError = (error: unknown): string => {
 const isIdempotencyKeyInUse = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeError && error.code === "idempotency_key_in_use"
 
-/** Something that is named by its id is not there, or not any more. */
+/** No object has this id. */
 export const isStripeObjectMissing = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeError && error.code === "resource_missing"
 
@@ -35,11 +35,11 @@ export const isStripeObjectMissing = (error: unknown): boolean =>
 export const isStripeRequestInvalid = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeInvalidRequestError
 
-/** A parameter names a customer that is not there. */
+/** The named customer does not exist. */
 export const isCustomerMissing = (error: unknown): boolean =>
   isStripeObjectMissing(error) && error instanceof Stripe.errors.StripeError && error.param === "customer"
 
-/** A key was used before for a request that said something else. */
+/** The key was used for another request. */
 export const isIdempotencyConflict = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeIdempotencyError && !isIdempotencyKeyInUse(error)
 
@@ -54,7 +54,7 @@ export class StripeCallFailed {
 export const toCardProcessorUnavailable = ({ error }: StripeCallFailed) =>
   new CardProcessorUnavailable({ reason: describeStripeError(error) })
 
-/** The buyer's card is at fault, or else the processor. */
+/** Card errors are the buyer's; all others are the processor's. */
 export const toPurchaseFailure = (failed: StripeCallFailed) =>
   failed.error instanceof Stripe.errors.StripeCardError
     ? new PurchaseDeclined({

@@ -7,7 +7,7 @@ import {
 } from "@berth/domain/billing/checkout/Purchase"
 import type Stripe from "stripe"
 
-/** Prices that are kept at the processor, by their ids there. What has none is priced as it is sold. */
+/** Price ids at the processor. An item without one is priced inline. */
 export interface StripePriceIds {
   readonly plans: { readonly [plan in SoldPlanId]?: string | undefined }
   readonly storage?: string | undefined
@@ -31,7 +31,6 @@ const makePriceData = (
   ...(recurs ? { recurring: { interval: "month" as const } } : {})
 })
 
-/** What a checkout lists. */
 export const makeLineItem = (
   prices: StripePriceIds,
   purchase: Purchase

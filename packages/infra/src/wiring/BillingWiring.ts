@@ -12,7 +12,7 @@ const readPriceIds = ({ cards }: Settings): StripePriceIds => ({
   storage: Option.getOrUndefined(cards.storagePrice)
 })
 
-/** What is sold at each configured price, by price id. */
+/** Configured items, by price id. */
 export const readPrices = ({ cards }: Pick<Settings, "cards">): ReadonlyMap<string, PurchasedItem> =>
   new Map<string, PurchasedItem>([
     ...PlanId.literals.flatMap((plan) => {

@@ -5,21 +5,21 @@ import { loadSettings } from "@berth/infra/configuration/SettingsLoader"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 
-const boughtBy = (environment: Record<string, string>) =>
+const purchasedAt = (environment: Record<string, string>) =>
   Effect.map(loadSettings(environment), BillingWiring.readPrices)
 
 describe("The settings about card events", () => {
   it.effect("say what each price is for", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* boughtBy({}), new Map())
-      const bought = yield* boughtBy({
+      assert.deepStrictEqual(yield* purchasedAt({}), new Map())
+      const purchased = yield* purchasedAt({
         STRIPE_PRICE_SOLO: "price_1",
         STRIPE_PRICE_SCALE: "price_2",
         STRIPE_PRICE_STORAGE: "price_3",
         STRIPE_CREDIT_PRICES: "price_4:5, price_5:12.5"
       })
       assert.deepStrictEqual(
-        bought,
+        purchased,
         new Map<string, PurchasedItem>([
           ["price_1", PurchasedItem.Plan({ plan: "solo" })],
           ["price_2", PurchasedItem.Plan({ plan: "scale" })],

@@ -52,7 +52,7 @@ describe("the job that ends what a deleted account pays by card", () => {
     })
   )
 
-  it.effect("is hopeless with another payload", () =>
+  it.effect("fails permanently with another payload", () =>
     Effect.gen(function* () {
       assert.deepEqual(yield* run({ customer: 7 }), { removed: [], failure: "JobPermanentlyFailed" })
     })

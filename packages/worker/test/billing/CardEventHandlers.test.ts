@@ -39,7 +39,7 @@ describe("The jobs about card events", () => {
     })
   )
 
-  it.effect("are hopeless when they name nothing, or an event that makes no sense", () =>
+  it.effect("fail permanently when they name nothing, or an event that cannot be read", () =>
     Effect.gen(function* () {
       const unreadable = new CardEventUnreadable({ reason: "id" })
       const failures = [

@@ -24,7 +24,7 @@ layer(BillingServices, { excludeTestServices: true })("StorageEntitlements", (it
     })
   )
 
-  it.effect("stay as they are, whatever else is bought, ended or taken back", () =>
+  it.effect("stay as they are, whatever else is purchased, ended or taken back", () =>
     Effect.gen(function* () {
       const storage = yield* StorageEntitlements
       const subscriptions = yield* SubscriptionRepository

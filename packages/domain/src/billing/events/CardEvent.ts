@@ -13,17 +13,17 @@ export const PurchaseEventType = Schema.Literal(
 )
 export type PurchaseEventType = typeof PurchaseEventType.Type
 
-/** Events of money that went back. */
+/** Refunds and disputes. */
 export const ReversalEventType = Schema.Literal("charge.refunded", "charge.dispute.created", "charge.dispute.closed")
 export type ReversalEventType = typeof ReversalEventType.Type
 
-/** The events that are applied; any other is acknowledged and ignored. */
+/** The applied event types; others are acknowledged and not stored. */
 export const CardEventType = Schema.Union(PurchaseEventType, ReversalEventType)
 export type CardEventType = typeof CardEventType.Type
 
-/** What every event of the card processor has, whatever it tells of. */
+/** The part common to all events. */
 export const CardEventEnvelope = Schema.Struct({
-  /** Of this event, however often it is sent. */
+  /** Equal for every delivery of the event. */
   id: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(255)),
   type: Schema.String,
   /** Seconds since 1970. */
@@ -38,7 +38,6 @@ export interface PurchaseEvent extends CardEventEnvelope {
 export interface ReversalEvent extends CardEventEnvelope {
   readonly type: ReversalEventType
 }
-/** An event that is applied. */
 export type CardEvent = PurchaseEvent | ReversalEvent
 
 const isApplied = Schema.is(CardEventType)

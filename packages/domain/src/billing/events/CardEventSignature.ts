@@ -1,23 +1,22 @@
 import { Data, Duration, Either, Encoding, Redacted } from "effect"
 import type { Digests } from "../../secrets/Digests.ts"
 
-/** Why a signature does not count. */
 export type SignatureFault = "missing" | "malformed" | "wrong" | "too old" | "from the future"
 
-/** Whoever sent this has not shown that he is the card processor. */
+/** The sender is not verified as the card processor. */
 export class SignatureInvalid extends Data.TaggedError("SignatureInvalid")<{ readonly fault: SignatureFault }> {}
 
-/** How far the moment of signing may be from ours, before or after: what is older may be somebody's copy. */
+/** Tolerance in both directions; limits replays. */
 export const signatureTolerance = Duration.minutes(5)
 
 interface SignatureHeader {
-  /** As it was signed: the digits themselves. */
+  /** The signed digits. */
   readonly timestamp: string
-  /** Lower-case hex, one for each secret that is in use: two while one follows the other. */
+  /** Lower-case hex, one per active secret. */
   readonly signatures: ReadonlyArray<string>
 }
 
-/** Reads `t=1492774577,v1=5257a8…,v1=…,v0=…`; members other than `t` and `v1` say nothing. */
+/** Parses `t=1492774577,v1=5257a8…,v1=…,v0=…`; members other than `t` and `v1` are ignored. */
 export const parseSignatureHeader = (header: string): Either.Either<SignatureHeader, SignatureInvalid> => {
   const members = header.split(",").map((member) => member.trim())
   const valuesOf = (name: string) =>
@@ -29,7 +28,7 @@ export const parseSignatureHeader = (header: string): Either.Either<SignatureHea
     : Either.left(new SignatureInvalid({ fault: "malformed" }))
 }
 
-/** The bytes that are signed: the moment, a dot, and the body as it came. */
+/** Timestamp, dot, raw body. */
 const signedBytes = (timestamp: string, body: Uint8Array): Uint8Array => {
   const head = new TextEncoder().encode(`${timestamp}.`)
   const bytes = new Uint8Array(head.length + body.length)

@@ -6,33 +6,33 @@ import type { UserId } from "../../shared/UserId.ts"
 
 /** Credits that were paid for. */
 export interface CreditPurchase {
-  /** Every name that the purchase goes by (payment, invoice, checkout): whoever tells of it knows one of them at least. */
+  /** Processor ids of payment, invoice and checkout; every event of the purchase has at least one. */
   readonly names: readonly [string, ...ReadonlyArray<string>]
   readonly credits: number
   readonly paid: PaidAmount
 }
 
 export interface PaidAmount {
-  /** In the currency's smallest units. */
+  /** In minor units. */
   readonly amount: number
   /** Three letters, upper case. */
   readonly currency: string
 }
 
-/** What an event says, in our words. */
+/** The content of a purchase event. */
 export interface CardFact {
   readonly moment: EventMoment
-  /** Who pays: a customer at the card processor, or what was paid for by somebody who is none. */
+  /** Id of the customer, or of the purchase when there is none. */
   readonly payer: string
-  /** Ids of users that our checkouts wrote on it. */
+  /** User ids from the metadata of Berth's checkouts. */
   readonly userIds: ReadonlyArray<UserId>
   readonly email: Option.Option<Email>
   readonly subscription: Option.Option<{ readonly id: string; readonly facts: SubscriptionFacts }>
   readonly credits: Option.Option<CreditPurchase>
   /** The invoice of a subscription that was paid. */
   readonly invoice: Option.Option<PaidAmount & { readonly id: string; readonly sold: RecurringItem | null }>
-  /** The attempt to buy whose delayed payment failed. */
+  /** The attempt whose delayed payment failed. */
   readonly failedAttempt: Option.Option<PurchaseAttemptId>
-  /** Something was paid for, and nothing says what. */
+  /** Paid, but the purchased item is unknown. */
   readonly isUnclear: boolean
 }

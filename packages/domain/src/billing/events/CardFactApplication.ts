@@ -3,8 +3,8 @@ import type { CardFact, CreditPurchase } from "./CardFact.ts"
 import { mergeSubscriptionFacts, pickNewest, type TimedValue, type SubscriptionFacts } from "./SubscriptionFacts.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
-/** Who pays at the card processor, and whom he was found to be. */
-export interface Payer {
+/** A payer at the card processor and its user. */
+export interface CardPayer {
   readonly id: string
   readonly user: TimedValue<UserId>
 }
@@ -17,16 +17,16 @@ export interface RecordedSubscription {
   readonly facts: SubscriptionFacts
 }
 
-/** What is on record of whatever a fact is about. */
+/** Stored records that a fact concerns. */
 export interface CardRecords {
-  readonly payer: Option.Option<Payer>
-  /** Those of the payer, and the one that the fact is about, whoever was said to pay for it. */
+  readonly payer: Option.Option<CardPayer>
+  /** Those of the payer, and the one of the fact whoever its payer. */
   readonly subscriptions: ReadonlyArray<RecordedSubscription>
-  /** The name that the fact's credits were booked by, once somebody has told of them. */
+  /** The id under which the fact's credits are booked. */
   readonly bookedAs: Option.Option<string>
 }
 
-/** The users that a fact's signs lead to. */
+/** Users named by a fact's metadata and address. */
 export interface CardUserMatch {
   readonly byId: Option.Option<UserId>
   readonly byEmail: Option.Option<UserId>
@@ -34,24 +34,23 @@ export interface CardUserMatch {
 
 export interface CardCreditBooking extends CreditPurchase {
   readonly userId: UserId
-  /** The first of its names that anybody told: the same purchase is booked by one name once. */
+  /** The id it is booked under: its first known one. */
   readonly cause: string
 }
 
 export interface AppliedCardFact {
-  /** Whose it is. */
   readonly userId: UserId
-  readonly payer: Option.Option<Payer>
-  /** Those that are otherwise now. */
+  readonly payer: Option.Option<CardPayer>
+  /** The changed ones. */
   readonly subscriptions: ReadonlyArray<RecordedSubscription>
   readonly booking: Option.Option<CardCreditBooking>
-  /** Everybody who has, or had, one of them. */
+  /** Current and former owners of the changed subscriptions. */
   readonly users: ReadonlyArray<UserId>
-  /** Under what facts may wait that are known to be somebody's since now. */
+  /** Ids under which unmatched events may wait that have a user from now on. */
   readonly nowKnown: ReadonlyArray<string>
 }
 
-// An id that our own checkout wrote says whose it is. An address only lets it be guessed: people have several.
+// The metadata of Berth's checkout is certain; an address is a guess, since people have several.
 const named = 2
 const guessed = 1
 
@@ -63,8 +62,8 @@ const signOf = (fact: CardFact, { byEmail, byId }: CardUserMatch): TimedValue<Us
 }
 
 /**
- * What a fact makes of the books; none while nobody is known whose it could be. Facts that are applied twice or in another
- * order leave the same books: whatever is kept is the newest of its kind, in an order that the facts bring along.
+ * Applies a fact to the records; none without a known user. Idempotent and order-independent: the newest value of each kind is
+ * kept, in the order of the facts' moments.
  */
 export const applyCardFact = (
   books: CardRecords,
@@ -80,7 +79,7 @@ export const applyCardFact = (
     const given = { ...facts, owner }
     return {
       id,
-      // What was told without a customer is under its own name only until he is known.
+      // A fact without a customer is kept under its own id until the customer is known.
       payer: before !== undefined && fact.payer === id ? before.payer : fact.payer,
       facts: before === undefined ? given : mergeSubscriptionFacts(before.facts, given),
       before
@@ -95,7 +94,7 @@ export const applyCardFact = (
       onNone: (): ReadonlyArray<RecordedSubscription> => [],
       onSome: ({ facts, id, payer: by }) => [{ id, payer: by, facts, userId }]
     })
-    // Whoever the payer turns out to be has what he pays for, unless it says itself whose it is.
+    // Subscriptions without an owner of their own follow the payer's user.
     const moved =
       payer === null
         ? []

@@ -1,9 +1,6 @@
 import { Schema } from "effect"
 
-/*
- * What events of the card processor tell of, as much of it as we read. Versions of its API put things in other places, and
- * members that are not there and members that are null mean the same.
- */
+/* Objects of card events, in all supported API versions. An absent member equals null. */
 
 const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true, as: "Option" })
 
@@ -56,7 +53,7 @@ export const SubscriptionObject = Schema.Struct({
   status: Schema.String,
   customer: maybe(reference),
   created: maybe(Schema.Int),
-  /** Where older versions have it; by now it is on the items. */
+  /** Of older versions; newer ones have it on the items. */
   current_period_end: maybe(Schema.Int),
   items: list(Schema.Struct({ ...priced, current_period_end: maybe(Schema.Int) })),
   metadata
@@ -87,7 +84,7 @@ export const InvoiceObject = Schema.Struct({
   id: maybe(Schema.String),
   customer: maybe(reference),
   customer_email: maybe(Schema.String),
-  /** Where older versions have it; by now it is in `parent`. */
+  /** Of older versions; newer ones have it in `parent`. */
   subscription: maybe(reference),
   subscription_details: maybe(detailsOfSubscription),
   parent: maybe(Schema.Struct({ subscription_details: maybe(detailsOfSubscription) })),

@@ -10,7 +10,7 @@ import {
   makeSubscriptionFacts,
   readEmail,
   readPaidAmount,
-  readPrices,
+  readEventPrices,
   readUserIds,
   stated
 } from "./FactParts.ts"
@@ -37,7 +37,7 @@ export const readCheckoutSession = (
     {
       metadata: session.metadata,
       prices: [
-        ...readPrices(session.line_items),
+        ...readEventPrices(session.line_items),
         { id: Option.none(), amount: session.amount_total, currency: session.currency }
       ],
       recurs

@@ -60,7 +60,7 @@ const readPrice = (price: PriceObject): EventPrice => ({
   currency: price.currency
 })
 
-export const readPrices = (
+export const readEventPrices = (
   items: Option.Option<{ readonly data: ReadonlyArray<{ readonly price: Option.Option<PriceObject> }> }>
 ) =>
   Option.match(items, {

@@ -1,8 +1,9 @@
 import { Array, Data, Option, Schema } from "effect"
 import { PlanId } from "../../shared/PlanId.ts"
+import { creditPacks, storageUpgrade } from "../checkout/Purchase.ts"
 import { billingPlans, checkoutPlans } from "../subscriptions/PlanCatalog.ts"
 
-/** What somebody has bought by card. */
+/** An item purchased by card. */
 export type PurchasedItem = Data.TaggedEnum<{
   readonly Plan: { readonly plan: PlanId }
   readonly Credits: { readonly credits: number }
@@ -10,20 +11,18 @@ export type PurchasedItem = Data.TaggedEnum<{
 }>
 export const PurchasedItem = Data.taggedEnum<PurchasedItem>()
 
-/** A price as an event shows it. */
 export interface EventPrice {
   readonly id: Option.Option<string>
-  /** In the currency's smallest units: pence, cents. */
+  /** In minor units. */
   readonly amount: Option.Option<number>
   /** Three letters, lower case. */
   readonly currency: Option.Option<string>
 }
 
 export interface PurchaseEvidence {
-  /** What our own checkouts write on what is bought: `kind`, `plan`, `credits`. */
+  /** Of Berth's checkouts: `kind`, `plan`, `credits`. */
   readonly metadata: Readonly<Record<string, string>>
   readonly prices: ReadonlyArray<EventPrice>
-  /** Whether it is paid again every month. */
   readonly recurs: boolean
 }
 
@@ -49,16 +48,16 @@ const byMetadata = ({ metadata, recurs }: PurchaseEvidence): Option.Option<Purch
   return Option.orElse(planNamed(plan), () => (recurs ? Option.none<PurchasedItem>() : creditsNamed(credits)))
 }
 
-/** Amounts that one thing alone costs a month. Pounds and dollars: 39 is storage in one and a plan in the other. */
+/** Items by their unique monthly amount: 39 is storage in pounds and a plan in dollars. */
 const monthly: ReadonlyMap<string, PurchasedItem> = new Map<string, PurchasedItem>([
   ...[...checkoutPlans, ...billingPlans].map(
     ({ currency, id, price }) => [`${price * 100} ${currency.toLowerCase()}`, PurchasedItem.Plan({ plan: id })] as const
   ),
-  ["3900 gbp", PurchasedItem.Storage()]
+  [`${storageUpgrade.price.amount} ${storageUpgrade.price.currency.toLowerCase()}`, PurchasedItem.Storage()]
 ])
-/** And once: the credit packs. */
+/** Credit packs by amount. */
 const once: ReadonlyMap<string, PurchasedItem> = new Map<string, PurchasedItem>(
-  [5, 15, 30].map((credits) => [`${credits * 100} usd`, PurchasedItem.Credits({ credits })] as const)
+  creditPacks.map(({ credits, price }) => [`${price * 100} usd`, PurchasedItem.Credits({ credits })] as const)
 )
 
 const byAmount =
@@ -68,10 +67,7 @@ const byAmount =
       (recurs ? monthly : once).get(`${units} ${unit.toLowerCase()}`)
     )
 
-/**
- * What was bought: by the id of its price, which is what is charged; else by what our checkout wrote on it; else by the amount,
- * where one thing alone costs that. None when nothing says.
- */
+/** By price id, which is what is charged; else by metadata; else by an amount that only one item has. */
 export const identifyPurchasedItem = (
   signs: PurchaseEvidence,
   known: ReadonlyMap<string, PurchasedItem>

@@ -2,18 +2,15 @@ import { Order, Schema } from "effect"
 import { PlanId } from "../../shared/PlanId.ts"
 import { UserId } from "../../shared/UserId.ts"
 
-/**
- * When something was said, and how much it counts. Events come twice, late and in any order, and several are made in one
- * second: this puts any two of them in an order of their own, which is the same whoever asks.
- */
+/** A total order of values from events, which arrive repeatedly, late and in any order, several per second. */
 export const EventMoment = Schema.Struct({
-  /** What says so itself counts more than what only lets it be guessed, whenever that was said. */
+  /** Stated values outrank inferred ones, whatever their time. */
   strength: Schema.Int,
   /** Seconds since 1970. */
   created: Schema.Int,
-  /** Among what was said in one second. */
+  /** Order within one second. */
   weight: Schema.Int,
-  /** The event's. */
+  /** Event id. */
   id: Schema.String
 })
 export type EventMoment = typeof EventMoment.Type
@@ -25,7 +22,6 @@ export const eventMomentOrder: Order.Order<EventMoment> = Order.combineAll([
   Order.mapInput(Order.string, ({ id }: EventMoment) => id)
 ])
 
-/** The newest that was said of one thing. */
 export interface TimedValue<A> {
   readonly value: A
   readonly moment: EventMoment
@@ -37,32 +33,32 @@ export const pickNewest = <A>(one: TimedValue<A> | null, other: TimedValue<A> | 
   return eventMomentOrder(one.moment, other.moment) >= 0 ? one : other
 }
 
-/** What is paid for every month: a plan, or more storage. */
+/** A plan, or the storage upgrade. */
 export const RecurringItem = Schema.Union(PlanId, Schema.Literal("storage"))
 export type RecurringItem = typeof RecurringItem.Type
 
-/** `incomplete`: the first payment has not arrived, so nothing was bought yet. */
+/** `incomplete`: the first payment is outstanding. */
 export const PaymentState = Schema.Literal("active", "past_due", "incomplete")
 export type PaymentState = typeof PaymentState.Type
 
-/** All that is known of one subscription at the card processor. */
+/** Newest known values of a subscription. */
 export const SubscriptionFacts = Schema.Struct({
   sold: said(RecurringItem),
   state: said(PaymentState),
   /** Seconds since 1970. */
   periodEnd: said(Schema.Int),
-  /** Who it was bought for, as our checkout wrote on it. */
+  /** User id from the checkout's metadata. */
   owner: said(UserId),
-  /** It is over, and a subscription that is over never comes back. */
+  /** Final: an ended subscription never returns. */
   ended: Schema.Boolean,
-  /** The earliest moment that anybody spoke of it, in seconds since 1970. */
+  /** Earliest known time, in seconds since 1970. */
   startedAt: Schema.Int,
-  /** The latest. */
+  /** Latest known time. */
   lastEventAt: Schema.Int
 })
 export type SubscriptionFacts = typeof SubscriptionFacts.Type
 
-/** What two know of one subscription, together. The same in any order, however often, and however it is grouped. */
+/** Commutative, associative and idempotent. */
 export const mergeSubscriptionFacts = (one: SubscriptionFacts, other: SubscriptionFacts): SubscriptionFacts => ({
   sold: pickNewest(one.sold, other.sold),
   state: pickNewest(one.state, other.state),

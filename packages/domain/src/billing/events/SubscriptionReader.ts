@@ -2,7 +2,14 @@ import { Array, Option } from "effect"
 import type { PurchaseEvent } from "./CardEvent.ts"
 import type { CardFact } from "./CardFact.ts"
 import type { SubscriptionObject } from "./CardProcessorObjects.ts"
-import { findRecurringItem, makeMoment, makeSubscriptionFacts, readPrices, readUserIds, stated } from "./FactParts.ts"
+import {
+  findRecurringItem,
+  makeMoment,
+  makeSubscriptionFacts,
+  readEventPrices,
+  readUserIds,
+  stated
+} from "./FactParts.ts"
 import { identifyPurchasedItem, type PurchasedItem } from "./PurchasedItem.ts"
 import type { PaymentState } from "./SubscriptionFacts.ts"
 
@@ -32,7 +39,7 @@ export const readSubscription = (
   prices: ReadonlyMap<string, PurchasedItem>
 ): CardFact => {
   const sold = findRecurringItem(
-    identifyPurchasedItem({ metadata: object.metadata, prices: readPrices(object.items), recurs: true }, prices)
+    identifyPurchasedItem({ metadata: object.metadata, prices: readEventPrices(object.items), recurs: true }, prices)
   )
   const state = readState(object.status)
   const periodEnds = Option.match(object.items, {

@@ -71,14 +71,14 @@ describe("What is read of a completed checkout", () => {
   })
 
   it("is the credits of a delayed payment once the payment has succeeded, under the names of the checkout", () => {
-    const bought = { mode: "payment", payment_intent: "pi_1", metadata: { kind: "credits", credits: "5" } }
-    assert.isTrue(Option.isNone(session({ ...bought, payment_status: "unpaid" }).credits))
+    const purchased = { mode: "payment", payment_intent: "pi_1", metadata: { kind: "credits", credits: "5" } }
+    assert.isTrue(Option.isNone(session({ ...purchased, payment_status: "unpaid" }).credits))
     const succeeded = read("checkout.session.async_payment_succeeded", {
       id: "cs_1",
-      ...bought,
+      ...purchased,
       payment_status: "paid"
     })
-    assert.deepStrictEqual(succeeded.credits, session({ ...bought, payment_status: "paid" }).credits)
+    assert.deepStrictEqual(succeeded.credits, session({ ...purchased, payment_status: "paid" }).credits)
   })
 
   it("is the end of the attempt when the delayed payment failed, and no purchase", () => {

@@ -2,8 +2,8 @@ import type { CardEvent } from "@berth/domain/billing/events/CardEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { makeInMemoryCardRecords } from "../../../../../test/support/billing/InMemoryCardRecords.ts"
 
-const bought = (kind: "plan" | "storage", created = 1): CardEvent => ({
-  id: `evt_bought_${kind}`,
+const purchased = (kind: "plan" | "storage", created = 1): CardEvent => ({
+  id: `evt_purchased_${kind}`,
   type: "checkout.session.completed",
   created,
   data: {
@@ -33,16 +33,16 @@ const after = (...events: ReadonlyArray<CardEvent>) => {
 
 describe("The subscription that counts", () => {
   it("is that of a checkout which says of no subscription what it is", () => {
-    assert.deepStrictEqual(after(bought("plan")), { plan: "pro", status: "active", storage: false })
-    assert.isTrue(after(bought("storage")).storage)
+    assert.deepStrictEqual(after(purchased("plan")), { plan: "pro", status: "active", storage: false })
+    assert.isTrue(after(purchased("storage")).storage)
   })
 
   it("ends with one of the same payer that does not say what it sold", () => {
     for (const events of [
-      [bought("plan"), ended],
-      [ended, bought("plan")]
+      [purchased("plan"), ended],
+      [ended, purchased("plan")]
     ])
       assert.notStrictEqual(after(...events).status, "active")
-    assert.isFalse(after(bought("storage"), ended).storage)
+    assert.isFalse(after(purchased("storage"), ended).storage)
   })
 })

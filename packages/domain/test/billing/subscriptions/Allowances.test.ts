@@ -42,10 +42,10 @@ describe("allowanceOf", () => {
     assert.isFalse(computeAllowance(false, Option.none(), "included").mayProvision)
   })
   it("what is no longer paid for allows what is free", () => assert.strictEqual(on("enterprise", "canceled").agents, 1))
-  it("storage that was bought beside the plan can be filled, whatever the plan is", () => {
+  it("storage that was purchased beside the plan can be filled, whatever the plan is", () => {
     for (const plan of plans) {
-      const bought = computeAllowance(false, Option.some({ userId, plan, status: "active" }), "upgraded")
-      assert.deepStrictEqual(bought, { ...on(plan), storageMb: 51_200 })
+      const purchased = computeAllowance(false, Option.some({ userId, plan, status: "active" }), "upgraded")
+      assert.deepStrictEqual(purchased, { ...on(plan), storageMb: 51_200 })
     }
     assert.strictEqual(computeAllowance(true, Option.none(), "upgraded").storageMb, 51_200)
   })

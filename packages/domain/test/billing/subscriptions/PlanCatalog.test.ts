@@ -6,7 +6,7 @@ import {
 } from "@berth/domain/billing/subscriptions/PlanCatalog"
 import { assert, describe, it } from "@effect/vitest"
 
-describe("The catalogue of plans", () => {
+describe("The catalog of plans", () => {
   it("has the prices and units that are published", () => {
     const rows = [...checkoutPlans, ...billingPlans].map(({ currency, dailyUnits, id, price }) => [
       id,

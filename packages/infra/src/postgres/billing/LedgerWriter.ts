@@ -6,15 +6,14 @@ import { type Context, DateTime, Effect } from "effect"
 import type { UserId } from "@berth/domain/shared/UserId"
 
 export interface LedgerMovement {
-  /** Whose units moved; `formerUser` is the name that his records have since he left. */
+  /** Null for a deleted user, whose records carry `formerUser`. */
   readonly userId: UserId | null
   readonly formerUser?: string | null
   readonly from: LedgerAccount
   readonly to: LedgerAccount
   readonly units: number
-  /** What was paid for, or why credits were given. */
   readonly cause: string
-  /** Joins the movements of one event; a movement alone is its own. */
+  /** Shared by the movements of one event; a new one by default. */
   readonly transaction?: string
 }
 

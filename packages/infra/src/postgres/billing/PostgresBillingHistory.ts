@@ -29,7 +29,7 @@ const toEntry = ({ amount, creditUnits, description, ...row }: typeof Row.Type):
 })
 
 const make = Effect.map(SqlClient, (sql) => {
-  // What each kind is found by is its own index, word for word. A page reads no more of each than it could show.
+  // The conditions equal those of the partial indexes. A page reads of each kind at most its own depth.
   const usage = (userId: string) => sql`
     from reservations
     where user_id = ${userId} and state = 'settled' and settled_daily_units + settled_credit_units > 0`
@@ -58,7 +58,7 @@ const make = Effect.map(SqlClient, (sql) => {
           ${reversals(userId)}
           order by reversed_at desc, id desc limit ${depth}
         ) union all (
-          select id, 'grant', 'Credits given', 0, units, null, null, created_at
+          select id, 'grant', 'Credits granted', 0, units, null, null, created_at
           ${grants(userId)}
           order by created_at desc, id desc limit ${depth}
         )

@@ -26,7 +26,7 @@ const SubscriptionRow = Schema.Struct({
 const BookedRow = Schema.Struct({ bookedAs: Schema.String })
 const PrunedRow = Schema.Struct({ id: Schema.String, hadEffects: Schema.Boolean })
 
-/** What a fact changes or goes by. Two that have nothing of this in common have nothing to do with each other. */
+/** Facts without a common lock name are independent. */
 const lockNamesOf = ({ credits, payer, subscription }: CardFact): ReadonlyArray<string> =>
   Array.dedupe([
     payer,
@@ -39,7 +39,7 @@ const make = Effect.map(SqlClient, (sql) => {
   const idsOf = (rows: ReadonlyArray<typeof IdRow.Type>) => rows.map(({ id }) => id)
   const subscriptionColumns = sql.literal("id, payer_id as payer, user_id, facts")
 
-  /** One after the other in an order that is everybody's, so that no two wait for each other. */
+  /** Lock order: names sorted. */
   const lock = (things: ReadonlyArray<string>) =>
     Effect.forEach(things, (thing) => sql`select pg_advisory_xact_lock(hashtextextended(${`card ${thing}`}, 0))`, {
       discard: true

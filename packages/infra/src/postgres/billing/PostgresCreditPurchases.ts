@@ -32,13 +32,12 @@ const BookedPurchase = Schema.Struct({
 })
 const Returned = Schema.Struct({ returned: Schema.NumberFromString })
 
-/** Neither credits nor money are less than nothing, and cents are whole. */
+/** Credits and amounts are non-negative and whole in their units. */
 export class BookingInvalid extends Data.TaggedError("BookingInvalid")<{
   readonly credits: number
   readonly amount: number
 }> {}
 
-/** Where the credits of a booking come from, and go back to. */
 const sourceOf = (kind: CreditBooking["kind"]): LedgerAccount => (kind === "grant" ? "grants" : "purchases")
 
 const make = Effect.gen(function* () {
@@ -46,7 +45,7 @@ const make = Effect.gen(function* () {
   const ids = yield* IdGenerator
   const ledger = makeLedgerWriter(sql, ids)
 
-  // Both take their rows in one order, user, purchase, which is also that of whoever holds a user and then books for him.
+  // Lock order: user before purchase.
 
   const hold = (userId: UserId) =>
     countAffectedRows(sql`select from users where id = ${toStorableText(userId)} for no key update`).pipe(
@@ -83,7 +82,7 @@ const make = Effect.gen(function* () {
           update users set credit_units = credit_units + ${units}, reversed_units = reversed_units + ${reversed}
           where id = ${userId}`
 
-  /** Brings what is reversed of a booked purchase to what its reversals say by now. */
+  /** Moves the difference between the booked and the reported reversals. */
   const settle = (cause: string): Effect.Effect<CreditReversalOutcome, SqlError> =>
     Effect.gen(function* () {
       const owner = yield* sql`
@@ -134,7 +133,7 @@ const make = Effect.gen(function* () {
         const transaction = booked.value.id
         yield* ledger.move({ userId, from: sourceOf(kind), to: "credits", units, cause, transaction })
       }
-      // Also of a purchase that was booked before: this booking may have told another of its names.
+      // Also for a purchase booked earlier: this booking may have added one of its ids.
       yield* settle(cause)
       return Option.isSome(booked) ? "booked" : "booked-before"
     })

@@ -29,7 +29,7 @@ const columnsOfTerms = (terms: CardSubscriptionTerms) => ({
 export const layer: Layer.Layer<SubscriptionRepository, never, SqlClient> = Layer.effect(
   SubscriptionRepository,
   Effect.map(SqlClient, (sql) => {
-    // One statement: the plan that a user is shown, and charged by, is never another than the one he subscribes to.
+    // One statement, so that the user's plan always equals the subscription's.
     const save = (subscription: Subscription, terms: Option.Option<CardSubscriptionTerms>) =>
       Effect.gen(function* () {
         const now = yield* DateTime.now

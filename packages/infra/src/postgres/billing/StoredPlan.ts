@@ -3,7 +3,7 @@ import { PlanId } from "@berth/domain/shared/PlanId"
 
 const isPlan = Schema.is(PlanId)
 
-/** A plan's column. One that this version does not know, a later one's or an operator's slip, counts as the free plan: one agent. */
+/** A plan column. An unknown plan counts as free. */
 export const StoredPlan = Schema.transform(Schema.String, PlanId, {
   strict: true,
   decode: (text) => (isPlan(text) ? text : "free"),
