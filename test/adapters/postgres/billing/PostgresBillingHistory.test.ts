@@ -93,7 +93,7 @@ layer(BillingServices, { excludeTestServices: true })("BillingHistory", (it) => 
           {
             id: "led",
             kind: "grant",
-            description: "Credits given",
+            description: "Credits granted",
             units: 0,
             credits: 1,
             amount: null,
