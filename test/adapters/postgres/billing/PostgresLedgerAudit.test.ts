@@ -99,6 +99,7 @@ layer(BillingServices, { excludeTestServices: true })("LedgerAudit", (it) => {
       const [checkpoint] = yield* sql`
         select credit_units::int as units from ledger_checkpoints where user_id = ${user.id}`
       assert.deepStrictEqual(checkpoint, { units: 485 })
+      assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
       // Closed entries are not read again: deleting them changes nothing.
       yield* sql`delete from ledger_entries where user_id = ${user.id}`
       assert.deepStrictEqual(yield* audit.findDiscrepancies, [])
