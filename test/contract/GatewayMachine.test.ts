@@ -365,7 +365,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
     })
   )
 
-  it.effect("is not bought by a stranger's transfer", () =>
+  it.effect("is not paid by a stranger's transfer", () =>
     Effect.gen(function* () {
       const { paymentNetwork } = yield* App.TestApp
       const terms = yield* requestChallenge()

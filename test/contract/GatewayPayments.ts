@@ -24,7 +24,7 @@ export const gatewayCall = (call: Partial<App.AppCall> = {}) =>
 export const decodeGatewayAnswer = ({ text }: HttpCallResponse) =>
   Effect.orDie(Schema.decode(Schema.parseJson(GatewayAnswer))(text))
 
-/** What a call is asked to pay, as a client of the interface reads it. */
+/** The challenge of a call, as a client of the interface reads it. */
 export const requestChallenge = (call: Partial<App.AppCall> = {}) =>
   Effect.gen(function* () {
     const asked = yield* gatewayCall({ ...call, headers: { ...machinePaymentHeaders, ...call.headers } })

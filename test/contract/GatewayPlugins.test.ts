@@ -121,7 +121,7 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
       })
       const base64 = soundBytes(3_000_000).toString("base64")
       recorded("3000000 bytes")(yield* gatewayCall({ as, json: { plugin: "stt", audio: base64, filename: "a.wav" } }))
-      // What it is, its bytes say.
+      // The bytes decide the container.
       assert.deepInclude(yield* lastAsked, { filename: "a.mp3", contentType: "audio/mpeg" })
       const url = `data:audio/webm;codecs=opus;base64,${base64.slice(0, 400)}`
       recorded("300 bytes")(yield* gatewayCall({ as, json: { audio: url }, headers: { "x-plugin-id": "stt" } }))

@@ -4,55 +4,56 @@ import {
   speakInSandbox
 } from "@berth/infra/ai/sandbox/SandboxSpeechProvider"
 import { readWav, writeWav } from "@berth/infra/ai/sandbox/WavFile"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, assert, it } from "@effect/vitest"
 import { Effect, FastCheck } from "effect"
 
 const someText = FastCheck.string({ unit: "grapheme", minLength: 1, maxLength: 200 })
 const heard = (audio: Uint8Array) => transcribeInSandbox(audio)?.text
 
-describe("the sandbox's speech", () => {
+describe("Speech of the sandbox", () => {
   it.prop(
     "is heard again as it was said",
     [someText, FastCheck.double({ min: 0.25, max: 4, noNaN: true })],
     ([text, speed]) => {
       const said = text.replaceAll("\0", "")
-      expect(heard(speakInSandbox({ text, speed }).audio)).toBe(said)
+      assert.strictEqual(heard(speakInSandbox({ text, speed }).audio), said)
     }
   )
 
-  it("is a WAV that is as long as its header says, and can be heard", () => {
+  it("is an audible WAV file whose header states its length", () => {
     const { audio, contentType } = speakInSandbox({ text: "Good day to you", format: "mp3" })
     const view = new DataView(audio.buffer, audio.byteOffset)
-    expect(contentType).toBe("audio/wav")
-    expect(view.getUint32(4, true)).toBe(audio.length - 8)
+    assert.strictEqual(contentType, "audio/wav")
+    assert.strictEqual(view.getUint32(4, true), audio.length - 8)
     const samples = new Int16Array(audio.slice(-8_000).buffer)
-    expect(Math.max(...samples)).toBeGreaterThan(4_000)
+    assert.isAbove(Math.max(...samples), 4_000)
   })
 
-  it("is the same for the same text, and longer for a longer and for a slower one", () => {
+  it("is deterministic, and longer for longer text and lower speed", () => {
     const length = (text: string, speed = 1) => readWav(speakInSandbox({ text, speed }).audio)?.seconds ?? 0
-    expect(speakInSandbox({ text: "Hello" })).toEqual(speakInSandbox({ text: "Hello" }))
-    expect(speakInSandbox({ text: "Hello there" }).audio).not.toEqual(speakInSandbox({ text: "Hullo thore" }).audio)
-    expect(length("Good day to you")).toBeGreaterThan(length("Good"))
-    expect(length("Good day", 0.5)).toBeCloseTo(2 * length("Good day"), 1)
+    assert.deepStrictEqual(speakInSandbox({ text: "Hello" }), speakInSandbox({ text: "Hello" }))
+    assert.notDeepEqual(speakInSandbox({ text: "Hello there" }).audio, speakInSandbox({ text: "Hullo thore" }).audio)
+    assert.isAbove(length("Good day to you"), length("Good"))
+    assert.approximately(length("Good day", 0.5), 2 * length("Good day"), 0.5e-1)
   })
 
-  it("says of any other sound what it is", () => {
+  it("describes any other recording in its transcript", () => {
     const silence = writeWav(new Int16Array(12_000), 8_000, [{ name: "ICMT", text: "Not ours" }])
-    expect(heard(silence)).toBe(
+    assert.strictEqual(
+      heard(silence),
       "This is Berth's sandbox, which listens to nothing: this is a sound of 1.5 seconds, as wav."
     )
-    expect(heard(new TextEncoder().encode("OggS...."))).toContain("8 bytes, as ogg")
+    assert.include(heard(new TextEncoder().encode("OggS....")), "8 bytes, as ogg")
   })
 
-  it.effect("refuses what cannot be played", () =>
+  it.effect("rejects input that cannot be decoded", () =>
     Effect.gen(function* () {
       const whole = speakInSandbox({ text: "Hi" }).audio
       for (const audio of [new TextEncoder().encode("RIFF0000WAVE"), whole.subarray(0, 30)]) {
         const failure = yield* Effect.flip(
           sandboxSpeechProvider.transcribe("speech", { audio, contentType: "audio/wav", filename: "a.wav" })
         )
-        expect(failure).toMatchObject({ _tag: "PluginInputInvalid", field: "audio" })
+        assert.containSubset(failure, { _tag: "PluginInputInvalid", field: "audio" })
       }
     })
   )
@@ -64,7 +65,7 @@ describe("the sandbox's speech", () => {
       const { audio } = speakInSandbox({ text: "Hello" })
       audio.set(damage.subarray(0, Math.max(0, audio.length - at)), at)
       const transcript = transcribeInSandbox(audio)
-      expect(transcript === null || transcript.text.length > 0 || damage.length > 0).toBe(true)
+      assert.isTrue(transcript === null || transcript.text.length > 0 || damage.length > 0)
     }
   )
 })

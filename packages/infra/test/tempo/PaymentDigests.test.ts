@@ -46,7 +46,7 @@ describe("A payment challenge", () => {
         id
       ))
 
-  it("uses the standard hash functions, whatever the secret", () => {
+  it("uses the standard hash functions with any secret", () => {
     assert.strictEqual(digests.keccak256(""), "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470")
     assert.strictEqual(
       digests.keccak256("é"),

@@ -9,8 +9,8 @@ export type CallContent =
   | { readonly _tag: "Form"; readonly bytes: Uint8Array; readonly form: MultipartForm }
 
 /**
- * What the bytes of a body are, which are read once: what else is made of them (a digest) and this see the same. A form
- * where `contentType` says so, else JSON.
+ * Parses the bytes of a body, which are read once, so that the digest covers the same bytes. A form by `contentType`, else
+ * JSON.
  */
 export const parseContent = (contentType: string, bytes: Uint8Array): Effect.Effect<CallContent, BodyFailure> =>
   isMultipartForm(contentType)

@@ -1,11 +1,11 @@
 import { decodeAudioText } from "@berth/domain/gateway/speech/AudioText"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, assert, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 
 const someBytes = FastCheck.uint8Array({ minLength: 1, maxLength: 300 })
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
 
-describe("audioOfText", () => {
+describe("decodeAudioText", () => {
   it.prop(
     "reads base64 in every way that callers write it",
     [
@@ -21,7 +21,7 @@ describe("audioOfText", () => {
       )
     ],
     ([bytes, write]) => {
-      expect(decodeAudioText(write(base64(bytes)))).toEqual(Either.right(bytes))
+      assert.deepStrictEqual(decodeAudioText(write(base64(bytes))), Either.right(bytes))
     }
   )
 
@@ -38,11 +38,14 @@ describe("audioOfText", () => {
     "AA=A"
   ])("refuses %j without quoting it", (text) => {
     const refused = decodeAudioText(text)
-    expect(Either.isLeft(refused)).toBe(true)
-    expect(Either.getOrElse(Either.flip(refused), () => "")).toMatch(/^(must|is no data)/)
+    assert.isTrue(Either.isLeft(refused))
+    assert.match(
+      Either.getOrElse(Either.flip(refused), () => ""),
+      /^(must|is no data)/
+    )
   })
 
-  it.prop("is total", [FastCheck.string()], ([text]) => {
-    expect(Either.isEither(decodeAudioText(text))).toBe(true)
+  it.prop("returns for any input", [FastCheck.string()], ([text]) => {
+    assert.isTrue(Either.isEither(decodeAudioText(text)))
   })
 })

@@ -15,7 +15,7 @@ import {
   speechVendors
 } from "@berth/domain/gateway/speech/SpeechModel"
 import type { ProviderName } from "@berth/domain/ai/models/Model"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, assert, it } from "@effect/vitest"
 import { Either, FastCheck, Option } from "effect"
 
 const usual: SpeechModel = { provider: "openai", name: "tts-1" }
@@ -26,32 +26,36 @@ const anyModel = FastCheck.record({
   name: FastCheck.stringMatching(/^[a-z0-9][a-z0-9.:/-]{0,30}$/)
 })
 
-describe("a model of speech", () => {
-  it.prop("is read as it is written", [anyModel], ([model]) => {
-    expect(parseSpeechModel(formatSpeechModelId(model))).toEqual(Option.some(model))
+describe("parseSpeechModel and resolveSpeechModel", () => {
+  it.prop("parse what formatSpeechModelId formats", [anyModel], ([model]) => {
+    assert.deepStrictEqual(parseSpeechModel(formatSpeechModelId(model)), Option.some(model))
   })
 
   it.each(["", "tts-1", "/tts-1", "openai/", "anthropic/claude", "openai/a b", `openai/${"x".repeat(201)}`])(
     "is not %j",
     (id) => {
-      expect(parseSpeechModel(id)).toEqual(Option.none())
+      assert.deepStrictEqual(parseSpeechModel(id), Option.none())
     }
   )
 
-  it("is the usual one for whoever names none, and of its provider where only a name is given", () => {
-    expect(resolveSpeechModel(undefined, usual)).toEqual(Either.right(usual))
-    expect(resolveSpeechModel("tts-1-hd", usual)).toEqual(Either.right({ provider: "openai", name: "tts-1-hd" }))
-    expect(resolveSpeechModel("openrouter/openai/tts-1", usual)).toEqual(
+  it("return the default model without a name, and its provider for a bare name", () => {
+    assert.deepStrictEqual(resolveSpeechModel(undefined, usual), Either.right(usual))
+    assert.deepStrictEqual(
+      resolveSpeechModel("tts-1-hd", usual),
+      Either.right({ provider: "openai", name: "tts-1-hd" })
+    )
+    assert.deepStrictEqual(
+      resolveSpeechModel("openrouter/openai/tts-1", usual),
       Either.right({ provider: "openrouter", name: "openai/tts-1" })
     )
-    expect(Either.flip(resolveSpeechModel("nobody/tts-1", usual))).toMatchObject({
+    assert.containSubset(Either.flip(resolveSpeechModel("nobody/tts-1", usual)), {
       _tag: "Right",
       right: { _tag: "PluginInputInvalid", field: "model" }
     })
   })
 })
 
-describe("speechRoute", () => {
+describe("selectSpeechRoute", () => {
   it.prop(
     "pays by the caller's own key where he has one, and never calls who is not there",
     [anyModel, names, FastCheck.subarray<ProviderName>(["openai", "openrouter"]), FastCheck.boolean()],
@@ -59,33 +63,33 @@ describe("speechRoute", () => {
       const reach = { configured: new Set(configured), own: new Set(own), isAsked }
       Either.match(selectSpeechRoute(model, reach), {
         onRight: ({ model: chosen, own: isOwn }) => {
-          expect(isOwn).toBe(reach.own.has(model.provider))
-          expect(isOwn || reach.configured.has(chosen.provider)).toBe(true)
-          expect(chosen.provider === model.provider || chosen.provider === "sandbox").toBe(true)
+          assert.strictEqual(isOwn, reach.own.has(model.provider))
+          assert.isTrue(isOwn || reach.configured.has(chosen.provider))
+          assert.isTrue(chosen.provider === model.provider || chosen.provider === "sandbox")
         },
         onLeft: (refusal) => {
-          expect(reach.own.has(model.provider) || reach.configured.has(model.provider)).toBe(false)
-          expect(reach.configured.has("sandbox")).toBe(false)
-          expect(refusal._tag).toBe(isAsked ? "PluginInputInvalid" : "PluginFailed")
-          expect(refusal.reason).toContain(model.provider)
+          assert.isFalse(reach.own.has(model.provider) || reach.configured.has(model.provider))
+          assert.isFalse(reach.configured.has("sandbox"))
+          assert.strictEqual(refusal._tag, isAsked ? "PluginInputInvalid" : "PluginFailed")
+          assert.include(refusal.reason, model.provider)
         }
       })
     }
   )
 })
 
-describe("what speech costs", () => {
-  it("goes by characters, by minutes, and by what the provider says", () => {
-    expect(computeSpeechCost(usual, "👋".repeat(1_000))).toBeCloseTo(0.015, 10)
-    expect(computeSpeechCost({ provider: "groq", name: "x" }, "Hi")).toBe(0)
+describe("The cost of speech", () => {
+  it("is computed from characters, from minutes, or as the provider reports it", () => {
+    assert.approximately(computeSpeechCost(usual, "👋".repeat(1_000)), 0.015, 0.5e-10)
+    assert.strictEqual(computeSpeechCost({ provider: "groq", name: "x" }, "Hi"), 0)
     const whisper: SpeechModel = { provider: "openai", name: "whisper-1" }
-    expect(computeTranscriptionCost(whisper, { seconds: 90, costUsd: null })).toBeCloseTo(0.009, 10)
-    expect(computeTranscriptionCost(whisper, { seconds: null, costUsd: null })).toBe(0)
-    expect(computeTranscriptionCost(whisper, { seconds: 90, costUsd: 0.5 })).toBe(0.5)
+    assert.approximately(computeTranscriptionCost(whisper, { seconds: 90, costUsd: null }), 0.009, 0.5e-10)
+    assert.strictEqual(computeTranscriptionCost(whisper, { seconds: null, costUsd: null }), 0)
+    assert.strictEqual(computeTranscriptionCost(whisper, { seconds: 90, costUsd: 0.5 }), 0.5)
   })
 })
 
-describe("the bounds of speech", () => {
+describe("Speech limits", () => {
   const say = (text: string, speed?: number) => validateSpeechInput({ text, speed, userId: null })
 
   it.prop(
@@ -95,13 +99,13 @@ describe("the bounds of speech", () => {
       FastCheck.double({ min: 0.25, max: 4, noNaN: true })
     ],
     ([text, speed]) => {
-      expect(say(text, speed)).toEqual(Either.void)
+      assert.deepStrictEqual(say(text, speed), Either.void)
     }
   )
 
-  it.prop("let no language pass that is no code", [FastCheck.string()], ([language]) => {
+  it.prop("reject a language that is no ISO 639 code", [FastCheck.string()], ([language]) => {
     const checked = validateRecording({ audio: new TextEncoder().encode("OggS"), language })
-    expect(Either.isRight(checked)).toBe(/^[A-Za-z]{2,3}(-[A-Za-z]{2,4})?$/.test(language))
+    assert.strictEqual(Either.isRight(checked), /^[A-Za-z]{2,3}(-[A-Za-z]{2,4})?$/.test(language))
   })
 
   it.prop(
@@ -109,15 +113,15 @@ describe("the bounds of speech", () => {
     [FastCheck.string({ unit: "binary" })],
     ([given]) => {
       const name = makeAudioFilename(given, { container: "ogg", contentType: "audio/ogg" })
-      expect(name).toMatch(/^[\p{L}\p{N} ._-]{1,100}\.ogg$/u)
-      expect(name).not.toMatch(/[/\\"\r\n]/)
+      assert.match(name, /^[\p{L}\p{N} ._-]{1,100}\.ogg$/u)
+      assert.notMatch(name, /[/\\"\r\n]/)
     }
   )
 
-  it("keep a good name", () => {
+  it("keep a valid file name", () => {
     const kind = { container: "mp3", contentType: "audio/mpeg" } as const
-    expect(makeAudioFilename("C:\\My memos\\Grüße 1.wav", kind)).toBe("Grüße 1.mp3")
-    expect(makeAudioFilename("", kind)).toBe("audio.mp3")
-    expect(makeAudioFilename(undefined, kind)).toBe("audio.mp3")
+    assert.strictEqual(makeAudioFilename("C:\\My memos\\Grüße 1.wav", kind), "Grüße 1.mp3")
+    assert.strictEqual(makeAudioFilename("", kind), "audio.mp3")
+    assert.strictEqual(makeAudioFilename(undefined, kind), "audio.mp3")
   })
 })

@@ -5,7 +5,7 @@ import { ModelAnswers } from "@berth/domain/gateway/plugins/ModelAnswers"
 import { Orchestrator, orchestratorLimits } from "@berth/domain/gateway/tasks/Orchestrator"
 import { type PluginEvent, PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import type { TaskText } from "@berth/domain/gateway/tasks/TaskText"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Fiber, Layer, Logger, Ref, Stream, TestClock } from "effect"
 import type { UserId } from "@berth/domain/shared/UserId"
 
@@ -54,7 +54,7 @@ const run = (script: Script, about: TaskText = task, userId: UserId | null = nul
 const says = (...events: ReadonlyArray<ModelEvent>): Stream.Stream<ModelEvent> => Stream.fromIterable(events)
 const toolNames = (request: ChatRequest | undefined) => (request?.options?.tools ?? []).map(({ name }) => name)
 
-it.effect("answers in steps, tells each as it comes, and ends with all of it", () =>
+it.effect("Orchestrator.run streams the text of every round and ends with all of it", () =>
   Effect.gen(function* () {
     yield* TestClock.setTime(Date.UTC(2026, 0, 15, 12, 30))
     const { events, requests } = yield* run((_, at) =>
@@ -62,7 +62,7 @@ it.effect("answers in steps, tells each as it comes, and ends with all of it", (
         ? says(delta("Let me see."), call("calculate", { expression: "6*7" }), call("current_time", {}), done())
         : says(delta("It is "), delta("42."), done())
     )
-    expect(events).toStrictEqual([
+    assert.deepStrictEqual(events, [
       { type: "delta", text: "Let me see." },
       { type: "delta", text: "\n\n" },
       { type: "delta", text: "It is " },
@@ -70,16 +70,15 @@ it.effect("answers in steps, tells each as it comes, and ends with all of it", (
       { type: "done", message: "Let me see.\n\nIt is 42.", tokens: null, costUsd: null, ownKey: false }
     ])
     const [first, second] = requests
-    expect(toolNames(first)).toStrictEqual(["current_time", "calculate"])
-    expect(first?.caller).toStrictEqual({ userId: null, agentId: null })
-    expect(second?.messages.slice(-2).map(({ content }) => content)).toStrictEqual([
-      "42",
-      expect.stringContaining("2026-01-15T12:30:00+00:00")
-    ])
+    assert.deepStrictEqual(toolNames(first), ["current_time", "calculate"])
+    assert.deepStrictEqual(first?.caller, { userId: null, agentId: null })
+    const [calculated, time] = second?.messages.slice(-2).map(({ content }) => content) ?? []
+    assert.strictEqual(calculated, "42")
+    assert.include(time, "2026-01-15T12:30:00+00:00")
   })
 )
 
-it.effect("hears what the caller says about his task, and what was said before", () =>
+it.effect("Orchestrator.run gives the model the system messages and the history of the task", () =>
   Effect.gen(function* () {
     const { requests } = yield* run(() => says(delta("ok"), done()), {
       context: "Be brief.",
@@ -90,37 +89,46 @@ it.effect("hears what the caller says about his task, and what was said before",
       task: "go on"
     })
     const [system, ...rest] = requests[0]?.messages ?? []
-    expect(system?.role).toBe("system")
-    expect(system?.content).toContain("Be brief.")
-    expect(rest.map(({ content }) => content)).toStrictEqual(["hi", "hello", "go on"])
+    assert.strictEqual(system?.role, "system")
+    assert.include(system?.content, "Be brief.")
+    assert.deepStrictEqual(
+      rest.map(({ content }) => content),
+      ["hi", "hello", "go on"]
+    )
   })
 )
 
-it.effect("gives a tool's failure to the model, which does better", () =>
+it.effect("Orchestrator.run gives a tool's failure to the model", () =>
   Effect.gen(function* () {
     const { end, requests } = yield* run((_, at) =>
       at === 0
         ? says(call("calculate", { expression: "1/0" }, "a"), call("fly", {}, "b"), call("calculate", {}, "c"), done())
         : says(delta("I cannot."), done())
     )
-    expect(requests[1]?.messages.slice(-3).map(({ content }) => content)).toStrictEqual([
-      "Nothing can be divided by zero.",
-      "There is no tool of that name. Your tools are: current_time, calculate.",
-      "The arguments are wrong: expression is missing."
-    ])
-    expect(end).toMatchObject({ type: "done", message: "I cannot." })
+    assert.deepStrictEqual(
+      requests[1]?.messages.slice(-3).map(({ content }) => content),
+      [
+        "Nothing can be divided by zero.",
+        "There is no tool of that name. Your tools are: current_time, calculate.",
+        "The arguments are wrong: expression is missing."
+      ]
+    )
+    assert.containSubset(end, { type: "done", message: "I cannot." })
   })
 )
 
 const again: Script = (_, at) => says(delta(`${at}`), call("current_time", {}), done())
 
-it.effect("makes a model that wants tools for ever answer after eight rounds", () =>
+it.effect("Orchestrator.run makes a model that always calls tools answer after eight rounds", () =>
   Effect.gen(function* () {
     const { end, requests } = yield* run(again)
-    expect(requests.length).toBe(9)
-    expect(requests.map((request) => toolNames(request).length)).toStrictEqual([2, 2, 2, 2, 2, 2, 2, 2, 0])
-    expect(requests.at(-1)?.messages.at(-1)?.content).toContain("Answer now")
-    expect(end).toMatchObject({ type: "done", message: [0, 1, 2, 3, 4, 5, 6, 7, 8].join("\n\n") })
+    assert.strictEqual(requests.length, 9)
+    assert.deepStrictEqual(
+      requests.map((request) => toolNames(request).length),
+      [2, 2, 2, 2, 2, 2, 2, 2, 0]
+    )
+    assert.include(requests.at(-1)?.messages.at(-1)?.content, "Answer now")
+    assert.containSubset(end, { type: "done", message: [0, 1, 2, 3, 4, 5, 6, 7, 8].join("\n\n") })
   })
 )
 
@@ -132,18 +140,21 @@ it.effect(
         run((...asked) => Stream.concat(Stream.execute(Effect.sleep("25 seconds")), again(...asked)))
       )
       for (let round = 0; round < 4; round++) yield* TestClock.adjust("25 seconds")
-      expect((yield* Fiber.join(slow)).requests.map((request) => toolNames(request).length)).toStrictEqual([2, 2, 2, 0])
+      assert.deepStrictEqual(
+        (yield* Fiber.join(slow)).requests.map((request) => toolNames(request).length),
+        [2, 2, 2, 0]
+      )
 
       const dear = (ownKey: boolean) =>
         run((_, at) => says(delta(`${at}`), call("current_time", {}), done({ ownKey, costUsd: 0.011 })))
-      expect((yield* dear(false)).requests.length).toBe(3)
+      assert.strictEqual((yield* dear(false)).requests.length, 3)
       const own = yield* dear(true)
-      expect(own.requests.length).toBe(9)
-      expect(own.end).toMatchObject({ ownKey: true })
+      assert.strictEqual(own.requests.length, 9)
+      assert.containSubset(own.end, { ownKey: true })
     })
 )
 
-it.effect("is by the caller's own keys when every call was", () =>
+it.effect("Orchestrator.run reports own keys only when every model call used them", () =>
   Effect.gen(function* () {
     const mixed = (...keys: ReadonlyArray<boolean>) =>
       Effect.map(
@@ -156,25 +167,25 @@ it.effect("is by the caller's own keys when every call was", () =>
         ),
         ({ end }) => (typeof end === "object" && end.type === "done" ? end.ownKey : end)
       )
-    expect(yield* mixed(true)).toBe(true)
-    expect(yield* mixed(true, true)).toBe(true)
-    expect(yield* mixed(false, true)).toBe(false)
-    expect(yield* mixed(true, false)).toBe(false)
+    assert.isTrue(yield* mixed(true))
+    assert.isTrue(yield* mixed(true, true))
+    assert.isFalse(yield* mixed(false, true))
+    assert.isFalse(yield* mixed(true, false))
   })
 )
 
-it.effect("fails with the model's own words, in whichever round", () =>
+it.effect("Orchestrator.run fails with the model's reason in any round", () =>
   Effect.gen(function* () {
     const { events } = yield* run((_, at) =>
       at === 0
         ? says(delta("One moment."), call("current_time", {}), done())
         : Stream.fail(new PluginFailed({ reason: "overloaded" }))
     )
-    expect(events).toStrictEqual([{ type: "delta", text: "One moment." }, "overloaded"])
+    assert.deepStrictEqual(events, [{ type: "delta", text: "One moment." }, "overloaded"])
   })
 )
 
-it.effect("lets go of the model when its reader leaves", () =>
+it.effect("Orchestrator.run ends the model call when its reader leaves", () =>
   Effect.gen(function* () {
     const open = yield* Ref.make(0)
     const held = Stream.unwrapScoped(
@@ -189,11 +200,11 @@ it.effect("lets go of the model when its reader leaves", () =>
     const reader = yield* Effect.forkDaemon(run(() => held))
     yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), Ref.get(open)), { until: (count) => count === 1 })
     yield* Fiber.interrupt(reader)
-    expect(yield* Ref.get(open)).toBe(0)
+    assert.strictEqual(yield* Ref.get(open), 0)
   })
 )
 
-it.effect("works no expression out that would keep everybody waiting, and not too many of them", () =>
+it.effect("Orchestrator.run bounds the size and the number of calculations", () =>
   Effect.gen(function* () {
     const sums = (count: number, expression: string) =>
       Array.from({ length: count }, (_, at) => call("calculate", { expression }, `c${at}`))
@@ -204,14 +215,14 @@ it.effect("works no expression out that would keep everybody waiting, and not to
         ? says(...sums(1, Array(20).fill("atan(1)").join("+")), ...sums(1, "sqrt(4)+2^3"), done())
         : says(delta("."), done())
     )
-    expect(heavy.requests[1] && results(heavy.requests[1])).toStrictEqual([
+    assert.deepStrictEqual(heavy.requests[1] && results(heavy.requests[1]), [
       "There are too many functions and powers in it. Work it out in parts.",
       "10"
     ])
     const many = yield* run((_, at) => (at < 2 ? says(...sums(16, "1+1"), done()) : says(delta("."), done())))
     const all = many.requests[2] === undefined ? [] : results(many.requests[2])
-    expect(all.filter((result) => result === "2").length).toBe(orchestratorLimits.calculations)
-    expect(all.at(-1)).toContain("as often as one task allows")
+    assert.strictEqual(all.filter((result) => result === "2").length, orchestratorLimits.calculations)
+    assert.include(all.at(-1), "as often as one task allows")
   })
 )
 
@@ -240,21 +251,22 @@ it.effect.prop(
           done({ costUsd })
         )
       })
-      expect(requests.length).toBeLessThanOrEqual(9)
+      assert.isAtMost(requests.length, 9)
       const pieces = events.flatMap((event) =>
         typeof event === "object" && event.type === "delta" ? [event.text] : []
       )
-      expect(pieces).not.toContain("")
-      expect(end).toMatchObject({ type: "done", message: pieces.join("") })
+      assert.notInclude(pieces, "")
+      assert.containSubset(end, { type: "done", message: pieces.join("") })
       for (const { messages, options } of requests) {
-        expect(
-          estimateMessagesTokens(messages) + estimateSerializedToolTokens(options?.tools ?? [])
-        ).toBeLessThanOrEqual(orchestratorLimits.window - orchestratorLimits.answerTokens)
+        assert.isAtMost(
+          estimateMessagesTokens(messages) + estimateSerializedToolTokens(options?.tools ?? []),
+          orchestratorLimits.window - orchestratorLimits.answerTokens
+        )
         const ids = messages.flatMap((message) =>
           message.role === "assistant" ? (message.toolCalls ?? []).map(({ id }) => id) : []
         )
         const answered = messages.flatMap((message) => (message.role === "tool" ? [message.toolCallId] : []))
-        expect(answered).toStrictEqual(ids)
+        assert.deepStrictEqual(answered, ids)
       }
     }),
   { fastCheck: { numRuns: 60 } }

@@ -1,6 +1,6 @@
 import type { ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { maximumTaskLength, parseTaskText, formatTaskWithContext } from "@berth/domain/gateway/tasks/TaskText"
-import { expect, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 
 const content = FastCheck.oneof(FastCheck.string({ unit: "binary", maxLength: 20 }), FastCheck.constant(" "))
@@ -17,21 +17,22 @@ it.prop(
     const last = said.at(-1)
     const read = parseTaskText(messages)
     if (last?.role !== "user" || last.content.trim() === "") {
-      expect(Either.isLeft(read) ? read.left.field : "it was read").toBe("messages")
+      assert.strictEqual(Either.isLeft(read) ? read.left.field : "it was read", "messages")
       return
     }
     const { context, history, task } = Either.getOrThrow(read)
-    expect(task).toBe(last.content)
-    expect(history.map((one) => one.content)).toStrictEqual(
+    assert.strictEqual(task, last.content)
+    assert.deepStrictEqual(
+      history.map((one) => one.content),
       said
         .slice(0, -1)
         .filter((one) => one.content.trim() !== "")
         .map((one) => (one.role === "tool" ? `Result of look:\n${one.content}` : one.content))
     )
     const systems = messages.filter(({ role }) => role === "system").map((one) => one.content.trim())
-    expect(context).toBe(systems.filter((text) => text !== "").join("\n\n"))
-    expect(formatTaskWithContext({ context, task }).endsWith(task)).toBe(true)
-    expect(formatTaskWithContext({ context, task }).includes(context)).toBe(true)
+    assert.strictEqual(context, systems.filter((text) => text !== "").join("\n\n"))
+    assert.isTrue(formatTaskWithContext({ context, task }).endsWith(task))
+    assert.isTrue(formatTaskWithContext({ context, task }).includes(context))
   }
 )
 
@@ -40,16 +41,17 @@ const reasonOf = (messages: ReadonlyArray<ChatMessage>) => {
   return Either.isLeft(read) ? read.left.message : "it was read"
 }
 
-it("says what is wrong with messages that are no task", () => {
+it("parseTaskText names the fault of messages that are no task", () => {
   const user = (text: string): ChatMessage => ({ role: "user", content: text })
-  expect(reasonOf([])).toBe("messages: must have a message of the user")
-  expect(reasonOf([{ role: "system", content: "Be brief." }])).toBe("messages: must have a message of the user")
-  expect(reasonOf([user("hi"), { role: "assistant", content: "hello" }])).toBe(
+  assert.strictEqual(reasonOf([]), "messages: must have a message of the user")
+  assert.strictEqual(reasonOf([{ role: "system", content: "Be brief." }]), "messages: must have a message of the user")
+  assert.strictEqual(
+    reasonOf([user("hi"), { role: "assistant", content: "hello" }]),
     "messages: must end with a message of the user"
   )
-  expect(reasonOf([user(" ")])).toBe("messages: must end with a message that is not empty")
-  expect(reasonOf([user("x".repeat(maximumTaskLength))])).toBe("it was read")
-  expect(reasonOf([{ role: "system", content: "y" }, user("x".repeat(maximumTaskLength))])).toContain("at most 100000")
+  assert.strictEqual(reasonOf([user(" ")]), "messages: must end with a message that is not empty")
+  assert.strictEqual(reasonOf([user("x".repeat(maximumTaskLength))]), "it was read")
+  assert.include(reasonOf([{ role: "system", content: "y" }, user("x".repeat(maximumTaskLength))]), "at most 100000")
   const image = { type: "image", source: { type: "url", url: "https://example.com/cat.png" } } as const
-  expect(reasonOf([{ role: "user", content: "what is it?", parts: [image] }])).toContain("read no images")
+  assert.include(reasonOf([{ role: "user", content: "what is it?", parts: [image] }]), "read no images")
 })
