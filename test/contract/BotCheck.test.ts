@@ -40,8 +40,11 @@ layer(App.layer({ botDetection: HeuristicBotDetection.layer, limits }), { exclud
         Effect.gen(function* () {
           for (const headers of Object.values(browserHeaders))
             assert.strictEqual((yield* send(path, body(yield* freshEmail), headers)).status, 200)
-          for (const headers of Object.values(programHeaders))
+          // The origin check refuses a cross-site request before the bot check.
+          const { "a browser on another site's page": crossSite, ...programs } = programHeaders
+          for (const headers of Object.values(programs))
             assertBlocked(yield* send(path, body(yield* freshEmail), headers))
+          assertError(yield* send(path, body(yield* freshEmail), crossSite), { status: 403, code: "foreign_origin" })
         })
       )
 

@@ -318,7 +318,9 @@ const make = (options: TestAppOptions) =>
       logLines: Effect.sync(() => [...lines])
     })
     return app.pipe(
-      Layer.provideMerge(options.agentManagerTransport === "remote" ? Layer.provide(web, remoteManager) : web),
+      Layer.provideMerge(
+        options.agentManagerTransport === "remote" ? Layer.provide(Layer.fresh(web), remoteManager) : web
+      ),
       Layer.provideMerge(backend),
       Layer.provideMerge(options.speech ?? Layer.empty),
       Layer.provideMerge(
