@@ -64,37 +64,37 @@ const upstreamFailures = (apiKey: string): ReadonlyArray<readonly [string, Reado
   [
     "a refused key",
     times(1, { type: "refuse", status: 401, error: { message: `Incorrect API key provided: ${apiKey}.` } }),
-    /openai: answered 401: .*key/
+    /openai does not accept this service's account/
   ],
   [
     "a rate limit that lasts",
     times(1, { type: "refuse", status: 429, error: { message: "Slow down" }, headers: { "retry-after": "3600" } }),
-    /openai: answered 429: Slow down/
+    /openai limits its requests/
   ],
   [
     "an error that stays",
     times(3, { type: "refuse", status: 500, error: { message: "Oh no" } }),
-    /openai: answered 500: Oh no/
+    /openai is overloaded/
   ],
   [
     "a proxy's page that stays",
     times(3, { type: "raw", status: 502, contentType: "text/html", body: page }),
-    /openai: answered 502/
+    /openai is overloaded/
   ],
   [
     "a page in place of an answer",
     times(1, { type: "raw", contentType: "text/html", body: page }),
-    /openai: cannot be understood/
+    /openai gave an answer that cannot be read/
   ],
   [
     "an answer that is cut",
     times(1, { type: "break-off", pieces: ["Half ", "an "], by: "cutting" }),
-    /openai: cannot be reached/
+    /openai cannot be reached/
   ],
   [
     "an answer without an end",
     times(1, { type: "break-off", pieces: ["Half "], by: "ending" }),
-    /openai: cannot be understood/
+    /openai gave an answer that cannot be read/
   ]
 ]
 
