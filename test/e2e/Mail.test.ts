@@ -70,7 +70,7 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("mail", (i
       expect(yield* visitor.raw("POST", "/api/register", { body: account, headers })).toMatchObject({ status: 200 })
       const forgotten = { body: { email: account.email }, headers }
       expect(yield* visitor.raw("POST", "/api/auth/forgot-password", forgotten)).toMatchObject({ status: 200 })
-      yield* repeatUntil(Effect.map(berth.logs, (logs) => logs.includes("Mail cannot be sent for now")))
+      yield* repeatUntil(Effect.map(berth.logs, (logs) => logs.includes("The mail service is unavailable")))
       const { worker } = yield* berth.pids
       process.kill(worker, "SIGKILL")
       yield* repeatUntil(Effect.sync(() => !isProcessAlive(worker)))

@@ -293,15 +293,15 @@ layer(service, { timeout: "120 seconds", excludeTestServices: true })("the main 
         "berth-server http.server POST",
         "berth-server Agents.provision",
         "berth-worker job new-agent",
-        "berth-worker NewAgentJob",
-        "berth-server InstanceReconciler.deploy",
+        "berth-worker JobHandler.handle",
+        "berth-server InstanceLaunches.deploy",
         "berth-server InstanceDriver.start",
         "berth-server AgentRuntime.configure",
         "berth-runtime http.server PUT"
       ])
 
       yield* contains(chatId, [
-        "berth-server Conversations.answer",
+        "berth-server ConversationTurns.answer",
         "berth-server InstanceReconciler.chat",
         "berth-runtime TurnExecution.answer",
         "berth-runtime ModelClient.answer",
