@@ -229,7 +229,6 @@ export const Settings = Config.all({
     secret: optionalSecret("MPP_SECRET")
   }),
   priceMargin: atLeast("PRICE_MARGIN", 1, 1.3),
-  turnBudgetUsd: price("TURN_BUDGET_USD", 0.25),
   prices: Config.all({
     agent: price("PRICE_AGENT", 0.05),
     "generate-text": price("PRICE_GENERATE_TEXT", 0.01),
