@@ -146,6 +146,39 @@ layer(App.layer(), { excludeTestServices: true })("The gateway's plugins", (it) 
     })
   )
 
+  it.effect("run once per idempotency key, and a repeat of an answer over 1 MiB is 409 response_not_kept", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* FakePlugins
+      const as = yield* App.signInNewUser("pro")
+      const speak = (bytes: number) => () =>
+        Effect.succeed({ audio: new Uint8Array(bytes), contentType: "audio/mpeg", ownKey: false })
+      const callTwice = (bytes: number) =>
+        Effect.replicateEffect(
+          gatewayCall({
+            as,
+            json: { plugin: "tts", text: "Hello" },
+            headers: { "idempotency-key": `answer of ${bytes} bytes` }
+          }),
+          2
+        ).pipe(withBehavior({ speak: speak(bytes) }))
+      const kept = yield* callTwice(600_000)
+      assert.deepStrictEqual(
+        kept.map(({ headers, status }) => [status, headers["idempotent-replayed"]]),
+        [
+          [200, undefined],
+          [200, "true"]
+        ]
+      )
+      const [first, repeat, ...more] = yield* callTwice(900_000)
+      assert.strictEqual(first?.status, 200)
+      assert.lengthOf(more, 0)
+      assert.isDefined(repeat)
+      if (repeat !== undefined) assertError(repeat, { status: 409, code: "response_not_kept" })
+      assert.strictEqual(repeat?.headers["idempotent-replayed"], undefined)
+      assert.strictEqual(yield* readUsedUnits(as), 6)
+    })
+  )
+
   it.effect("hear many large recordings at once, a few after another, if their size is said beforehand", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")

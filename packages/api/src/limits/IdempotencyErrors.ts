@@ -7,6 +7,9 @@ export class IdempotencyKeyInvalid extends Data.TaggedError("IdempotencyKeyInval
 /** The first request with this key has not been answered within the time a second one waits. */
 export class FirstRequestUnanswered extends Data.TaggedError("FirstRequestUnanswered")<object> {}
 
+/** The first request with this key succeeded, and its response was too large to store. */
+export class ResponseNotKept extends Data.TaggedError("ResponseNotKept")<object> {}
+
 export const maximumIdempotencyKeyLength = 255
 
 export const IdempotencyKeyReusedBody = errorBody(IdempotencyKeyReused, {
@@ -31,9 +34,19 @@ export const FirstRequestUnansweredBody = errorBody(FirstRequestUnanswered, {
   read: () => new FirstRequestUnanswered()
 })
 
+export const ResponseNotKeptBody = errorBody(ResponseNotKept, {
+  status: 409,
+  code: "response_not_kept",
+  error: "Response not kept",
+  message:
+    "The first request with this Idempotency-Key succeeded, but its response was too large to keep. Use a new key to run it again.",
+  read: () => new ResponseNotKept()
+})
+
 /** What a route that honours `Idempotency-Key` may answer because of it. */
 export const IdempotencyErrors = Schema.Union(
   IdempotencyKeyReusedBody,
   IdempotencyKeyInvalidBody,
-  FirstRequestUnansweredBody
+  FirstRequestUnansweredBody,
+  ResponseNotKeptBody
 )

@@ -5,19 +5,22 @@ import {
   IdempotencyKeyInvalidBody,
   IdempotencyKeyReused,
   IdempotencyKeyReusedBody,
+  ResponseNotKept,
+  ResponseNotKeptBody,
   maximumIdempotencyKeyLength
 } from "@berth/api/limits/IdempotencyErrors"
 import {
   type IdempotencyClaimId,
   type IdempotencyKey,
   IdempotencyKeys,
+  maximumStoredBodyBytes,
   type StoredResponse
 } from "@berth/domain/limits/IdempotencyKeys"
 import { IdempotencyClaimLost, RequestClaim } from "@berth/domain/limits/IdempotentExecution"
 import { Digests, hashSecret } from "@berth/domain/secrets/Digests"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
-import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Duration, Effect, Option, Redacted, Schedule, type Scope } from "effect"
+import { HttpApiSchema, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Duration, Effect, Option, Redacted, Schedule, Schema, type Scope } from "effect"
 import { RequestSession } from "../sessions/RequestSession.ts"
 import { readBearerToken } from "./InternalAuthHttp.ts"
 import { makeErrorResponse } from "./ErrorResponse.ts"
@@ -106,8 +109,7 @@ export class IdempotencyMiddleware extends Effect.Service<IdempotencyMiddleware>
         Effect.zipRight(Effect.never)
       )
 
-    const replayed = ({ body, headers, status }: StoredResponse) =>
-      HttpServerResponse.text(body, { status, headers: { ...headers, "idempotent-replayed": "true" } })
+    const replayed = ({ body, headers, status }: StoredResponse) => HttpServerResponse.text(body, { status, headers })
 
     const claimOrReplay = <E, R>(
       key: IdempotencyKey,
@@ -192,20 +194,32 @@ const firstRequestUnansweredResponse = makeErrorResponse(FirstRequestUnansweredB
   "retry-after": "1"
 })
 
+const responseNotKept: StoredResponse = {
+  status: HttpApiSchema.getStatusError(ResponseNotKeptBody),
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(Schema.encodeSync(ResponseNotKeptBody)(new ResponseNotKept()))
+}
+
 /** Headers of the response itself, as opposed to the connection. */
 const isStoredHeader = (name: string) =>
   ["x-plugin-id", "x-audio-content-type", "payment-receipt", "cache-control"].includes(name) ||
   name.startsWith("x-berth-")
 
-/** Returns the stored form of a successful response; none for a failure or a stream. */
-const toStoredResponse = ({ body, headers, status }: HttpServerResponse.HttpServerResponse) =>
-  status < 300 && body._tag === "Uint8Array"
-    ? Option.some({
-        status,
-        headers: {
-          ...Object.fromEntries(Object.entries(headers).filter(([name]) => isStoredHeader(name))),
-          "content-type": body.contentType
-        },
-        body: new TextDecoder().decode(body.body)
-      })
-    : Option.none()
+/** Returns the response of repetitions; none for a failure or a stream. */
+const toStoredResponse = ({
+  body,
+  headers,
+  status
+}: HttpServerResponse.HttpServerResponse): Option.Option<StoredResponse> => {
+  if (status >= 300 || body._tag !== "Uint8Array") return Option.none()
+  if (body.body.length > maximumStoredBodyBytes) return Option.some(responseNotKept)
+  return Option.some({
+    status,
+    headers: {
+      ...Object.fromEntries(Object.entries(headers).filter(([name]) => isStoredHeader(name))),
+      "content-type": body.contentType,
+      "idempotent-replayed": "true"
+    },
+    body: new TextDecoder().decode(body.body)
+  })
+}
