@@ -1,11 +1,18 @@
 import { type LedgerEntry } from "@berth/domain/billing/units/Ledger"
 import { type Reversal, reversedUnits } from "@berth/domain/billing/Reversal"
-import { settleUnits, takeUnits, type UnitSplit, computeUnitUsage } from "@berth/domain/billing/units/UnitSplit"
+import {
+  extendSplit,
+  settleUnits,
+  takeUnits,
+  type UnitSplit,
+  computeUnitUsage
+} from "@berth/domain/billing/units/UnitSplit"
 import { Either, FastCheck } from "effect"
 
 /** What can happen to an account, in the order in which it is told. Few causes, so that most things happen again. */
 export type LedgerOperation =
   | { readonly is: "reserve"; readonly cause: string; readonly units: number }
+  | { readonly is: "extend"; readonly cause: string; readonly units: number }
   | { readonly is: "settle"; readonly cause: string; readonly units: number }
   | { readonly is: "release"; readonly cause: string }
   | {
@@ -41,6 +48,7 @@ export const reversalOf = (cause: string) =>
 
 const ledgerOperation: FastCheck.Arbitrary<LedgerOperation> = FastCheck.oneof(
   { arbitrary: FastCheck.record({ is: FastCheck.constant("reserve" as const), cause: call, units }), weight: 4 },
+  { arbitrary: FastCheck.record({ is: FastCheck.constant("extend" as const), cause: call, units }), weight: 3 },
   { arbitrary: FastCheck.record({ is: FastCheck.constant("settle" as const), cause: call, units }), weight: 3 },
   { arbitrary: FastCheck.record({ is: FastCheck.constant("release" as const), cause: call }), weight: 2 },
   { arbitrary: sale.map((cause) => ({ is: "book" as const, cause, ...soldOf(cause) })), weight: 3 },
@@ -98,8 +106,8 @@ export class LedgerModel {
     else this.#reservations.delete(cause)
   }
 
-  /** False for a reservation that is refused; a repetition answers as the first time. */
-  apply(what: LedgerOperation): boolean {
+  /** False for a refused reservation, and the units of an extended one. Repeated reservations return the same as the first. */
+  apply(what: LedgerOperation): boolean | number {
     switch (what.is) {
       case "midnight":
         this.today += 1
@@ -113,6 +121,17 @@ export class LedgerModel {
         this.credits -= taken.right.credit
         this.#reservations.set(what.cause, { taken: taken.right, day: this.today, state: "reserved" })
         return true
+      }
+      case "extend": {
+        const reservation = this.#reservations.get(what.cause)
+        if (reservation?.state !== "reserved") return 0
+        const { day, taken } = reservation
+        const { remaining } = computeUnitUsage(this.dailyUnits, this.days.get(day) ?? 0)
+        const extended = extendSplit(taken, { daily: remaining, credit: Math.max(0, this.credits) }, what.units)
+        this.#count(day, extended.daily - taken.daily)
+        this.credits -= extended.credit - taken.credit
+        this.#reservations.set(what.cause, { ...reservation, taken: extended })
+        return extended.daily + extended.credit
       }
       case "settle":
         this.#close(what.cause, what.units, true)

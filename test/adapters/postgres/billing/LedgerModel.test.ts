@@ -83,7 +83,7 @@ const actor = (user: User) => {
   const ids = new Map<string, ReservationId>()
   return (what: LedgerOperation) =>
     Effect.gen(function* () {
-      const { release, reserve, settle } = yield* UnitLedger
+      const { extend, release, reserve, settle } = yield* UnitLedger
       const { book, reverse } = yield* CreditPurchases
       const nameOf = (cause: string) => `${user.id} ${cause}`
       const idOf = (cause: string) => ids.get(cause) ?? ReservationId.make("rsv_none")
@@ -94,6 +94,8 @@ const actor = (user: User) => {
           ids.set(what.cause, Option.getOrThrow(reserved.right))
           return true
         }
+        case "extend":
+          return yield* extend(idOf(what.cause), what.units)
         case "settle":
           yield* settle(idOf(what.cause), what.units)
           return true

@@ -176,6 +176,54 @@ layer(Live, { excludeTestServices: true })("Charging", (it) => {
     })
   )
 
+  it.effect("UnitLedger.extend raises an open reservation as far as the balance reaches, and a closed one never", () =>
+    Effect.gen(function* () {
+      const { extend, release, settle } = yield* UnitLedger
+      const user = yield* userWithCredits(0.3)
+      const id = yield* reserved(user, 1, "turn")
+      assert.strictEqual(yield* extend(id, 40), 40)
+      assert.strictEqual(yield* extend(id, 40), 40)
+      assert.strictEqual(yield* extend(id, 7), 40)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 40, credits: 0.3 })
+      assert.strictEqual(yield* extend(id, 60), 60)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.2 })
+      assert.strictEqual(yield* extend(id, 1_000), 80)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0 })
+      yield* settle(id, 55)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.25 })
+      assert.strictEqual(yield* extend(id, 80), 0)
+      assert.strictEqual(yield* extend(ReservationId.make("rsv_none\u0000"), 1), 0)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0.25 })
+
+      const other = yield* userWithCredits(1)
+      const released = yield* reserved(other, 50, "released")
+      assert.strictEqual(yield* extend(released, 90), 90)
+      yield* release(released)
+      assert.deepStrictEqual(yield* balanceOf(other), { used: 0, credits: 1 })
+    })
+  )
+
+  it.effect("UnitLedger.extend overspends nothing when fifty calls extend their reservations at the same time", () =>
+    Effect.gen(function* () {
+      const { extend, settle } = yield* UnitLedger
+      const user = yield* userWithCredits(1)
+      const ids = yield* Effect.forEach(
+        Array.from({ length: 50 }, (_, n) => `turn ${n}`),
+        (cause) => reserved(user, 1, cause)
+      )
+      const extended = yield* Effect.forEach(
+        ids,
+        (id) => Effect.all([extend(id, 4), extend(id, 4)], { concurrency: 2 }),
+        { concurrency: "unbounded" }
+      )
+      const held = extended.reduce((sum, [one, other]) => sum + Math.max(one, other), 0)
+      assert.strictEqual(held, 150)
+      assert.deepStrictEqual(yield* balanceOf(user), { used: 50, credits: 0 })
+      yield* Effect.forEach(ids, (id) => settle(id, 1), { concurrency: "unbounded" })
+      assert.deepStrictEqual((yield* balanceOf(user)).credits, 1)
+    })
+  )
+
   const call = FastCheck.record({
     units: FastCheck.integer({ min: 0, max: 40 }),
     used: FastCheck.integer({ min: 0, max: 50 }),

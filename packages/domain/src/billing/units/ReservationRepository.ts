@@ -15,11 +15,20 @@ export interface ReservationRequest {
   readonly dailyUnitsOf: (payer: UnitPayer) => number
 }
 
+export interface ReservationExtension {
+  readonly id: ReservationId
+  /** The units that the reservation should have at least. */
+  readonly units: number
+  readonly dailyUnitsOf: (payer: UnitPayer) => number
+}
+
 /** Reservations of units. All methods are exact under any concurrency; lock order: reservation, day, user. */
 export class ReservationRepository extends Context.Tag("@berth/ReservationRepository")<
   ReservationRepository,
   {
     readonly reserve: (request: ReservationRequest) => Effect.Effect<ReservationId, UnitsExhausted>
+    /** Raises an open reservation to `units` as far as its day's units and credits reach. Returns its units; 0 when closed. Idempotent. */
+    readonly extend: (extension: ReservationExtension) => Effect.Effect<number>
     /** Books the used units, at most the reserved ones. Idempotent. */
     readonly settle: (id: ReservationId, units: number) => Effect.Effect<void>
     /** Returns all units to where they came from. Idempotent. */

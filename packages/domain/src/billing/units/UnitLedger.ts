@@ -55,11 +55,16 @@ export class UnitLedger extends Effect.Service<UnitLedger>()("@berth/UnitLedger"
       return Option.some(yield* reservations.reserve({ user, units, cause, dailyUnitsOf }))
     })
 
+    /** Raises an open reservation to at least `units` as far as the balance reaches. Returns its units; 0 when closed. Idempotent. */
+    const extend = Effect.fn("UnitLedger.extend")((id: ReservationId, units: number) =>
+      reservations.extend({ id, units, dailyUnitsOf })
+    )
+
     const findUsage = Effect.fn("UnitLedger.findUsage")(function* (user: UnitPayer & Pick<User, "id">) {
       return computeUnitUsage(dailyUnitsOf(user), yield* reservations.findUsedToday(user.id))
     })
 
     const { release, releaseAbandoned, settle } = reservations
-    return { reserve, settle, release, findUsage, releaseAbandoned }
+    return { reserve, extend, settle, release, findUsage, releaseAbandoned }
   })
 }) {}

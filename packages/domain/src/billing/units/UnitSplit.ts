@@ -38,6 +38,13 @@ export const takeUnits = (left: UnitSplit, units: number): Either.Either<UnitSpl
     : Either.left(new UnitsExhausted({ units: wanted, remaining: left.daily + left.credit }))
 }
 
+/** Adds to a reservation until it has `units`, daily units first, as far as `left` reaches. Never takes away. */
+export const extendSplit = (reserved: UnitSplit, left: UnitSplit, units: number): UnitSplit => {
+  const lacking = Math.max(0, roundUpUnits(units) - reserved.daily - reserved.credit)
+  const daily = Math.min(lacking, left.daily)
+  return { daily: reserved.daily + daily, credit: reserved.credit + Math.min(lacking - daily, left.credit) }
+}
+
 /** Books at most the reserved units and returns the rest. Credits were taken last, so they are returned first. */
 export const settleUnits = (
   reserved: UnitSplit,

@@ -1,5 +1,6 @@
 import {
   convertUnitsToCredits,
+  extendSplit,
   settleUnits,
   takeUnits,
   convertCreditsToUnits,
@@ -26,6 +27,24 @@ describe("UnitSplit", () => {
       if (credit > 0) assert.strictEqual(daily, left.daily)
     }
   })
+
+  it.prop(
+    "extendSplit adds what is lacking, daily units first, as far as the balance reaches, and takes nothing away",
+    [split, split, amount],
+    ([reserved, left, units]) => {
+      const extended = extendSplit(reserved, left, units)
+      const added = { daily: extended.daily - reserved.daily, credit: extended.credit - reserved.credit }
+      assert.strictEqual(total(extended), Math.max(total(reserved), Math.min(units, total(reserved) + total(left))))
+      assert.isAtLeast(Math.min(added.daily, added.credit), 0)
+      assert.isAtMost(added.daily, left.daily)
+      assert.isAtMost(added.credit, left.credit)
+      if (added.credit > 0) assert.strictEqual(added.daily, left.daily)
+      assert.deepStrictEqual(
+        extendSplit(extended, { daily: left.daily - added.daily, credit: left.credit - added.credit }, total(extended)),
+        extended
+      )
+    }
+  )
 
   it.prop(
     "books at most what was reserved and gives the rest back, credits first",

@@ -5,6 +5,7 @@ import type { UserId } from "@berth/domain/shared/UserId"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Array, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { countAffectedRows, decodeFirstRow, decodeRows } from "../Rows.ts"
+import { makeExtendReservation } from "./ExtendReservation.ts"
 import { makeReserveUnits } from "./ReserveUnits.ts"
 import { makeSettleUnits } from "./SettleUnits.ts"
 
@@ -18,6 +19,7 @@ const make = Effect.gen(function* () {
   const ids = yield* IdGenerator
   const holder = yield* ids.next("hld")
   const reserve = makeReserveUnits(sql, ids, holder)
+  const extend = makeExtendReservation(sql)
   const { release, settle } = makeSettleUnits(sql, ids)
 
   const releaseBatchAt = (now: Date) =>
@@ -38,6 +40,7 @@ const make = Effect.gen(function* () {
 
   return ReservationRepository.of({
     reserve: Effect.fn("ReservationRepository.reserve")(reserve),
+    extend: Effect.fn("ReservationRepository.extend")(extend),
     settle: Effect.fn("ReservationRepository.settle")(settle),
     release: Effect.fn("ReservationRepository.release")((id: ReservationId) => Effect.asVoid(release(id))),
     findUsedToday: Effect.fn("ReservationRepository.findUsedToday")(function* (userId: UserId) {

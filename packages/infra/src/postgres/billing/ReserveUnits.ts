@@ -1,25 +1,17 @@
-import { PlanId } from "@berth/domain/shared/PlanId"
 import { ReservationId } from "@berth/domain/billing/units/Reservation"
 import type { ReservationRequest } from "@berth/domain/billing/units/ReservationRepository"
-import { computeUnitUsage, takeUnits, type UnitSplit } from "@berth/domain/billing/units/UnitSplit"
+import { takeUnits, type UnitSplit } from "@berth/domain/billing/units/UnitSplit"
 import type { IdGenerator } from "@berth/domain/ids/IdGenerator"
 import type { UserId } from "@berth/domain/shared/UserId"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { type Context, DateTime, Effect, Either, Option, Schema } from "effect"
-import { decodeFirstRow, decodeSingleRow } from "../Rows.ts"
+import { decodeFirstRow } from "../Rows.ts"
+import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
 import { violatesConstraint } from "../SqlErrors.ts"
 import { toStorableText } from "../StorableText.ts"
 
-const Units = Schema.NumberFromString
 const ReservationKey = Schema.Struct({ id: ReservationId })
-const Payer = Schema.Struct({
-  used: Units,
-  plan: PlanId,
-  emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromDate),
-  creditUnits: Units
-})
-const Credits = Schema.Struct({ creditUnits: Units })
 
 const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
@@ -53,31 +45,13 @@ export const makeReserveUnits = (sql: SqlClient, ids: Context.Tag.Service<IdGene
       select id from reservations
       where user_id = ${userId} and cause = ${cause} and state <> 'released'`.pipe(decodeFirstRow(ReservationKey))
 
-  /** Locks the day's row until commit. */
-  const lockDay = (userId: UserId, day: string) =>
-    sql`
-      with today as (
-        insert into unit_days (user_id, day, used) values (${userId}, ${day}, 0)
-        on conflict (user_id, day) do update set used = unit_days.used
-        returning used
-      )
-      select today.used, users.plan, users.email_verified_at, users.credit_units from today, users where users.id = ${userId}`.pipe(
-      decodeSingleRow(Payer)
-    )
-
-  const lockCredits = (userId: UserId) =>
-    sql`select credit_units from users where id = ${userId} for no key update`.pipe(decodeSingleRow(Credits))
-
   /** The user's row is locked only when credits have to pay. */
   const split = ({ dailyUnitsOf, units, user }: ReservationRequest, day: string) =>
     Effect.gen(function* () {
-      const payer = yield* lockDay(user.id, day)
-      const daily = computeUnitUsage(dailyUnitsOf(payer), payer.used).remaining
+      const daily = yield* lockDailyUnits(sql, user.id, day, dailyUnitsOf)
       const fromDay = takeUnits({ daily, credit: 0 }, units)
       if (Either.isRight(fromDay)) return fromDay.right
-      const { creditUnits } = yield* lockCredits(user.id)
-      // A negative balance is owed: daily units still pay, credits do not.
-      return yield* takeUnits({ daily, credit: Math.max(0, creditUnits) }, units)
+      return yield* takeUnits({ daily, credit: yield* lockCreditUnits(sql, user.id) }, units)
     })
 
   const hold = (id: ReservationId, userId: UserId, day: string, taken: UnitSplit) =>

@@ -1,0 +1,39 @@
+import type { UnitPayer } from "@berth/domain/billing/units/ReservationRepository"
+import { computeUnitUsage } from "@berth/domain/billing/units/UnitSplit"
+import { PlanId } from "@berth/domain/shared/PlanId"
+import type { UserId } from "@berth/domain/shared/UserId"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { Effect, Schema } from "effect"
+import { decodeSingleRow } from "../Rows.ts"
+
+const Payer = Schema.Struct({
+  used: Schema.NumberFromString,
+  plan: PlanId,
+  emailVerifiedAt: Schema.NullOr(Schema.DateTimeUtcFromDate)
+})
+const Credits = Schema.Struct({ creditUnits: Schema.NumberFromString })
+
+/** Locks the day's row until commit. Returns the daily units that are left. */
+export const lockDailyUnits = (
+  sql: SqlClient,
+  userId: UserId,
+  day: string,
+  dailyUnitsOf: (payer: UnitPayer) => number
+) =>
+  sql`
+    with today as (
+      insert into unit_days (user_id, day, used) values (${userId}, ${day}::date, 0)
+      on conflict (user_id, day) do update set used = unit_days.used
+      returning used
+    )
+    select today.used, users.plan, users.email_verified_at from today, users where users.id = ${userId}`.pipe(
+    decodeSingleRow(Payer),
+    Effect.map((payer) => computeUnitUsage(dailyUnitsOf(payer), payer.used).remaining)
+  )
+
+/** Locks the user's row until commit. Returns the units of the credits; a negative balance is owed and pays nothing. */
+export const lockCreditUnits = (sql: SqlClient, userId: UserId) =>
+  sql`select credit_units from users where id = ${userId} for no key update`.pipe(
+    decodeSingleRow(Credits),
+    Effect.map(({ creditUnits }) => Math.max(0, creditUnits))
+  )

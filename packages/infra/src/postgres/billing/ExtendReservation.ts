@@ -1,0 +1,44 @@
+import type { ReservationExtension } from "@berth/domain/billing/units/ReservationRepository"
+import { extendSplit } from "@berth/domain/billing/units/UnitSplit"
+import { UserId } from "@berth/domain/shared/UserId"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { Effect, Option, Schema } from "effect"
+import { decodeFirstRow } from "../Rows.ts"
+import { toStorableText } from "../StorableText.ts"
+import { lockCreditUnits, lockDailyUnits } from "./BalanceLocks.ts"
+
+const OpenReservation = Schema.Struct({
+  userId: UserId,
+  day: Schema.String,
+  daily: Schema.NumberFromString,
+  credit: Schema.NumberFromString
+})
+
+/** Raises open reservations. Lock order: reservation, day, user. */
+export const makeExtendReservation =
+  (sql: SqlClient) =>
+  ({ dailyUnitsOf, id, units }: ReservationExtension) =>
+    sql
+      .withTransaction(
+        Effect.gen(function* () {
+          const open = yield* sql`
+            select user_id, day::text as day, daily_units as daily, credit_units as credit from reservations
+            where id = ${toStorableText(id)} and state = 'reserved' for update`.pipe(decodeFirstRow(OpenReservation))
+          if (Option.isNone(open)) return 0
+          const { day, userId, ...reserved } = open.value
+          if (reserved.daily + reserved.credit >= units) return reserved.daily + reserved.credit
+          const daily = yield* lockDailyUnits(sql, userId, day, dailyUnitsOf)
+          const credit = yield* lockCreditUnits(sql, userId)
+          const extended = extendSplit(reserved, { daily, credit }, units)
+          yield* sql`
+            update unit_days set used = used + ${extended.daily - reserved.daily}
+            where user_id = ${userId} and day = ${day}::date`
+          if (extended.credit > reserved.credit)
+            yield* sql`
+              update users set credit_units = credit_units - ${extended.credit - reserved.credit} where id = ${userId}`
+          yield* sql`
+            update reservations set daily_units = ${extended.daily}, credit_units = ${extended.credit} where id = ${id}`
+          return extended.daily + extended.credit
+        })
+      )
+      .pipe(Effect.orDie)
