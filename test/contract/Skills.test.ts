@@ -54,11 +54,11 @@ layer(App.layer(), { excludeTestServices: true })("An agent's skills", (it) => {
       assert.strictEqual((yield* toggle(owner, "files", false)).status, 200)
       assert.deepStrictEqual(yield* skillsOf(owner), { time: true, calculator: false, files: false })
       assert.lengthOf(yield* told, 5)
-      // Each change came with the job that tells the cell should it not have heard.
+      // One job repeats the changes to the instance, in the owner's turn.
       const sql = yield* SqlClient
       const jobs = yield* sql`
-        select id from outbox where name = ${ReconfigureInstanceJob.name} and payload->>'userId' = ${owner.user.id}`
-      assert.lengthOf(jobs, 5)
+        select lane from outbox where name = ${ReconfigureInstanceJob.name} and payload->>'userId' = ${owner.user.id}`
+      assert.deepStrictEqual(jobs, [{ lane: `tasks ${owner.user.id}` }])
       const { body } = yield* get(`/api/agent?action=session&sessionId=${owner.conversation}`, owner)
       assert.deepInclude(body["session"], { id: owner.conversation })
     })

@@ -36,7 +36,9 @@ export class AgentConfiguration extends Effect.Service<AgentConfiguration>()("@b
     const transaction = yield* Transaction
 
     const store = <A>(change: Effect.Effect<A>, agent: Agent) =>
-      transaction.run(Effect.zipLeft(change, outbox.append(ReconfigureInstanceJob, { userId: agent.ownerId })))
+      transaction.run(
+        Effect.zipLeft(change, outbox.append(ReconfigureInstanceJob, { userId: agent.ownerId }, agent.ownerId))
+      )
 
     const change = Effect.fn("AgentConfiguration.change")(function* (
       owner: User,

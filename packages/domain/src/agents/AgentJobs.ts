@@ -14,5 +14,6 @@ export const ProvisionAgentJob = {
 export const ReconfigureInstanceJob = {
   queue: "tasks",
   name: "reconfigure-instance",
-  payload: Schema.Struct({ userId: UserId })
+  payload: Schema.Struct({ userId: UserId }),
+  isCoalesced: true
 } as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>

@@ -13,4 +13,6 @@ export interface JobKind<A, I> {
   readonly queue: QueueName
   readonly name: string
   readonly payload: Schema.Schema<A, I>
+  /** Whether one unpublished job of an owner and payload suffices, however often it is appended. */
+  readonly isCoalesced?: boolean
 }

@@ -12,7 +12,7 @@ import * as TestSecrets from "../../../support/TestSecrets.ts"
 import { eventually } from "../../../support/Eventually.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 import { UserId } from "@berth/domain/shared/UserId"
-import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
+import { ProvisionAgentJob, ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 
 const Live = Layer.merge(PostgresOutbox.layer, PostgresTransaction.layer).pipe(
   Layer.provideMerge(Layer.merge(MigratedDatabase.layer, TestSecrets.layer))
@@ -194,6 +194,61 @@ layer(Live, { excludeTestServices: true })("Outbox", (it) => {
       yield* sql`update outbox set published_at = published_at - interval '16 minutes' where published_at is not null`
       assert.strictEqual(yield* round, maximumInFlightPerOwner)
       yield* sql`delete from outbox`
+    })
+  )
+
+  const countUnpublished = Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(sql`select count(*)::int as count from outbox where published_at is null`, ([row]) => row?.["count"])
+  )
+
+  it.effect("Outbox.append keeps one unpublished entry of a coalesced kind per owner", () =>
+    Effect.gen(function* () {
+      const { append, relay } = yield* Outbox
+      const [ada, bob] = [UserId.make("usr_ada"), UserId.make("usr_bob")]
+      const reconfigure = (userId: UserId) => append(ReconfigureInstanceJob, { userId }, userId)
+      yield* reconfigure(bob)
+      yield* Effect.replicateEffect(reconfigure(ada), 20)
+      assert.strictEqual(yield* countUnpublished, 2)
+      const published: Array<unknown> = []
+      const relayAll = relay(100, ({ payload }) => Effect.sync(() => published.push(payload)))
+      yield* relayAll
+      yield* reconfigure(ada)
+      yield* relayAll
+      assert.deepStrictEqual(published, [{ userId: bob }, { userId: ada }, { userId: ada }])
+    })
+  )
+
+  it.scoped("Outbox.relay publishes a coalesced entry only after the last transaction that appended it", () =>
+    Effect.gen(function* () {
+      const { append } = yield* Outbox
+      const { relay } = yield* elsewhere()
+      const { run } = yield* Transaction
+      const carol = UserId.make("usr_carol")
+      const reconfigure = append(ReconfigureInstanceJob, { userId: carol }, carol)
+      yield* reconfigure
+      const early = yield* run(
+        Effect.zipRight(
+          reconfigure,
+          Effect.promise(() => Effect.runPromise(relay(10, () => Effect.void)))
+        )
+      )
+      assert.strictEqual(early, 0)
+      assert.strictEqual(yield* countUnpublished, 1)
+      assert.strictEqual(yield* relay(10, () => Effect.void), 1)
+    })
+  )
+
+  it.scoped("Outbox.append adds an entry while the coalesced one is being published", () =>
+    Effect.gen(function* () {
+      const { append, relay } = yield* Outbox
+      const other = yield* elsewhere()
+      const dave = UserId.make("usr_dave")
+      yield* append(ReconfigureInstanceJob, { userId: dave }, dave)
+      const appendMeanwhile = Effect.promise(() =>
+        Effect.runPromise(other.append(ReconfigureInstanceJob, { userId: dave }, dave))
+      )
+      assert.strictEqual(yield* relay(10, () => appendMeanwhile), 1)
+      assert.strictEqual(yield* relay(10, () => Effect.void), 1)
     })
   )
 

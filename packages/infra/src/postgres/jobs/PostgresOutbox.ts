@@ -68,16 +68,40 @@ const make = (pollInterval: Duration.DurationInput) =>
         decodeRows(OutboxEntry)
       )
 
+    /**
+     * Locks an equal unpublished entry, so that it is not published before this transaction ends. Locked entries are
+     * skipped: they may be in publication, which would miss the changes of this transaction.
+     */
+    const reuse = ({
+      lane,
+      name,
+      payload
+    }: {
+      readonly lane: string
+      readonly name: string
+      readonly payload: string
+    }) =>
+      sql`
+      select pg_notify(${channel}, '') from (
+        select id from outbox
+        where published_at is null and lane = ${lane} and name = ${name} and payload = ${payload}::jsonb
+        limit 1 for update skip locked
+      ) waiting`.pipe(Effect.map(Array.isNonEmptyReadonlyArray), Effect.orDie)
+
     return Outbox.of({
       append: Effect.fn("Outbox.append")(function* <A, I>(kind: JobKind<A, I>, payload: A, owner?: UserId) {
         const id = yield* ids.next("job")
-        const entry = {
-          id,
+        const job = {
           // Jobs without an owner have a lane of their own.
           lane: `${kind.queue} ${owner ?? id}`,
-          queue: kind.queue,
           name: kind.name,
-          payload: toStorableJson(yield* Effect.orDie(Schema.encode(kind.payload)(payload))),
+          payload: toStorableJson(yield* Effect.orDie(Schema.encode(kind.payload)(payload)))
+        }
+        if (kind.isCoalesced === true && (yield* reuse(job))) return
+        const entry = {
+          id,
+          ...job,
+          queue: kind.queue,
           trace: yield* Effect.map(currentTrace, (trace) => (trace === null ? null : JSON.stringify(trace))),
           createdAt: DateTime.toDate(yield* DateTime.now)
         }
