@@ -16,7 +16,7 @@ const asked = {
   messages: [{ role: "user", content: "Ahoy! What is the weather like at sea?" }],
   max_tokens: 100
 }
-/** 402 challenges a second. */
+/** 402 challenges per second. */
 const aim = 3_000
 const people = 10
 
@@ -37,7 +37,7 @@ const unpaid: HttpRequest = {
   expected: 402
 }
 
-/** Calls of the gateway that reserve and settle units, beside the same calls of administrators, who are charged nothing; and what the unpaid are told. */
+/** Gateway calls that reserve and settle units, the same calls by administrators (free of charge), and 402 challenges. */
 export const charges: Scenario = (amounts) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("InstantUpstream")
@@ -79,7 +79,7 @@ export const charges: Scenario = (amounts) =>
       tables: [
         Comparison.comparisonTable(`POST ${path} through an instant upstream`, pairs, "not charged"),
         {
-          title: "What charging adds to a call",
+          title: "Latency added by charging",
           columns: ["connections", "reservations per second", "added p50 ms", "added p99 ms", "added cpu ms"],
           rows: pairs.map(({ baseline, berth }) => [
             String(berth.connections),

@@ -14,7 +14,7 @@ import { startServer } from "./servers/ServerProcess.ts"
 const model = "openai/gpt-4o-mini"
 const message = "Ahoy! What is the weather like at sea?"
 
-/** What makes Berth take its models from an upstream of the bench's own. */
+/** Settings that replace the model provider by an upstream of the bench. */
 export const upstreamEnvironment = (upstream: string) => ({
   OPENAI_API_KEY: "bench",
   OPENAI_BASE_URL: `${upstream}/v1`,
@@ -23,7 +23,7 @@ export const upstreamEnvironment = (upstream: string) => ({
 
 const Opened = Schema.parseJson(Schema.Struct({ sessionId: ChatSessionId }))
 
-/** Someone to talk to: turns of one conversation wait for each other, so every connection has one of its own. */
+/** A conversation. Turns of one conversation run in sequence, so each connection has its own. */
 export interface Conversation {
   readonly owner: Owner
   readonly sessionId: ChatSessionId
@@ -72,7 +72,7 @@ export const bareCall: HttpRequest = {
   awaits: "delta"
 }
 
-/** One conversation for each connection, used by as many connections as are asked for. */
+/** One conversation per connection. */
 export const makeChatLoad = (
   { berth }: HostedBerth,
   conversations: Array.NonEmptyReadonlyArray<Conversation>,
@@ -82,10 +82,10 @@ export const makeChatLoad = (
   return { origin: berth.webUrl, connections, callOf: (index) => calls[index % calls.length] ?? calls[0] }
 }
 
-/** Every unit of the day is there again. */
+/** Restores the daily units. */
 export const restoreUnits = ({ database }: HostedBerth) => database.execute("update unit_days set used = 0")
 
-/** Milliseconds to the first piece, one stream after the other. */
+/** Milliseconds to the first delta, over sequential streams. */
 const firstPieces = (origin: string, call: HttpRequest, count: number) =>
   Effect.scoped(
     Effect.flatMap(openConnection(origin), (client) =>
@@ -95,7 +95,7 @@ const firstPieces = (origin: string, call: HttpRequest, count: number) =>
     )
   )
 
-/** Messages and their answers through an upstream that answers at once, beside that upstream itself. */
+/** Chat through an instant upstream, compared with the upstream itself. */
 export const chats: Scenario = (amounts) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("Upstream")
@@ -141,7 +141,7 @@ export const chats: Scenario = (amounts) =>
       tables: [
         Comparison.comparisonTable("Chat through an instant upstream", all),
         {
-          title: "First piece of a streamed answer, 1 connection (ms)",
+          title: "First delta of a streamed answer, 1 connection (ms)",
           columns: ["stream", "p50", "p95", "p99"],
           rows: [
             ["POST /api/agent, first delta", ...[first.berth.p50, first.berth.p95, first.berth.p99].map(formatFigure)],
@@ -155,7 +155,7 @@ export const chats: Scenario = (amounts) =>
       panels: [
         ...Comparison.comparisonPanels("Chat", all),
         {
-          title: "First piece of a streamed answer, p50",
+          title: "First delta of a streamed answer, p50",
           unit: "ms",
           bars: [
             { label: "POST /api/agent", value: first.berth.p50 },

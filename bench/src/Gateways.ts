@@ -22,13 +22,13 @@ const post = (
   headers: { authorization: "Bearer bench", "content-type": "application/json", ...headers },
   body: JSON.stringify({ model, messages, ...(stream ? { stream: true } : {}) }),
   expected: 200,
-  // A stream that is no answer is none.
+  // Present in the complete answer only.
   awaits: "captain."
 })
 
 const openAiPath = "/v1/chat/completions"
 
-/** Model calls through Berth, through Portkey's gateway and through a proxy that does nothing, to an upstream that answers at once. */
+/** Model calls to an instant upstream through Berth, Portkey's gateway and a bare proxy. */
 export const gateways: Scenario = (amounts) =>
   Effect.gen(function* () {
     yield* installPortkey
@@ -107,7 +107,7 @@ export const gateways: Scenario = (amounts) =>
       figures: { unit: "ms", levels, memory },
       tables: [
         {
-          title: "Model calls through a gateway, to an upstream that answers at once",
+          title: "Model calls through a gateway to an instant upstream",
           columns: [
             "through",
             "answer",
@@ -121,10 +121,10 @@ export const gateways: Scenario = (amounts) =>
             "rate to bare proxy"
           ],
           rows: levels.flatMap(({ standings, stream }) => standings.map((one) => row(stream, one, standings))),
-          note: "added: to the upstream itself. cpu: processor time of the answering process alone for one request."
+          note: "added: latency above the upstream's. cpu: processor time of the answering process per request."
         },
         {
-          title: "Resident memory after that",
+          title: "Resident memory afterwards",
           columns: ["process", "MiB"],
           rows: memory.map(({ name, rss }) => [name, formatFigure(rss)])
         }

@@ -15,7 +15,7 @@ const model = "openai/gpt-4o-mini"
 
 class AgentsNotRunning extends Data.TaggedError("AgentsNotRunning")<{ readonly reason: string }> {
   override get message() {
-    return `Not every agent runs: ${this.reason}`
+    return `Some agents do not run: ${this.reason}`
   }
 }
 
@@ -41,22 +41,22 @@ const awaitAllRunning = (database: Database, count: number) =>
     })
   )
 
-/** What one process at a time holds, in MiB. */
+/** Memory of the instances, in MiB. */
 const runtimeMemoryOf = (server: number) =>
   Effect.gen(function* () {
-    const cells = yield* Effect.forEach(yield* listChildren(server), (pid) => readResidentMemory([pid]))
-    const rss = cells.map((cell) => cell.rss)
+    const instances = yield* Effect.forEach(yield* listChildren(server), (pid) => readResidentMemory([pid]))
+    const rss = instances.map((instance) => instance.rss)
     const sum = (values: ReadonlyArray<number>) => values.reduce((total, value) => total + value, 0)
     return {
-      cells: cells.length,
+      instances: instances.length,
       rss: sum(rss),
-      pss: sum(cells.map(({ pss }) => pss)),
-      perCell: median(rss),
+      pss: sum(instances.map(({ pss }) => pss)),
+      perInstance: median(rss),
       largest: Math.max(...rss)
     }
   })
 
-/** Many owners with several agents each on this one machine, all provisioned at the same time; then each talks to his own. */
+/** Many owners with several agents each on one machine: all agents are provisioned at once, then each owner sends a message. */
 export const manyOwners: Scenario = ({ agentsEach, ownersInCrowd, settleSeconds }) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("Upstream")
@@ -65,8 +65,8 @@ export const manyOwners: Scenario = ({ agentsEach, ownersInCrowd, settleSeconds 
     const owners = yield* createOwners(hosted, ownersInCrowd)
     const agents = ownersInCrowd * agentsEach
 
-    /** Every owner on a connection of his own, all at the same time, so often. */
-    const everybody = (callOf: (owner: Owner) => ReturnType<typeof ownerPost>, times: number) =>
+    /** Every owner concurrently, each on a separate connection, `times` requests each. */
+    const everyOwner = (callOf: (owner: Owner) => ReturnType<typeof ownerPost>, times: number) =>
       Effect.map(
         Effect.forEach(
           owners,
@@ -83,28 +83,28 @@ export const manyOwners: Scenario = ({ agentsEach, ownersInCrowd, settleSeconds 
     const provision = { name: "First mate", model: "custom", config: { customModel: model } }
 
     const began = yield* Clock.currentTimeNanos
-    const accepted = yield* everybody((owner) => ownerPost(owner, "/api/agents/provision", provision, 201), agentsEach)
+    const accepted = yield* everyOwner((owner) => ownerPost(owner, "/api/agents/provision", provision, 201), agentsEach)
     yield* awaitAllRunning(hosted.database, agents)
     const allRun = Number((yield* Clock.currentTimeNanos) - began) / 1e6
 
     yield* Effect.sleep(`${settleSeconds} seconds`)
     const idle = yield* runtimeMemoryOf(server)
-    if (idle.cells !== ownersInCrowd)
-      return yield* new AgentsNotRunning({ reason: `${idle.cells} cells for ${ownersInCrowd} owners` })
-    const chats = yield* everybody((owner) => ownerPost(owner, "/api/agent", { message: "Ahoy! Who are you?" }), 1)
+    if (idle.instances !== ownersInCrowd)
+      return yield* new AgentsNotRunning({ reason: `${idle.instances} instances for ${ownersInCrowd} owners` })
+    const chats = yield* everyOwner((owner) => ownerPost(owner, "/api/agent", { message: "Ahoy! Who are you?" }), 1)
     const afterChats = yield* runtimeMemoryOf(server)
 
     const memory = (name: string, it: typeof idle) => [
       name,
-      String(it.cells),
-      ...[it.rss, it.pss, it.perCell, it.largest].map(formatFigure)
+      String(it.instances),
+      ...[it.rss, it.pss, it.perInstance, it.largest].map(formatFigure)
     ]
     return {
       figures: {
         owners: ownersInCrowd,
         agents,
         ms: { accepted, allRun, chats },
-        mib: { cellAim: runtimeMemoryAim, idle, afterChats }
+        mib: { instanceAim: runtimeMemoryAim, idle, afterChats }
       },
       tables: [
         {
@@ -120,10 +120,10 @@ export const manyOwners: Scenario = ({ agentsEach, ownersInCrowd, settleSeconds 
           note: `All run ${formatFigure(allRun / 1000)} s after the first request.`
         },
         {
-          title: `Memory of their cells (MiB)`,
-          columns: ["when", "cells", "rss of all", "pss of all", "rss of a cell", "largest"],
+          title: "Memory of their instances (MiB)",
+          columns: ["when", "instances", "total rss", "total pss", "rss per instance", "largest"],
           rows: [memory("all run, idle", idle), memory("after the chats", afterChats)],
-          note: `A cell is an owner's; it holds his ${agentsEach} agents (aim: under ${runtimeMemoryAim} a cell). pss counts what processes share once.`
+          note: `One instance per owner with ${agentsEach} agents (aim: under ${runtimeMemoryAim} per instance). pss counts shared pages once.`
         }
       ],
       panels: [
@@ -131,8 +131,8 @@ export const manyOwners: Scenario = ({ agentsEach, ownersInCrowd, settleSeconds 
           title: `${agents} agents of ${ownersInCrowd} owners: resident memory`,
           unit: "MiB",
           bars: [
-            { label: "a cell, idle", value: idle.perCell, aim: runtimeMemoryAim },
-            { label: "a cell, after the chats", value: afterChats.perCell, aim: runtimeMemoryAim }
+            { label: "instance, idle", value: idle.perInstance, aim: runtimeMemoryAim },
+            { label: "instance, after the chats", value: afterChats.perInstance, aim: runtimeMemoryAim }
           ]
         }
       ]

@@ -11,23 +11,23 @@ import { startServer } from "./servers/ServerProcess.ts"
 const runtimeMemoryAim = 80
 const connections = 10
 
-const parts = ["launcher", "supervisor", "server", "worker", "PostgreSQL", "cell"] as const
+const parts = ["launcher", "supervisor", "server", "worker", "PostgreSQL", "instance"] as const
 type Part = (typeof parts)[number]
 type Reading = Readonly<Record<Part, ResidentMemory>>
 
-/** The processes of each part. A database of somebody else's is none of them. */
+/** Process ids of each part. An external database has none. */
 const pidsOf = ({ berth }: HostedBerth) =>
   Effect.gen(function* () {
     const { postgres, server, supervisor, worker } = yield* berth.pids
     const database = Option.toArray(postgres)
-    const cells = yield* listChildren(server)
+    const instances = yield* listChildren(server)
     return {
       launcher: [berth.pid],
       supervisor: [supervisor],
       server: [server],
       worker: [worker],
       PostgreSQL: [...database, ...(yield* Effect.forEach(database, listChildren)).flat()],
-      cell: cells.slice(0, 1)
+      instance: instances.slice(0, 1)
     } satisfies Record<Part, ReadonlyArray<number>>
   })
 
@@ -39,11 +39,11 @@ const read = (hosted: HostedBerth): Effect.Effect<Reading> =>
       server: readResidentMemory(pids.server),
       worker: readResidentMemory(pids.worker),
       PostgreSQL: readResidentMemory(pids.PostgreSQL),
-      cell: readResidentMemory(pids.cell)
+      instance: readResidentMemory(pids.instance)
     })
   )
 
-/** What the processes hold with one owner and his cell: before anything is asked of them, right after load, and later. */
+/** Memory of the processes with one owner and one instance: idle, right after load, and settled. */
 export const memory: Scenario = ({ roundRequests, roundSeconds, rounds, settleSeconds }) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("Upstream")
@@ -63,23 +63,23 @@ export const memory: Scenario = ({ roundRequests, roundSeconds, rounds, settleSe
     const settled = yield* read(hosted)
 
     const measured = parts.filter((part) => idle[part].rss > 0)
-    const cells = (part: Part) =>
+    const columnsOf = (part: Part) =>
       [idle, afterLoad, settled].flatMap((reading) => [
         formatFigure(reading[part].rss),
         formatFigure(reading[part].pss)
       ])
     const sum = (reading: Reading) => parts.reduce((total, part) => total + reading[part].pss, 0)
     return {
-      figures: { unit: "MiB", cellAim: runtimeMemoryAim, idle, afterLoad, settled },
+      figures: { unit: "MiB", instanceAim: runtimeMemoryAim, idle, afterLoad, settled },
       tables: [
         {
           title: "Memory (MiB)",
           columns: ["process", "idle rss", "pss", "after load rss", "pss", `${settleSeconds} s later rss`, "pss"],
           rows: [
-            ...measured.map((part) => [part, ...cells(part)]),
+            ...measured.map((part) => [part, ...columnsOf(part)]),
             ["all", ...[idle, afterLoad, settled].flatMap((reading) => ["", formatFigure(sum(reading))])]
           ],
-          note: `One owner with one cell (aim: under ${runtimeMemoryAim}). pss counts what processes share once.`
+          note: `One owner with one instance (aim: under ${runtimeMemoryAim}). pss counts shared pages once.`
         }
       ],
       panels: [
@@ -89,7 +89,7 @@ export const memory: Scenario = ({ roundRequests, roundSeconds, rounds, settleSe
           bars: measured.map((part) => ({
             label: part,
             value: part === "PostgreSQL" ? afterLoad[part].pss : afterLoad[part].rss,
-            ...(part === "cell" ? { aim: runtimeMemoryAim } : {})
+            ...(part === "instance" ? { aim: runtimeMemoryAim } : {})
           }))
         }
       ]

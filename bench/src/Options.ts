@@ -18,9 +18,9 @@ export const scenarioNames = [
 export type ScenarioName = (typeof scenarioNames)[number]
 
 export interface Options {
-  /** A look of about five minutes instead of a measurement. */
+  /** Small samples: a rough run of about seven minutes. */
   readonly quick: boolean
-  /** Whether DATABASE_URL and REDIS_URL are used instead of the embedded PostgreSQL alone. */
+  /** Uses DATABASE_URL and REDIS_URL instead of the embedded PostgreSQL. */
   readonly redis: boolean
   readonly only: ReadonlyArray<ScenarioName>
 }
@@ -49,7 +49,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Either.Either<Options
     Either.flatMap(({ only, quick, redis }) => {
       const unknown = only.filter((name) => !isScenarioName(name))
       return unknown.length > 0
-        ? Either.left(new OptionsInvalid({ reason: `There is no scenario ${unknown.join(", ")}.` }))
+        ? Either.left(new OptionsInvalid({ reason: `Unknown scenario: ${unknown.join(", ")}.` }))
         : Either.right({ quick, redis, only: only.length === 0 ? scenarioNames : only.filter(isScenarioName) })
     })
   )

@@ -13,7 +13,7 @@ import { UserId } from "@berth/domain/shared/UserId"
 const acceptedAim = 25
 const runningAim = 1500
 
-class AgentDidNotRun extends Data.TaggedError("AgentDidNotRun")<{ readonly reason: string }> {
+class AgentNotRunning extends Data.TaggedError("AgentNotRunning")<{ readonly reason: string }> {
   override get message() {
     return `An agent did not run: ${this.reason}`
   }
@@ -23,8 +23,8 @@ const AgentRow = Schema.Struct({ ownerId: UserId, status: AgentStatus })
 const statusQuery = `select owner_id as "ownerId", status from agents where owner_id = any($1::text[])`
 
 /**
- * When each owner's agent was first seen running, in nanoseconds of the clock. The database is asked rather than the API,
- * so that waiting takes little from what is waited for.
+ * Times at which each owner's agent was first running, in nanoseconds of the clock. Polls the database instead of the API,
+ * to leave the API idle.
  */
 const runningAt = (database: Database, owners: ReadonlyArray<Owner>) =>
   Effect.gen(function* () {
@@ -34,7 +34,7 @@ const runningAt = (database: Database, owners: ReadonlyArray<Owner>) =>
       const rows = yield* database.select(AgentRow, statusQuery, [ids])
       const now = yield* Clock.currentTimeNanos
       for (const { ownerId, status } of rows) {
-        if (status === "error") return yield* new AgentDidNotRun({ reason: `the agent of ${ownerId} is in error` })
+        if (status === "error") return yield* new AgentNotRunning({ reason: `the agent of ${ownerId} is in error` })
         if (status !== "provisioning" && !seen.has(ownerId)) seen.set(ownerId, now)
       }
       yield* Effect.sleep("10 millis")
@@ -43,13 +43,13 @@ const runningAt = (database: Database, owners: ReadonlyArray<Owner>) =>
   }).pipe(
     Effect.timeoutFail({
       duration: "2 minutes",
-      onTimeout: () => new AgentDidNotRun({ reason: "it took longer than two minutes" })
+      onTimeout: () => new AgentNotRunning({ reason: "it took longer than two minutes" })
     })
   )
 
 const millisBetween = (from: bigint, to: bigint) => Number(to - from) / 1e6
 
-/** All these owners ask at the same time; returns what each waited for the answer and for his agent, in milliseconds. */
+/** Provisions for all owners at once; returns each owner's milliseconds to the response and to the running agent. */
 const provision = ({ database }: HostedBerth, clients: ReadonlyArray<readonly [Owner, Client]>) =>
   Effect.gen(function* () {
     const began = yield* Clock.currentTimeNanos
@@ -69,7 +69,7 @@ const provision = ({ database }: HostedBerth, clients: ReadonlyArray<readonly [O
     }
   })
 
-/** Opens the connections first, which is not measured, and stops the cells afterwards to make room for the next. */
+/** Opens the connections before the measurement and stops the instances after it. */
 const provisionFor = (hosted: HostedBerth, owners: ReadonlyArray<Owner>) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -99,7 +99,7 @@ const row = (name: string, times: Latencies, aim: string) => [
   aim
 ]
 
-/** New agents: one owner after the other, then many at once. Every owner is a new one with a subscription of his own. */
+/** Provisioning by new owners with a subscription: in sequence, then concurrently. */
 export const provisioning: Scenario = ({ owners, ownersAtOnce, timesAtOnce, warmUpOwners }) =>
   Effect.gen(function* () {
     const hosted = yield* hostBerth()
@@ -138,12 +138,12 @@ export const provisioning: Scenario = ({ owners, ownersAtOnce, timesAtOnce, warm
             row(`the answer, ${ownersAtOnce} at once`, crowdAccepted, ""),
             row(`status running, ${ownersAtOnce} at once`, crowdRunning, "")
           ],
-          note: `${owners} owners one by one. ${ownersAtOnce} at once, ${timesAtOnce} times: all run after ${formatFigure(allRunning)} ms (median).`
+          note: `${owners} owners in sequence. ${ownersAtOnce} concurrently, ${timesAtOnce} times: all agents run after ${formatFigure(allRunning)} ms (median).`
         }
       ],
       panels: [
         {
-          title: "POST /api/agents/provision to its answer",
+          title: "POST /api/agents/provision to the response",
           unit: "ms",
           bars: [
             { label: "p50", value: accepted.p50, aim: acceptedAim },

@@ -9,7 +9,7 @@ import { startServer } from "./servers/ServerProcess.ts"
 
 const paths = ["/api/settings", "/api/agents"] as const
 
-/** Signed-in reads, beside a bare server with the same statements on the same database. */
+/** Signed-in reads, compared with a bare server that runs the same statements on the same database. */
 export const reads: Scenario = (amounts) =>
   Effect.gen(function* () {
     const hosted = yield* hostBerth()

@@ -7,9 +7,9 @@ import * as Load from "./measure/Load.ts"
 import { formatFigure } from "./report/Figure.ts"
 import type { Scenario } from "./Scenario.ts"
 
-/** Registrations in flight at any time of a storm. */
+/** Concurrent registrations. */
 const storm = 10
-/** How many times longer a read may take meanwhile. */
+/** Upper bound for the slowdown of a read during registrations. */
 const aim = 3
 const readers = [1, 10] as const
 
@@ -24,7 +24,7 @@ const registration = (connection: number, sequence: number, round: string): Http
   expected: 200
 })
 
-/** What a signed-in read costs while others register, beside the same read while nobody does. */
+/** Latency of a signed-in read with and without concurrent registrations. */
 export const registrations: Scenario = (amounts) =>
   Effect.gen(function* () {
     const hosted = yield* hostBerth()
@@ -91,7 +91,7 @@ export const registrations: Scenario = (amounts) =>
             ],
             ["while nobody does", String(connections), ...[idle.rate, idle.p50, idle.p99].map(formatFigure), "", "", ""]
           ]),
-          note: `Registrations per second meanwhile: ${levels.map(({ connections, registered }) => `${formatFigure(registered)} beside ${connections} reading`).join(", ")}.`
+          note: `Registrations per second during the reads: ${levels.map(({ connections, registered }) => `${formatFigure(registered)} with ${connections} readers`).join(", ")}.`
         }
       ],
       panels: [

@@ -1,7 +1,7 @@
-/** How much of everything a run does; what bounds a measurement in time and in count. */
+/** Sample sizes and durations of a run. */
 export interface RunSize {
   readonly startups: number
-  /** Owners that provision one after the other, and those before them that are not counted. */
+  /** Owners that provision in sequence, after `warmUpOwners` uncounted ones. */
   readonly owners: number
   readonly warmUpOwners: number
   readonly ownersAtOnce: number
@@ -10,13 +10,13 @@ export interface RunSize {
   readonly rounds: number
   readonly roundSeconds: number
   readonly warmUpSeconds: number
-  /** A round ends after this many requests, if its time is not over before. */
+  /** A round ends after this many requests or at its time limit. */
   readonly roundRequests: number
-  /** Streamed answers whose first piece is timed, in every round. */
+  /** Streamed answers per round whose first delta is timed. */
   readonly streams: number
-  /** Connections that stream at a model's pace: fewer than for short requests, since ten are a thousand tokens a second already. */
+  /** Connections that stream at a model's pace. Ten of them carry a thousand tokens per second. */
   readonly pacedConnections: ReadonlyArray<number>
-  /** Answers at a model's pace that each of them streams in a round. */
+  /** Paced answers per connection and round. */
   readonly pacedStreams: number
   readonly ownersInCrowd: number
   readonly agentsEach: number

@@ -4,7 +4,7 @@ import type { Storage } from "./berth/Storage.ts"
 import type { ChartPanel } from "./report/Chart.ts"
 import type { MarkdownTable } from "./report/Markdown.ts"
 
-/** What a scenario has measured: for machines, and as people read it. */
+/** Results of a scenario: figures for programs, tables and panels for readers. */
 export interface ScenarioResult {
   readonly figures: unknown
   readonly tables: ReadonlyArray<MarkdownTable>

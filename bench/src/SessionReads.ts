@@ -9,13 +9,13 @@ import type { Scenario } from "./Scenario.ts"
 import { installBetterAuth } from "./servers/Competitors.ts"
 import { type StartedServer, startServer } from "./servers/ServerProcess.ts"
 
-class SignInFailed extends Data.TaggedError("SignInFailed")<{ readonly said: string }> {
+class SignInFailed extends Data.TaggedError("SignInFailed")<{ readonly body: string }> {
   override get message() {
-    return `A session is not read as one: ${this.said}`
+    return `Unexpected session response: ${this.body}`
   }
 }
 
-/** Signs somebody up at better-auth; the value of his `cookie` header. */
+/** Signs a user up at better-auth and returns the `cookie` header. */
 const signUp = (origin: string, index: number) =>
   Effect.promise(async () => {
     const response = await fetch(`${origin}/api/auth/sign-up/email`, {
@@ -30,16 +30,16 @@ const signUp = (origin: string, index: number) =>
       .join("; ")
   })
 
-/** Both answer 200 to a stranger, too: a rate of such answers would mean nothing. */
+/** Both servers also answer 200 without a session, so the body is checked. */
 const assertSignedIn = (origin: string, call: HttpRequest) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const said = (yield* requestOnce(yield* openConnection(origin), call)).text()
-      if (!said.includes('"email"')) yield* new SignInFailed({ said })
+      const body = (yield* requestOnce(yield* openConnection(origin), call)).text()
+      if (!body.includes('"email"')) yield* new SignInFailed({ body })
     })
   )
 
-/** Who is signed in, asked of Berth and of better-auth on the same database server: a cookie, and a read of the database each time. */
+/** Session reads by cookie at Berth and better-auth, on the same database server. Both read the database each time. */
 export const sessionReads: Scenario = (amounts) =>
   Effect.gen(function* () {
     yield* installBetterAuth
@@ -96,7 +96,7 @@ export const sessionReads: Scenario = (amounts) =>
     const all = pairs.flat()
     return {
       figures: { unit: "ms", aim: { ratio: 1.5 }, pairs: all },
-      tables: [Comparison.comparisonTable("Reading a session, beside better-auth", all, "better-auth")],
+      tables: [Comparison.comparisonTable("Session reads compared with better-auth", all, "better-auth")],
       panels: Comparison.comparisonPanels("Reading a session", all)
     }
   })

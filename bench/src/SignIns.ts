@@ -12,7 +12,7 @@ import type { Scenario } from "./Scenario.ts"
 const password = "correct horse battery"
 const Stored = Schema.Struct({ password_hash: Schema.String })
 
-/** As many as the most connections, so that none waits for another's account. */
+/** One account per connection, so that sign-ins do not wait for each other. */
 const people = 10
 
 const post = (path: string, email: string, expected: number): HttpRequest => ({
@@ -23,7 +23,7 @@ const post = (path: string, email: string, expected: number): HttpRequest => ({
   expected
 })
 
-/** Passwords compared per second by the library alone, so many at once, with the parameters that are in the hash. */
+/** Verifications per second of the argon2 library alone, with the parameters of the stored hash. */
 const rawRate = (hash: string, atOnce: number, seconds: number) =>
   Effect.promise(async () => {
     const began = performance.now()
@@ -39,7 +39,7 @@ const rawRate = (hash: string, atOnce: number, seconds: number) =>
     return (done * 1000) / (performance.now() - began)
   })
 
-/** Sign-ins with a password, beside what the machine can hash at most. */
+/** Sign-ins with a password, compared with the hash rate of the machine. */
 export const signIns: Scenario = (amounts) =>
   Effect.gen(function* () {
     const hosted = yield* hostBerth()
@@ -103,7 +103,7 @@ export const signIns: Scenario = (amounts) =>
               formatFigure(rate / most)
             ])
           ],
-          note: `The parameters are those of the stored hash: ${hash.split("$").slice(1, 4).join(" ")}.`
+          note: `Parameters of the stored hash: ${hash.split("$").slice(1, 4).join(" ")}.`
         }
       ],
       panels: [

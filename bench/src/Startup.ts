@@ -17,7 +17,7 @@ const isReady = (url: string) =>
     Effect.orElseSucceed(() => false)
   )
 
-/** Milliseconds from `npm start` to the first good answer. Everything has ended again when this returns. */
+/** Milliseconds from `npm start` to ready. All processes have ended when this returns. */
 const timeToReady = (place: BerthLocation, storage: FreshStorage) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -55,7 +55,7 @@ const emptyThenExisting = Effect.scoped(
   })
 )
 
-/** `npm start` to ready, on an empty data directory and on the same one once more. */
+/** `npm start` to ready, on an empty data directory and again on the same one. */
 export const startup: Scenario = ({ startups }) =>
   Effect.gen(function* () {
     const runs = yield* Effect.replicateEffect(emptyThenExisting, startups)

@@ -19,17 +19,17 @@ interface Contestant {
 }
 
 interface Round {
-  /** Milliseconds from the sending to the first token. */
+  /** Milliseconds from the request to the first token. */
   readonly first: Latencies
-  /** Milliseconds from a token to the next. */
+  /** Milliseconds between tokens. */
   readonly gap: Latencies
-  /** Milliseconds a token, from the first to the last of a stream; the median over the streams. */
+  /** Milliseconds per token from the first to the last; median over the streams. */
   readonly perToken: number
-  /** Milliseconds of processor time that the answering process itself took for a token, all of a stream included. */
+  /** Processor milliseconds of the answering process per token. */
   readonly cpu: number
 }
 
-/** Every connection streams one answer after the other. */
+/** Every connection streams its answers in sequence. */
 const round = ({ callOf, origin, pid }: Contestant, connections: number, streams: number) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -67,7 +67,7 @@ const summaryOf = (rounds: ReadonlyArray<Round>): Round => ({
 const ratio = (one: ReadonlyArray<Round>, other: ReadonlyArray<Round>, of: (round: Round) => number) =>
   median(Array.zipWith(one, other, (a, b) => of(a) / of(b)))
 
-/** Streamed answers of a model that speaks at a fixed pace, through Berth and from the upstream itself, in turns. */
+/** Streamed answers at a fixed pace, alternately through Berth and from the upstream. */
 export const streams: Scenario = ({ pacedConnections: levels, pacedStreams, rounds }) =>
   Effect.gen(function* () {
     const upstream = yield* startServer("PacedUpstream")
@@ -135,7 +135,7 @@ export const streams: Scenario = ({ pacedConnections: levels, pacedStreams, roun
             row(berth.name, connections, through, [formatFigure(firstRatio), formatFigure(perTokenRatio)]),
             row(bare.name, connections, direct, ["", ""])
           ]),
-          note: `The model thinks for ${pace.firstAfterMs} ms, then says ${pace.tokens} tokens, one every ${pace.everyMs} ms. cpu: of the answering process alone, a token.`
+          note: `The upstream sends the first token after ${pace.firstAfterMs} ms, then ${pace.tokens} tokens, one every ${pace.everyMs} ms. cpu: processor time of the answering process per token.`
         }
       ],
       panels: [
@@ -148,7 +148,7 @@ export const streams: Scenario = ({ pacedConnections: levels, pacedStreams, roun
           ])
         },
         {
-          title: "Time a token",
+          title: "Time per token",
           unit: "ms",
           bars: measured.flatMap(({ connections, direct, through }) => [
             { label: `${berth.name}, ${connections} at once`, value: through.perToken },

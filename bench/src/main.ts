@@ -35,7 +35,7 @@ const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   crowd: manyOwners
 }
 
-/** No scenario takes longer, whatever happens to it. */
+/** Upper bound of a scenario. */
 const scenarioTimeout = Duration.minutes(15)
 
 class MeasurementsIncomplete extends Data.TaggedError("MeasurementsIncomplete")<{
@@ -46,7 +46,7 @@ class MeasurementsIncomplete extends Data.TaggedError("MeasurementsIncomplete")<
   }
 }
 
-/** A scenario that fails does not take away what the others found. */
+/** A failed scenario does not discard the results of the others. */
 const runScenario = (name: ScenarioName, amounts: Amounts.RunSize) =>
   Effect.gen(function* () {
     yield* Effect.logInfo(`Measuring: ${name}`)

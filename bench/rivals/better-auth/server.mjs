@@ -1,5 +1,5 @@
-// better-auth as its documentation has it on Node: its handler on node:http, and a pool of node-postgres. Sessions are read from the
-// database at every request, since its cookie cache is off when nothing is said of it.
+// better-auth as documented for Node: its handler on node:http and a node-postgres pool. Every request reads the session from the
+// database, since the cookie cache is off by default.
 import { betterAuth } from "better-auth"
 import { getMigrations } from "better-auth/db/migration"
 import { toNodeHandler } from "better-auth/node"
@@ -12,7 +12,7 @@ const { DATABASE_URL: connectionString, JOINS: joins } = process.env
 
 process.once("disconnect", () => process.exit())
 
-// As many connections as Berth has. A schema of its own, so that both can live on one database.
+// The pool size of Berth. A separate schema, so that both share one database.
 const pool = new Pool({ connectionString, max: 20, options: `-c search_path=${schema}` })
 await pool.query(`create schema if not exists ${schema}`)
 
@@ -25,7 +25,7 @@ const options = {
   baseURL: `http://127.0.0.1:${port}`,
   secret: randomBytes(32).toString("hex"),
   emailAndPassword: { enabled: true },
-  // Nobody is held up by a limit while he is measured.
+  // No rate limits during a measurement.
   rateLimit: { enabled: false },
   telemetry: { enabled: false },
   advanced: { database: { joins: joins === "on" } }

@@ -1,4 +1,4 @@
-// Portkey's gateway as it is published, but on a free port of this machine alone, which it tells its parent.
+// Portkey's published gateway on a free local port, which is sent to the parent process.
 import { Server } from "node:net"
 
 const { listen } = Server.prototype

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Pool } from "pg"
 
-/** The database of a Berth under measurement, for what its API does not do. */
+/** Database of the measured service, for changes that its API does not offer. */
 export interface Database {
   readonly url: Redacted.Redacted
   readonly select: <A, I>(
@@ -15,7 +15,7 @@ export interface Database {
   readonly execute: (text: string, values?: ReadonlyArray<unknown>) => Effect.Effect<void>
 }
 
-/** The embedded server's, from the files that it keeps beside its data. */
+/** URL of the embedded server, from the files beside its data. */
 const embeddedUrl = ({ dataDirectory }: BerthLocation) =>
   Effect.promise(async () => {
     const file = async (name: string) => (await readFile(join(dataDirectory, "postgres", name), "utf8")).trim()

@@ -3,13 +3,13 @@ import { Effect, Option, type Scope } from "effect"
 import * as Database from "./Database.ts"
 import { Storage } from "./Storage.ts"
 
-/** Nobody is held up by a limit while he is measured, and nothing leaves this machine. */
+/** Limits are raised, and no request leaves this machine. */
 export const benchEnvironment = {
   LIMIT_REGISTER: "1000000/1h",
   LIMIT_SIGN_IN: "1000000/1h",
   LIMIT_SIGN_IN_ACCOUNT: "1000000/1h",
   LIMIT_PROVISION: "1000000/1h",
-  // The discard port: the public list of models is not there, and the one that is shipped stands in.
+  // The discard port: the public model list is unreachable, so the shipped one is used.
   OPENROUTER_BASE_URL: "http://127.0.0.1:9/v1"
 }
 
@@ -18,7 +18,7 @@ export interface HostedBerth {
   readonly database: Database.Database
 }
 
-/** A Berth of one's own on empty storage, ready. It ends with the scope. */
+/** Starts Berth on empty storage and waits until it is ready. The scope stops it. */
 export const hostBerth = (
   settings: Readonly<Record<string, string>> = {}
 ): Effect.Effect<HostedBerth, BerthDidNotStart, Storage | Scope.Scope> =>

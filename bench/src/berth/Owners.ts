@@ -5,7 +5,7 @@ import type { HttpRequest } from "../measure/TimedRequest.ts"
 import type { HostedBerth } from "./HostedBerth.ts"
 import type { UserId } from "@berth/domain/shared/UserId"
 
-/** A signed-in user who pays for the largest plan. */
+/** A signed-in user with the largest plan. */
 export interface Owner {
   readonly userId: UserId
   readonly visitor: SignedUpClient
@@ -13,7 +13,7 @@ export interface Owner {
   readonly cookie: string
 }
 
-/** Hashing passwords takes a core each. */
+/** Password hashing takes one core per registration. */
 const concurrency = 2
 
 /** At least one. */

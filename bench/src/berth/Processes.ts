@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises"
 /** MiB. */
 export interface ResidentMemory {
   readonly rss: number
-  /** What processes share is counted once, in equal parts. */
+  /** Proportional set size: shared pages are divided among the processes that share them. */
   readonly pss: number
 }
 
@@ -15,7 +15,7 @@ const read = (path: string) =>
     Effect.catchAll(() => Effect.as(Effect.logDebug(`${path} has gone`), ""))
   )
 
-/** What processes hold in memory together. Needs Linux; elsewhere nothing is known and both are 0. */
+/** Sums the memory of the processes. Both figures are 0 outside Linux. */
 export const readResidentMemory = (pids: ReadonlyArray<number>): Effect.Effect<ResidentMemory> =>
   Effect.map(
     Effect.forEach(pids, (pid) => read(`/proc/${pid}/smaps_rollup`)),
@@ -25,10 +25,10 @@ export const readResidentMemory = (pids: ReadonlyArray<number>): Effect.Effect<R
     }
   )
 
-// The unit of /proc's times is a hundredth of a second on every Linux that Node runs on.
+// Times in /proc are in hundredths of a second (USER_HZ is 100).
 const ticksPerSecond = 100
 
-/** Processor time that a process has used so far, in seconds; NaN where the system does not tell. */
+/** Processor time of a process in seconds; NaN outside Linux. */
 export const readCpuSeconds = (pid: number): Effect.Effect<number> =>
   Effect.map(read(`/proc/${pid}/stat`), (text) => {
     const [, ...fields] = text.split(") ").at(-1)?.split(" ") ?? []
@@ -43,7 +43,7 @@ const runningPids = Effect.tryPromise(() => readdir("/proc")).pipe(
 const parentOf = (pid: number) =>
   Effect.map(read(`/proc/${pid}/stat`), (text) => Number(text.split(") ").at(-1)?.split(" ")[1] ?? 0))
 
-/** Processes that a process has started, as far as they run. */
+/** Running child processes. */
 export const listChildren = (parent: number): Effect.Effect<ReadonlyArray<number>> =>
   Effect.flatMap(
     runningPids,

@@ -3,18 +3,18 @@ import { randomBytes } from "node:crypto"
 import { Client } from "pg"
 
 export interface FreshStorage {
-  /** None: Berth brings its embedded PostgreSQL. */
+  /** Absent for the embedded PostgreSQL. */
   readonly databaseUrl: Option.Option<Redacted.Redacted>
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Where a Berth under measurement keeps its data: an empty place for each one. */
+/** Creates empty storage for each measured service. */
 export class Storage extends Context.Tag("@berth/bench/Storage")<
   Storage,
   { readonly name: string; readonly fresh: Effect.Effect<FreshStorage, never, Scope.Scope> }
 >() {}
 
-/** What everybody has who does nothing about it. */
+/** The default: embedded PostgreSQL, no Redis. */
 export const embeddedStorage: Layer.Layer<Storage> = Layer.succeed(Storage, {
   name: "embedded PostgreSQL",
   fresh: Effect.succeed({ databaseUrl: Option.none(), environment: {} })
@@ -46,7 +46,7 @@ const freshDatabase = (server: Redacted.Redacted) =>
     })
   )
 
-/** Databases of one's own on the server of DATABASE_URL, whose role may make them, and the Redis of REDIS_URL. */
+/** Temporary databases on the server of DATABASE_URL (the role needs CREATEDB), and the Redis of REDIS_URL. */
 export const configuredStorage = Layer.effect(
   Storage,
   Effect.gen(function* () {

@@ -7,7 +7,7 @@ interface MarkTimes {
   readonly text: () => string
 }
 
-/** Says of every coming of a mark in a body when it came, in milliseconds since the sending. */
+/** Calls back with the arrival time of each mark in a body, in milliseconds since the request. */
 const readMarkTimes = (client: Client, call: HttpRequest, mark: string): Promise<MarkTimes> =>
   new Promise((resolve, reject) => {
     const began = performance.now()
@@ -39,7 +39,7 @@ const readMarkTimes = (client: Client, call: HttpRequest, mark: string): Promise
     )
   })
 
-/** When each of so many marks of a streamed answer came. A mark is one character; what comes after them does not count. */
+/** Arrival times of the first marks of a streamed response. A mark is one character. */
 export const measureArrivalTimes = (client: Client, call: HttpRequest, mark: string, count: number) =>
   Effect.tryPromise({
     try: () => readMarkTimes(client, call, mark),

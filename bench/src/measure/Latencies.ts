@@ -9,7 +9,7 @@ export interface Latencies {
   readonly max: number
 }
 
-/** Keeps any number of times to three digits. */
+/** Histogram of latencies with three significant digits. */
 export class LatencyRecorder {
   readonly #histogram: RecordableHistogram = createHistogram({ figures: 3 })
 
@@ -29,7 +29,7 @@ export const summarizeLatencies = (milliseconds: Iterable<number>): Latencies =>
   return recorder.latencies
 }
 
-/** The middle one, or the mean of the two in the middle; NaN of nothing. */
+/** The median; NaN for an empty list. */
 export const median = (values: ReadonlyArray<number>): number => {
   const sorted = Array.sort(values, Order.number)
   const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
@@ -37,7 +37,7 @@ export const median = (values: ReadonlyArray<number>): number => {
   return (lower + upper) / 2
 }
 
-/** Of every percentile the median over several measurements. */
+/** The median of each percentile over several measurements. */
 export const medianLatencies = (rounds: ReadonlyArray<Latencies>): Latencies => ({
   p50: median(rounds.map(({ p50 }) => p50)),
   p95: median(rounds.map(({ p95 }) => p95)),

@@ -3,15 +3,15 @@ import type { Client } from "undici"
 import { type HttpRequest, CallFailed, openConnection, exchange, findFault, causeMessage } from "./TimedRequest.ts"
 import { type Latencies, LatencyRecorder } from "./Latencies.ts"
 
-/** Clients that each ask again as soon as they are answered. */
+/** Closed-loop clients: each sends the next request after a response. */
 export interface Load {
   readonly origin: string
   readonly connections: number
-  /** What a connection asks, by its number and by how many were sent before over all of them; -1 for what opens it. */
+  /** Request of a connection, by its number and the count of requests so far (-1 for the opening request). */
   readonly callOf: (connection: number, sequence: number) => HttpRequest
 }
 
-/** Whichever is reached first ends it. */
+/** The bound that is reached first ends the load. */
 export interface Bounds {
   readonly seconds: number
   readonly requests: number
@@ -20,13 +20,13 @@ export interface Bounds {
 export interface LoadFigures extends Latencies {
   readonly requests: number
   readonly seconds: number
-  /** Answers per second. */
+  /** Responses per second. */
   readonly rate: number
 }
 
 /**
- * Every connection asks once, which does not count: Node takes one new connection in a turn of its event loop, so among many
- * the last ones would be measured as waiting to be let in.
+ * Every connection sends one uncounted request first: Node accepts one new connection per turn of its event loop, which would
+ * add waiting time to the last ones.
  */
 const open = async (clients: ReadonlyArray<Client>, load: Load) => {
   const answers = await Promise.allSettled(clients.map((client, index) => exchange(client, load.callOf(index, -1))))
@@ -62,7 +62,7 @@ const drive = async (clients: ReadonlyArray<Client>, load: Load, bounds: Bounds,
   return { failure, figures: { requests, seconds, rate: requests / seconds, ...recorder.latencies } }
 }
 
-/** Puts the load on and tells how it was answered; one bad answer fails the whole. */
+/** Runs the load and returns its figures. Fails on the first unexpected response. */
 export const runLoad = (load: Load, bounds: Bounds): Effect.Effect<LoadFigures, CallFailed> =>
   Effect.scoped(
     Effect.gen(function* () {

@@ -13,7 +13,7 @@ export interface Contestant {
 }
 
 interface Round extends Load.LoadFigures {
-  /** Milliseconds of processor time that the answering process itself took for a request. */
+  /** Processor milliseconds of the answering process per request. */
   readonly cpu: number
 }
 
@@ -35,7 +35,7 @@ const round = ({ load, pid }: Contestant, bounds: Load.Bounds): Effect.Effect<Ro
   })
 
 /**
- * Measures contestants in turns, A B A B, so that whatever disturbs the machine disturbs them alike. Each is warmed up
+ * Measures contestants alternately (A B A B), so that disturbances of the machine affect all alike. Each is warmed up
  * before the first round.
  */
 export const measureInTurns = (
@@ -62,6 +62,6 @@ export const measureInTurns = (
     })
   })
 
-/** How many times the other's rate, as the median over the rounds that were run next to each other. */
+/** Ratio of two rates: the median over adjacent rounds. */
 export const rateRatio = (one: ContestantResult, other: ContestantResult): number =>
   median(one.rounds.map(({ rate }, index) => rate / (other.rounds[index]?.rate ?? Number.NaN)))

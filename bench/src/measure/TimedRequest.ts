@@ -1,28 +1,28 @@
 import { Data, Effect, type Scope } from "effect"
 import { Client } from "undici"
 
-/** A request as it goes out. */
+/** A request. */
 export interface HttpRequest {
   readonly method: "GET" | "POST"
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** The status of a good answer. */
+  /** The expected status. */
   readonly expected: number
-  /** Text whose first coming is timed. */
+  /** Text whose first arrival is timed. */
   readonly awaits?: string
 }
 
-/** An answer with its times in milliseconds, counted from the sending. */
+/** A response with its times in milliseconds since the request. */
 export interface TimedResponse {
   readonly status: number
   readonly text: () => string
   readonly took: number
-  /** When what the call awaits came; NaN when it did not. */
+  /** Arrival of the awaited text; NaN when it did not arrive. */
   readonly awaited: number
 }
 
-/** A request got no answer, or not the one that it should get. Its figures would mean nothing. */
+/** A request got no response or an unexpected one. */
 export class CallFailed extends Data.TaggedError("CallFailed")<{
   readonly call: HttpRequest
   readonly reason: string
@@ -34,14 +34,14 @@ export class CallFailed extends Data.TaggedError("CallFailed")<{
 
 const timeoutMs = 30_000
 
-/** A connection that carries one request at a time and is kept open. */
+/** A keep-alive connection that carries one request at a time. */
 export const openConnection = (origin: string): Effect.Effect<Client, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => new Client(origin, { pipelining: 1, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })),
     (client) => Effect.promise(() => client.destroy())
   )
 
-/** As close to the wire as the client allows: what runs here is taken from what is measured. */
+/** Low-level undici handler: work in this process distorts the measurement. */
 export const exchange = (client: Client, call: HttpRequest): Promise<TimedResponse> =>
   new Promise((resolve, reject) => {
     const began = performance.now()
@@ -74,7 +74,7 @@ export const exchange = (client: Client, call: HttpRequest): Promise<TimedRespon
     )
   })
 
-/** What is wrong with an answer; empty when nothing is. */
+/** Reason why a response is unexpected; empty when it is as expected. */
 export const findFault = (call: HttpRequest, answer: TimedResponse): string => {
   if (answer.status !== call.expected) return `answered ${answer.status} ${answer.text().slice(0, 500)}`
   if (call.awaits !== undefined && Number.isNaN(answer.awaited)) return `answered without "${call.awaits}"`
@@ -83,7 +83,7 @@ export const findFault = (call: HttpRequest, answer: TimedResponse): string => {
 
 export const causeMessage = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
-/** One request and its good answer. */
+/** Sends one request and returns its expected response. */
 export const requestOnce = (client: Client, call: HttpRequest): Effect.Effect<TimedResponse, CallFailed> =>
   Effect.tryPromise({
     try: () => exchange(client, call),

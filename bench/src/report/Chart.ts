@@ -3,9 +3,9 @@ import { formatFigure } from "./Figure.ts"
 export interface ChartBar {
   readonly label: string
   readonly value: number
-  /** A line where the value should not, or should at least, be. */
+  /** Target value, drawn as a line. */
   readonly aim?: number
-  /** What it is compared with: drawn paler. */
+  /** The baseline of a comparison is drawn paler. */
   readonly isBaseline?: boolean
 }
 
@@ -48,7 +48,7 @@ const drawPanel = (panel: ChartPanel, top: number) => {
 const style = `text{font:11px system-ui,sans-serif;fill:#222}.title{font-weight:600;font-size:13px}.label{text-anchor:end}
 rect{fill:#2f6f9f}.baseline{fill:#b9c6cf}.aim{stroke:#c0392b;stroke-width:2}`
 
-/** Panels of horizontal bars, each panel with a scale of its own, as an SVG document. */
+/** Draws panels of horizontal bars as an SVG document. Each panel has its own scale. */
 export const renderChart = (panels: ReadonlyArray<ChartPanel>): string => {
   const tops = panels.map((_, index) => panels.slice(0, index).reduce((sum, panel) => sum + heightOf(panel), 8))
   const height = panels.reduce((sum, panel) => sum + heightOf(panel), 16)

@@ -3,11 +3,11 @@ import type { ChartPanel } from "./Chart.ts"
 import { formatFigure } from "./Figure.ts"
 import type { MarkdownTable } from "./Markdown.ts"
 
-/** Something of Berth's and what it is measured against. */
+/** A measurement of Berth and its baseline. */
 export interface ComparisonPair {
   readonly berth: ContestantResult
   readonly baseline: ContestantResult
-  /** Berth's rate as a part of the baseline's. */
+  /** Berth's rate divided by the baseline's. */
   readonly ratio: number
 }
 
@@ -33,7 +33,7 @@ export const comparisonTable = (
   title,
   columns: ["request", "connections", "per second", "p50 ms", "p95 ms", "p99 ms", "cpu ms", `rate to ${baseline}`],
   rows: pairs.flatMap((pair) => [row(pair.berth, formatFigure(pair.ratio)), row(pair.baseline, "")]),
-  note: "cpu: processor time of the answering process alone for one request. It moves least when the machine is busy."
+  note: "cpu: processor time of the answering process per request; the figure that other load distorts least."
 })
 
 export const comparisonPanels = (title: string, pairs: ReadonlyArray<ComparisonPair>): ReadonlyArray<ChartPanel> => [

@@ -1,4 +1,4 @@
-/** A number with as many digits as it deserves. */
+/** Formats a number with about three significant digits. */
 export const formatFigure = (value: number): string => {
   if (!Number.isFinite(value)) return "–"
   const size = Math.abs(value)

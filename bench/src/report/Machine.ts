@@ -1,16 +1,16 @@
 import { Effect } from "effect"
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os"
 
-/** Where figures come from: without it they cannot be compared. */
+/** The machine of a run. Figures of different machines are not comparable. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
-  /** Fewer than there are when the run was started on some of them, as `taskset` does: children inherit it. */
+  /** Processors that this process may use; fewer than exist under `taskset`. */
   readonly usableCores: number
   readonly memoryMb: number
   readonly node: string
   readonly platform: string
-  /** Runnable processes over the last minute, before the run. Much more than 0 and the figures are somebody else's too. */
+  /** Load average of the minute before the run. Above 0, other processes distort the figures. */
   readonly loadBefore: number
 }
 

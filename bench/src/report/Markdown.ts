@@ -11,7 +11,7 @@ const line = (cells: ReadonlyArray<string>, widths: ReadonlyArray<number>) =>
 const rule = (widths: ReadonlyArray<number>) =>
   `| ${widths.map((width, column) => (column === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`)).join(" | ")} |`
 
-/** Text first, numbers after it to the right. */
+/** Left-aligns the first column and right-aligns the others. */
 export const renderMarkdown = ({ columns, note, rows, title }: MarkdownTable): string => {
   const widths = columns.map((name, column) =>
     Math.max(3, name.length, ...rows.map((cells) => (cells[column] ?? "").length))

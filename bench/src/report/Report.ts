@@ -36,7 +36,7 @@ const asJson = ({ machine, options, outcomes, startedAt, storage }: Report) => (
   }))
 })
 
-/** The report as people read it. */
+/** Renders the report as Markdown. */
 export const renderReport = (report: Report): string => {
   const { cores, cpu, loadBefore, node, platform, usableCores } = report.machine
   const pinning = usableCores < cores ? `everything pinned to ${usableCores} of them` : "nothing pinned"

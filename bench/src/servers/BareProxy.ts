@@ -1,4 +1,4 @@
-// What passing an answer on costs at the least: Node's own HTTP server and client, nothing read and nothing known.
+// The lower bound for a proxy: node:http server and client, no parsing.
 import { Agent, request as ask } from "node:http"
 import { serveUntilParentExits } from "./BenchServer.ts"
 

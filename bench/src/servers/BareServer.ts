@@ -1,5 +1,5 @@
-// What the same answers cost without a service around them: Node's own HTTP server, the same statements through the same
-// driver with as large a pool, and JSON. No validation, no limits, no logs, no metrics, no ids.
+// The lower bound for reads: node:http, the same statements, driver and pool size, and JSON. It has no validation, limits,
+// logs, metrics or request ids.
 import { createHash } from "node:crypto"
 import { Pool } from "pg"
 import { serveUntilParentExits } from "./BenchServer.ts"

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from "node:http"
 
-/** Runs a server of the bench's own on a free port of this machine, tells its parent the port, and ends with it. */
+/** Runs a server on a free local port, sends the port to the parent process, and ends with it. */
 export const serveUntilParentExits = (handle: RequestListener): void => {
   const server = createServer(handle)
   process.once("disconnect", () => process.exit())

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto"
 import { access, cp, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
-/** The packages of something that Berth is measured beside could not be had. */
+/** The packages of a competitor could not be installed. */
 export class CompetitorNotInstalled extends Data.TaggedError("CompetitorNotInstalled")<{
   readonly name: string
   readonly reason: string
@@ -16,7 +16,7 @@ export class CompetitorNotInstalled extends Data.TaggedError("CompetitorNotInsta
   }
 }
 
-/** Something that Berth is measured beside. */
+/** A server that Berth is compared with. */
 interface Competitor {
   readonly name: string
   /** Its folder in `bench/rivals`. */
@@ -26,11 +26,11 @@ interface Competitor {
 
 const files = ["package.json", "package-lock.json", "server.mjs"]
 
-/** Installs a rival when its lockfile is new; only whoever measures it pays for it. */
+/** Installs a competitor when its lockfile has changed, only for scenarios that measure it. */
 const installCompetitor = ({ folder, name, options = [] }: Competitor) =>
   Effect.gen(function* () {
     const source = join(root, "bench", "rivals", folder)
-    // Beside the bundles of the bench, out of the workspace's own packages.
+    // Outside the workspace, beside the bench bundles.
     const place = join(root, "dist", "bench", folder)
     const stamp = join(place, ".installed")
     const lock = yield* Effect.promise(() => readFile(join(source, "package-lock.json")))
@@ -46,7 +46,7 @@ const installCompetitor = ({ folder, name, options = [] }: Competitor) =>
       )
     )
     if (isThere) return
-    yield* Effect.logInfo(`Installing ${name} (only when its lockfile is new)`)
+    yield* Effect.logInfo(`Installing ${name} (only when its lockfile has changed)`)
     yield* Command.make("npm", "ci", "--no-audit", "--no-fund", ...options).pipe(
       Command.workingDirectory(place),
       Command.exitCode,
@@ -62,7 +62,7 @@ const installCompetitor = ({ folder, name, options = [] }: Competitor) =>
 
 export const installBetterAuth = installCompetitor({ name: "better-auth", folder: "better-auth" })
 
-// Its one script would patch packages that are not installed; nothing of what it needs has one.
+// Its only install script patches packages that are not installed.
 export const installPortkey = installCompetitor({
   name: "Portkey's gateway",
   folder: "portkey",

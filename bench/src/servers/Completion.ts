@@ -7,7 +7,7 @@ const chunk = (choice: object | null, more: object = {}) =>
     ...more
   })}\n\n`
 
-/** The parts of a streamed answer in the OpenAI format. */
+/** Chunks of a streamed answer in the OpenAI format. */
 export const openingEvents = chunk({ delta: { role: "assistant", content: "" } })
 
 export const deltaEvent = (content: string): string => chunk({ delta: { content } })
@@ -24,7 +24,7 @@ export const modelList = JSON.stringify({
   data: [{ id: "gpt-4o-mini", object: "model", owned_by: "openai" }]
 })
 
-/** The same answer in one piece. */
+/** The same answer as one body. */
 export const wholeCompletion = (pieces: ReadonlyArray<string>): string =>
   JSON.stringify({
     id: "chatcmpl-1",

@@ -1,4 +1,4 @@
-// A vendor that answers at once, whole or as a stream, whichever is asked for.
+// A model provider that answers immediately, complete or streamed as requested.
 import { closingEvents, wholeCompletion, modelList, openingEvents, deltaEvent } from "./Completion.ts"
 import { serveUntilParentExits } from "./BenchServer.ts"
 

@@ -1,5 +1,5 @@
-/** How the paced upstream speaks: a model that is quick to begin and quick to go on. */
+/** Pace of a fast model. */
 export const pace = { tokens: 100, firstAfterMs: 200, everyMs: 10 } as const
 
-/** Stands once in every token and nowhere else on any wire. */
+/** Occurs once in every token and nowhere else in a response. */
 export const tokenMark = "~"

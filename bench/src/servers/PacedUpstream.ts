@@ -1,20 +1,20 @@
-// A vendor that speaks as a model does: a while of thought, then token after token at a fixed pace.
+// A model provider that sends a first token after a delay, then tokens at a fixed pace.
 import type { ServerResponse } from "node:http"
 import { closingEvents, modelList, openingEvents, deltaEvent } from "./Completion.ts"
 import { pace, tokenMark } from "./Pace.ts"
 import { serveUntilParentExits } from "./BenchServer.ts"
 
-/** Every token has its time, counted from the beginning, so that a late one does not delay the rest. */
+/** Due times are counted from the start, so that one late token does not delay the rest. */
 const speak = (response: ServerResponse) => {
   const began = performance.now()
   response.writeHead(200, { "content-type": "text/event-stream" }).write(openingEvents)
-  let said = 0
-  const dueAt = () => began + pace.firstAfterMs + said * pace.everyMs
+  let sent = 0
+  const dueAt = () => began + pace.firstAfterMs + sent * pace.everyMs
   const next = () => {
     if (response.destroyed) return
-    if (said === pace.tokens) return response.end(closingEvents(said))
-    response.write(deltaEvent(` ${tokenMark}${said}`))
-    said += 1
+    if (sent === pace.tokens) return response.end(closingEvents(sent))
+    response.write(deltaEvent(` ${tokenMark}${sent}`))
+    sent += 1
     setTimeout(next, Math.max(0, dueAt() - performance.now()))
   }
   setTimeout(next, pace.firstAfterMs)

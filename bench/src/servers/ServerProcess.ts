@@ -7,7 +7,7 @@ export interface StartedServer {
   readonly pid: number
 }
 
-/** Starts one of the bench's own servers as a process. It ends with the scope. */
+/** Starts a bench server as a process. The scope stops it. */
 export const startServer = (
   name:
     | "BareProxy"
@@ -21,7 +21,7 @@ export const startServer = (
 ): Effect.Effect<StartedServer, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() =>
-      // The bundles lie side by side.
+      // Bundles are in one folder.
       fork(fileURLToPath(new URL(`./${name}.mjs`, import.meta.url)), { env: { ...process.env, ...environment } })
     ),
     (child) =>

@@ -1,4 +1,4 @@
-// A vendor that answers at once, so that what is measured is the way to it and back.
+// A model provider that answers immediately, so that the round trip is measured.
 import { closingEvents, modelList, openingEvents, deltaEvent } from "./Completion.ts"
 import { serveUntilParentExits } from "./BenchServer.ts"
 
