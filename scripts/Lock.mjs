@@ -1,9 +1,9 @@
-// One process at a time, also after the one that held the lock was killed. Only what Node brings along.
+// A lock file that a killed holder does not block. Needs Node only.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 
-/** A process number alone is not enough, because numbers are used again: the time of its start tells two holders apart. */
+/** Start time of a process: process ids are reused. */
 const birth = (pid) => {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19] ?? ""
@@ -31,7 +31,7 @@ const holder = (lock) => {
 
 const isStale = ({ born, pid }) => !isAlive(pid) || (born !== "" && birth(pid) !== born)
 
-/** Made under another name and linked, so that a lock is never seen without its holder in it. */
+/** Written under another name and linked, so that a lock file always contains its holder. */
 const take = (lock) => {
   const draft = `${lock}.${process.pid}`
   writeFileSync(draft, `${process.pid} ${birth(process.pid)}\n`)
@@ -46,7 +46,7 @@ const take = (lock) => {
   }
 }
 
-/** Two may find the same stale lock: only the one that renames it removes it. */
+/** Of concurrent processes that find a stale lock, the one that renames it removes it. */
 const remove = (lock) => {
   const aside = `${lock}.stale.${process.pid}`
   try {
@@ -60,10 +60,10 @@ const remove = (lock) => {
   rmSync(aside, { force: true })
 }
 
-/** Runs `work` while holding the lock file. `onWait` is called once with the process number of whoever holds it. */
+/** Runs `work` while holding the lock file. `onWait` is called once with the process id of the holder. */
 export const withLock = async (lock, onWait, work) => {
   mkdirSync(dirname(lock), { recursive: true })
-  let told = false
+  let isWaiting = false
   while (!take(lock)) {
     const current = holder(lock)
     if (current === undefined) continue
@@ -71,8 +71,8 @@ export const withLock = async (lock, onWait, work) => {
       remove(lock)
       continue
     }
-    if (!told) onWait(current.pid)
-    told = true
+    if (!isWaiting) onWait(current.pid)
+    isWaiting = true
     await sleep(100)
   }
   const release = () => rmSync(lock, { force: true })

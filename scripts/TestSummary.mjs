@@ -1,5 +1,5 @@
-// Prints "N passed, N failed" from the results that vitest wrote as JSON. What failed without being a test (a file that
-// could not be loaded, an error outside of any test, no results at all) counts as a failure as well.
+// Prints "N passed, N failed" from vitest's JSON results. Files that fail to load, errors outside tests and missing results
+// count as failures.
 import { existsSync, readFileSync } from "node:fs"
 
 const [file, exitCode] = process.argv.slice(2)

