@@ -5,6 +5,7 @@ import { Array, Duration, Effect, Fiber, Redacted, Stream } from "effect"
 import { eventually } from "../support/Eventually.ts"
 import { uniqueName } from "../support/Samples.ts"
 import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { FakePlugins } from "../fakes/FakePlugins.ts"
 import * as App from "../support/TestApp.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
 import {
@@ -216,6 +217,38 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that is paid
       const refused = yield* withBehavior({ keys, chat: () => Stream.fail(refusal) })(gatewayCall({ as, json: own }))
       assert.deepInclude(refused.body, { error: "internal", code: "plugin_failed" })
       assert.include(refused.text, "your openai key was refused")
+      assert.strictEqual(yield* readUsedUnits(as), 600)
+    })
+  )
+
+  it.effect("by the owner's own key costs nothing and is never refused for lack of units, for speech too", () =>
+    Effect.gen(function* () {
+      const models = yield* FakeModelProviders
+      const speech = yield* FakePlugins
+      const as = yield* App.signInNewUser("starter")
+      yield* exhaustUnits(as)
+      const withKeys = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        effect.pipe(
+          models.withBehavior({ keys: () => Effect.succeed({ openai: Redacted.make("sk-mine") }) }),
+          speech.withBehavior({
+            speak: ({ ownKeysOnly = false, text }) =>
+              Effect.succeed({ audio: new TextEncoder().encode(text), contentType: "audio/mpeg", ownKey: ownKeysOnly }),
+            transcribe: ({ ownKeysOnly = false }) => Effect.succeed({ text: "Hello", ownKey: ownKeysOnly })
+          })
+        )
+      for (const headers of [{}, events])
+        for (const json of [
+          { plugin: "tts", text: "Hello" },
+          { plugin: "stt", audio: "SUQzBwcH" }
+        ]) {
+          const own = yield* withKeys(gatewayCall({ as, headers, json }))
+          assert.strictEqual(own.status, 200, own.text)
+          const others = yield* withKeys(
+            gatewayCall({ as, headers, json: { ...json, model: "groq/whisper-large-v3" } })
+          )
+          assert.strictEqual(others.status, json.plugin === "stt" ? 402 : 400, others.text)
+          assert.strictEqual((yield* gatewayCall({ as, headers, json })).status, 402)
+        }
       assert.strictEqual(yield* readUsedUnits(as), 600)
     })
   )

@@ -1,5 +1,6 @@
 import { Speech } from "@berth/domain/gateway/speech/Speech"
 import { maximumAudioBytes, maximumSpeechTextLength } from "@berth/domain/gateway/speech/SpeechLimits"
+import { UserId } from "@berth/domain/shared/UserId"
 import * as BackendSpeech from "@berth/infra/backend/BackendSpeech"
 import { FetchHttpClient } from "@effect/platform"
 import { assert, describe, layer } from "@effect/vitest"
@@ -150,6 +151,22 @@ describe.each(Object.entries(layers))("Speech by %s", (name, speeches) => {
           vendor?.received.slice(-2).map(({ authorization }) => authorization),
           [shown, shown]
         )
+      })
+    )
+
+    it.effect("Speech fails without an own key where only own keys may be used, and sends nothing to the vendor", () =>
+      Effect.gen(function* () {
+        const { synthesize, transcribe } = yield* Speech
+        const vendor = yield* FakeSpeechVendor
+        const own = { userId: userWithOwnKey, ownKeysOnly: true }
+        const { audio, ownKey } = yield* synthesize(makeSpokenText("Mine", own))
+        assert.isTrue(ownKey)
+        assert.deepStrictEqual(yield* transcribe(makeRecording(audio, own)), { text: "Mine", ownKey: true })
+        const received = vendor?.received.length
+        const noKey = { userId: UserId.make("usr_keyless"), ownKeysOnly: true }
+        assert.strictEqual((yield* Effect.flip(synthesize(makeSpokenText("Yours", noKey))))._tag, "PluginFailed")
+        assert.strictEqual((yield* Effect.flip(transcribe(makeRecording(audio, noKey))))._tag, "PluginFailed")
+        assert.strictEqual(vendor?.received.length, received)
       })
     )
 

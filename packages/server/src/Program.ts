@@ -216,6 +216,7 @@ export const serverProgram = (settings: Settings) =>
       const webListener = WebListener.layer({ host, port, drain, sendsSpans }).pipe(
         Layer.provide(UseCases.web),
         Layer.provide(UseCases.agentTasks),
+        Layer.provide(UseCases.ownerKeys),
         Layer.provide(webPorts(settings)),
         Layer.provide(pages(settings))
       )

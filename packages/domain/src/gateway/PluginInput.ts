@@ -14,5 +14,5 @@ export type PluginInput =
       readonly messages: ReadonlyArray<ChatMessage>
       readonly agentId: AgentId | undefined
     }
-  | { readonly plugin: "tts"; readonly spoken: Omit<SpeechInput, "userId"> }
-  | { readonly plugin: "stt"; readonly recording: Omit<Recording, "userId"> }
+  | { readonly plugin: "tts"; readonly spoken: Omit<SpeechInput, "userId" | "ownKeysOnly"> }
+  | { readonly plugin: "stt"; readonly recording: Omit<Recording, "userId" | "ownKeysOnly"> }

@@ -70,10 +70,11 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
       caller: Option.Option<User>,
       options: PluginRunOptions
     ): Effect.Effect<OpenedRun<PluginError>, PluginError, Scope.Scope> => {
+      const ownKeysOnly = options.ownKeysOnly === true
       const userId = Option.getOrNull(Option.map(caller, ({ id }) => id))
       switch (input.plugin) {
         case "generate-text": {
-          const request = { ...toChatRequest(input.request, caller), ownKeysOnly: options.ownKeysOnly === true }
+          const request = { ...toChatRequest(input.request, caller), ownKeysOnly }
           return Effect.map(answers.open(request), ({ events, opening }) => ({
             opening: Option.some(opening),
             events: toPluginEvents(events)
@@ -85,17 +86,19 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
             (events) => ({ opening: Option.none(), events })
           )
         case "tts":
-          return Effect.map(speech.synthesize({ ...input.spoken, userId }), ({ audio, contentType, ownKey }) =>
-            wholeRun({
-              message: Encoding.encodeBase64(audio),
-              tokens: null,
-              costUsd: null,
-              ownKey,
-              audioType: contentType
-            })
+          return Effect.map(
+            speech.synthesize({ ...input.spoken, userId, ownKeysOnly }),
+            ({ audio, contentType, ownKey }) =>
+              wholeRun({
+                message: Encoding.encodeBase64(audio),
+                tokens: null,
+                costUsd: null,
+                ownKey,
+                audioType: contentType
+              })
           )
         case "stt":
-          return Effect.map(speech.transcribe({ ...input.recording, userId }), ({ ownKey, text }) =>
+          return Effect.map(speech.transcribe({ ...input.recording, userId, ownKeysOnly }), ({ ownKey, text }) =>
             wholeRun({ message: text, tokens: null, costUsd: null, ownKey })
           )
       }

@@ -33,9 +33,15 @@ const callBackend = <A>(call: Effect.Effect<A, TransportFailure | SpeechFailed |
     Effect.timeoutFail({ duration: timeout, onTimeout: () => unreachable("did not answer in time") })
   )
 
-const formOf = ({ audio, filename, language, model, prompt, userId }: Recording, contentType: string) => {
+const formOf = ({ audio, filename, language, model, ownKeysOnly, prompt, userId }: Recording, contentType: string) => {
   const form = new FormData()
-  const fields = { language, model, prompt, userId: userId ?? undefined }
+  const fields = {
+    language,
+    model,
+    prompt,
+    userId: userId ?? undefined,
+    ownKeysOnly: ownKeysOnly === true ? "true" : undefined
+  }
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined) form.append(name, value)
   }

@@ -38,7 +38,8 @@ export const layer = HttpApiBuilder.group(BackendApi, "speech", (handlers) =>
               language: fields.get("language"),
               prompt: fields.get("prompt"),
               model: fields.get("model"),
-              userId: userId === undefined ? null : UserId.make(userId)
+              userId: userId === undefined ? null : UserId.make(userId),
+              ownKeysOnly: fields.get("ownKeysOnly") === "true"
             })
           )
         }).pipe(

@@ -9,8 +9,8 @@ import type { BodyFailure } from "../http/RequestBody.ts"
 import type { CallContent } from "./CallContent.ts"
 import type { MultipartForm } from "./MultipartForm.ts"
 
-export type RequestedText = Omit<SpeechInput, "userId">
-export type RequestedRecording = Omit<Recording, "userId">
+export type RequestedText = Omit<SpeechInput, "userId" | "ownKeysOnly">
+export type RequestedRecording = Omit<Recording, "userId" | "ownKeysOnly">
 
 /** The input of a speech plugin. */
 export type SpeechRequest =

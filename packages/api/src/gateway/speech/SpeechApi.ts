@@ -68,7 +68,8 @@ const speak = HttpApiEndpoint.post("speak", "/internal/gateway/speech")
       format: Schema.optional(Schema.String),
       speed: Schema.optional(Schema.Number),
       model: Schema.optional(Schema.String),
-      userId: Schema.NullOr(UserId)
+      userId: Schema.NullOr(UserId),
+      ownKeysOnly: Schema.optional(Schema.Boolean)
     })
   )
   .addSuccess(
@@ -82,7 +83,7 @@ const speak = HttpApiEndpoint.post("speak", "/internal/gateway/speech")
 
 export const transcriptionsPath = "/internal/gateway/transcriptions"
 
-/** Of a recording in a form, with what is said of it in fields. */
+/** The payload is a form: the recording with its description in fields. */
 const transcribe = HttpApiEndpoint.post("transcribe", transcriptionsPath)
   .setPayload(
     HttpApiSchema.Multipart(
@@ -91,7 +92,8 @@ const transcribe = HttpApiEndpoint.post("transcribe", transcriptionsPath)
         language: Schema.optional(Schema.String),
         prompt: Schema.optional(Schema.String),
         model: Schema.optional(Schema.String),
-        userId: Schema.optional(Schema.String)
+        userId: Schema.optional(Schema.String),
+        ownKeysOnly: Schema.optional(Schema.String)
       })
     )
   )

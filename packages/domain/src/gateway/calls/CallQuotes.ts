@@ -1,5 +1,6 @@
 import { Effect, Either, Option } from "effect"
 import type { ChatRequest } from "../../ai/calls/ChatRequest.ts"
+import { OwnerKeys } from "../../ai/keys/OwnerKeys.ts"
 import { estimateTokens } from "../../ai/prompt/TokenEstimate.ts"
 import type { User } from "../../shared/User.ts"
 import { GatewaySettings } from "../GatewaySettings.ts"
@@ -9,6 +10,7 @@ import { type PluginFailed, PluginInputInvalid } from "../plugins/PluginRun.ts"
 import { readAudioDuration } from "../speech/AudioDuration.ts"
 import { computeListCost } from "../speech/SpeechCost.ts"
 import { maximumAudioMinutes } from "../speech/SpeechLimits.ts"
+import { ownableVendors } from "../speech/SpeechProviders.ts"
 import { formatSpeechModelId, resolveSpeechModel, type SpeechModel } from "../speech/SpeechModel.ts"
 import { type CallUsage, computePrice, estimateExpectedTokens, estimateRequestTokens } from "./PluginPrices.ts"
 
@@ -64,9 +66,19 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
     const settings = yield* GatewaySettings
     const answers = yield* ModelAnswers
 
-    const fixed = (input: PluginInput, costUsd: number | null): CallQuote => {
+    const ownerKeys = yield* OwnerKeys
+
+    const fixed = (input: PluginInput, costUsd: number | null, ownKey = false): CallQuote => {
       const usage = { tokens: null, costUsd }
-      return { units: computePrice(settings, input.plugin, usage), ownKey: false, estimateUsage: () => usage }
+      return { units: computePrice(settings, input.plugin, usage), ownKey, estimateUsage: () => usage }
+    }
+
+    /** Speech by a provider with an own key of the caller always uses that key. */
+    const hasOwnKey = ({ provider }: SpeechModel, caller: Option.Option<User>) => {
+      const vendor = ownableVendors.find((name) => name === provider)
+      return vendor === undefined || Option.isNone(caller)
+        ? Effect.succeed(false)
+        : Effect.map(ownerKeys.find(caller.value.id), (keys) => keys[vendor] !== undefined)
     }
 
     const quoteText = (input: Extract<PluginInput, { plugin: "generate-text" }>, caller: Option.Option<User>) =>
@@ -97,11 +109,13 @@ export class CallQuotes extends Effect.Service<CallQuotes>()("@berth/CallQuotes"
           return fixed(input, null)
         case "tts": {
           const model = yield* resolveSpeechModel(input.spoken.model, settings.speech.tts)
-          return fixed(input, yield* quoteSpeech(model, "tts", [...input.spoken.text].length))
+          const costUsd = yield* quoteSpeech(model, "tts", [...input.spoken.text].length)
+          return fixed(input, costUsd, yield* hasOwnKey(model, caller))
         }
         case "stt": {
           const model = yield* resolveSpeechModel(input.recording.model, settings.speech.stt)
-          return fixed(input, yield* quoteSpeech(model, "stt", yield* countStartedMinutes(input.recording.audio)))
+          const costUsd = yield* quoteSpeech(model, "stt", yield* countStartedMinutes(input.recording.audio))
+          return fixed(input, costUsd, yield* hasOwnKey(model, caller))
         }
       }
     })

@@ -70,9 +70,8 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
       }
 
       const choose = (
-        asked: string | undefined,
-        usualModel: SpeechModel,
-        userId: UserId | null
+        { model: asked, ownKeysOnly = false, userId }: Pick<SpeechInput, "model" | "ownKeysOnly" | "userId">,
+        usualModel: SpeechModel
       ): Effect.Effect<Called, Refused> =>
         Effect.gen(function* () {
           const model = yield* resolveSpeechModel(asked, usualModel)
@@ -81,7 +80,8 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
           const route = yield* selectSpeechRoute(model, {
             own,
             configured: configuredNames,
-            isAsked: asked !== undefined
+            isAsked: asked !== undefined,
+            ownKeysOnly
           })
           const called = yield* calledWith(route.model, route.own ? keys : {})
           return called ?? (yield* new PluginFailed({ reason: `${formatSpeechModelId(model)} cannot be used here` }))
@@ -164,8 +164,8 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
       return Speech.of({
         synthesize: Effect.fn("Speech.synthesize")(function* (spoken: SpeechInput) {
           yield* validateSpeechInput(spoken)
-          const called = yield* choose(spoken.model, settings.tts, spoken.userId)
-          const { model: _, userId, ...utterance } = spoken
+          const called = yield* choose(spoken, settings.tts)
+          const { model: _, ownKeysOnly: __, userId, ...utterance } = spoken
           const { audio, contentType } = yield* answered(
             called,
             called.provider.synthesize(called.model.name, utterance)
@@ -175,8 +175,8 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
         }),
         transcribe: Effect.fn("Speech.transcribe")(function* (recording: Recording) {
           const kind = yield* validateRecording(recording)
-          const called = yield* choose(recording.model, settings.stt, recording.userId)
-          const { model: _, userId, ...given } = recording
+          const called = yield* choose(recording, settings.stt)
+          const { model: _, ownKeysOnly: __, userId, ...given } = recording
           const sound = { ...given, contentType: kind.contentType, filename: makeAudioFilename(given.filename, kind) }
           const heard = yield* answered(called, called.provider.transcribe(called.model.name, sound))
           yield* record(called, userId, computeTranscriptionCost(called.model, heard))

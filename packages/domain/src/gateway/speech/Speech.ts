@@ -11,8 +11,10 @@ export interface SpeechInput {
   readonly speed?: number | undefined
   /** `provider/model`; absent: the one that is set. */
   readonly model?: string | undefined
-  /** On whose behalf, with his own keys where he has some. */
+  /** The caller, whose own keys come first; null for an anonymous one. */
   readonly userId: UserId | null
+  /** Whether only a key of the caller's may be used. */
+  readonly ownKeysOnly?: boolean | undefined
 }
 
 export interface Recording {
@@ -24,6 +26,7 @@ export interface Recording {
   readonly prompt?: string | undefined
   readonly model?: string | undefined
   readonly userId: UserId | null
+  readonly ownKeysOnly?: boolean | undefined
 }
 
 /** Text to speech and back, by whatever provider does it. Local in the backend's process, a client of the backend API elsewhere. */

@@ -54,22 +54,25 @@ export interface SpeechRoute {
 }
 
 export interface SpeechAvailability {
-  /** The providers that the caller has keys of his own for, and those that are set up here. */
+  /** The providers with own keys of the caller, and those that the platform has configured. */
   readonly own: ReadonlySet<ProviderName>
   readonly configured: ReadonlySet<SpeechProviderName>
   /** Whether the caller named the model. */
   readonly isAsked: boolean
+  /** Whether the platform's keys must not be used. */
+  readonly ownKeysOnly: boolean
 }
 
-/**
- * Selects the model's provider with the caller's own key, else with the platform's, else the sandbox where it is on. Own
- * keys come first, so that the platform never pays for what he meant to pay himself.
- */
+/** Selects the model's provider with the caller's own key, else with the platform's, else the sandbox where it is on. */
 export const selectSpeechRoute = (
   model: SpeechModel,
-  { configured, isAsked, own }: SpeechAvailability
+  { configured, isAsked, own, ownKeysOnly }: SpeechAvailability
 ): Either.Either<SpeechRoute, PluginFailed | PluginInputInvalid> => {
   if (own.has(model.provider)) return Either.right({ model, own: true })
+  if (ownKeysOnly)
+    return Either.left(
+      new PluginFailed({ reason: `there is no own key for ${model.provider} any more`, isUnavailable: true })
+    )
   if (configured.has(model.provider)) return Either.right({ model, own: false })
   if (configured.has("sandbox")) return Either.right({ model: sandboxSpeechModel, own: false })
   const missing =

@@ -6,8 +6,8 @@ import type { Recording, SpeechInput } from "./Speech.ts"
 import type { SpeechProviderName, SpeechVendor } from "./SpeechModel.ts"
 
 /** The request to a provider, without its caller. */
-export type Utterance = Omit<SpeechInput, "model" | "userId">
-export type RecordedAudio = Omit<Recording, "model" | "userId">
+export type Utterance = Omit<SpeechInput, "model" | "userId" | "ownKeysOnly">
+export type RecordedAudio = Omit<Recording, "model" | "userId" | "ownKeysOnly">
 
 export interface SpokenAudio {
   readonly audio: Uint8Array

@@ -60,7 +60,7 @@ describe("selectSpeechRoute", () => {
     "pays by the caller's own key where he has one, and never calls who is not there",
     [anyModel, names, FastCheck.subarray<ProviderName>(["openai", "openrouter"]), FastCheck.boolean()],
     ([model, configured, own, isAsked]) => {
-      const reach = { configured: new Set(configured), own: new Set(own), isAsked }
+      const reach = { configured: new Set(configured), own: new Set(own), isAsked, ownKeysOnly: false }
       Either.match(selectSpeechRoute(model, reach), {
         onRight: ({ model: chosen, own: isOwn }) => {
           assert.strictEqual(isOwn, reach.own.has(model.provider))
