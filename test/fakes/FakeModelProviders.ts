@@ -1,6 +1,6 @@
 import type { ModelEvent, ProviderEnding } from "@berth/domain/ai/streams/ModelEvent"
 import { ModelCatalog, type ModelProvider, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
-import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
+import { AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import type { Model, ProviderName } from "@berth/domain/ai/models/Model"
 import type { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
@@ -61,7 +61,7 @@ const defaultBehavior: ModelProviderBehavior = {
 }
 
 /** Two providers that follow the script, without retries, rests or remembered health, so that each call stands for itself. */
-export const layer: Layer.Layer<ModelProviders | ModelCatalog | FakeModelProviders | CurrentAiSettings | OwnerKeys> =
+export const layer: Layer.Layer<ModelProviders | ModelCatalog | FakeModelProviders | AiSettings | OwnerKeys> =
   Layer.effectContext(
     Effect.gen(function* () {
       const script = yield* Ref.make<Partial<ModelProviderBehavior>>({})
@@ -79,7 +79,7 @@ export const layer: Layer.Layer<ModelProviders | ModelCatalog | FakeModelProvide
       }).pipe(
         Context.add(OwnerKeys, { find: (userId) => Effect.flatMap(now, ({ keys }) => keys(userId)) }),
         Context.add(ModelCatalog, { all: Effect.flatMap(now, ({ catalogue }) => catalogue) }),
-        Context.add(CurrentAiSettings, {
+        Context.add(AiSettings, {
           ...defaultAiSettings,
           retry: { ...defaultAiSettings.retry, retries: 0 },
           breaker: { ...defaultAiSettings.breaker, failures: Number.MAX_SAFE_INTEGER },

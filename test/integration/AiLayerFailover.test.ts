@@ -1,5 +1,5 @@
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import { type AiSettings, CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
+import { AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import { ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { IdGenerator } from "@berth/domain/ids/IdGenerator"
@@ -14,7 +14,7 @@ import { anthropicWire, helloMessages, streamAnswer } from "../fakes/models/Mode
 const model = "openai/gpt-4o"
 const sse = "text/event-stream"
 
-const limits: AiSettings = {
+const limits: AiSettings["Type"] = {
   ...defaultAiSettings,
   retry: { ...defaultAiSettings.retry, base: Duration.millis(5) }
 }
@@ -23,7 +23,7 @@ const limits: AiSettings = {
 const patience = Duration.seconds(5)
 
 /** The layer over two real wires: what one vendor cannot answer, the other can. */
-const twoVendors = (changes: Partial<AiSettings> = {}) =>
+const twoVendors = (changes: Partial<AiSettings["Type"]> = {}) =>
   Effect.gen(function* () {
     const [openai, anthropic] = [yield* makeFakeOpenAi(), yield* anthropicWire.makeFake]
     const accessTo = ({ apiKey, baseUrl }: FakeModelVendor) => ({ baseUrl, apiKey: Redacted.make(apiKey) })
@@ -37,7 +37,7 @@ const twoVendors = (changes: Partial<AiSettings> = {}) =>
         Layer.provide([
           live,
           Layer.provide(OpenRouterModelCatalog.layer({ openRouterUrl: null }), live),
-          Layer.succeed(CurrentAiSettings, { ...limits, ...changes }),
+          Layer.succeed(AiSettings, { ...limits, ...changes }),
           OwnerKeys.none,
           Layer.succeed(ModelUsage, { record: () => Effect.void }),
           Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })

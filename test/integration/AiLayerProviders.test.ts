@@ -1,6 +1,6 @@
 import { ModelCatalog, ModelProviders } from "@berth/domain/ai/models/ModelProviders"
 import { AiLayer } from "@berth/domain/ai/AiLayer"
-import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
+import { AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import { type ChatMessage } from "@berth/domain/ai/chat/ModelChat"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
@@ -128,7 +128,7 @@ describe("the AI layer over real wires", () => {
     Effect.gen(function* () {
       const recorded: Array<ModelCallRecord> = []
       const live = ConfiguredModelProviders.layer(providers)
-      const limits = Layer.succeed(CurrentAiSettings, {
+      const limits = Layer.succeed(AiSettings, {
         ...defaultAiSettings,
         // Of a test in which one vendor hangs; also a slow machine's other one must say something meanwhile.
         firstByteTimeout,

@@ -1,4 +1,4 @@
-import { CurrentAiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
+import { AiSettings, defaultAiSettings } from "@berth/domain/ai/calls/AiSettings"
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { type ModelKeys, OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { UserId } from "@berth/domain/shared/UserId"
@@ -57,7 +57,7 @@ export const localSpeechLayer = ({
       })
     ),
     Layer.provide(
-      Layer.succeed(CurrentAiSettings, {
+      Layer.succeed(AiSettings, {
         ...defaultAiSettings,
         retry: { ...defaultAiSettings.retry, retries, base: Duration.millis(1) }
       })

@@ -34,7 +34,7 @@ const estimate = (when: string, json: unknown, status: number, code: string, mor
   ai("POST /api/ai/estimate-cost", when, { json }, status, code, more)
 
 export const aiRows: ReadonlyArray<ErrorRow> = [
-  ai("GET /api/ai/health", "no provider can be reached", {}, 503, "ai_unavailable", {
+  ai("GET /api/ai/health", "no provider can be reached", {}, 503, "ai_service_unavailable", {
     during: nobodyWell,
     members: { status: "error" }
   }),
@@ -83,10 +83,10 @@ export const aiRows: ReadonlyArray<ErrorRow> = [
   estimate("a count is a text", { model: "gpt-4", inputTokens: "1", outputTokens: 1 }, 400, "invalid_request", {
     fields: ["inputTokens"]
   }),
-  estimate("the input is negative", { model: "gpt-4", inputTokens: -1, outputTokens: 1 }, 400, "invalid_token_count", {
+  estimate("the input is negative", { model: "gpt-4", inputTokens: -1, outputTokens: 1 }, 400, "token_count_invalid", {
     members: { field: "inputTokens" }
   }),
-  estimate("the output is negative", { model: "gpt-4", inputTokens: 1, outputTokens: -1 }, 400, "invalid_token_count", {
+  estimate("the output is negative", { model: "gpt-4", inputTokens: 1, outputTokens: -1 }, 400, "token_count_invalid", {
     members: { field: "outputTokens" }
   }),
   estimate("there is no such model", { model: "nobody", inputTokens: 1, outputTokens: 1 }, 404, "model_not_found")

@@ -32,10 +32,10 @@ export class AiAccess extends HttpApiMiddleware.Tag<AiAccess>()("AiAccess", {
 
 export const AiServiceUnavailableBody = Schema.transform(
   Schema.Struct({
-    ...errorFields("ai_unavailable"),
+    ...errorFields("ai_service_unavailable"),
     status: Schema.Literal("error"),
     providers: Schema.Record({ key: Schema.String, value: Schema.Boolean })
-  }).annotations({ identifier: "AiUnavailable" }),
+  }).annotations({ identifier: "AiServiceUnavailable" }),
   errorClassSchema(AiServiceUnavailable),
   {
     strict: true,
@@ -44,7 +44,7 @@ export const AiServiceUnavailableBody = Schema.transform(
       status: "error" as const,
       error: "AI service unavailable",
       message: failure.message,
-      code: "ai_unavailable" as const,
+      code: "ai_service_unavailable" as const,
       providers: failure.providers
     })
   }
@@ -111,9 +111,9 @@ export const MessagesMissingBody = errorBody(MessagesMissing, {
 
 export const TokenCountInvalidBody = Schema.transform(
   Schema.Struct({
-    ...errorFields("invalid_token_count"),
+    ...errorFields("token_count_invalid"),
     field: Schema.Literal("inputTokens", "outputTokens")
-  }).annotations({ identifier: "InvalidTokenCount" }),
+  }).annotations({ identifier: "TokenCountInvalid" }),
   errorClassSchema(TokenCountInvalid),
   {
     strict: true,
@@ -121,7 +121,7 @@ export const TokenCountInvalidBody = Schema.transform(
     encode: (failure) => ({
       error: "Invalid token count",
       message: failure.message,
-      code: "invalid_token_count" as const,
+      code: "token_count_invalid" as const,
       field: failure.field
     })
   }

@@ -16,7 +16,7 @@ const namedIn = /^([^:]*): (.*)$/s
 
 export const ParameterUnsupportedBody = errorBody(ParameterUnsupported, {
   status: 400,
-  code: "unsupported_parameter",
+  code: "parameter_unsupported",
   error: "Unsupported parameter",
   message: (failure) => failure.message,
   read: (message) => {
@@ -71,11 +71,14 @@ const typeOf = (status: number): OpenAiError["error"]["type"] => {
 }
 
 /** The codes that OpenAI has words of its own for. */
-const openAiCodes: Readonly<Record<string, string>> = { internal_key_required: "invalid_api_key" }
+const openAiCodes: Readonly<Record<string, string>> = {
+  internal_key_required: "invalid_api_key",
+  parameter_unsupported: "unsupported_parameter"
+}
 
 const parameterOf = (code: string | undefined, message: string, issue: string | undefined): string | null => {
   if (code === "model_not_found") return "model"
-  if (code === "unsupported_parameter") return namedIn.exec(message)?.[1] ?? null
+  if (code === "parameter_unsupported") return namedIn.exec(message)?.[1] ?? null
   return issue === undefined || issue === "" ? null : issue
 }
 

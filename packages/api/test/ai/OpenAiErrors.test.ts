@@ -28,7 +28,7 @@ describe("an error in OpenAI's shape", () => {
     [
       "what is not done here",
       400,
-      { code: "unsupported_parameter", message: "n: only one" },
+      { code: "parameter_unsupported", message: "n: only one" },
       [400, "invalid_request_error", "unsupported_parameter", "n"]
     ],
     ["a failure of ours", 500, { code: "internal" }, [500, "server_error", "internal", null]],

@@ -1,5 +1,5 @@
 import { Effect, Fiber } from "effect"
-import { CurrentAiSettings } from "./calls/AiSettings.ts"
+import { AiSettings } from "./calls/AiSettings.ts"
 import type { ProviderName } from "./models/Model.ts"
 import { AiServiceUnavailable } from "./models/ModelErrors.ts"
 import { ModelProviders } from "./models/ModelProviders.ts"
@@ -15,7 +15,7 @@ export interface AiHealth {
 /** The health checks of the AI layer. */
 export const makeAiHealth = Effect.gen(function* () {
   const { all: configured } = yield* ModelProviders
-  const settings = yield* CurrentAiSettings
+  const settings = yield* AiSettings
   const scope = yield* Effect.scope
 
   const checkAll = Effect.forEach(

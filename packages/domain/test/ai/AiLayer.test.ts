@@ -346,7 +346,7 @@ describe("chat", () => {
     return withAi([router.port], [opus, gpt], (ai) =>
       Effect.gen(function* () {
         const silent = yield* letting("60 seconds", Effect.flip(ai.complete(request())))
-        expect(silent).toMatchObject({ kind: "timeout", reason: "nothing came for 1m" })
+        expect(silent).toMatchObject({ kind: "timeout", reason: "no chunk within 1m" })
         const endless = yield* letting("10 minutes", Effect.flip(ai.complete(request({ model: gpt.id }))))
         expect(endless).toMatchObject({ kind: "timeout", reason: "the answer takes too long" })
       })

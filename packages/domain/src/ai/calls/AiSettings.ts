@@ -2,23 +2,28 @@ import { Context, Duration } from "effect"
 import type { CircuitBreakerPolicy } from "./CircuitBreaker.ts"
 import type { RetryPolicy } from "./RetryPolicy.ts"
 
-export interface AiSettings {
-  /** From the request to the first sign of life of an answer, connecting included. */
+/** The limits of the AI layer, which have defaults. */
+export class AiSettings extends Context.Reference<AiSettings>()("@berth/AiSettings", {
+  defaultValue: () => defaultAiSettings
+}) {}
+
+interface AiLimits {
+  /** From the request to the first chunk of an answer, connecting included. */
   readonly firstByteTimeout: Duration.Duration
-  /** Between two pieces of an answer. */
+  /** Between two chunks of an answer. */
   readonly idleTimeout: Duration.Duration
   /** The whole answer, fallbacks included. */
   readonly totalTimeout: Duration.Duration
-  /** Models and providers called for one answer, further tries of the same not counted. */
+  /** Models and providers called for one answer; retries do not count. */
   readonly maxCalls: number
   readonly retry: RetryPolicy
   readonly breaker: CircuitBreakerPolicy
-  /** How long what the providers said of their health stands. */
+  /** How long the result of a health check is cached. */
   readonly healthTtl: Duration.Duration
   readonly healthTimeout: Duration.Duration
 }
 
-export const defaultAiSettings: AiSettings = {
+export const defaultAiSettings: AiLimits = {
   firstByteTimeout: Duration.seconds(30),
   idleTimeout: Duration.seconds(60),
   totalTimeout: Duration.minutes(10),
@@ -28,8 +33,3 @@ export const defaultAiSettings: AiSettings = {
   healthTtl: Duration.seconds(15),
   healthTimeout: Duration.seconds(5)
 }
-
-/** The AI layer's limits; what is not provided is the default. */
-export class CurrentAiSettings extends Context.Reference<CurrentAiSettings>()("@berth/CurrentAiSettings", {
-  defaultValue: () => defaultAiSettings
-}) {}

@@ -9,7 +9,7 @@ import type { AnswerMeter, SentCall } from "./AnswerMeter.ts"
 import type { CircuitBreakers } from "./CircuitBreakers.ts"
 import { type CallInput, type OpenedCall, openCall } from "./OpenedCall.ts"
 import { countCall, measureFirstText } from "./ModelTelemetry.ts"
-import type { TimeoutWatcher } from "../streams/IdleTimeout.ts"
+import type { IdleTimeouts } from "../streams/IdleTimeout.ts"
 import type { PlannedCall } from "./CallPlan.ts"
 import { withCircuitBreakers, retryCall } from "./CallRetry.ts"
 
@@ -19,9 +19,9 @@ export interface AnsweredCall extends SentCall, Omit<OpenedCall, "span"> {
 }
 
 export interface CallsContext {
-  readonly settings: AiSettings
+  readonly settings: AiSettings["Type"]
   readonly breakers: CircuitBreakers
-  readonly watch: TimeoutWatcher
+  readonly timeouts: IdleTimeouts
   /** The providers of the plan. */
   readonly providers: ReadonlyMap<ProviderName, ModelProvider>
   /** Begins to meter an answer; the scope ends it. */
@@ -34,11 +34,11 @@ type CallContext = Omit<CallsContext, "breakers" | "providers">
 type CallsRequest = Pick<CallInput, "messages" | "options" | "deadline">
 
 /** One try in a scope of its own, which ends with it unless it is answered. Every request sent is metered. */
-const tryOnce = (input: CallInput, calledAt: number, { meter, recordAbandoned, settings, watch }: CallContext) =>
+const tryOnce = (input: CallInput, calledAt: number, { meter, recordAbandoned, settings, timeouts }: CallContext) =>
   Effect.flatMap(Effect.scope, (parent) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Scope.fork(parent, ExecutionStrategy.sequential), (scope) =>
-        restore(Scope.extend(openCall(input, settings, watch), scope)).pipe(
+        restore(Scope.extend(openCall(input, settings, timeouts), scope)).pipe(
           Effect.onInterrupt(() => recordAbandoned({ call: input.call, calledAt, span: null })),
           Effect.flatMap((opened) => {
             const sent: SentCall = { call: input.call, calledAt, span: opened.span }

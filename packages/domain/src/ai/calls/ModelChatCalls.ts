@@ -10,9 +10,9 @@ import { findModelRoutes } from "../models/ModelRoutes.ts"
 import { parseTaskType } from "../models/ModelSelection.ts"
 import { estimatePromptTokens, estimateTokens } from "../prompt/TokenEstimate.ts"
 import { holdsImages, type makeModelChoice, offersTools, type ReachableModels } from "../ReachableModels.ts"
-import { makeTimeoutWatcher } from "../streams/IdleTimeout.ts"
+import { makeIdleTimeouts } from "../streams/IdleTimeout.ts"
 import type { ModelEvent, ProviderEnding } from "../streams/ModelEvent.ts"
-import { CurrentAiSettings } from "./AiSettings.ts"
+import { AiSettings } from "./AiSettings.ts"
 import { meterAnswer, recordAbandonedCall } from "./AnswerMeter.ts"
 import { callUntilAnswered } from "./CallFallback.ts"
 import { planCallsLazily, type PlannedCall } from "./CallPlan.ts"
@@ -62,8 +62,8 @@ export const makeModelChat = ({
     const { all: configured, withKey } = yield* ModelProviders
     const usage = yield* ModelUsage
     const ids = yield* IdGenerator
-    const settings = yield* CurrentAiSettings
-    const watch = yield* makeTimeoutWatcher
+    const settings = yield* AiSettings
+    const timeouts = yield* makeIdleTimeouts
     const breakers = yield* makeCircuitBreakers(settings.breaker)
     const providers = new Map(configured.map((provider) => [provider.name, provider] as const))
     const configuredNames = new Set(providers.keys())
@@ -142,7 +142,7 @@ export const makeModelChat = ({
         {
           settings,
           breakers,
-          watch,
+          timeouts,
           providers: called,
           meter: (sent) => meterAnswer(sent, request, usage),
           recordAbandoned: (sent) => recordAbandonedCall(sent, request, usage)

@@ -1,57 +1,39 @@
-import { Chunk, Effect, Option, type Scope, Stream } from "effect"
+import { Cause, Chunk, Effect, FiberId, Option, type Scope, Stream } from "effect"
 
-/** What has come of something that comes piece by piece. */
+/** The chunks that have arrived since the last poll. */
 export interface ChunkBatch<A, E> {
   readonly values: ReadonlyArray<A>
-  /** Nothing comes after these values. */
+  /** Whether the source has ended; no value follows these. */
   readonly isDone: boolean
-  /** Why it broke off, where it did not come to its end. */
+  /** The reason of a source that broke off. */
   readonly failure?: E | undefined
 }
 
-/**
- * What comes piece by piece, for whoever asks for it. What has come is taken without an effect: an answer has hundreds of
- * pieces, and an effect for each of them in each of many stages is most of what passing it on costs.
- */
+/** Hot path: a pull-based source. Values are polled without an Effect, since an answer has hundreds of deltas. */
 export interface ChunkSource<A, E> {
-  /** What has come since it was last asked for; null when nothing has. Its end is told again to who asks again. */
+  /** The values since the last poll; null if there are none. After its end it returns the end again. */
   readonly poll: () => ChunkBatch<A, E> | null
-  /** Waits for more. There may be nothing to take after that. */
+  /** Waits for a reason to poll. Can end without one. One wait at a time. */
   readonly awaitMore: Effect.Effect<void>
+  /** Ends the present wait. Idempotent. */
+  readonly wake: () => void
 }
 
-/** Waits until there is something to take, and takes it. */
+/** Waits until the source has something, and polls it. */
 export const readNext = <A, E>({ awaitMore, poll }: ChunkSource<A, E>): Effect.Effect<ChunkBatch<A, E>> => {
   const next: Effect.Effect<ChunkBatch<A, E>> = Effect.suspend(() => {
-    const taken = poll()
-    return taken === null ? Effect.flatMap(awaitMore, () => next) : Effect.succeed(taken)
+    const batch = poll()
+    return batch === null ? Effect.flatMap(awaitMore, () => next) : Effect.succeed(batch)
   })
   return next
 }
 
-/** Takes what one waits for with `next`; `come` then ends when there is something. */
-const kept = <A, E>(next: Effect.Effect<ChunkBatch<A, E>>): ChunkSource<A, E> => {
-  let held: ChunkBatch<A, E> | null = null
-  const hold = Effect.map(next, (taken) => {
-    held = taken
-  })
-  return {
-    poll: () => {
-      const taken = held
-      held = taken?.isDone === true ? { ...taken, values: [] } : null
-      return taken
-    },
-    awaitMore: Effect.suspend(() => (held === null ? hold : Effect.void))
-  }
-}
-
-/** A pull as a stream. */
-export const streamFromSource = <A, E>(pull: ChunkSource<A, E>): Stream.Stream<A, E> => {
+export const streamFromSource = <A, E>(source: ChunkSource<A, E>): Stream.Stream<A, E> => {
   let end: Effect.Effect<never, Option.Option<E>> | null = null
   const next: Effect.Effect<Chunk.Chunk<A>, Option.Option<E>> = Effect.suspend(
     () =>
       end ??
-      Effect.flatMap(readNext(pull), ({ failure, isDone, values }) => {
+      Effect.flatMap(readNext(source), ({ failure, isDone, values }) => {
         if (isDone) end = Effect.fail(Option.fromNullable(failure))
         return values.length > 0 ? Effect.succeed(Chunk.unsafeFromArray(values)) : next
       })
@@ -59,15 +41,64 @@ export const streamFromSource = <A, E>(pull: ChunkSource<A, E>): Stream.Stream<A
   return Stream.fromPull(Effect.succeed(next))
 }
 
-/** A stream as a pull. The scope ends it. */
+/** A stream as a source: one fiber, which pulls a chunk only when one is awaited. The scope ends it. */
 export const makeChunkSource = <A, E>(
   stream: Stream.Stream<A, E>
 ): Effect.Effect<ChunkSource<A, E>, never, Scope.Scope> =>
-  Effect.map(Stream.toPull(stream), (next) =>
-    kept(
-      Effect.match(next, {
-        onSuccess: (chunk): ChunkBatch<A, E> => ({ values: Chunk.toReadonlyArray(chunk), isDone: false }),
-        onFailure: (failure) => ({ values: [], isDone: true, failure: Option.getOrUndefined(failure) })
-      })
+  Effect.gen(function* () {
+    const pull = yield* Stream.toPull(stream)
+    const isAwaited = yield* Effect.makeLatch(false)
+    let held: ChunkBatch<A, E> | null = null
+    let defect: Cause.Cause<never> | null = null
+    let notify = () => {}
+
+    const hold = (batch: ChunkBatch<A, E>) => {
+      held = batch
+      isAwaited.unsafeClose()
+      notify()
+    }
+    const pullNext = Effect.match(pull, {
+      onSuccess: (chunk) => hold({ values: Chunk.toReadonlyArray(chunk), isDone: false }),
+      onFailure: (failure) => hold({ values: [], isDone: true, failure: Option.getOrUndefined(failure) })
+    })
+    yield* Effect.forever(Effect.zipRight(isAwaited.await, pullNext)).pipe(
+      Effect.catchAllCause((cause) =>
+        Effect.sync(() => {
+          defect = cause
+          notify()
+        })
+      ),
+      Effect.onInterrupt(() =>
+        Effect.sync(() => {
+          defect ??= Cause.interrupt(FiberId.none)
+          notify()
+        })
+      ),
+      Effect.interruptible,
+      Effect.forkScoped
     )
-  )
+
+    const arrived = Effect.suspend(() => (defect === null ? Effect.void : Effect.failCause(defect)))
+    return {
+      poll: () => {
+        const batch = held
+        held = batch?.isDone === true ? { ...batch, values: [] } : null
+        return batch
+      },
+      awaitMore: Effect.suspend(() =>
+        held !== null || defect !== null
+          ? arrived
+          : Effect.async<void>((resume) => {
+              notify = () => {
+                notify = () => {}
+                resume(arrived)
+              }
+              isAwaited.unsafeOpen()
+              return Effect.sync(() => {
+                notify = () => {}
+              })
+            })
+      ),
+      wake: () => notify()
+    }
+  })

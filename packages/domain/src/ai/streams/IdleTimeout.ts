@@ -1,104 +1,113 @@
-import { Clock, Duration, Effect, Exit, Fiber, FiberId, type Scope } from "effect"
+import { Clock, Duration, Effect, Exit, Fiber, FiberId, Scope } from "effect"
+import type { ChunkSource } from "./ChunkSource.ts"
 
 export interface IdleTimeoutOptions<E> {
-  /** For the first piece, and between any two after that. */
+  /** From the call to its first chunk. */
   readonly first: Duration.Duration
+  /** Between two chunks. */
   readonly next: Duration.Duration
-  /** Epoch milliseconds after which no piece is waited for. */
+  /** Epoch milliseconds at which the whole answer times out. */
   readonly deadline: number
   readonly onTimeout: (reason: string) => E
 }
 
+/** The timeout of one answer. It runs only while the reader waits, so a slow reader causes none. */
 export interface IdleTimeout<E> {
-  /** Waits for the next piece, as long as it may take. One at a time. */
-  readonly apply: <A>(piece: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  /** Waits for the first chunk, in a fiber that the timeout interrupts. */
+  readonly open: <A, R>(opening: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Waits for a further chunk. Needs no fiber: the timeout wakes the source. */
+  readonly awaitMore: (source: Pick<ChunkSource<unknown, unknown>, "awaitMore" | "wake">) => Effect.Effect<void, E>
 }
 
-interface Waiting {
-  /** Epoch milliseconds. */
-  readonly until: number
-  readonly giveUp: () => void
+export interface IdleTimeouts {
+  readonly start: <E>(options: IdleTimeoutOptions<E>) => Effect.Effect<IdleTimeout<E>, never, Scope.Scope>
 }
 
-export interface TimeoutWatcher {
-  /** How long to wait for the pieces of one answer. */
-  readonly start: <E>(options: IdleTimeoutOptions<E>) => IdleTimeout<E>
+interface Timer {
+  /** Epoch milliseconds; infinite while the timer is not armed. */
+  expiresAt: number
+  hasExpired: boolean
+  expire: () => void
 }
 
-/**
- * Ends what was waited for too long. One fiber for all answers, which sleeps until the first of them could be late: a timer
- * and a race for each piece, or a fiber for each answer, is most of what passing it on costs.
- */
-export const makeTimeoutWatcher: Effect.Effect<TimeoutWatcher, never, Scope.Scope> = Effect.gen(function* () {
-  const waits = new Set<Waiting>()
-  const someWait = yield* Effect.makeLatch(false)
-  let looksAt = Number.POSITIVE_INFINITY
+/** The timers of all answers. One fiber sleeps until the earliest expiry: to arm a timer sets a number. */
+export const makeIdleTimeouts: Effect.Effect<IdleTimeouts, never, Scope.Scope> = Effect.gen(function* () {
+  const timers = new Set<Timer>()
+  const isRescheduled = yield* Effect.makeLatch(false)
+  let wakesAt = Number.POSITIVE_INFINITY
 
-  const look: Effect.Effect<unknown> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    looksAt = Number.POSITIVE_INFINITY
-    for (const wait of waits) {
-      if (wait.until > now) looksAt = Math.min(looksAt, wait.until)
+  const expireTimers: Effect.Effect<unknown> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    wakesAt = Number.POSITIVE_INFINITY
+    for (const timer of timers) {
+      if (timer.expiresAt > now) wakesAt = Math.min(wakesAt, timer.expiresAt)
       else {
-        waits.delete(wait)
-        wait.giveUp()
+        timer.expiresAt = Number.POSITIVE_INFINITY
+        timer.hasExpired = true
+        timer.expire()
       }
     }
-    someWait.unsafeClose()
-    return waits.size === 0
-      ? someWait.await
-      : Effect.raceFirst(Effect.sleep(Duration.millis(looksAt - now)), someWait.await)
+    isRescheduled.unsafeClose()
+    return wakesAt === Number.POSITIVE_INFINITY
+      ? isRescheduled.await
+      : Effect.raceFirst(Effect.sleep(Duration.millis(wakesAt - now)), isRescheduled.await)
   })
-  yield* Effect.forkScoped(Effect.interruptible(Effect.forever(look)))
+  yield* Effect.forkScoped(Effect.interruptible(Effect.forever(expireTimers)))
 
-  const add = (wait: Waiting) => {
-    waits.add(wait)
-    // Whoever is waited for later than that is seen by then.
-    if (wait.until < looksAt) someWait.unsafeOpen()
-  }
-
-  const start = <E>({ deadline, onTimeout, first, next }: IdleTimeoutOptions<E>): IdleTimeout<E> => {
-    let isFirst = true
-
-    const reasonOf = (isLast: boolean) => {
-      if (isLast) return "the answer takes too long"
-      return isFirst ? `no answer within ${Duration.format(first)}` : `nothing came for ${Duration.format(next)}`
-    }
-
-    const waitFor = <A>(fiber: Fiber.RuntimeFiber<A, E>, until: number, isLast: boolean): Effect.Effect<A, E> => {
-      let isLate = false
-      const wait: Waiting = {
-        until,
-        giveUp: () => {
-          isLate = true
-          fiber.unsafeInterruptAsFork(FiberId.none)
-        }
-      }
-      add(wait)
-      return Effect.flatMap(
-        Effect.onExit(Fiber.await(fiber), (exit) => {
-          waits.delete(wait)
-          return Exit.isFailure(exit) ? Fiber.interrupt(fiber) : Effect.void
-        }),
-        (exit) => {
-          if (isLate && Exit.isInterrupted(exit)) return Effect.fail(onTimeout(reasonOf(isLast)))
-          isFirst = false
-          return exit
-        }
+  const start = <E>({ deadline, first, next, onTimeout }: IdleTimeoutOptions<E>) =>
+    Effect.gen(function* () {
+      const timer: Timer = { expiresAt: Number.POSITIVE_INFINITY, hasExpired: false, expire: () => {} }
+      let isFirst = true
+      let isLast = false
+      timers.add(timer)
+      yield* Scope.addFinalizer(
+        yield* Effect.scope,
+        Effect.sync(() => timers.delete(timer))
       )
-    }
 
-    return {
-      apply: (piece) =>
+      const fail = Effect.suspend(() => {
+        const idle = isFirst ? `no answer within ${Duration.format(first)}` : `no chunk within ${Duration.format(next)}`
+        return Effect.fail(onTimeout(isLast ? "the answer takes too long" : idle))
+      })
+      const arm = (expire: () => void) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const limit = Duration.toMillis(isFirst ? first : next)
-          const isLast = deadline - now < limit
-          if (now >= deadline) return Effect.fail(onTimeout(reasonOf(isLast)))
-          // Interruptible wherever this runs: what cannot be ended cannot be given up.
-          return Effect.flatMap(Effect.fork(Effect.interruptible(piece)), (fiber) =>
-            waitFor(fiber, isLast ? deadline : now + limit, isLast)
-          )
+          isLast = deadline - now < limit
+          if (now >= deadline) return fail
+          timer.hasExpired = false
+          timer.expire = expire
+          timer.expiresAt = isLast ? deadline : now + limit
+          if (timer.expiresAt < wakesAt) isRescheduled.unsafeOpen()
+          return Effect.void
         })
-    }
-  }
+      const disarm = () => {
+        timer.expiresAt = Number.POSITIVE_INFINITY
+      }
+
+      const timeout: IdleTimeout<E> = {
+        open: (opening) =>
+          Effect.flatMap(Effect.fork(Effect.interruptible(opening)), (fiber) =>
+            arm(() => fiber.unsafeInterruptAsFork(FiberId.none)).pipe(
+              Effect.zipRight(Fiber.await(fiber)),
+              Effect.onExit((exit) => {
+                disarm()
+                return Exit.isFailure(exit) ? Fiber.interrupt(fiber) : Effect.void
+              }),
+              Effect.flatMap((exit) => {
+                if (timer.hasExpired && Exit.isInterrupted(exit)) return fail
+                isFirst = false
+                return exit
+              })
+            )
+          ),
+        awaitMore: ({ awaitMore, wake }) =>
+          Effect.flatMap(arm(wake), () =>
+            Effect.flatMap(awaitMore, () => {
+              disarm()
+              return timer.hasExpired ? fail : Effect.void
+            })
+          )
+      }
+      return timeout
+    })
   return { start }
 })

@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
 import type { UserId } from "../../shared/UserId.ts"
-import { CurrentAiSettings } from "../../ai/calls/AiSettings.ts"
+import { AiSettings } from "../../ai/calls/AiSettings.ts"
 import { makeCircuitBreakers } from "../../ai/calls/CircuitBreakers.ts"
 import type { ProviderName } from "../../ai/models/Model.ts"
 import { markOwnKeyFailure } from "../../ai/calls/CallFallback.ts"
@@ -37,7 +37,7 @@ export const layer: Layer.Layer<Speech, never, GatewaySettings | SpeechProviders
       const { all, withKey } = yield* SpeechProviders
       const ownerKeys = yield* OwnerKeys
       const usage = yield* ModelUsage
-      const { breaker, retry } = yield* CurrentAiSettings
+      const { breaker, retry } = yield* AiSettings
       const { speech: settings } = yield* GatewaySettings
       const breakers = yield* makeCircuitBreakers(breaker)
       const configured = new Map(all.map((provider) => [provider.name, provider] as const))

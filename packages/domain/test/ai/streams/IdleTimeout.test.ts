@@ -1,22 +1,24 @@
-import { makeTimeoutWatcher, type TimeoutWatcher } from "@berth/domain/ai/streams/IdleTimeout"
-import { describe, expect, it } from "@effect/vitest"
-import { Clock, Deferred, Duration, Effect, Fiber, TestClock } from "effect"
+import { makeChunkSource } from "@berth/domain/ai/streams/ChunkSource"
+import { type IdleTimeouts, makeIdleTimeouts } from "@berth/domain/ai/streams/IdleTimeout"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Deferred, Duration, Effect, Fiber, Stream, TestClock } from "effect"
 
-const patienceOf = (watch: TimeoutWatcher, deadline = Number.MAX_SAFE_INTEGER) =>
-  watch.start({
+const startTimeout = (timeouts: IdleTimeouts, deadline = Number.MAX_SAFE_INTEGER) =>
+  timeouts.start({
     first: Duration.seconds(30),
     next: Duration.seconds(60),
     deadline,
     onTimeout: (reason) => ({ reason })
   })
 
-const patience = (deadline?: number) => Effect.map(makeTimeoutWatcher, (watch) => patienceOf(watch, deadline))
+const makeTimeout = (deadline?: number) =>
+  Effect.flatMap(makeIdleTimeouts, (timeouts) => startTimeout(timeouts, deadline))
 
-/** What comes of waiting for a piece that never comes, and how many seconds after the start. */
-const outcome = <A, E>(within: Effect.Effect<A, E>) =>
+/** The failure of a wait, and the seconds since the start at which it failed. */
+const failureOf = <A, E>(wait: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.fork(
-      Effect.flatMap(Effect.flip(within), (failure) =>
+      Effect.flatMap(Effect.flip(wait), (failure) =>
         Effect.map(Clock.currentTimeMillis, (now) => ({ failure, at: now / 1_000 }))
       )
     )
@@ -24,81 +26,116 @@ const outcome = <A, E>(within: Effect.Effect<A, E>) =>
     return yield* Fiber.join(fiber)
   })
 
-describe("patience with a provider", () => {
-  it.scoped("ends after its time to the second, for the first piece and for later ones", () =>
+const silentSource = makeChunkSource(Stream.never)
+
+describe("IdleTimeout", () => {
+  it.scoped("IdleTimeout.open fails when no chunk comes within the first timeout, to the second", () =>
     Effect.gen(function* () {
-      const one = yield* patience()
-      expect(yield* outcome(one.apply(Effect.never))).toEqual({
+      const timeout = yield* makeTimeout()
+      assert.deepStrictEqual(yield* failureOf(timeout.open(Effect.never)), {
         failure: { reason: "no answer within 30s" },
         at: 30
       })
     })
   )
 
-  it.scoped("counts anew with each piece, however long lies between two", () =>
+  it.scoped("IdleTimeout.awaitMore counts anew with each wait, and not between two", () =>
     Effect.gen(function* () {
-      const one = yield* patience()
-      expect(yield* one.apply(Effect.succeed("a"))).toBe("a")
-      // Nobody waits now, so nothing runs out.
+      const timeout = yield* makeTimeout()
+      assert.strictEqual(yield* timeout.open(Effect.succeed("a")), "a")
       yield* TestClock.adjust("95 seconds")
-      expect(yield* one.apply(Effect.succeed("b"))).toBe("b")
+      yield* timeout.awaitMore(yield* makeChunkSource(Stream.make("b")))
       yield* TestClock.adjust("7 seconds")
-      expect(yield* outcome(one.apply(Effect.never))).toEqual({
-        failure: { reason: "nothing came for 1m" },
+      assert.deepStrictEqual(yield* failureOf(timeout.awaitMore(yield* silentSource)), {
+        failure: { reason: "no chunk within 1m" },
         at: 102 + 60
       })
     })
   )
 
-  it.scoped("does not outlast the whole answer's time", () =>
+  it.scoped("IdleTimeout fails at the deadline of the whole answer, and for every wait after it", () =>
     Effect.gen(function* () {
-      const one = yield* patience(100_000)
-      yield* one.apply(Effect.void)
+      const timeout = yield* makeTimeout(100_000)
+      yield* timeout.open(Effect.void)
       yield* TestClock.adjust("80 seconds")
-      expect(yield* outcome(one.apply(Effect.never))).toEqual({
-        failure: { reason: "the answer takes too long" },
-        at: 100
-      })
-      expect(yield* Effect.flip(one.apply(Effect.succeed("late")))).toEqual({ reason: "the answer takes too long" })
+      const source = yield* silentSource
+      const late = { reason: "the answer takes too long" }
+      assert.deepStrictEqual(yield* failureOf(timeout.awaitMore(source)), { failure: late, at: 100 })
+      assert.deepStrictEqual(yield* Effect.flip(timeout.awaitMore(source)), late)
+      assert.deepStrictEqual(yield* Effect.flip(timeout.open(Effect.succeed("late"))), late)
     })
   )
 
-  it.scoped("ends what it waited for, also where nothing may be interrupted", () =>
+  it.scoped("IdleTimeout.open interrupts the opening, also in an uninterruptible region", () =>
     Effect.gen(function* () {
-      const one = yield* patience()
+      const timeout = yield* makeTimeout()
       const ended = yield* Deferred.make<void>()
-      const piece = Effect.onInterrupt(Effect.never, () => Deferred.succeed(ended, undefined))
-      const fiber = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(one.apply(piece))))
+      const opening = Effect.onInterrupt(Effect.never, () => Deferred.succeed(ended, undefined))
+      const fiber = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(timeout.open(opening))))
       yield* TestClock.adjust("30 seconds")
       yield* Deferred.await(ended)
-      expect(yield* Fiber.join(fiber)).toEqual({ reason: "no answer within 30s" })
+      assert.deepStrictEqual(yield* Fiber.join(fiber), { reason: "no answer within 30s" })
     })
   )
 
-  it.scoped("leaves an interruption of who waits what it is", () =>
+  it.scoped("IdleTimeout.awaitMore times out in an uninterruptible region", () =>
     Effect.gen(function* () {
-      const one = yield* patience()
+      const timeout = yield* makeTimeout()
+      yield* timeout.open(Effect.void)
+      const source = yield* silentSource
+      const fiber = yield* Effect.forkDaemon(Effect.uninterruptible(Effect.flip(timeout.awaitMore(source))))
+      yield* TestClock.adjust("60 seconds")
+      assert.deepStrictEqual(yield* Fiber.join(fiber), { reason: "no chunk within 1m" })
+    })
+  )
+
+  it.scoped("IdleTimeout passes an interruption of the reader on as an interruption", () =>
+    Effect.gen(function* () {
+      const timeout = yield* makeTimeout()
       const ended = yield* Deferred.make<void>()
       const begun = yield* Deferred.make<void>()
-      const piece = Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never).pipe(
+      const opening = Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never).pipe(
         Effect.onInterrupt(() => Deferred.succeed(ended, undefined))
       )
-      const fiber = yield* Effect.fork(one.apply(piece))
+      const fiber = yield* Effect.fork(timeout.open(opening))
       yield* Deferred.await(begun)
       yield* Fiber.interrupt(fiber)
       yield* Deferred.await(ended)
-      expect(yield* one.apply(Effect.succeed("next"))).toBe("next")
+      assert.strictEqual(yield* timeout.open(Effect.succeed("next")), "next")
     })
   )
 
-  it.scoped("is each answer's own, though one watch looks after all", () =>
+  it.scoped("IdleTimeout.awaitMore starts no fiber and works again after an interrupted wait", () =>
     Effect.gen(function* () {
-      const watch = yield* makeTimeoutWatcher
+      const timeout = yield* makeTimeout()
+      yield* timeout.open(Effect.void)
+      let waiting: Fiber.RuntimeFiber<unknown, unknown> | undefined
+      const silent = {
+        wake: () => {},
+        awaitMore: Effect.withFiberRuntime<void>((fiber) => {
+          waiting = fiber
+          return Effect.never
+        })
+      }
+      const reader = yield* Effect.fork(timeout.awaitMore(silent))
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(waiting, reader)
+      yield* Fiber.interrupt(reader)
+      yield* TestClock.adjust("1 hour")
+      yield* timeout.awaitMore(yield* makeChunkSource(Stream.make("more")))
+    })
+  )
+
+  it.scoped("IdleTimeouts expire each timer at its own time", () =>
+    Effect.gen(function* () {
+      const timeouts = yield* makeIdleTimeouts
       const waitFrom = (start: Duration.DurationInput, deadline?: number) =>
         Effect.fork(
           Effect.delay(
-            Effect.flatMap(Effect.flip(patienceOf(watch, deadline).apply(Effect.never)), ({ reason }) =>
-              Effect.map(Clock.currentTimeMillis, (now) => `${now / 1_000} s: ${reason}`)
+            Effect.flatMap(startTimeout(timeouts, deadline), (timeout) =>
+              Effect.flatMap(Effect.flip(timeout.open(Effect.never)), ({ reason }) =>
+                Effect.map(Clock.currentTimeMillis, (now) => `${now / 1_000} s: ${reason}`)
+              )
             ),
             start
           )
@@ -106,15 +143,44 @@ describe("patience with a provider", () => {
       const waits = [
         yield* waitFrom("0 seconds"),
         yield* waitFrom("20 seconds"),
-        // It comes later than the others and is late before them.
+        // Armed after the others, expires before them.
         yield* waitFrom("5 seconds", 12_000)
       ]
       yield* TestClock.adjust("1 hour")
-      expect(yield* Fiber.join(Fiber.all(waits))).toEqual([
+      assert.deepStrictEqual(yield* Fiber.join(Fiber.all(waits)), [
         "30 s: no answer within 30s",
         "50 s: no answer within 30s",
         "12 s: the answer takes too long"
       ])
+    })
+  )
+})
+
+describe("makeChunkSource", () => {
+  it.scoped("makeChunkSource pulls its stream only when a chunk is awaited", () =>
+    Effect.gen(function* () {
+      let pulled = 0
+      const source = yield* makeChunkSource(
+        Stream.repeatEffect(
+          Effect.sync(() => {
+            pulled += 1
+            return pulled
+          })
+        )
+      )
+      yield* Effect.yieldNow()
+      assert.deepStrictEqual([pulled, source.poll()], [0, null])
+      yield* source.awaitMore
+      yield* source.awaitMore
+      assert.deepStrictEqual(source.poll(), { values: [1], isDone: false })
+      assert.deepStrictEqual([pulled, source.poll()], [1, null])
+    })
+  )
+
+  it.scoped("makeChunkSource.awaitMore fails with the defect of its stream", () =>
+    Effect.gen(function* () {
+      const source = yield* makeChunkSource(Stream.die("broken"))
+      assert.strictEqual(yield* Effect.catchAllDefect(source.awaitMore, Effect.succeed), "broken")
     })
   )
 })

@@ -44,7 +44,8 @@ export const applyStage = <A, B, E, E2>(
       }
       return over
     },
-    awaitMore: pull.awaitMore
+    awaitMore: pull.awaitMore,
+    wake: pull.wake
   }
 }
 
@@ -63,7 +64,8 @@ export const makeSingleChunkSource = <A>(values: ReadonlyArray<A>): ChunkSource<
       left = []
       return { values: given, isDone: true }
     },
-    awaitMore: Effect.void
+    awaitMore: Effect.void,
+    wake: () => {}
   }
 }
 
@@ -73,5 +75,6 @@ export const mapChunkFailure = <A, E, E2>(pull: ChunkSource<A, E>, map: (failure
     const taken = pull.poll()
     return taken === null ? null : { ...taken, failure: taken.failure === undefined ? undefined : map(taken.failure) }
   },
-  awaitMore: pull.awaitMore
+  awaitMore: pull.awaitMore,
+  wake: pull.wake
 })

@@ -117,7 +117,8 @@ class IncomingResponse implements Dispatcher.DispatchHandler {
       return Effect.sync(() => {
         this.#wake = () => undefined
       })
-    })
+    }),
+    wake: () => this.#wake()
   }
 }
 

@@ -27,6 +27,7 @@ export const endAfterLast = <A, E>(events: ChunkSource<A, E>, isLast: (event: A)
       // The answer is whole by then; how its connection ends is nothing to it.
       return isClosing && taken.failure !== undefined ? { values: taken.values, isDone: true } : taken
     },
-    awaitMore: Effect.suspend(() => (isClosing ? rest : events.awaitMore))
+    awaitMore: Effect.suspend(() => (isClosing ? rest : events.awaitMore)),
+    wake: events.wake
   }
 }
