@@ -1,11 +1,12 @@
 import { PaymentReceiptFields } from "@berth/api/gateway/payments/PaymentReceiptHeader"
+import { ProviderFailed } from "@berth/domain/ai/models/ModelErrors"
 import { PluginFailed } from "@berth/domain/gateway/plugins/PluginRun"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { Array, Duration, Effect, Encoding, Fiber, Schema, Stream } from "effect"
 import type { HttpCallResponse } from "../support/HttpCall.ts"
 import { interfaceCredential } from "../support/payments/PaymentFixtures.ts"
-import { FakeModelProviders } from "../fakes/FakeModelProviders.ts"
+import { fakeModels, FakeModelProviders } from "../fakes/FakeModelProviders.ts"
 import { FakePlugins } from "../fakes/FakePlugins.ts"
 import * as App from "../support/TestApp.ts"
 import { parseEvents } from "./ServerSentEvents.ts"
@@ -18,6 +19,7 @@ import {
   payForCall,
   payChallenge,
   readUsedUnits,
+  textAnswer,
   withPendingAnswer
 } from "./GatewayPayments.ts"
 import * as s from "./ResponseShapes.ts"
@@ -296,6 +298,35 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
           assert.strictEqual((yield* fail(gatewayCall({ json, headers: { authorization } }))).status, 500)
         isChallenge(yield* gatewayCall({ json, headers: { authorization } }), "invalid-challenge")
       }
+    })
+  )
+
+  it.effect("falls back only to models whose cost is covered by what was paid, unlike a call paid by card", () =>
+    Effect.gen(function* () {
+      const { withBehavior } = yield* FakeModelProviders
+      const [dear, cheap] = fakeModels
+      if (dear === undefined || cheap === undefined) return assert.fail("two models are expected")
+      const called: Array<string> = []
+      const refusal = new ProviderFailed({ provider: "openai", kind: "overloaded", reason: "is full" })
+      const withModels = (outputCost: number) =>
+        withBehavior({
+          catalogue: Effect.succeed([{ ...dear, outputCost }, cheap]),
+          chat: (model) => {
+            called.push(model)
+            return model === cheap.id ? Stream.fail(refusal) : textAnswer("Hi")
+          }
+        })
+      const json = { ...helloRequest, model: cheap.id }
+      const { authorization } = yield* payForCall({ json })
+      const headers = { authorization }
+      const uncovered = yield* withModels(1_500)(gatewayCall({ json, headers }))
+      assert.strictEqual(uncovered.status, 500, uncovered.text)
+      assert.deepStrictEqual(called.splice(0), [cheap.id])
+      const covered = yield* withModels(15)(gatewayCall({ json, headers }))
+      assert.strictEqual(covered.status, 200, covered.text)
+      assert.deepStrictEqual(called.splice(0), [cheap.id, dear.id])
+      const as = yield* App.signInNewUser("pro")
+      assert.strictEqual((yield* withModels(1_500)(gatewayCall({ json, as }))).status, 200)
     })
   )
 

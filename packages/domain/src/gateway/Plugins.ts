@@ -18,6 +18,8 @@ import { AgentTasks } from "./tasks/AgentTasks.ts"
 export interface PluginRunOptions {
   /** Whether only models of the caller's own keys may answer. */
   readonly ownKeysOnly?: boolean
+  /** Upper bound of the cost, in US dollars, of models that are fallen back to. */
+  readonly fallbackCostLimitUsd?: number
 }
 
 /** The events of a plugin from those of a model that was offered no tools. */
@@ -74,7 +76,8 @@ export class Plugins extends Effect.Service<Plugins>()("@berth/Plugins", {
       const userId = Option.getOrNull(Option.map(caller, ({ id }) => id))
       switch (input.plugin) {
         case "generate-text": {
-          const request = { ...toChatRequest(input.request, caller), ownKeysOnly }
+          const { fallbackCostLimitUsd } = options
+          const request = { ...toChatRequest(input.request, caller), ownKeysOnly, fallbackCostLimitUsd }
           return Effect.map(answers.open(request), ({ events, opening }) => ({
             opening: Option.some(opening),
             events: toPluginEvents(events)

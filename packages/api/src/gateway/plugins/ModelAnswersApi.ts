@@ -48,6 +48,7 @@ export const ModelAnswerRequest = Schema.Struct({
   options: optional(ChatOptions),
   unknownModel: optional(Schema.Literal("fall-back", "refuse")),
   ownKeysOnly: optional(Schema.Boolean),
+  fallbackCostLimitUsd: optional(Schema.Number),
   caller: Schema.Struct({ userId: Schema.NullOr(UserId), agentId: Schema.NullOr(AgentId) })
 })
 export type ModelAnswerRequest = typeof ModelAnswerRequest.Type

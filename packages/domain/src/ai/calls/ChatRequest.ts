@@ -16,6 +16,8 @@ export interface ChatRequest {
   readonly unknownModel?: "fall-back" | "refuse" | undefined
   /** Whether only the caller's own keys may answer; with none of them for the model, no model is available. */
   readonly ownKeysOnly?: boolean | undefined
+  /** Models with a higher upper bound of the cost, in US dollars, are not fallen back to; the first model is not limited. */
+  readonly fallbackCostLimitUsd?: number | undefined
   /** On whose behalf: with his own keys where he has some, and for the record of usage. Null where nobody is known. */
   readonly caller: { readonly userId: UserId | null; readonly agentId: AgentId | null }
 }

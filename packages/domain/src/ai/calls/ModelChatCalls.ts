@@ -85,12 +85,24 @@ export const makeModelChat = ({
         }
       })
 
+    const estimateUpperBoundUsd = ({ messages, options }: ChatRequest, model: Model) => {
+      const promptTokens =
+        estimatePromptTokens(messages, options?.tools) +
+        (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
+      return costUpperBound(model, promptTokens, findAnswerLimit(model, options?.maxTokens)) / 1_000_000
+    }
+
+    const limitFallbacks = (models: ReadonlyArray<Model>, request: ChatRequest) => {
+      const { fallbackCostLimitUsd: limit } = request
+      return limit === undefined ? models : models.filter((model) => estimateUpperBoundUsd(request, model) <= limit)
+    }
+
     // Where the owner's keys run the model, only they are used: the platform never pays for what the owner meant to pay.
     const listCalls = (reachable: ReachableModels, request: ChatRequest, first: Model) => {
       const isOwn = reachable.own.size > 0 && findModelRoutes(first, reachable.own).length > 0
       if (!isOwn && request.ownKeysOnly === true) return { isOwn, calls: [] }
       const calls = planCallsLazily({
-        models: isOwn ? reachable.models : reachable.listed,
+        models: isOwn ? reachable.models : limitFallbacks(reachable.listed, request),
         configured: isOwn ? reachable.own : configuredNames,
         first,
         taskType: parseTaskType(request.taskType),
@@ -118,12 +130,7 @@ export const makeModelChat = ({
       const [first] = calls
       if (first === undefined) return yield* new ModelsUnavailable({ taskType: parseTaskType(request.taskType) })
       const { inputCost, outputCost } = first.model
-      const { messages, options } = request
-      const promptTokens =
-        estimatePromptTokens(messages, options?.tools) +
-        (options?.responseFormat === undefined ? 0 : estimateTokens(JSON.stringify(options.responseFormat)))
-      const bound = costUpperBound(first.model, promptTokens, findAnswerLimit(first.model, options?.maxTokens))
-      return { costUsd: bound / 1_000_000, inputCost, outputCost, ownKey: isOwn }
+      return { costUsd: estimateUpperBoundUsd(request, first.model), inputCost, outputCost, ownKey: isOwn }
     })
 
     const begin = Effect.fnUntraced(function* (

@@ -1,14 +1,14 @@
 import { Data, DateTime, Deferred, Duration, Effect, Exit, Mailbox, Option, Schedule, Stream } from "effect"
 import type { ChatOpening } from "../../ai/calls/ChatRequest.ts"
 import type { User } from "../../shared/User.ts"
+import { GatewaySettings } from "../GatewaySettings.ts"
 import { CallUnpaid, PaymentInProgress } from "../GatewayErrors.ts"
 import type { PluginInput } from "../PluginInput.ts"
 import { Plugins } from "../Plugins.ts"
 import { MachinePayments, type RedemptionResult } from "../payments/MachinePayments.ts"
 import type { PaidAnswer } from "../payments/PaidAnswer.ts"
-import type { PaidRequest } from "../payments/PaidRequest.ts"
+import { convertTokenUnitsToUsd, type PaidRequest } from "../payments/PaidRequest.ts"
 import type { PaymentReceipt } from "../payments/PaymentReceipt.ts"
-import type { RedemptionClaim } from "../payments/PaymentRedemptions.ts"
 import { type CallEvent, collectEnd, type PluginError } from "../plugins/PluginRun.ts"
 import type { OpenedGatewayCall } from "./OpenedGatewayCall.ts"
 
@@ -31,6 +31,7 @@ const isDecided = (
   redeemed: RedemptionResult
 ): redeemed is Exclude<RedemptionResult, { readonly _tag: "InProgress" }> => redeemed._tag !== "InProgress"
 
+type PaidCall = Extract<RedemptionResult, { readonly _tag: "Paid" }>
 type PaidCallError = PluginError | PaymentInProgress
 
 /** Calls that a machine payment covers, each by itself. */
@@ -38,6 +39,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
   scoped: Effect.gen(function* () {
     const payments = yield* MachinePayments
     const plugins = yield* Plugins
+    const { priceMargin } = yield* GatewaySettings
     const scope = yield* Effect.scope
 
     const awaitRedemption = Effect.fn("MachineCalls.awaitRedemption")(
@@ -57,14 +59,16 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
 
     /** Runs the plugin under the claim: completed with the answer, else released. */
     const runClaimed = (
-      claim: RedemptionClaim,
+      { amount, claim }: PaidCall,
       { caller, input }: MachineCall,
       opened: (opening: Option.Option<ChatOpening>) => Effect.Effect<unknown>,
       emit: (event: CallEvent) => Effect.Effect<unknown>
     ) =>
       Effect.gen(function* () {
         if (!(yield* payments.beginRun(claim))) return yield* new PaymentInProgress()
-        const { events, opening } = yield* plugins.open(input, caller)
+        const { events, opening } = yield* plugins.open(input, caller, {
+          fallbackCostLimitUsd: convertTokenUnitsToUsd(amount) / priceMargin
+        })
         yield* opened(opening)
         const { type, ...answer } = yield* collectEnd(
           Stream.tap(events, (event) => (event.type === "delta" ? emit(event) : Effect.void))
@@ -79,12 +83,12 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
       )
 
     /** The run belongs to this service: it goes on when the caller leaves, and the answer is there for a repeat. */
-    const start = (claim: RedemptionClaim, receipt: PaymentReceipt, call: MachineCall) =>
+    const start = (paid: PaidCall, call: MachineCall) =>
       Effect.gen(function* () {
         const events = yield* Mailbox.make<CallEvent, PaidCallError>()
         const opening = yield* Deferred.make<Option.Option<ChatOpening>, PaidCallError>()
         yield* runClaimed(
-          claim,
+          paid,
           call,
           (known) => Deferred.succeed(opening, known),
           (event) => events.offer(event)
@@ -98,7 +102,7 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
           Effect.interruptible,
           Effect.forkIn(scope)
         )
-        return { opening, events, receipt }
+        return { opening, events }
       })
 
     const replay = (answer: PaidAnswer, receipt: PaymentReceipt): OpenedGatewayCall => {
@@ -126,11 +130,11 @@ export class MachineCalls extends Effect.Service<MachineCalls>()("@berth/Machine
             case "Answered":
               return replay(redeemed.answer, redeemed.receipt)
             case "Paid": {
-              const { events, opening, receipt } = yield* start(redeemed.claim, redeemed.receipt, call)
+              const { events, opening } = yield* start(redeemed, call)
               return {
                 opening: yield* restore(Deferred.await(opening)),
                 events: Mailbox.toStream(events),
-                receipt: Option.some(receipt),
+                receipt: Option.some(redeemed.receipt),
                 isReplayed: false
               } satisfies OpenedGatewayCall
             }

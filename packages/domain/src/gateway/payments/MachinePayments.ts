@@ -20,8 +20,8 @@ import {
 } from "./PaymentSettlement.ts"
 
 export type RedemptionResult = Data.TaggedEnum<{
-  /** The caller alone may answer while it holds `claim`. */
-  readonly Paid: { readonly claim: RedemptionClaim; readonly receipt: PaymentReceipt }
+  /** The caller alone may answer while it holds `claim`. `amount`: the paid price in the token's smallest units. */
+  readonly Paid: { readonly claim: RedemptionClaim; readonly receipt: PaymentReceipt; readonly amount: bigint }
   /** Another request with the same credential is in progress; the payer must not pay again. */
   readonly InProgress: object
   /** The call was answered before. */
@@ -80,19 +80,20 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
         )
       )
 
-    const settle = (claim: RedemptionClaim, { settle, transactionHash }: PreparedPayment) =>
+    const settle = (claim: RedemptionClaim, amount: bigint, { settle, transactionHash }: PreparedPayment) =>
       Effect.flatMap(
         Effect.zipRight(settle, redemptions.settle(claim)),
         Option.match({
           onNone: () => new PaymentClaimTaken(),
           onSome: (settledAt) =>
-            Effect.succeed(RedemptionResult.Paid({ claim, receipt: { transactionHash, settledAt } }))
+            Effect.succeed(RedemptionResult.Paid({ claim, receipt: { transactionHash, settledAt }, amount }))
         })
       )
 
     /** Claims a prepared payment and settles it, unless it was settled before. */
     const claimAndSettle = (challenge: Challenge, { plugin }: PaidRequest, prepared: PreparedPayment) => {
       const { transactionHash } = prepared
+      const { amount } = challenge
       const { chainId, currency, recipient } = terms
       return Effect.flatMap(
         redemptions.claim({
@@ -102,7 +103,7 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
           chainId,
           currency,
           recipient,
-          amount: challenge.amount
+          amount
         }),
         RedemptionOutcome.$match({
           InProgress: (): Effect.Effect<RedemptionResult, ChainUnreachable | PaymentRejected | PaymentClaimTaken> =>
@@ -115,9 +116,11 @@ export class MachinePayments extends Effect.Service<MachinePayments>()("@berth/M
           Claimed: ({ claim, settledAt }) =>
             Option.match(settledAt, {
               onSome: (since) =>
-                Effect.succeed(RedemptionResult.Paid({ claim, receipt: { transactionHash, settledAt: since } })),
+                Effect.succeed(
+                  RedemptionResult.Paid({ claim, receipt: { transactionHash, settledAt: since }, amount })
+                ),
               onNone: () =>
-                Effect.onError(whileClaimed(claim, settle(claim, prepared)), () => redemptions.release(claim))
+                Effect.onError(whileClaimed(claim, settle(claim, amount, prepared)), () => redemptions.release(claim))
             })
         })
       )

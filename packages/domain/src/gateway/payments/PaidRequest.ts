@@ -13,6 +13,8 @@ export interface PaidRequest {
 
 const unitsOfDollar = 1_000_000
 
+export const convertTokenUnitsToUsd = (amount: bigint): number => Number(amount) / unitsOfDollar
+
 /** A price in USD as units of a token of that currency with six decimals; what is less than a unit costs a unit. */
 export const convertUsdToTokenUnits = (usd: number): bigint =>
   // Away from the noise of binary fractions first: 0.07 is a little more than 70,000 units.
