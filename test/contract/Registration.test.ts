@@ -172,7 +172,7 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
     })
   )
 
-  it.effect("gives its referrer something ten times a day, and every newcomer", () =>
+  it.effect("credits both users ten times a day for each code, and neither of them above", () =>
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const sql = yield* SqlClient
@@ -190,10 +190,17 @@ layer(App.layer(), { excludeTestServices: true })("A referral", (it) => {
       const refer = Effect.flatMap(freshEmail, (email) => Effect.as(register({ email, password, referralCode }), email))
       const emails = yield* Effect.replicateEffect(refer, 12, { concurrency: 4 })
       assert.strictEqual((yield* settingsBy(referrer.cookie))["credits"], 10 * App.referralCredits)
-      for (const email of emails) assert.strictEqual((yield* settingsOf(email))["credits"], App.referralCredits)
+      const newcomers = yield* Effect.forEach(emails, (email) =>
+        Effect.map(settingsOf(email), ({ credits }) => Number(credits))
+      )
+      assert.deepStrictEqual(
+        newcomers.toSorted((a, b) => a - b),
+        [0, 0, ...Array.from({ length: 10 }, () => App.referralCredits)]
+      )
       assert.deepInclude(yield* seen, { referrals: 12, earnedCredits: 10 * App.referralCredits, rewardsLeftToday: 0 })
       yield* sql`update referral_rewards set created_at = created_at - interval '1 day' where referrer_id = ${referrer.user.id}`
-      yield* refer
+      const next = yield* refer
+      assert.strictEqual((yield* settingsOf(next))["credits"], App.referralCredits)
       assert.strictEqual((yield* settingsBy(referrer.cookie))["credits"], 11 * App.referralCredits)
     })
   )

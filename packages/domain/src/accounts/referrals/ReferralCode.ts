@@ -1,6 +1,6 @@
 import { Option } from "effect"
 
-/** Referrals per referrer and UTC day that are rewarded. */
+/** Referrals per code and UTC day that are rewarded. */
 export const maximumDailyReferralRewards = 10
 
 const pattern = /^[A-Za-z0-9-]{1,20}$/

@@ -32,20 +32,16 @@ export class Referrals extends Effect.Service<Referrals>()("@berth/Referrals", {
     })
 
     /**
-     * Records the reward of both users, and pays it at once where no verified address is required. Above the daily limit the
-     * referrer's share is 0. Joins the running transaction.
+     * Records the reward of both users, and pays it at once where no verified address is required. Above the daily limit of
+     * the code it is 0 for both. Joins the running transaction.
      */
     const recordReferral = Effect.fn("Referrals.recordReferral")(function* (referrer: User, newcomer: User) {
       // The lock makes count and insert atomic among registrations with the same code.
       if (Option.isNone(yield* users.findForUpdate(referrer.id))) return
       const today = yield* rewards.countSince(referrer.id, yield* startOfDay)
+      const credits = today < maximumDailyReferralRewards ? policy.referralCredits : 0
       yield* rewards.insert(
-        {
-          newcomerId: newcomer.id,
-          referrerId: referrer.id,
-          newcomerCredits: policy.referralCredits,
-          referrerCredits: today < maximumDailyReferralRewards ? policy.referralCredits : 0
-        },
+        { newcomerId: newcomer.id, referrerId: referrer.id, newcomerCredits: credits, referrerCredits: credits },
         yield* DateTime.now
       )
       if (!policy.verifiedEmailsOnly) yield* payReward(newcomer.id)
