@@ -45,7 +45,10 @@ const statusOf = (cookie: string) =>
 const signedInBefore = (id: string, interval: string) =>
   Effect.flatMap(
     SqlClient,
-    (sql) => sql`update sessions set created_at = created_at - ${interval}::interval where user_id = ${id}`
+    (sql) => sql`
+      update sessions set created_at = created_at - ${interval}::interval,
+        authenticated_at = authenticated_at - ${interval}::interval
+      where user_id = ${id}`
   )
 
 const jobsFor = (id: string) =>
@@ -66,7 +69,10 @@ const untilLocked = (number: number) =>
     )
   )
 
-const required = { status: 401, code: "reauthentication_required" }
+const confirmed = { confirm: true }
+const unconfirmed = { status: 400, code: "account_deletion_unconfirmed" }
+const incorrect = { status: 403, code: "deletion_password_incorrect" }
+const tooOld = { status: 403, code: "recent_sign_in_required" }
 
 layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) => {
   it.effect("by its password, however long ago the sign-in was", () =>
@@ -85,27 +91,42 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     })
   )
 
-  it.effect("by a sign-in of less than ten minutes ago, without a body", () =>
+  it.effect("by a confirmation within ten minutes of a sign-in", () =>
     Effect.gen(function* () {
       const { cookie, id } = yield* member
       yield* signedInBefore(id, "9 minutes 50 seconds")
-      assert.strictEqual((yield* remove(cookie)).status, 200)
+      assert.strictEqual((yield* remove(cookie, confirmed)).status, 200)
       assert.strictEqual(yield* statusOf(cookie), 401)
     })
   )
 
-  it.effect("by nothing less: an older sign-in, a wrong password, or one for an account without", () =>
+  it.effect("by a confirmation within ten minutes of a password check", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const { cookie, id } = yield* member
+      yield* signedInBefore(id, "1 hour")
+      assertError(yield* remove(cookie, confirmed), tooOld)
+      const json = { currentPassword: password, newPassword: "another horse battery" }
+      const changed = yield* web({ method: "POST", path: "/api/settings/password", headers: { cookie }, json })
+      assert.strictEqual(changed.status, 200, changed.text)
+      assert.strictEqual((yield* remove(cookie, confirmed)).status, 200)
+    })
+  )
+
+  it.effect("by nothing less: an empty body, an older sign-in, a wrong password, or one for an account without", () =>
     Effect.gen(function* () {
       const { cookie, id } = yield* member
-      assertError(yield* remove(cookie, { password: "wrong" }), required)
+      for (const json of [undefined, {}, { password: null }, { confirm: null }, { confirm: false }])
+        assertError(yield* remove(cookie, json), unconfirmed)
+      assertError(yield* remove(cookie, { confirm: "true" }), { status: 400, code: "invalid_request" })
+      assertError(yield* remove(cookie, { password: "wrong" }), incorrect)
+      assertError(yield* remove(cookie, { password: "wrong", confirm: true }), incorrect)
       yield* signedInBefore(id, "10 minutes 1 second")
-      assertError(yield* remove(cookie), required)
-      assertError(yield* remove(cookie, {}), required)
-      assertError(yield* remove(cookie, { password: null }), required)
-      assertError(yield* remove(cookie, { password: "" }), required)
+      assertError(yield* remove(cookie, confirmed), tooOld)
+      assertError(yield* remove(cookie, { password: "" }), incorrect)
       const sql = yield* SqlClient
       yield* sql`update users set password_hash = null where id = ${id}`
-      assertError(yield* remove(cookie, { password }), required)
+      assertError(yield* remove(cookie, { password }), incorrect)
       assert.strictEqual(yield* statusOf(cookie), 200)
       assert.deepStrictEqual(yield* jobsFor(id), [])
     })
@@ -126,7 +147,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { cookie } = yield* member
-      assertError(yield* remove(""), { status: 401, code: "unauthorized" })
+      assertError(yield* remove("", confirmed), { status: 401, code: "unauthorized" })
       const headers = { cookie, origin: "https://evil.example" }
       assertError(yield* web({ method: "DELETE", path, headers, json: { password } }), {
         status: 403,
@@ -140,7 +161,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
     Effect.gen(function* () {
       const { web } = yield* App.TestApp
       const { cookie, email, id } = yield* member
-      assert.strictEqual((yield* remove(cookie)).status, 200)
+      assert.strictEqual((yield* remove(cookie, confirmed)).status, 200)
       const json = { email, password }
       assertError(yield* web({ method: "POST", path: "/api/auth/callback/credentials", json }), {
         status: 401,
@@ -163,7 +184,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
       const asking = yield* run(
         Effect.gen(function* () {
           yield* sql`select from sessions where user_id = ${id} for update`
-          const fibers = yield* Effect.forEach([cookie, ...others], (one) => Effect.forkDaemon(remove(one)))
+          const fibers = yield* Effect.forEach([cookie, ...others], (one) => Effect.forkDaemon(remove(one, confirmed)))
           yield* untilLocked(fibers.length)
           return fibers
         })
@@ -190,7 +211,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
             web({ method: "POST", path: "/api/agents/provision", as: owner, json: { name: "Too late" } })
           )
           yield* untilLocked(1)
-          assert.strictEqual((yield* remove(owner.cookie)).status, 200)
+          assert.strictEqual((yield* remove(owner.cookie, confirmed)).status, 200)
           return fiber
         })
       )
@@ -223,7 +244,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
             })
           )
           yield* Deferred.await(begun)
-          const answer = yield* remove(owner.cookie)
+          const answer = yield* remove(owner.cookie, confirmed)
           assert.strictEqual(answer.status, 200, answer.text)
           yield* Deferred.succeed(gone, undefined)
           const { text } = yield* Fiber.join(asking)
@@ -280,7 +301,7 @@ layer(App.layer(), { excludeTestServices: true })("An account is deleted", (it) 
           Effect.sync(() => answered),
           (count) => count >= 7 * round
         )
-        const answer = yield* remove(owner.cookie)
+        const answer = yield* remove(owner.cookie, confirmed)
         assert.strictEqual(answer.status, 200, answer.text)
         for (const [what, status] of (yield* Fiber.join(storm)).flat())
           // A chat whose answer was deleted under it was not answered; everything else ends as nobody's.

@@ -509,7 +509,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       // Who pays for him without having been made by us, as an event has told.
       const other = `cus_zz${session.customer}`
       yield* Effect.orDie(sql`insert into card_payers ${sql.insert({ id: other, userId: one.user.id, moment: "{}" })}`)
-      const deleted = yield* web({ method: "DELETE", path: "/api/settings", as: one, json: {} })
+      const deleted = yield* web({ method: "DELETE", path: "/api/settings", as: one, json: { confirm: true } })
       assert.strictEqual(deleted.status, 200, deleted.text)
       const jobs = yield* Effect.orDie(
         sql<{ readonly payload: unknown }>`

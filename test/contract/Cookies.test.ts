@@ -120,7 +120,12 @@ for (const site of sites)
         const id = /"id":"(ses_\w+)"[^}]*"current":true/.exec(JSON.stringify(body))?.[1]
         const revoked = yield* web({ method: "DELETE", path: `/api/auth/sessions/${id}`, headers })
         assert.deepStrictEqual(onlyCookieOf(revoked), cleared)
-        const deleted = yield* web({ method: "DELETE", path: "/api/settings", headers: yield* newSession })
+        const deleted = yield* web({
+          method: "DELETE",
+          path: "/api/settings",
+          headers: yield* newSession,
+          json: { confirm: true }
+        })
         assert.deepStrictEqual(onlyCookieOf(deleted), cleared)
       })
     )

@@ -71,6 +71,33 @@ layer(App.layer({ limits }), { excludeTestServices: true })("Limits", (it) => {
     })
   )
 
+  it.effect("wrong passwords in a stolen session lock neither the owner's sign-in nor the owner's other sessions", () =>
+    Effect.gen(function* () {
+      const { web } = yield* App.TestApp
+      const email = yield* account
+      const cookieOf = ({ headers }: HttpCallResponse) => (headers["set-cookie"] ?? [])[0]?.split(";")[0] ?? ""
+      const [stolen, own] = [
+        cookieOf(yield* signIn("192.0.2.11", email, password)),
+        cookieOf(yield* signIn("192.0.2.12", email, password))
+      ]
+      const change = (cookie: string, from: string, currentPassword: string) =>
+        web({
+          method: "POST",
+          path: "/api/settings/password",
+          headers: { cookie },
+          from,
+          json: { currentPassword, newPassword: password }
+        })
+      const remove = (json: unknown) =>
+        web({ method: "DELETE", path: "/api/settings", headers: { cookie: stolen }, from: "192.0.2.12", json })
+      assert.strictEqual((yield* change(stolen, "192.0.2.12", "wrong horse")).status, 401)
+      assert.strictEqual((yield* remove({ password: "wrong horse" })).status, 403)
+      for (const guess of ["wrong mule", password]) assertRefused(yield* remove({ password: guess }), "sign-in-account")
+      assert.strictEqual((yield* signIn("192.0.2.12", email, password)).status, 200)
+      assert.strictEqual((yield* change(own, "192.0.2.12", password)).status, 200)
+    })
+  )
+
   it.effect("one subscriber's IPv6 addresses are one, and an IPv4 address is one in either notation", () =>
     Effect.gen(function* () {
       for (const from of ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2"])

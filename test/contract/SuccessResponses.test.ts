@@ -54,7 +54,7 @@ layer(app, { excludeTestServices: true })("A success carries exactly its documen
       })
       const other = (yield* (yield* Sessions).listByUser(owner.user.id))[0]?.id
       for (const path of [`/api/auth/sessions/${other}`, "/api/settings"]) {
-        const answer = yield* web({ method: "DELETE", path, as: owner })
+        const answer = yield* web({ method: "DELETE", path, as: owner, json: { confirm: true } })
         assert.strictEqual(answer.status, 200, answer.text)
         assert.match(answer.headers["content-type"] ?? "", /^application\/json/)
         s.assertShape(answer.body, { success: s.equalTo(true) })

@@ -467,6 +467,30 @@ layer(App.layer(), { excludeTestServices: true })("The wallets of an account", (
     })
   )
 
+  it.effect("are changed only within ten minutes of a sign-in, and listed at any time", () =>
+    Effect.gen(function* () {
+      const tooOld = { status: 403, code: "recent_sign_in_required" }
+      const me = yield* App.signInNewUser()
+      const sql = yield* SqlClient
+      const ageTo = (interval: string) => sql`
+        update sessions set authenticated_at = now() - ${interval}::interval where user_id = ${me.user.id}`
+      const [one, two] = [newSigner(), newSigner()]
+      yield* ageTo("9 minutes 50 seconds")
+      assert.strictEqual((yield* link(me, yield* proof(one))).status, 200)
+      yield* ageTo("10 minutes 1 second")
+      const proven = yield* proof(two)
+      assertError(yield* link(me, proven), tooOld)
+      assertError(yield* link(me, { message: "", signature: "" }), tooOld)
+      assertError(yield* unlink(me, one.address), tooOld)
+      assertError(yield* unlink(me, two.address), tooOld)
+      const [row] = yield* sql`select count(*)::int as wallets from wallets where user_id = ${me.user.id}`
+      assert.deepStrictEqual(row, { wallets: 1 })
+      assert.strictEqual((yield* (yield* App.TestApp).web({ method: "GET", path: settings, as: me })).status, 200)
+      const again = yield* App.openSession(me.user)
+      assert.strictEqual((yield* link(again, proven)).status, 200)
+    })
+  )
+
   it.effect("are linked once, and a proof is accepted once", () =>
     Effect.gen(function* () {
       const me = yield* App.signInNewUser()

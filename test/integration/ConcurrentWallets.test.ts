@@ -1,4 +1,5 @@
 import { AccountPolicy } from "@berth/domain/accounts/AccountPolicy"
+import { AccessNotices } from "@berth/domain/accounts/access-notices/AccessNotices"
 import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
 import { CommonPasswords } from "@berth/domain/accounts/password/CommonPasswords"
 import { PasswordHasher } from "@berth/domain/accounts/password/PasswordHasher"
@@ -56,6 +57,7 @@ const Live = Wallets.Default.pipe(
       Layer.mock(Outbox, {}),
       Layer.mock(MailedTokens, { _tag: "@berth/MailedTokens" }),
       Layer.mock(Sessions, { _tag: "@berth/Sessions" }),
+      Layer.mock(AccessNotices, { _tag: "@berth/AccessNotices", announce: () => Effect.void }),
       Layer.mock(PasswordHasher, {}),
       Layer.mock(RateLimiter, {}),
       Layer.succeed(CommonPasswords, { includes: () => false })

@@ -1,5 +1,6 @@
 import { AccountDeletion, AccountDeletionHooks } from "@berth/domain/recovery/deletion/AccountDeletion"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import { AccessNotices } from "@berth/domain/accounts/access-notices/AccessNotices"
 import { EmailChanges } from "@berth/domain/accounts/email-change/EmailChanges"
 import { MailedTokens } from "@berth/domain/accounts/mailed-tokens/MailedTokens"
 import { ProfileSettings } from "@berth/domain/accounts/profile/ProfileSettings"
@@ -138,6 +139,7 @@ export const web = Layer.mergeAll(
   Layer.provideMerge(Layer.mergeAll(conversations, ConversationRecords.Default, AgentConfiguration.Default)),
   Layer.provideMerge(Users.Default),
   Layer.provideMerge(PasswordCredentials.Default),
+  Layer.provideMerge(Layer.provide(AccessNotices.Default, MailOutbox.Default)),
   Layer.provideMerge(MailedTokens.Default),
   Layer.provideMerge(Agents.Default),
   Layer.provideMerge(Instances.Default),

@@ -249,8 +249,10 @@ const deletion = (
 
 const deletionRows: ReadonlyArray<ErrorRow> = [
   nobody("DELETE /api/settings"),
-  deletion("the password is wrong", { password: "wrong" }, 401, "reauthentication_required"),
-  deletion("the type is wrong", { password: 1 }, 400, "invalid_request", ["password"]),
+  deletion("nothing is given", {}, 400, "account_deletion_unconfirmed"),
+  deletion("the deletion is not confirmed", { confirm: false }, 400, "account_deletion_unconfirmed"),
+  deletion("the password is wrong", { password: "wrong" }, 403, "deletion_password_incorrect"),
+  deletion("the type is wrong", { password: 1, confirm: "yes" }, 400, "invalid_request", ["password", "confirm"]),
   {
     when: "an access token is shown in place of a session",
     listener: "web",

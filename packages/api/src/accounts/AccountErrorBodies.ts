@@ -7,8 +7,6 @@ import {
   ReferralCodeInvalid,
   UserNotFound
 } from "@berth/domain/accounts/AccountErrors"
-import { ReauthenticationRequired } from "@berth/domain/recovery/deletion/AccountDeletion"
-import { ResetTokenInvalid } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { errorBody } from "../http/ErrorBody.ts"
 
 export const EmailInvalidBody = errorBody(EmailInvalid, {
@@ -59,18 +57,4 @@ export const CurrentPasswordIncorrectBody = errorBody(CurrentPasswordIncorrect, 
   error: "Wrong password",
   message: "currentPassword: is not your password.",
   read: () => new CurrentPasswordIncorrect()
-})
-export const ReauthenticationRequiredBody = errorBody(ReauthenticationRequired, {
-  status: 401,
-  code: "reauthentication_required",
-  error: "Reauthentication required",
-  message: "This cannot be undone: send your password in `password`, or sign in again and ask within 10 minutes.",
-  read: () => new ReauthenticationRequired()
-})
-export const ResetTokenInvalidBody = errorBody(ResetTokenInvalid, {
-  status: 400,
-  code: "reset_token_invalid",
-  error: "Invalid or expired token",
-  message: "token: is not valid any more. Ask for a new link.",
-  read: () => new ResetTokenInvalid()
 })

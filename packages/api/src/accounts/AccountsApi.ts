@@ -11,7 +11,6 @@ import {
   EmailAlreadyTakenBody,
   DisplayNameInvalidBody,
   PasswordRejectedBody,
-  ReauthenticationRequiredBody,
   ReferralCodeInvalidBody,
   UserNotFoundBody
 } from "./AccountErrorBodies.ts"
@@ -110,19 +109,10 @@ const changePassword = HttpApiEndpoint.post("changePassword", "/api/settings/pas
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
-/** DELETE /api/settings: deletes the account. Requires the password, or a sign-in within the last ten minutes. */
-const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
-  .setPayload(payload({ password: Schema.optionalWith(SecretText, { nullable: true }) }))
-  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
-  .addError(ReauthenticationRequiredBody)
-  .addError(RateLimitExceededBody)
-  .middleware(SessionAuth)
-
 export class AccountsApi extends HttpApiGroup.make("accounts")
   .add(register)
   .add(settings)
   .add(changeSettings)
   .add(patchSettings)
   .add(changePassword)
-  .add(deleteAccount)
   .addError(InternalFailureBody) {}

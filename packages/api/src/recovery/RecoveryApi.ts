@@ -3,14 +3,14 @@ import { Schema } from "effect"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { ForgotPasswordLimit, ResetPasswordLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
-import { SessionAuth } from "../sessions/SessionAuth.ts"
-import {
-  EmailInvalidBody,
-  PasswordRejectedBody,
-  ResetTokenInvalidBody,
-  UserNotFoundBody
-} from "../accounts/AccountErrorBodies.ts"
+import { RecentSignInRequiredBody, SessionAuth } from "../sessions/SessionAuth.ts"
+import { EmailInvalidBody, PasswordRejectedBody, UserNotFoundBody } from "../accounts/AccountErrorBodies.ts"
 import { BotCheck } from "../accounts/bot-detection/BotCheck.ts"
+import {
+  AccountDeletionUnconfirmedBody,
+  DeletionPasswordIncorrectBody,
+  ResetTokenInvalidBody
+} from "./RecoveryErrorBodies.ts"
 
 const Message = Schema.Struct({ message: Schema.String }).annotations({ identifier: "Message" })
 
@@ -43,9 +43,25 @@ const sendVerification = HttpApiEndpoint.post("sendVerification", "/api/auth/ver
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
+/** DELETE /api/settings: deletes the account. Requires the password, or `confirm` within ten minutes of a sign-in. */
+const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
+  .setPayload(
+    payload({
+      password: Schema.optionalWith(SecretText, { nullable: true }),
+      confirm: Schema.optionalWith(Schema.Boolean, { nullable: true })
+    })
+  )
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(AccountDeletionUnconfirmedBody)
+  .addError(DeletionPasswordIncorrectBody)
+  .addError(RecentSignInRequiredBody)
+  .addError(RateLimitExceededBody)
+  .middleware(SessionAuth)
+
 export class RecoveryApi extends HttpApiGroup.make("recovery")
   .add(forgotPassword)
   .add(resetPassword)
   .add(verifyEmail)
   .add(sendVerification)
+  .add(deleteAccount)
   .addError(InternalFailureBody) {}

@@ -1,5 +1,6 @@
 import type { User } from "@berth/domain/shared/User"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
+import { RecentSignInRequired } from "@berth/domain/sessions/RecentSignIn"
 import { AuthenticationRequired } from "@berth/domain/sessions/SessionErrors"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
 import { Context, type Option } from "effect"
@@ -11,6 +12,14 @@ export const AuthenticationRequiredBody = errorBody(AuthenticationRequired, {
   error: "Unauthorized",
   message: "Sign in: this route requires a valid session.",
   read: () => new AuthenticationRequired()
+})
+
+export const RecentSignInRequiredBody = errorBody(RecentSignInRequired, {
+  status: 403,
+  code: "recent_sign_in_required",
+  error: "Recent sign-in required",
+  message: "Your sign-in is more than 10 minutes old. Sign in again, then repeat the request.",
+  read: () => new RecentSignInRequired()
 })
 
 /** Documentation only: the name varies by configuration (`__Host-` on https, the port in development). */

@@ -45,3 +45,18 @@ export const composeEmailChangedMail = (to: Email, appUrl: URL, undo: Option.Opt
     })
   )
 })
+
+/** `event` names the new access method in a sentence. */
+export const composeAccessMethodMail = (to: Email, appUrl: URL, event: string): MailDraft => ({
+  to,
+  subject: "A new way to sign in to your account",
+  text: joinMailLines(
+    `Your account at ${appUrl.host} can be reached in a new way:`,
+    "",
+    event,
+    "",
+    "If it was not you, request a new password, which ends every session, and then remove what you do not know:",
+    "",
+    `${appUrl.origin}/login`
+  )
+})

@@ -10,6 +10,8 @@ export const Session = Schema.Struct({
   id: SessionId,
   userId: UserId,
   createdAt: Schema.DateTimeUtcFromSelf,
+  /** Time of the sign-in, or of the last password check within the session. */
+  authenticatedAt: Schema.DateTimeUtcFromSelf,
   /** Precise to `sessionRenewal`. */
   lastSeenAt: Schema.DateTimeUtcFromSelf,
   expiresAt: Schema.DateTimeUtcFromSelf,

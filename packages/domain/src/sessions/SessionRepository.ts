@@ -25,6 +25,7 @@ export class SessionRepository extends Context.Tag("@berth/SessionRepository")<
       id: SessionId,
       times: { readonly lastSeenAt: DateTime.Utc; readonly expiresAt: DateTime.Utc }
     ) => Effect.Effect<void>
+    readonly setAuthenticatedAt: (id: SessionId, at: DateTime.Utc) => Effect.Effect<void>
     /** False if the session does not exist. */
     readonly extend: (id: SessionId, expiresAt: DateTime.Utc) => Effect.Effect<boolean>
     /** Locks an unexpired session against removal until the transaction ends; false if there is none. */

@@ -5,6 +5,7 @@ import { Tokens } from "../secrets/Tokens.ts"
 import { Caller } from "./Caller.ts"
 import { parseClientNetwork } from "./ClientNetwork.ts"
 import { maximumUserAgentLength, type Session, SessionId, sessionLifetime, sessionRenewal } from "./Session.ts"
+import { requireRecentSignIn } from "./RecentSignIn.ts"
 import { AuthenticationRequired, SignInSessionNotFound } from "./SessionErrors.ts"
 import { SessionRepository } from "./SessionRepository.ts"
 import type { UserId } from "../shared/UserId.ts"
@@ -26,6 +27,7 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
         id: SessionId.make(yield* ids.next("ses")),
         userId,
         createdAt: now,
+        authenticatedAt: now,
         lastSeenAt: now,
         expiresAt: DateTime.addDuration(now, lifetime),
         userAgent: Option.getOrNull(
@@ -57,6 +59,18 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
     /** Does not extend the expiry. */
     const findActiveIds = Effect.fn("Sessions.findActiveIds")(function* (ids: ReadonlyArray<SessionId>) {
       return yield* repository.findActiveIds(ids, yield* DateTime.now)
+    })
+
+    /** Fails unless the sign-in or the last password check of the session is recent. */
+    const requireRecent = Effect.fn("Sessions.requireRecent")(function* (id: SessionId) {
+      const now = yield* DateTime.now
+      const { session } = yield* Effect.mapError(yield* repository.find(id, now), () => new AuthenticationRequired())
+      yield* requireRecentSignIn(session, now)
+    })
+
+    /** Records a password check, which counts like a sign-in. */
+    const recordPasswordCheck = Effect.fn("Sessions.recordPasswordCheck")(function* (id: SessionId) {
+      yield* repository.setAuthenticatedAt(id, yield* DateTime.now)
     })
 
     const revokeByToken = Effect.fn("Sessions.revokeByToken")(function* (token: Redacted.Redacted) {
@@ -102,6 +116,8 @@ export class Sessions extends Effect.Service<Sessions>()("@berth/Sessions", {
       authenticate,
       find,
       findActiveIds,
+      requireRecent,
+      recordPasswordCheck,
       revokeByToken,
       revokeOthers,
       revokeAll,

@@ -1,14 +1,12 @@
 import { WebApi } from "@berth/api/WebApi"
-import { AccountDeletion } from "@berth/domain/recovery/deletion/AccountDeletion"
 import { ProfileSettings } from "@berth/domain/accounts/profile/ProfileSettings"
 import { Registration } from "@berth/domain/accounts/registration/Registration"
 import { PasswordCredentials } from "@berth/domain/accounts/password/PasswordCredentials"
 import type { User } from "@berth/domain/shared/User"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
-import { Effect, Option } from "effect"
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect } from "effect"
 import { addRetryAfter } from "../http/ResponseHeaders.ts"
-import { SessionCookie } from "../http/SecretCookies.ts"
 
 const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) => ({
   id,
@@ -20,42 +18,34 @@ const settingsOf = ({ credits, email, id, name, plan, twoFactorEnabled }: User) 
 })
 
 export const layer = HttpApiBuilder.group(WebApi, "accounts", (handlers) =>
-  Effect.map(
-    Effect.all([Registration, ProfileSettings, AccountDeletion, PasswordCredentials, SessionCookie]),
-    ([registration, profile, deletion, credentials, cookie]) =>
-      handlers
-        .handle("register", ({ payload }) =>
-          Effect.map(registration.register(payload), ({ email, id, name }) => ({ id, email, name }))
-        )
-        .handle("settings", () => Effect.map(CurrentUser, ({ user }) => settingsOf(user)))
-        .handle("changeSettings", ({ payload }) =>
-          Effect.flatMap(CurrentUser, (current) =>
-            Effect.map(
-              Effect.tapErrorTag(profile.change(current, payload), "RateLimitExceeded", addRetryAfter),
-              settingsOf
-            )
+  Effect.map(Effect.all([Registration, ProfileSettings, PasswordCredentials]), ([registration, profile, credentials]) =>
+    handlers
+      .handle("register", ({ payload }) =>
+        Effect.map(registration.register(payload), ({ email, id, name }) => ({ id, email, name }))
+      )
+      .handle("settings", () => Effect.map(CurrentUser, ({ user }) => settingsOf(user)))
+      .handle("changeSettings", ({ payload }) =>
+        Effect.flatMap(CurrentUser, (current) =>
+          Effect.map(
+            Effect.tapErrorTag(profile.change(current, payload), "RateLimitExceeded", addRetryAfter),
+            settingsOf
           )
         )
-        .handle("patchSettings", ({ payload: { name, notifications } }) =>
-          Effect.flatMap(CurrentUser, (current) =>
-            Effect.map(profile.change(current, { name, notifications }), (changed) => ({
-              ...settingsOf(changed),
-              notifications: changed.notifications
-            }))
-          )
+      )
+      .handle("patchSettings", ({ payload: { name, notifications } }) =>
+        Effect.flatMap(CurrentUser, (current) =>
+          Effect.map(profile.change(current, { name, notifications }), (changed) => ({
+            ...settingsOf(changed),
+            notifications: changed.notifications
+          }))
         )
-        .handle("changePassword", ({ payload: { currentPassword, newPassword } }) =>
-          Effect.flatMap(CurrentUser, (current) =>
-            credentials
-              .change(current, { current: currentPassword, next: newPassword })
-              .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter), Effect.as({ success: true }))
-          )
+      )
+      .handle("changePassword", ({ payload: { currentPassword, newPassword } }) =>
+        Effect.flatMap(CurrentUser, (current) =>
+          credentials
+            .change(current, { current: currentPassword, next: newPassword })
+            .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter), Effect.as({ success: true }))
         )
-        .handle("deleteAccount", ({ payload: { password } }) =>
-          Effect.flatMap(CurrentUser, (current) => deletion.delete(current, Option.fromNullable(password))).pipe(
-            Effect.tapErrorTag("RateLimitExceeded", addRetryAfter),
-            Effect.as(cookie.clear(HttpServerResponse.unsafeJson({ success: true })))
-          )
-        )
+      )
   )
 )

@@ -1,10 +1,12 @@
 import { WebApi } from "@berth/api/WebApi"
 import { EmailVerifications } from "@berth/domain/accounts/email-verification/EmailVerifications"
+import { AccountDeletion } from "@berth/domain/recovery/deletion/AccountDeletion"
 import { PasswordResets } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
-import { HttpApiBuilder } from "@effect/platform"
+import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect, Option, Redacted } from "effect"
 import { addRetryAfter, redirectPrivately } from "../http/ResponseHeaders.ts"
+import { SessionCookie } from "../http/SecretCookies.ts"
 import { RequestSession } from "../sessions/RequestSession.ts"
 
 const resetRequested = {
@@ -20,7 +22,9 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
   Effect.gen(function* () {
     const resets = yield* PasswordResets
     const verifications = yield* EmailVerifications
+    const deletion = yield* AccountDeletion
     const session = yield* RequestSession
+    const cookie = yield* SessionCookie
 
     /** Verifies the address of a mailed link; returns the redirect target. */
     const confirm = (token: Redacted.Redacted, link: string) =>
@@ -57,6 +61,14 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
           verifications
             .resend(user)
             .pipe(Effect.tapErrorTag("RateLimitExceeded", addRetryAfter), Effect.as(verificationSent))
+        )
+      )
+      .handle("deleteAccount", ({ payload: { confirm, password } }) =>
+        Effect.flatMap(CurrentUser, (current) =>
+          deletion.delete(current, { password: Option.fromNullable(password), isConfirmed: confirm ?? false })
+        ).pipe(
+          Effect.tapErrorTag("RateLimitExceeded", addRetryAfter),
+          Effect.as(cookie.clear(HttpServerResponse.unsafeJson({ success: true })))
         )
       )
   })

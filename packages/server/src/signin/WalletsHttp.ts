@@ -63,20 +63,16 @@ export const layer = HttpApiBuilder.group(WebApi, "wallets", (handlers) =>
       )
       .handle("linkWallet", ({ payload, request }) =>
         Effect.gen(function* () {
-          const { sessionId, user } = yield* CurrentUser
-          const { address, linkedAt } = yield* linking.link({
+          const { address, linkedAt } = yield* linking.link(yield* CurrentUser, {
             ...readProof(request, payload),
-            from: yield* currentAddressKey,
-            userId: user.id,
-            sessionId
+            from: yield* currentAddressKey
           })
           return { address, linkedAt }
         })
       )
       .handle("unlinkWallet", ({ urlParams: { address } }) =>
         Effect.gen(function* () {
-          const { user } = yield* CurrentUser
-          yield* wallets.unlink(user.id, address)
+          yield* linking.unlink(yield* CurrentUser, address)
           return { success: true }
         })
       )

@@ -24,6 +24,7 @@ const storedSession = (userId: UserId, expiresAt = after(1), createdAt = start) 
       id: SessionId.make(name),
       userId,
       createdAt,
+      authenticatedAt: createdAt,
       lastSeenAt: createdAt,
       expiresAt,
       userAgent: "Browser/1.0",

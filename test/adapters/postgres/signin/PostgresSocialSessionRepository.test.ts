@@ -26,6 +26,7 @@ const storedSession = Effect.gen(function* () {
     id,
     userId: user.id,
     createdAt: now,
+    authenticatedAt: now,
     lastSeenAt: now,
     expiresAt: later,
     userAgent: null,

@@ -6,7 +6,7 @@ import { optionalText, payload } from "../../http/Payload.ts"
 import { Timestamp } from "../../http/Timestamp.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 import { SignInLimit, RateLimitExceededBody } from "../../limits/RateLimits.ts"
-import { AuthenticationRequiredBody, SessionAuth } from "../../sessions/SessionAuth.ts"
+import { AuthenticationRequiredBody, RecentSignInRequiredBody, SessionAuth } from "../../sessions/SessionAuth.ts"
 import {
   ChainUnreachableBody,
   WalletLimitReachedBody,
@@ -61,10 +61,11 @@ const wallets = HttpApiEndpoint.get("wallets", "/api/settings/wallets")
   .addSuccess(Schema.Struct({ wallets: Schema.Array(LinkedWallet) }))
   .middleware(SessionAuth)
 
-/** POST /api/settings/wallets: links the wallet that signed the message. */
+/** POST /api/settings/wallets: links the wallet that signed the message. Requires a recent sign-in. */
 const linkWallet = HttpApiEndpoint.post("linkWallet", "/api/settings/wallets")
   .setPayload(payload({ message: Schema.String, signature: Schema.String }))
   .addSuccess(LinkedWallet)
+  .addError(RecentSignInRequiredBody)
   .addError(WalletProofRejectedBody)
   .addError(AuthenticationRequiredBody)
   .addError(WalletAlreadyLinkedBody)
@@ -76,10 +77,12 @@ const linkWallet = HttpApiEndpoint.post("linkWallet", "/api/settings/wallets")
 
 const address = WalletAddress.pipe(Schema.filter(isWalletAddress, { message: () => "must be 0x and 40 hex digits" }))
 
-/** DELETE /api/settings/wallets?address= */
+/** DELETE /api/settings/wallets?address=: unlinks the wallet. Requires a recent sign-in. */
 const unlinkWallet = HttpApiEndpoint.del("unlinkWallet", "/api/settings/wallets")
   .setUrlParams(payload({ address }))
   .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(AuthenticationRequiredBody)
+  .addError(RecentSignInRequiredBody)
   .addError(WalletNotFoundBody)
   .addError(LastAccessMethodRequiredBody)
   .addError(WalletEmailInUseBody)

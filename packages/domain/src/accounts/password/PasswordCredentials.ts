@@ -1,11 +1,11 @@
 import { Data, Effect, Equal, Option, type Redacted } from "effect"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import type { SessionId } from "../../sessions/Session.ts"
+import type { CurrentUser } from "../../sessions/CurrentUser.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
 import { parseEmail } from "../../shared/Email.ts"
-import type { User } from "../../shared/User.ts"
 import { CurrentPasswordIncorrect, UserNotFound } from "../AccountErrors.ts"
+import { AccessNotices } from "../access-notices/AccessNotices.ts"
 import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
 import { UserRepository } from "../UserRepository.ts"
 import { CommonPasswords } from "./CommonPasswords.ts"
@@ -24,6 +24,7 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
     const common = yield* CommonPasswords
     const mailed = yield* MailedTokens
     const sessions = yield* Sessions
+    const notices = yield* AccessNotices
     const transaction = yield* Transaction
     const limiter = yield* RateLimiter
 
@@ -56,15 +57,16 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
 
     /** Checks the password of a signed-in user. `hold` is as for `verify`. */
     const verifyCurrent = Effect.fn("PasswordCredentials.verifyCurrent")(function* (
-      userId: UserId,
+      { sessionId, user: { id: userId } }: CurrentUser["Type"],
       password: Redacted.Redacted
     ) {
-      // Bounds guesses by a stolen session; a correct password returns its token.
-      const limitKey = `password of ${userId}`
+      // Bounds guesses by a stolen session without locking the owner's other sessions; a correct password returns its token.
+      const limitKey = `password in ${sessionId}`
       yield* limiter.take("sign-in-account", limitKey)
       const passwordHash = yield* users.findPasswordHash(userId)
       if (!(yield* matches(password, passwordHash))) return yield* new CurrentPasswordIncorrect()
       yield* limiter.refund("sign-in-account", limitKey)
+      yield* sessions.recordPasswordCheck(sessionId)
       return { hold: holdPassword(userId, passwordHash, () => new CurrentPasswordIncorrect()) }
     })
 
@@ -75,17 +77,18 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
 
     /** Replaces the password, revokes the user's other sessions and mailed reset links. */
     const change = Effect.fn("PasswordCredentials.change")(function* (
-      current: { readonly user: User; readonly sessionId: SessionId },
+      current: CurrentUser["Type"],
       passwords: { readonly current: Redacted.Redacted; readonly next: Redacted.Redacted }
     ) {
       const next = yield* validatePassword(common, passwords.next)
-      yield* verifyCurrent(current.user.id, passwords.current)
+      yield* verifyCurrent(current, passwords.current)
       const nextHash = yield* hasher.hash(next)
       yield* transaction.run(
         Effect.gen(function* () {
           yield* users.setPasswordHash(current.user.id, nextHash)
           yield* sessions.lock(current.sessionId)
           yield* revokeResetLinks(current.user.id)
+          yield* notices.announce(current.user.id, "The password was changed.")
           yield* sessions.revokeOthers(current.user.id, current.sessionId)
         })
       )
@@ -99,6 +102,7 @@ export class PasswordCredentials extends Effect.Service<PasswordCredentials>()("
     /** Sets a new password without the present one. Joins the running transaction. */
     const set = Effect.fn("PasswordCredentials.set")(function* (userId: UserId, passwordHash: string) {
       if (!(yield* users.setPasswordHash(userId, passwordHash))) return yield* new UserNotFound()
+      yield* notices.announce(userId, "A new password was set by a mailed link.")
     })
 
     /** Joins the running transaction. */

@@ -1,28 +1,25 @@
-import { Context, Data, DateTime, Duration, Effect, Either, Option, type Redacted } from "effect"
+import { Context, Data, Effect, Option, type Redacted } from "effect"
 import { PasswordCredentials } from "../../accounts/password/PasswordCredentials.ts"
 import { Outbox } from "../../jobs/Outbox.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import type { SessionId } from "../../sessions/Session.ts"
+import type { CurrentUser } from "../../sessions/CurrentUser.ts"
 import { AuthenticationRequired } from "../../sessions/SessionErrors.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
-import type { User } from "../../shared/User.ts"
 import { AccountRemoval } from "./AccountRemoval.ts"
 import type { UserId } from "../../shared/UserId.ts"
 import { RemoveAccountJob } from "./AccountDeletionJobs.ts"
 
-/** The request needs the password, or a recent sign-in. */
-export class ReauthenticationRequired extends Data.TaggedError("ReauthenticationRequired")<object> {}
+/** The request holds neither a password nor a confirmation. */
+export class AccountDeletionUnconfirmed extends Data.TaggedError("AccountDeletionUnconfirmed")<object> {}
 
-/** Time after a sign-in in which it replaces the password. */
-export const recentSignInWindow = Duration.minutes(10)
+/** The password that confirms the deletion is wrong. */
+export class DeletionPasswordIncorrect extends Data.TaggedError("DeletionPasswordIncorrect")<object> {}
 
-export const requireRecentSignIn = (
-  signedInAt: DateTime.Utc,
-  now: DateTime.Utc
-): Either.Either<void, ReauthenticationRequired> =>
-  Duration.lessThanOrEqualTo(DateTime.distanceDuration(signedInAt, now), recentSignInWindow)
-    ? Either.void
-    : Either.left(new ReauthenticationRequired())
+/** The password decides when it is given; else `isConfirmed` counts within ten minutes of a sign-in. */
+export interface DeletionConfirmation {
+  readonly password: Option.Option<Redacted.Redacted>
+  readonly isConfirmed: boolean
+}
 
 /** Consequences of a deletion in higher contexts; each joins the deletion's transaction. The program composes the list. */
 export class AccountDeletionHooks extends Context.Tag("@berth/AccountDeletionHooks")<
@@ -40,24 +37,19 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
     const outbox = yield* Outbox
     const hooks = yield* AccountDeletionHooks
 
-    /** Requires the password when one is given, else a recent sign-in. Of concurrent calls one succeeds. */
+    /** Of concurrent calls one succeeds. */
     const remove = Effect.fn("AccountDeletion.delete")(
-      function* (
-        { sessionId, user }: { readonly user: User; readonly sessionId: SessionId },
-        password: Option.Option<Redacted.Redacted>
-      ) {
-        const byPassword = Option.isSome(password)
-          ? Option.some(yield* credentials.verifyCurrent(user.id, password.value))
-          : Option.none()
+      function* (current: CurrentUser["Type"], { isConfirmed, password }: DeletionConfirmation) {
+        const { sessionId, user } = current
+        if (Option.isNone(password) && !isConfirmed) return yield* new AccountDeletionUnconfirmed()
+        const byPassword = yield* Effect.transposeMapOption(password, (given) =>
+          credentials.verifyCurrent(current, given)
+        )
         yield* transaction.run(
           Effect.gen(function* () {
             // In the transaction: a session or password that has just been revoked proves nothing.
-            const { session } = yield* Effect.mapError(
-              yield* sessions.find(sessionId),
-              () => new AuthenticationRequired()
-            )
             if (Option.isSome(byPassword)) yield* byPassword.value.hold
-            else yield* requireRecentSignIn(session.createdAt, yield* DateTime.now)
+            else yield* sessions.requireRecent(sessionId)
             if ((yield* sessions.revokeAll(user.id)) === 0) return yield* new AuthenticationRequired()
             yield* outbox.append(RemoveAccountJob, { userId: user.id })
             yield* Effect.forEach(hooks, (hook) => hook(user.id), { discard: true })
@@ -70,7 +62,7 @@ export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/A
           )
         )
       },
-      Effect.catchTag("CurrentPasswordIncorrect", () => new ReauthenticationRequired())
+      Effect.catchTag("CurrentPasswordIncorrect", () => new DeletionPasswordIncorrect())
     )
 
     return { delete: remove }

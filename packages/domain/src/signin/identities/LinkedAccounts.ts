@@ -1,4 +1,5 @@
 import { Data, Effect, Option } from "effect"
+import { AccessNotices } from "../../accounts/access-notices/AccessNotices.ts"
 import { AccountPolicy, isSyntheticEmail } from "../../accounts/AccountPolicy.ts"
 import type { Email } from "../../shared/Email.ts"
 import { ExternalAccounts } from "../../accounts/registration/ExternalAccounts.ts"
@@ -28,6 +29,7 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
     const users = yield* Users
     const accounts = yield* ExternalAccounts
     const claims = yield* AccountClaims
+    const notices = yield* AccessNotices
     const transaction = yield* Transaction
     const policy = yield* AccountPolicy
 
@@ -48,6 +50,7 @@ export class LinkedAccounts extends Effect.Service<LinkedAccounts>()("@berth/Lin
         if (known.value.emailVerifiedAt === null)
           yield* Effect.mapError(claims.claim(known.value.id), () => new ProviderEmailUnverified())
         else if (yield* linked.hasOtherSubject(known.value.id, identity)) return yield* new OAuthSubjectConflict()
+        yield* notices.announce(known.value.id, `A sign-in at ${identity.issuer} was linked.`)
         return known.value.id
       }).pipe(
         // A concurrent request created the account.

@@ -1,20 +1,19 @@
 import { Effect } from "effect"
-import { Wallets } from "./Wallets.ts"
+import type { WalletAddress } from "../../chain/WalletAddress.ts"
 import { RateLimiter } from "../../limits/RateLimiter.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
-import type { SessionId } from "../../sessions/Session.ts"
+import type { CurrentUser } from "../../sessions/CurrentUser.ts"
 import { Sessions } from "../../sessions/Sessions.ts"
+import { takeSuccess } from "../SignInLimit.ts"
 import { type WalletProofRequest, WalletProofs } from "./WalletProofs.ts"
-import type { UserId } from "../../shared/UserId.ts"
+import { Wallets } from "./Wallets.ts"
 
 export interface WalletLinkRequest extends WalletProofRequest {
-  readonly userId: UserId
-  readonly sessionId: SessionId
   /** Limit key of the client's address. */
   readonly from: string
 }
 
-/** Links a proven wallet to a signed-in user. */
+/** Changes of a signed-in user's wallets. Both require a recent sign-in. */
 export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/WalletLinking", {
   effect: Effect.gen(function* () {
     const proofs = yield* WalletProofs
@@ -24,13 +23,18 @@ export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/Walle
     const limiter = yield* RateLimiter
 
     /** The HTTP middleware has taken one from `sign-in`; success refunds it. */
-    const link = Effect.fn("WalletLinking.link")(function* (request: WalletLinkRequest) {
+    const link = Effect.fn("WalletLinking.link")(function* (
+      { sessionId, user }: CurrentUser["Type"],
+      request: WalletLinkRequest
+    ) {
+      yield* sessions.requireRecent(sessionId)
       const proof = yield* proofs.verify(request)
       const wallet = yield* transaction.run(
         Effect.gen(function* () {
           yield* proofs.consume(proof)
-          const linked = yield* wallets.link(request.userId, proof.address)
-          yield* sessions.lock(request.sessionId)
+          const linked = yield* wallets.link(user.id, proof.address)
+          yield* takeSuccess(limiter, user.id, request.from)
+          yield* sessions.lock(sessionId)
           return linked
         })
       )
@@ -38,6 +42,14 @@ export class WalletLinking extends Effect.Service<WalletLinking>()("@berth/Walle
       return wallet
     })
 
-    return { link }
+    const unlink = Effect.fn("WalletLinking.unlink")(function* (
+      { sessionId, user }: CurrentUser["Type"],
+      address: WalletAddress
+    ) {
+      yield* sessions.requireRecent(sessionId)
+      yield* transaction.run(Effect.zipRight(wallets.unlink(user.id, address), sessions.lock(sessionId)))
+    })
+
+    return { link, unlink }
   })
 }) {}

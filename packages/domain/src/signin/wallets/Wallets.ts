@@ -2,6 +2,7 @@ import { DateTime, Effect, Option } from "effect"
 import { shortenWalletAddress, type WalletAddress } from "../../chain/WalletAddress.ts"
 import { Transaction } from "../../persistence/Transaction.ts"
 import { LinkedIdentities } from "../identities/LinkedIdentities.ts"
+import { AccessNotices } from "../../accounts/access-notices/AccessNotices.ts"
 import { AccountPolicy } from "../../accounts/AccountPolicy.ts"
 import { validateWalletUnlinking } from "./WalletUnlinking.ts"
 import { PasswordCredentials } from "../../accounts/password/PasswordCredentials.ts"
@@ -20,6 +21,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
     const accounts = yield* ExternalAccounts
     const credentials = yield* PasswordCredentials
     const identities = yield* LinkedIdentities
+    const notices = yield* AccessNotices
     const transaction = yield* Transaction
     const policy = yield* AccountPolicy
 
@@ -76,6 +78,7 @@ export class Wallets extends Effect.Service<Wallets>()("@berth/Wallets", {
           if ((yield* repository.listByUser(userId)).length >= maximumWalletsPerUser)
             return yield* new WalletLimitReached()
           yield* Effect.logInfo("Wallet linked").pipe(Effect.annotateLogs("userId", userId))
+          yield* notices.announce(userId, `The wallet ${address} was linked.`)
           return yield* insert(userId, address)
         })
       )

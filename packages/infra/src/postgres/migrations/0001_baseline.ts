@@ -42,6 +42,8 @@ create table sessions (
   user_id text not null references users on delete cascade,
   token_hash text not null unique,
   created_at timestamptz not null,
+  -- Time of the sign-in, or of the last password check within the session.
+  authenticated_at timestamptz not null,
   expires_at timestamptz not null,
   last_seen_at timestamptz not null,
   -- User agent and network of the sign-in.

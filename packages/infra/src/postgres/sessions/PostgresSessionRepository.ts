@@ -13,6 +13,7 @@ const SessionWithUser = Schema.Struct({
   ...UserRow.fields,
   sessionId: SessionId,
   startedAt: Schema.DateTimeUtcFromDate,
+  authenticatedAt: Schema.DateTimeUtcFromDate,
   lastSeenAt: Schema.DateTimeUtcFromDate,
   expiresAt: Schema.DateTimeUtcFromDate,
   userAgent: Schema.NullOr(Schema.String),
@@ -21,18 +22,20 @@ const SessionWithUser = Schema.Struct({
 const SessionRow = Schema.Struct({
   ...Session.fields,
   createdAt: Schema.DateTimeUtcFromDate,
+  authenticatedAt: Schema.DateTimeUtcFromDate,
   lastSeenAt: Schema.DateTimeUtcFromDate,
   expiresAt: Schema.DateTimeUtcFromDate
 })
 
-const columns = `${listColumns("users", UserRow)}, sessions.id as session_id, sessions.created_at as started_at, sessions.last_seen_at,
-  sessions.expires_at, sessions.user_agent, sessions.address`
+const columns = `${listColumns("users", UserRow)}, sessions.id as session_id, sessions.created_at as started_at, sessions.authenticated_at,
+  sessions.last_seen_at, sessions.expires_at, sessions.user_agent, sessions.address`
 
 const withUser = (found: typeof SessionWithUser.Type): { readonly session: Session; readonly user: User } => ({
   session: {
     id: found.sessionId,
     userId: found.id,
     createdAt: found.startedAt,
+    authenticatedAt: found.authenticatedAt,
     lastSeenAt: found.lastSeenAt,
     expiresAt: found.expiresAt,
     userAgent: found.userAgent,
@@ -55,6 +58,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
               userId: session.userId,
               tokenHash,
               createdAt: DateTime.toDate(session.createdAt),
+              authenticatedAt: DateTime.toDate(session.authenticatedAt),
               lastSeenAt: DateTime.toDate(session.lastSeenAt),
               expiresAt: DateTime.toDate(session.expiresAt),
               userAgent: session.userAgent === null ? null : toStorableText(session.userAgent),
@@ -100,7 +104,7 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
       }),
       listByUser: Effect.fn("SessionRepository.listByUser")(function* (userId: UserId, now: DateTime.Utc) {
         return yield* sql`
-          select id, user_id, created_at, last_seen_at, expires_at, user_agent, address from sessions
+          select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, user_agent, address from sessions
           where user_id = ${userId} and expires_at > ${DateTime.toDate(now)}
           order by created_at desc, id desc`.pipe(decodeRows(SessionRow), Effect.orDie)
       }),
@@ -112,6 +116,12 @@ export const layer: Layer.Layer<SessionRepository, never, SqlClient> = Layer.eff
           update sessions
           set expires_at = ${DateTime.toDate(expiresAt)}, last_seen_at = ${DateTime.toDate(lastSeenAt)}
           where id = ${id}`.pipe(Effect.orDie)
+      }),
+      setAuthenticatedAt: Effect.fn("SessionRepository.setAuthenticatedAt")(function* (
+        id: SessionId,
+        at: DateTime.Utc
+      ) {
+        yield* sql`update sessions set authenticated_at = ${DateTime.toDate(at)} where id = ${id}`.pipe(Effect.orDie)
       }),
       extend: Effect.fn("SessionRepository.extend")(function* (id: SessionId, expiresAt: DateTime.Utc) {
         const extended = yield* countAffectedRows(

@@ -123,6 +123,6 @@ for (const button of findElements(HTMLButtonElement, "[data-unlink]")) {
 
 onSubmit("delete-form", "delete-status", async (form) => {
   const password = readField(form, "password")
-  await requestSuccess("DELETE", "/api/settings", password === "" ? {} : { password })
+  await requestSuccess("DELETE", "/api/settings", password === "" ? { confirm: true } : { password })
   location.assign("/login")
 })

@@ -1,0 +1,36 @@
+import { Effect, Option } from "effect"
+import { MailOutbox } from "../../mail/MailOutbox.ts"
+import type { UserId } from "../../shared/UserId.ts"
+import { composeAccessMethodMail } from "../AccountMails.ts"
+import { AccountPolicy, isSyntheticEmail } from "../AccountPolicy.ts"
+import { MailedTokens } from "../mailed-tokens/MailedTokens.ts"
+import { UserRepository } from "../UserRepository.ts"
+
+/** Mails about new access methods. Notification preferences do not apply: a stolen session could change them first. */
+export class AccessNotices extends Effect.Service<AccessNotices>()("@berth/AccessNotices", {
+  effect: Effect.gen(function* () {
+    const users = yield* UserRepository
+    const mailed = yield* MailedTokens
+    const mails = yield* MailOutbox
+    const policy = yield* AccountPolicy
+
+    /** The verified address: the present one, else the previous one while its change can be undone. */
+    const findVerifiedEmail = Effect.fnUntraced(function* (userId: UserId) {
+      const user = yield* users.find(userId)
+      const previous = yield* mailed.findByUser("email-change-undo", userId)
+      const current = Option.filter(user, ({ emailVerifiedAt }) => emailVerifiedAt !== null)
+      return Option.map(current, ({ email }) => email).pipe(
+        Option.orElse(() => Option.map(previous, ({ email }) => email)),
+        Option.filter((email) => !isSyntheticEmail(email, policy))
+      )
+    })
+
+    /** `event` is a sentence, for example "The password was changed." Joins the running transaction. */
+    const announce = Effect.fn("AccessNotices.announce")(function* (userId: UserId, event: string) {
+      const to = yield* findVerifiedEmail(userId)
+      if (Option.isSome(to)) yield* mails.append(composeAccessMethodMail(to.value, policy.appUrl, event), userId)
+    })
+
+    return { announce }
+  })
+}) {}
