@@ -39,7 +39,7 @@ const twoVendors = (changes: Partial<AiSettings["Type"]> = {}) =>
           Layer.provide(OpenRouterModelCatalog.layer({ openRouterUrl: null }), live),
           Layer.succeed(AiSettings, { ...limits, ...changes }),
           OwnerKeys.none,
-          Layer.succeed(ModelUsage, { record: () => Effect.void }),
+          Layer.mock(ModelUsage, { record: () => Effect.void }),
           Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
         ])
       )

@@ -141,7 +141,7 @@ describe("the AI layer over real wires", () => {
             Layer.provide(OpenRouterModelCatalog.layer({ openRouterUrl }), live),
             limits,
             Layer.succeed(OwnerKeys, { find: (userId) => Effect.succeed(keysOf(userId)) }),
-            Layer.succeed(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
+            Layer.mock(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
             Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
           ])
         )

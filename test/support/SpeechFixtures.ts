@@ -49,7 +49,7 @@ export const localSpeechLayer = ({
       Layer.succeed(OwnerKeys, { find: (userId) => Effect.succeed(userId === userWithOwnKey ? keys : {}) })
     ),
     Layer.provide(
-      Layer.succeed(ModelUsage, {
+      Layer.mock(ModelUsage, {
         record: (call) =>
           Effect.sync(() => {
             usage.push(call)

@@ -56,7 +56,8 @@ export const workerProgram = (settings: Settings) =>
         concurrency: { tasks: tasksConcurrency, provision: provisionConcurrency },
         drain: Duration.seconds(drainSeconds),
         streamRetention: settings.streamRetention,
-        reservationRetention: settings.reservationRetention
+        reservationRetention: settings.reservationRetention,
+        modelUsageRetention: settings.modelUsageRetention
       }).pipe(
         Layer.provide(health(settings)),
         Layer.provide(BillingWiring.fromSettings(settings)),

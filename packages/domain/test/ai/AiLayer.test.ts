@@ -71,7 +71,7 @@ const layerOf = (providers: ReadonlyArray<ModelProvider>, models: ReadonlyArray<
       Layer.succeed(ModelProviders, { all: providers, withKey: () => Effect.dieMessage("nobody has keys here") }),
       OwnerKeys.none,
       Layer.succeed(ModelCatalog, { all: Effect.succeed(models) }),
-      Layer.succeed(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
+      Layer.mock(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
       Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
     ])
   )

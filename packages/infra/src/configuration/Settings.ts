@@ -167,6 +167,7 @@ export const Settings = Config.all({
   drainSeconds: seconds("DRAIN_SECONDS", 30),
   streamRetention: duration("STREAM_RETENTION", Duration.minutes(5)),
   reservationRetention: duration("RESERVATION_RETENTION", Duration.days(400)),
+  modelUsageRetention: duration("MODEL_USAGE_RETENTION", Duration.days(400)),
   dataDir: text("DATA_DIR", ".data"),
   databaseUrl: optionalSecret("DATABASE_URL"),
   redisUrl: optionalSecret("REDIS_URL"),

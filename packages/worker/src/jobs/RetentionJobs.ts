@@ -1,4 +1,5 @@
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
+import { ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
@@ -17,6 +18,8 @@ export interface RetentionOptions {
   readonly streamRetention: Duration.Duration
   /** Age at which closed reservations leave the billing history. */
   readonly reservationRetention: Duration.Duration
+  /** Age at which records of model calls are deleted. */
+  readonly modelUsageRetention: Duration.Duration
 }
 
 /** Deletes rows with `remove`, which succeeds with their number, at the start and then at the interval. */
@@ -40,7 +43,7 @@ const removeExpired = <R>(repository: Effect.Effect<ExpiringRows, never, R>) =>
   Effect.flatMap(Effect.all([repository, DateTime.now]), ([{ removeExpired }, now]) => removeExpired(now))
 
 /** The rows that expire. */
-export const layer = ({ reservationRetention, streamRetention }: RetentionOptions) =>
+export const layer = ({ modelUsageRetention, reservationRetention, streamRetention }: RetentionOptions) =>
   Layer.scopedDiscard(
     Effect.all(
       [
@@ -73,6 +76,13 @@ export const layer = ({ reservationRetention, streamRetention }: RetentionOption
           "1 hour",
           Effect.flatMap(Effect.all([ReservationRepository, DateTime.now]), ([reservations, now]) =>
             reservations.prune(DateTime.subtractDuration(now, reservationRetention))
+          )
+        ),
+        retention(
+          "model usage",
+          "1 hour",
+          Effect.flatMap(Effect.all([ModelUsage, DateTime.now]), ([usage, now]) =>
+            usage.prune(DateTime.subtractDuration(now, modelUsageRetention))
           )
         ),
         retention(

@@ -1,4 +1,5 @@
 import { MailedTokenRepository } from "@berth/domain/accounts/mailed-tokens/MailedTokenRepository"
+import { ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { SavedCardCharges } from "@berth/domain/billing/checkout/SavedCardCharges"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { ReservationRepository } from "@berth/domain/billing/units/ReservationRepository"
@@ -38,15 +39,16 @@ const runRetentions = Effect.gen(function* () {
     Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects", runRetention: record("card events") }),
     Layer.mock(SavedCardCharges, { _tag: "@berth/SavedCardCharges", prune: record("purchase attempts") }),
     Layer.mock(ReservationRepository, { prune: (before) => recordAt("reservations", before) }),
+    Layer.mock(ModelUsage, { prune: (before) => recordAt("model usage", before) }),
     Layer.mock(Outbox, { append: () => Effect.void, prune: record("outbox entries") }),
     Layer.mock(AnswerStreams, { prune: (before) => recordAt("answer events", before) })
   )
   yield* TestClock.setTime(start)
-  yield* RetentionJobs.layer({ streamRetention: Duration.minutes(5), reservationRetention: Duration.hours(48) }).pipe(
-    Layer.provide(ports),
-    Layer.provide(Logger.replace(Logger.defaultLogger, logger)),
-    Layer.build
-  )
+  yield* RetentionJobs.layer({
+    streamRetention: Duration.minutes(5),
+    reservationRetention: Duration.hours(48),
+    modelUsageRetention: Duration.hours(24)
+  }).pipe(Layer.provide(ports), Layer.provide(Logger.replace(Logger.defaultLogger, logger)), Layer.build)
   yield* TestClock.adjust("150 minutes")
   const all = yield* runs
   return { minutes: (name: string) => all.flatMap(([it, minute]) => (it === name ? [minute] : [])), logged }
@@ -74,6 +76,13 @@ describe("RetentionJobs", () => {
     Effect.gen(function* () {
       const { minutes } = yield* runRetentions
       assert.deepStrictEqual(minutes("reservations"), [-48 * 60, -47 * 60, -46 * 60])
+    })
+  )
+
+  it.scoped("deletes records of model calls older than their retention every hour", () =>
+    Effect.gen(function* () {
+      const { minutes } = yield* runRetentions
+      assert.deepStrictEqual(minutes("model usage"), [-24 * 60, -23 * 60, -22 * 60])
     })
   )
 

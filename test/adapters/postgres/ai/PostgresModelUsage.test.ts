@@ -5,7 +5,7 @@ import * as PostgresPool from "@berth/infra/postgres/PostgresPool"
 import * as PostgresUserRepository from "@berth/infra/postgres/accounts/PostgresUserRepository"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import { Array, Effect, Layer, Logger } from "effect"
+import { Array, DateTime, Effect, Layer, Logger } from "effect"
 import * as MigratedDatabase from "../../../support/MigratedDatabase.ts"
 import { migratedDatabase } from "../../../support/MigratedDatabase.ts"
 import { insertAgent, insertUser } from "../../../support/Samples.ts"
@@ -43,6 +43,20 @@ layer(Live, { excludeTestServices: true })("ModelUsage", (it) => {
         { ...recorded, userId: null, agentId: null, costUsd: "0.0000001", ownKey: false },
         { ...recorded, userId: null, agentId: null, costUsd: "0", ownKey: false }
       ])
+    })
+  )
+
+  it.effect("ModelUsage.prune deletes the records of before a moment and no later ones", () =>
+    Effect.gen(function* () {
+      const { prune } = yield* ModelUsage
+      const sql = yield* SqlClient
+      yield* sql`
+        insert into model_usage (provider, model, prompt_tokens, completion_tokens, cost_usd, created_at)
+        select 'sandbox', 'sandbox/aged', days, 0, 0, now() - make_interval(days => days) from generate_series(0, 5) as days`
+      assert.strictEqual(yield* prune(DateTime.subtract(yield* DateTime.now, { days: 3, hours: -1 })), 3)
+      assert.strictEqual(yield* prune(DateTime.subtract(yield* DateTime.now, { days: 3 })), 0)
+      const rows = yield* sql`select prompt_tokens from model_usage where model = 'sandbox/aged' order by 1`
+      assert.deepStrictEqual(rows, [{ promptTokens: 0 }, { promptTokens: 1 }, { promptTokens: 2 }])
     })
   )
 

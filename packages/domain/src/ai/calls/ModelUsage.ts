@@ -1,4 +1,4 @@
-import { Context, type Effect } from "effect"
+import { Context, type DateTime, type Effect } from "effect"
 import type { ProviderName } from "../models/Model.ts"
 import type { AgentId } from "../../shared/AgentId.ts"
 import type { UserId } from "../../shared/UserId.ts"
@@ -21,5 +21,9 @@ export interface ModelCallRecord {
 /** The record of model calls, for figures and audits; charging does not read it. */
 export class ModelUsage extends Context.Tag("@berth/ModelUsage")<
   ModelUsage,
-  { readonly record: (call: ModelCallRecord) => Effect.Effect<void> }
+  {
+    readonly record: (call: ModelCallRecord) => Effect.Effect<void>
+    /** Deletes records of before `before`. Returns the number deleted. */
+    readonly prune: (before: DateTime.Utc) => Effect.Effect<number>
+  }
 >() {}

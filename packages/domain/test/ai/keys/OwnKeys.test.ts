@@ -69,7 +69,7 @@ const scene = ({ fails = () => null, keys, models = [opus, gpt, gemini] }: Scene
           }),
           Layer.succeed(ModelCatalog, { all: Effect.succeed(models) }),
           Layer.succeed(OwnerKeys, { find: (userId) => Effect.succeed(keys.get(userId) ?? {}) }),
-          Layer.succeed(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
+          Layer.mock(ModelUsage, { record: (call) => Effect.sync(() => void recorded.push(call)) }),
           Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_1` as const) })
         ])
       )

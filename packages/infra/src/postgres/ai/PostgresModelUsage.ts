@@ -1,6 +1,7 @@
 import { type ModelCallRecord, ModelUsage } from "@berth/domain/ai/calls/ModelUsage"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { Clock, DateTime, Duration, Effect, Layer } from "effect"
+import { countAffectedRows } from "../Rows.ts"
 import { isDatabaseOutage } from "../SqlErrors.ts"
 import { toStorableJson, toStorableText } from "../StorableText.ts"
 
@@ -103,7 +104,10 @@ export const layer: Layer.Layer<ModelUsage, never, SqlClient> = Layer.scoped(
           ? Effect.map(Clock.currentTimeMillis, (now) => {
               if (waiting.push(rowOf(call, now)) === 1) someWait.unsafeOpen()
             })
-          : Effect.logError("The usage of a model is not recorded: the database takes nothing")
+          : Effect.logError("The usage of a model is not recorded: the database takes nothing"),
+      prune: Effect.fn("ModelUsage.prune")((before: DateTime.Utc) =>
+        Effect.orDie(countAffectedRows(sql`delete from model_usage where created_at < ${DateTime.toDate(before)}`))
+      )
     })
   })
 )
