@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config"
 
-const shared = { setupFiles: ["test/support/exitWithRunner.ts"], pool: "forks" as const }
+const shared = { setupFiles: ["test/support/setup.ts"], pool: "forks" as const }
 
 /** Above the sum of the timeouts inside a test, whose messages are more specific. */
 const minutes = (count: number) => ({ testTimeout: count * 60_000, hookTimeout: count * 60_000 })
@@ -8,6 +8,8 @@ const minutes = (count: number) => ({ testTimeout: count * 60_000, hookTimeout: 
 export default defineConfig({
   test: {
     globalSetup: ["test/support/globalSetup.ts"],
+    // The files of a worker share its modules: importing the server again takes two seconds of processor time.
+    isolate: false,
     minWorkers: 1,
     // One more than the two cores of the target machine: many tests wait for processes to start.
     maxWorkers: 3,

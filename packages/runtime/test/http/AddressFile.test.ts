@@ -16,7 +16,14 @@ const make = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
   const lost = yield* Deferred.make<never, AddressFile.AddressFileLost>()
   const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
-  const options = { directory, lost, pid: 7, runtimeVersion: "1.2.3", startedAt: 42, lookEvery: "20 millis" as const }
+  const options = {
+    directory,
+    lost,
+    pid: 7,
+    runtimeVersion: "1.2.3",
+    startedAt: 42,
+    checkInterval: "20 millis" as const
+  }
   const context = yield* Layer.buildWithScope(
     AddressFile.layer(options).pipe(Layer.provideMerge(NodeHttpServer.layerTest)),
     scope
