@@ -20,19 +20,19 @@ interface Row {
 }
 
 const rows: ReadonlyArray<Row> = page.split("\n").flatMap((line) => {
-  const [, id = "", level = "", , state = "", shown = ""] = line.split("|").map((cell) => cell.trim())
+  const [, id = "", level = "", , state = "", shown = ""] = line.split("|").map((column) => column.trim())
   return /^\d+\.\d+\.\d+$/.test(id) ? [{ id, level, state, shown }] : []
 })
 
-describe("The page about security", () => {
-  it("goes through every requirement of its chapters once, by its level", () => {
+describe("docs/security.md", () => {
+  it("lists every requirement of levels 1 and 2 of V6 and V7 once", () => {
     const expected = Object.entries(levels).flatMap(([level, ids]) =>
       ids.split(" ").map((id) => `${id} of level ${level}`)
     )
     assert.deepStrictEqual(rows.map(({ id, level }) => `${id} of level ${level}`).toSorted(), expected.toSorted())
   })
 
-  it("says of each whether it is met, and names what shows it", () => {
+  it("states for each requirement whether it is met, and by which test", () => {
     for (const { id, shown, state } of rows) {
       assert.include(states, state, id)
       assert.notStrictEqual(shown, "", id)
@@ -40,7 +40,7 @@ describe("The page about security", () => {
     }
   })
 
-  it("names only tests and pages that are there", () => {
+  it("names existing tests and pages", () => {
     const tests = [...page.matchAll(/`((?:test|packages)\/[\w/.-]+)`/g)].map(([, path = ""]) => path)
     const links = [...page.matchAll(/\]\((?!https:)([^)]+)\)/g)].map(([, path = ""]) => join("docs", path))
     assert.isAtLeast(tests.length, 40)
