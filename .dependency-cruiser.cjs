@@ -53,19 +53,16 @@ const compositions = ["^packages/worker/src/jobs/(JobHandlers|RetentionJobs)\\.t
 
 /** Imports against the order that are to be removed. */
 const againstOrder = [
-  "packages/domain/src/billing/events/PlanChanges.ts",
   "packages/api/src/accounts/AccountErrorBodies.ts",
   "packages/server/src/accounts/AccountsHttp.ts",
   "packages/server/src/agents/AgentRecordsHttp.ts",
   "packages/server/src/agents/AgentsHttp.ts",
-  "packages/server/src/billing/BillingHttp.ts",
   "packages/server/src/instances/InstancesHttp.ts",
   "packages/server/src/limits/RateLimitsHttp.ts",
   "packages/server/src/recovery/AccessMethodList.ts",
   "packages/server/src/sessions/RequestSession.ts",
   "packages/worker/src/agents/AgentProvisioningHandler.ts",
   "packages/worker/src/agents/StuckAgentRecovery.ts",
-  "packages/worker/src/billing/CardEventUseCases.ts",
   "packages/worker/src/recovery/AccountRemovalHandler.ts",
   "packages/infra/src/postgres/accounts/PostgresReferralRepository.ts",
   "packages/infra/src/postgres/accounts/PostgresUserRepository.ts",

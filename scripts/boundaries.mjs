@@ -6,9 +6,6 @@ import { fileURLToPath } from "node:url"
 import { cruise } from "dependency-cruiser"
 import extractTSConfig from "dependency-cruiser/config-utl/extract-ts-config"
 
-/** Domain files that still contain HTTP statuses. */
-const withHttp = ["packages/domain/src/gateway/payments/PaymentFailure.ts"]
-
 const root = fileURLToPath(new URL("..", import.meta.url))
 process.chdir(root)
 const { forbidden, options } = createRequire(import.meta.url)("../.dependency-cruiser.cjs")
@@ -39,9 +36,7 @@ const crossings = modules.flatMap((module) =>
 // HTTP belongs to packages/api: the domain names no status codes and no HTTP types.
 const httpInDomain = sources.filter(
   (file) =>
-    file.startsWith("packages/domain/") &&
-    !withHttp.includes(file) &&
-    /\bstatus: ?[2-5]\d\d\b|\bHttp[A-Z]\w+/.test(readFileSync(file, "utf8"))
+    file.startsWith("packages/domain/") && /\bstatus: ?[2-5]\d\d\b|\bHttp[A-Z]\w+/.test(readFileSync(file, "utf8"))
 )
 
 for (const { from, rule, to } of summary.violations) {

@@ -8,6 +8,7 @@ import {
   PlanChangeDeclined
 } from "@berth/domain/billing/BillingActions"
 import { PurchaseNotFound } from "@berth/domain/billing/checkout/Checkouts"
+import { UnitsExhausted } from "@berth/domain/billing/units/Reservation"
 import { modelCredentialKeys } from "@berth/domain/secrets/Credential"
 import { ModelKeyUnverifiable, ModelKeyRejected } from "@berth/domain/secrets/ModelKeyVerifier"
 import { OwnKeyProviderUnknown } from "@berth/domain/secrets/OwnModelKeys"
@@ -41,6 +42,27 @@ export const PaymentCardRequiredBody = Schema.transform(
     })
   }
 ).annotations(HttpApiSchema.annotations({ status: 402, description: "Payment required" }))
+
+export const UnitsExhaustedBody = Schema.transform(
+  Schema.Struct({
+    ...errorFields("units_exhausted"),
+    units: Schema.Number,
+    remaining: Schema.Number
+  }).annotations({ identifier: "UnitsExhausted" }),
+  errorClassSchema(UnitsExhausted),
+  {
+    strict: true,
+    decode: ({ remaining, units }) => new UnitsExhausted({ units, remaining }),
+    encode: ({ remaining, units }) => ({
+      error: "payment_required",
+      message:
+        "Today's units are used up and there are no credits. Wait for new units at midnight UTC, or buy credits by POST /api/billing with the action buy-credits.",
+      code: "units_exhausted" as const,
+      units,
+      remaining
+    })
+  }
+).annotations(HttpApiSchema.annotations({ status: 402, description: "Neither units nor credits are left" }))
 
 export const PlanChangeDeclinedBody = errorBody(PlanChangeDeclined, {
   status: 402,

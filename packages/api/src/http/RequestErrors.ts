@@ -31,6 +31,13 @@ export const InvalidRequestBody = Schema.transform(
   }
 ).annotations(HttpApiSchema.annotations({ status: 400, description: "The request does not match the contract" }))
 
+/** The absent fields of an action, reported like any other mismatch with the contract. */
+export const makeMissingFieldsError = (fields: ReadonlyArray<string>) =>
+  new HttpApiError.HttpApiDecodeError({
+    message: "fields are missing",
+    issues: fields.map((field) => ({ _tag: "Missing" as const, path: [field], message: "is missing" }))
+  })
+
 /** An answer names so many fields and quotes so much of each, however much was wrong with the request. */
 const maximumIssues = 20
 const maximumQuote = 200

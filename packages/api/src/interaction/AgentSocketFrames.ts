@@ -2,6 +2,7 @@ import { AgentStatus } from "@berth/domain/agents/AgentStatus"
 import { ChatSessionId, MessageId } from "@berth/domain/interaction/Conversation"
 import { Data, Schema } from "effect"
 import { AgentNotFoundBody } from "../agents/AgentErrorBodies.ts"
+import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { errorBody } from "../http/ErrorBody.ts"
 import { InternalFailureBody, ServiceUnavailableBody } from "../http/TransportErrors.ts"
 import {
@@ -12,8 +13,7 @@ import {
   MessageUnansweredBody,
   RunningAgentNotFoundBody,
   PendingMessageLimitReachedBody,
-  ChatSessionLimitReachedBody,
-  UnitsExhaustedBody
+  ChatSessionLimitReachedBody
 } from "./InteractionErrorBodies.ts"
 
 /*

@@ -6,6 +6,7 @@ import { CredentialKey, CredentialMap } from "@berth/domain/secrets/Credential"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { AgentNotFoundBody, ConfigurationNotAppliedBody, PlanFeatureRequiredBody } from "../agents/AgentErrorBodies.ts"
+import { UnitsExhaustedBody } from "../billing/BillingErrorBodies.ts"
 import { pageNumber } from "../http/Pagination.ts"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
 import { EpochMillis, Timestamp } from "../http/Timestamp.ts"
@@ -23,8 +24,7 @@ import {
   RunningAgentNotFoundBody,
   SkillNotFoundBody,
   PendingMessageLimitReachedBody,
-  ChatSessionLimitReachedBody,
-  UnitsExhaustedBody
+  ChatSessionLimitReachedBody
 } from "./InteractionErrorBodies.ts"
 import { AgentId } from "@berth/domain/shared/AgentId"
 

@@ -1,5 +1,4 @@
 import { SkillNotFound } from "@berth/domain/agents/AgentConfiguration"
-import { UnitsExhausted } from "@berth/domain/billing/units/Reservation"
 import {
   ChatSessionNotFound,
   MessageInvalid,
@@ -10,7 +9,7 @@ import {
   ChatSessionLimitReached
 } from "@berth/domain/interaction/ConversationErrors"
 import { CredentialInvalid, CredentialKey, CredentialKeyUnknown } from "@berth/domain/secrets/Credential"
-import { HttpApiError, HttpApiSchema } from "@effect/platform"
+import { HttpApiSchema } from "@effect/platform"
 import { Data, Schema } from "effect"
 import { errorClassSchema, errorBody, errorFields } from "../http/ErrorBody.ts"
 
@@ -57,13 +56,6 @@ export const CredentialInvalidBody = errorBody(CredentialInvalid, {
   read: (message) => new CredentialInvalid({ reason: message.replace(/^value: /, "") })
 })
 
-/** The absent fields of an action, reported like any other mismatch with the contract. */
-export const makeMissingFieldsError = (fields: ReadonlyArray<string>) =>
-  new HttpApiError.HttpApiDecodeError({
-    message: "fields are missing",
-    issues: fields.map((field) => ({ _tag: "Missing" as const, path: [field], message: "is missing" }))
-  })
-
 export const MessageUnansweredBody = errorBody(MessageUnanswered, {
   status: 500,
   code: "message_unanswered",
@@ -74,27 +66,6 @@ export const MessageUnansweredBody = errorBody(MessageUnanswered, {
       reason: message.replace(/^The message was not answered: /, "")
     })
 })
-export const UnitsExhaustedBody = Schema.transform(
-  Schema.Struct({
-    ...errorFields("units_exhausted"),
-    units: Schema.Number,
-    remaining: Schema.Number
-  }).annotations({ identifier: "UnitsExhausted" }),
-  errorClassSchema(UnitsExhausted),
-  {
-    strict: true,
-    decode: ({ remaining, units }) => new UnitsExhausted({ units, remaining }),
-    encode: ({ remaining, units }) => ({
-      error: "payment_required",
-      message:
-        "Today's units are used up and there are no credits. Units come back at midnight UTC; POST /api/billing/buy-credits adds credits.",
-      code: "units_exhausted" as const,
-      units,
-      remaining
-    })
-  }
-).annotations(HttpApiSchema.annotations({ status: 402, description: "Neither units nor credits are left" }))
-
 /** The one error of POST /api/chat for an unanswered message. */
 export class ChatFailed extends Data.TaggedError("ChatFailed")<{ readonly reason: string }> {}
 export const ChatFailedBody = errorBody(ChatFailed, {

@@ -1,4 +1,3 @@
-import { CardProcessorUnavailable, PurchaseDeclined } from "@berth/domain/billing/checkout/CardProcessor"
 import { Effect, Redacted, Schedule } from "effect"
 import Stripe from "stripe"
 
@@ -16,7 +15,7 @@ const retries = 1
 const idempotencyRetry = Schedule.intersect(Schedule.spaced("250 millis"), Schedule.recurs(40))
 
 /** Codes only: the processor's message may contain personal data or a key. */
-const describeStripeError = (error: unknown): string => {
+export const describeStripeError = (error: unknown): string => {
   if (!(error instanceof Stripe.errors.StripeError)) return "it broke off"
   const { code, param, requestId, statusCode, type } = error
   return [type, code, param, statusCode === undefined ? undefined : `status ${statusCode}`, requestId]
@@ -51,17 +50,11 @@ export class StripeCallFailed {
   }
 }
 
-export const toCardProcessorUnavailable = ({ error }: StripeCallFailed) =>
-  new CardProcessorUnavailable({ reason: describeStripeError(error) })
+/** A card error, which is the buyer's. */
+export const isCardError = (error: unknown): error is Stripe.errors.StripeCardError =>
+  error instanceof Stripe.errors.StripeCardError
 
-/** Card errors are the buyer's; all others are the processor's. */
-export const toPurchaseFailure = (failed: StripeCallFailed) =>
-  failed.error instanceof Stripe.errors.StripeCardError
-    ? new PurchaseDeclined({
-        reason: failed.error.message,
-        declineCode: failed.error.decline_code ?? failed.error.code ?? null
-      })
-    : toCardProcessorUnavailable(failed)
+export type StripeCall = ReturnType<typeof makeStripeClient>
 
 /** The processor's own client, one per process: it keeps its connections. */
 export const makeStripeClient = ({ apiUrl, secretKey, timeout = defaultTimeout }: StripeAccess) => {

@@ -1,4 +1,4 @@
-import { makeMissingFieldsError } from "@berth/api/interaction/InteractionErrorBodies"
+import { makeMissingFieldsError } from "@berth/api/http/RequestErrors"
 import { WebApi } from "@berth/api/WebApi"
 import { BillingActions } from "@berth/domain/billing/BillingActions"
 import { BillingHistory } from "@berth/domain/billing/history/BillingHistory"

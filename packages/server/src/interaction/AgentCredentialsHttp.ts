@@ -1,4 +1,4 @@
-import { makeMissingFieldsError } from "@berth/api/interaction/InteractionErrorBodies"
+import { makeMissingFieldsError } from "@berth/api/http/RequestErrors"
 import type { AgentId } from "@berth/domain/shared/AgentId"
 import { AgentHealth } from "@berth/domain/interaction/health/AgentHealth"
 import { CredentialVault } from "@berth/domain/secrets/CredentialVault"
