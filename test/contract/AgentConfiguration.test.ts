@@ -27,7 +27,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
         JSON.stringify(entry.payload) !== JSON.stringify({ userId: owner.user.id })
           ? Effect.void
           : Effect.zipRight(
-              Effect.provide(findHandler(entry.queue)({ ...entry, attempt: 1, attempts: 5 }), [
+              Effect.provide(findHandler(entry.queue)({ ...entry, attempt: 1, isLastAttempt: false }), [
                 Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
                 Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
               ]),

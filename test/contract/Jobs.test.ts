@@ -8,8 +8,9 @@ const letter = (id: string) => ({
   id,
   name: "new-agent",
   payload: { agentId: `agt_${id}` },
-  reason: "the cell is gone"
+  reason: "the instance is gone"
 })
+const none = { tasks: [], provision: [], mail: [], "card-events": [] }
 
 const asOperator = (method: string, path: string) =>
   Effect.flatMap(App.TestApp, ({ backend, internalKey }) =>
@@ -18,11 +19,11 @@ const asOperator = (method: string, path: string) =>
 
 const idsOf = (jobs: unknown) => (Array.isArray(jobs) ? jobs.map((job: { readonly id: string }) => job.id) : [])
 
-layer(App.layer(), { excludeTestServices: true })("Jobs that failed for good", (it) => {
-  it.effect("are listed by queue, and run again one by one when an operator says so", () =>
+layer(App.layer(), { excludeTestServices: true })("The jobs API", (it) => {
+  it.effect("GET /internal/jobs/dead lists dead letters by queue, and POST replays one", () =>
     Effect.gen(function* () {
       const { deadLetters } = yield* FakeJobQueue
-      yield* Ref.set(deadLetters, { tasks: [letter("1")], provision: [letter("a:b/c"), letter("2")] })
+      yield* Ref.set(deadLetters, { ...none, tasks: [letter("1")], provision: [letter("a:b/c"), letter("2")] })
       const list = (query = "") => asOperator("GET", `/internal/jobs/dead${query}`)
       const all = yield* list()
       assert.deepStrictEqual(all.body, {
@@ -44,7 +45,7 @@ layer(App.layer(), { excludeTestServices: true })("Jobs that failed for good", (
     })
   )
 
-  it.effect("cannot be looked at while the queues do not answer", () =>
+  it.effect("The routes of dead letters are 503 while the queues do not respond", () =>
     Effect.gen(function* () {
       const { withOutage } = yield* FakeJobQueue
       for (const [method, path] of [
@@ -58,10 +59,10 @@ layer(App.layer(), { excludeTestServices: true })("Jobs that failed for good", (
     })
   )
 
-  it.effect("count among the jobs of each queue in the metrics, which are there whether or not the queues answer", () =>
+  it.effect("GET /metrics counts the jobs of each queue, also while the queues do not respond", () =>
     Effect.gen(function* () {
       const { deadLetters, withOutage } = yield* FakeJobQueue
-      yield* Ref.set(deadLetters, { tasks: [letter("1")], provision: [letter("2"), letter("3")] })
+      yield* Ref.set(deadLetters, { ...none, tasks: [letter("1")], provision: [letter("2"), letter("3")] })
       const metrics = Effect.map(asOperator("GET", "/metrics"), ({ text }) => text.split("\n"))
       const lines = yield* metrics
       for (const line of [

@@ -20,7 +20,7 @@ export const liveJobCounts: Omit<QueueCounts, "failed"> = { waiting: 5, active: 
 /** Queues that nobody works on, and whose dead letters are the test's. */
 export const layer: Layer.Layer<JobQueue | FakeJobQueue> = Layer.effectContext(
   Effect.gen(function* () {
-    const dead = yield* Ref.make<DeadLettersByQueue>({ tasks: [], provision: [] })
+    const dead = yield* Ref.make<DeadLettersByQueue>({ tasks: [], provision: [], mail: [], "card-events": [] })
     const isDown = yield* Ref.make(false)
     const ask = <A>(operation: string, answer: Effect.Effect<A>): Effect.Effect<A, QueueUnavailable> =>
       Effect.flatMap(isDown, (down) =>

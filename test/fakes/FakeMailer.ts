@@ -75,7 +75,7 @@ export const processMailJobs: Effect.Effect<ReadonlyArray<OutboxEntry>, never, W
   const done = yield* Ref.make<ReadonlyArray<OutboxEntry>>([])
   const handle = (entry: OutboxEntry) =>
     isAboutMail(entry)
-      ? findHandler(entry.queue)({ ...entry, attempt: 1, attempts: 5 }).pipe(
+      ? findHandler(entry.queue)({ ...entry, attempt: 1, isLastAttempt: false }).pipe(
           Effect.provide(nothingElse),
           Effect.zipRight(Ref.update(done, (so) => [...so, entry])),
           Effect.orDie

@@ -52,7 +52,7 @@ const runJob = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) =>
       payload: { userId },
       trace: null,
       attempt: 1,
-      attempts: 5
+      isLastAttempt: false
     })
     .pipe(
       Effect.provide(

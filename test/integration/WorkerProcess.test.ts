@@ -2,6 +2,7 @@ import { Email } from "@berth/domain/shared/Email"
 import { UserRepository } from "@berth/domain/accounts/UserRepository"
 import { Agent, defaultAgentConfig } from "@berth/domain/agents/Agent"
 import { AgentRepository } from "@berth/domain/agents/AgentRepository"
+import { QueueName } from "@berth/domain/jobs/JobKind"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { Transaction } from "@berth/domain/persistence/Transaction"
 import * as PersistenceWiring from "@berth/infra/wiring/PersistenceWiring"
@@ -156,8 +157,8 @@ const works = (redisUrl: Effect.Effect<Record<string, string>>) => () => {
       let log = ""
       child.stdout?.setEncoding("utf8").on("data", (text: string) => (log += text))
       const draining = eventually(
-        Effect.sync(() => log.split("Taking no further jobs").length - 1),
-        (queues) => queues === 2
+        Effect.sync(() => log.split("Queue consumer takes no further jobs").length - 1),
+        (queues) => queues === QueueName.literals.length
       )
       const health = `http://127.0.0.1:${port}/health`
       yield* eventually(status(`${health}/ready`), (answer) => answer === 200 || child.exitCode !== null)

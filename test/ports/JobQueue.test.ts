@@ -1,9 +1,10 @@
 import { JobPermanentlyFailed, JobQueue, type NewJob, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import { defaultRetryPolicy } from "@berth/domain/jobs/RetryPolicy"
 import type { BullmqSettings } from "@berth/infra/queue/BullmqStore"
 import * as PostgresJobQueue from "@berth/infra/queue/PostgresJobQueue"
 import * as RedisJobQueue from "@berth/infra/queue/RedisJobQueue"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Either, Exit, Fiber, Layer, Ref, Redacted, Scope } from "effect"
+import { Clock, Deferred, Duration, Effect, Either, Exit, Fiber, Layer, Ref, Redacted, Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
 import { freshDatabase } from "../support/Databases.ts"
@@ -39,6 +40,8 @@ const job = (id: string, payload: unknown = {}): NewJob => ({
   payload,
   trace: null
 })
+
+const attempts = (count: number) => () => ({ ...defaultRetryPolicy, attempts: count })
 
 const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => () => {
   /** Runs a test against a queue of its own. */
@@ -115,57 +118,89 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
     )
   )
 
-  it.scopedLive("tries again with growing pauses, then gives up; a hopeless job is not tried again", () =>
+  it.scopedLive(
+    "JobQueue retries with growing pauses up to the last attempt, and never after JobPermanentlyFailed",
+    () =>
+      against(
+        { firstRetryPause: Duration.millis(100) },
+        Effect.gen(function* () {
+          const queue = yield* JobQueue
+          const runs = yield* Ref.make<ReadonlyArray<RunningJob & { readonly at: number }>>([])
+          yield* queue.consume("tasks", { concurrency: 5, drain: "5 seconds", retryPolicy: attempts(3) }, (running) =>
+            Effect.gen(function* () {
+              const at = yield* Clock.currentTimeMillis
+              yield* Ref.update(runs, (so) => [...so, { ...running, at }])
+              if (running.id === "permanent") return yield* new JobPermanentlyFailed({ reason: "no such agent" })
+              if (running.id === "defect") return yield* Effect.die(new TypeError("not a function"))
+              return yield* Effect.fail(new Error("boom"))
+            })
+          )
+          yield* Effect.forEach(["failing", "permanent", "defect"], (id) => queue.add(job(id)))
+          yield* eventually(queue.counts("tasks"), ({ failed }) => failed === 3)
+          const of = (id: string) => Effect.map(runs, (all) => all.filter((run) => run.id === id))
+          const failing = yield* of("failing")
+          assert.deepStrictEqual(
+            failing.map(({ attempt, isLastAttempt }) => [attempt, isLastAttempt]),
+            [
+              [1, false],
+              [2, false],
+              [3, true]
+            ]
+          )
+          const [first = 0, second = 0, third = 0] = failing.map(({ at }) => at)
+          assert.isAtLeast(second - first, 50)
+          assert.isAtLeast(third - second, 100)
+          assert.strictEqual((yield* of("permanent")).length, 1)
+          assert.strictEqual((yield* of("defect")).length, 3)
+          const reasons = (yield* queue.deadLetters("tasks", 10)).map(({ id, reason }) => [id, reason])
+          assert.sameDeepMembers(reasons, [
+            ["failing", "Error: boom"],
+            ["permanent", "no such agent"],
+            ["defect", "TypeError: not a function"]
+          ])
+        })
+      )
+  )
+
+  it.scopedLive("JobQueue retries by the policy of the job's name, with pauses up to the policy's maximum", () =>
     against(
-      { attempts: 3, backoff: "100 millis" },
+      { firstRetryPause: Duration.millis(20) },
       Effect.gen(function* () {
         const queue = yield* JobQueue
-        const runs = yield* Ref.make<ReadonlyArray<RunningJob & { readonly at: number }>>([])
-        yield* queue.consume("tasks", { concurrency: 5, drain: "5 seconds" }, (running) =>
-          Effect.gen(function* () {
-            const at = yield* Clock.currentTimeMillis
-            yield* Ref.update(runs, (so) => [...so, { ...running, at }])
-            if (running.id === "hopeless") return yield* new JobPermanentlyFailed({ reason: "no such agent" })
-            if (running.id === "defect") return yield* Effect.die(new TypeError("not a function"))
-            return yield* Effect.fail(new Error("boom"))
-          })
+        const runs = yield* Ref.make<Record<string, number>>({ persistent: 0, other: 0 })
+        yield* queue.consume(
+          "mail",
+          {
+            concurrency: 2,
+            drain: "5 seconds",
+            retryPolicy: (name) =>
+              name === "persistent"
+                ? { attempts: Number.POSITIVE_INFINITY, maximumPause: Duration.millis(40) }
+                : { attempts: 2, maximumPause: Duration.millis(40) }
+          },
+          ({ attempt, name }) =>
+            Ref.update(runs, (so) => ({ ...so, [name]: attempt })).pipe(
+              Effect.zipRight(attempt < 12 ? Effect.fail("outage") : Effect.void)
+            )
         )
-        yield* Effect.forEach(["failing", "hopeless", "defect"], (id) => queue.add(job(id)))
-        yield* eventually(queue.counts("tasks"), ({ failed }) => failed === 3)
-        const of = (id: string) => Effect.map(runs, (all) => all.filter((run) => run.id === id))
-        const failing = yield* of("failing")
-        assert.deepStrictEqual(
-          failing.map(({ attempt, attempts }) => [attempt, attempts]),
-          [
-            [1, 3],
-            [2, 3],
-            [3, 3]
-          ]
-        )
-        const [first = 0, second = 0, third = 0] = failing.map(({ at }) => at)
-        assert.isAtLeast(second - first, 50)
-        assert.isAtLeast(third - second, 100)
-        assert.strictEqual((yield* of("hopeless")).length, 1)
-        assert.strictEqual((yield* of("defect")).length, 3)
-        const reasons = (yield* queue.deadLetters("tasks", 10)).map(({ id, reason }) => [id, reason])
-        assert.sameDeepMembers(reasons, [
-          ["failing", "Error: boom"],
-          ["hopeless", "no such agent"],
-          ["defect", "TypeError: not a function"]
-        ])
+        for (const name of ["persistent", "other"]) yield* queue.add({ ...job(name), name, queue: "mail" })
+        // Twelve doubled pauses would take more than 20 seconds without the maximum.
+        const counts = yield* eventually(queue.counts("mail"), ({ completed }) => completed === 1)
+        assert.deepInclude(counts, { failed: 1, delayed: 0, waiting: 0 })
+        assert.deepStrictEqual(yield* runs, { persistent: 12, other: 2 })
       })
     )
   )
 
   it.scopedLive("shows its dead letters and replays them", () =>
     against(
-      { attempts: 1 },
+      {},
       Effect.gen(function* () {
         const queue = yield* JobQueue
         const broken = yield* Ref.make(true)
-        const attempts = yield* Ref.make<ReadonlyArray<number>>([])
-        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ attempt }) =>
-          Ref.update(attempts, (so) => [...so, attempt]).pipe(
+        const runs = yield* Ref.make<ReadonlyArray<number>>([])
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds", retryPolicy: attempts(1) }, ({ attempt }) =>
+          Ref.update(runs, (so) => [...so, attempt]).pipe(
             Effect.zipRight(Effect.if(broken, { onTrue: () => Effect.fail("broken"), onFalse: () => Effect.void }))
           )
         )
@@ -185,7 +220,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
         assert.isTrue(yield* queue.replay("tasks", "evt:1"))
         yield* eventually(queue.counts("tasks"), ({ completed }) => completed === 1)
         assert.isFalse(yield* queue.replay("tasks", "evt:1"))
-        assert.deepStrictEqual(yield* attempts, [1, 1, 1, 1])
+        assert.deepStrictEqual(yield* runs, [1, 1, 1, 1])
         assert.deepStrictEqual(
           (yield* queue.deadLetters("tasks", 10)).map(({ id }) => id),
           ["evt:3", "evt:2"]
@@ -196,11 +231,11 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
 
   it.scopedLive("takes any text in payloads, ids and failures", () =>
     against(
-      { attempts: 1 },
+      {},
       Effect.gen(function* () {
         const queue = yield* JobQueue
         const seen = yield* Deferred.make<unknown>()
-        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds" }, ({ payload }) =>
+        yield* queue.consume("tasks", { concurrency: 1, drain: "5 seconds", retryPolicy: attempts(1) }, ({ payload }) =>
           Effect.zipRight(Deferred.succeed(seen, payload), Effect.fail(new Error("a\u0000b\ud800c")))
         )
         yield* queue.add(job("id\u0000\udfff", { "k\u0000": ["x\u0000y", "\ud800z", { é: "😀" }], none: undefined }))
@@ -252,7 +287,7 @@ const portSpec = (place: Effect.Effect<JobQueueStore, never, Scope.Scope>) => ()
 
   it.scopedLive("hands back what does not finish in time, without using up an attempt", () =>
     against(
-      { attempts: 2 },
+      {},
       Effect.gen(function* () {
         const queue = yield* JobQueue
         const first = yield* Deferred.make<number>()

@@ -14,6 +14,7 @@ import * as BillingRecovery from "./billing/BillingRecovery.ts"
 import * as LedgerAuditSchedule from "./billing/LedgerAuditSchedule.ts"
 import * as AbandonedTurnRecovery from "./interaction/AbandonedTurnRecovery.ts"
 import * as JobConsumers from "./jobs/JobConsumers.ts"
+import * as OutageRecovery from "./jobs/OutageRecovery.ts"
 import * as OutboxRelay from "./jobs/OutboxRelay.ts"
 import * as RetentionJobs from "./jobs/RetentionJobs.ts"
 import * as StuckAgentRecovery from "./agents/StuckAgentRecovery.ts"
@@ -29,6 +30,7 @@ export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.R
   Layer.mergeAll(
     Layer.provide(JobConsumers.layer(options), AccountRemoval.Default),
     OutboxRelay.layer,
+    OutageRecovery.layer,
     RetentionJobs.layer(options),
     BillingRecovery.layer,
     LedgerAuditSchedule.layer,

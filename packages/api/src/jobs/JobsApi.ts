@@ -6,15 +6,11 @@ import { errorBody } from "../http/ErrorBody.ts"
 import { InternalAuth } from "../http/InternalAuth.ts"
 import { pageLimit } from "../http/Pagination.ts"
 
-/*
- * What an operator does about jobs that failed for good, on the private listener.
- */
-
 export const DeadLetterNotFoundBody = errorBody(DeadLetterNotFound, {
   status: 404,
   code: "dead_letter_not_found",
   error: "Not found",
-  message: "No job with this id has failed for good.",
+  message: "No job with this id has failed permanently.",
   read: () => new DeadLetterNotFound()
 })
 
@@ -27,7 +23,7 @@ const dead = HttpApiEndpoint.get("dead", "/internal/jobs/dead")
           id: Schema.String,
           queue: QueueName,
           name: Schema.String,
-          reason: Schema.String.annotations({ description: "Of the attempt that failed last" }),
+          reason: Schema.String.annotations({ description: "Failure of the last attempt" }),
           payload: Schema.Unknown
         })
       ),
@@ -40,4 +36,5 @@ const replay = HttpApiEndpoint.post("replay", "/internal/jobs/dead/:id/replay")
   .addSuccess(Schema.Struct({ success: Schema.Boolean, queue: QueueName }))
   .addError(DeadLetterNotFoundBody)
 
+/** Dead letters, for operators, on the private listener. */
 export class JobsApi extends HttpApiGroup.make("jobs").add(dead).add(replay).middlewareEndpoints(InternalAuth) {}

@@ -4,7 +4,7 @@ import type { JobKind } from "../jobs/JobKind.ts"
 
 /** A user confirmed an email address: stored card events may belong to the user. */
 export const EmailAddressConfirmedJob = {
-  queue: "tasks",
+  queue: "card-events",
   name: "match-card-events",
   payload: Schema.Struct({ userId: UserId })
 } as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>

@@ -1,4 +1,5 @@
 import { Option, Redacted } from "effect"
+import { mailedTokenLifetimes } from "./mailed-tokens/MailedToken.ts"
 import type { MailDraft } from "../mail/MailOutbox.ts"
 import type { Email } from "../shared/Email.ts"
 
@@ -13,6 +14,7 @@ export const joinMailLines = (...text: ReadonlyArray<string>) => `${text.join("\
 
 export const composeEmailVerificationMail = (to: Email, appUrl: URL, token: Redacted.Redacted): MailDraft => ({
   to,
+  lifetime: mailedTokenLifetimes["email-verification"],
   subject: "Confirm your e-mail address",
   text: joinMailLines(
     `This address was given for an account at ${appUrl.host}.`,
@@ -28,6 +30,7 @@ export const composeEmailVerificationMail = (to: Email, appUrl: URL, token: Reda
 /** `undo` is the token of a link that restores a verified address. */
 export const composeEmailChangedMail = (to: Email, appUrl: URL, undo: Option.Option<Redacted.Redacted>): MailDraft => ({
   to,
+  lifetime: mailedTokenLifetimes["email-change-undo"],
   subject: "Your e-mail address was changed",
   text: joinMailLines(
     `Your account at ${appUrl.host} has another e-mail address from now on, and this one is no longer used for it.`,

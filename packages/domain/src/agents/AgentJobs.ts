@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { AgentId } from "../shared/AgentId.ts"
 import { UserId } from "../shared/UserId.ts"
 import type { JobKind } from "../jobs/JobKind.ts"
+import { unlimitedRetries } from "../jobs/RetryPolicy.ts"
 
 /** Provisions an agent in its owner's instance. */
 export const ProvisionAgentJob = {
@@ -14,6 +15,7 @@ export const ProvisionAgentJob = {
 export const ReconfigureInstanceJob = {
   queue: "tasks",
   name: "reconfigure-instance",
+  retryPolicy: unlimitedRetries,
   payload: Schema.Struct({ userId: UserId }),
   isCoalesced: true
 } as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>

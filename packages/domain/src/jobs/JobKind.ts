@@ -1,7 +1,11 @@
 import { Schema } from "effect"
+import type { RetryPolicy } from "./RetryPolicy.ts"
 
-/** The two queues of the specification. */
-export const QueueName = Schema.Literal("tasks", "provision")
+/**
+ * `tasks` and `provision` are the queues of the specification. Mail and card events have their own, with slots of their own in
+ * every worker, so that no number of other jobs delays them.
+ */
+export const QueueName = Schema.Literal("tasks", "provision", "mail", "card-events")
 export type QueueName = typeof QueueName.Type
 
 /** W3C trace context of what caused the job, so that one trace runs from the request to the job's effects. */
@@ -15,4 +19,6 @@ export interface JobKind<A, I> {
   readonly payload: Schema.Schema<A, I>
   /** Whether one unpublished job of an owner and payload suffices, however often it is appended. */
   readonly isCoalesced?: boolean
+  /** `defaultRetryPolicy` when absent. */
+  readonly retryPolicy?: RetryPolicy
 }

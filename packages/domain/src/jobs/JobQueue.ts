@@ -1,12 +1,13 @@
 import { Context, Data, type Duration, type Effect, type Scope } from "effect"
 import type { QueueName, TraceParent } from "./JobKind.ts"
+import type { RetryPolicy } from "./RetryPolicy.ts"
 
 export class QueueUnavailable extends Data.TaggedError("QueueUnavailable")<{
   readonly operation: string
   readonly cause: unknown
 }> {
   override get message() {
-    return `The queue does not answer (${this.operation}): ${String(this.cause)}`
+    return `The queue does not respond (${this.operation}): ${String(this.cause)}`
   }
 }
 
@@ -32,7 +33,8 @@ export interface RunningJob {
   readonly trace: TraceParent | null
   /** From 1. A run that was cut off by the death of its worker does not count. */
   readonly attempt: number
-  readonly attempts: number
+  /** Whether a failure of this run makes the job a dead letter. */
+  readonly isLastAttempt: boolean
 }
 
 export interface DeadLetter {
@@ -50,6 +52,15 @@ export interface QueueCounts {
   readonly failed: number
 }
 
+export interface ConsumeOptions {
+  /** Jobs in flight at once in this process. */
+  readonly concurrency: number
+  /** Time that running jobs have to finish when the scope closes. */
+  readonly drain: Duration.DurationInput
+  /** Policy by the name of a job; `defaultRetryPolicy` when absent. */
+  readonly retryPolicy?: (name: string) => RetryPolicy
+}
+
 /** At-least-once jobs with retries, back-off with jitter and dead letters. */
 export class JobQueue extends Context.Tag("@berth/JobQueue")<
   JobQueue,
@@ -57,12 +68,12 @@ export class JobQueue extends Context.Tag("@berth/JobQueue")<
     /** A job whose id is still known is not added again. */
     readonly add: (job: NewJob) => Effect.Effect<void, QueueUnavailable>
     /**
-     * Consumes a queue until the scope closes. `concurrency` is a true cap on jobs in flight in this process. Closing takes
-     * no further jobs and waits up to `drain` for running ones; what is left goes back to the queue.
+     * Consumes a queue until the scope closes. Closing takes no further jobs; jobs that run longer than `drain` return to the
+     * queue.
      */
     readonly consume: <E, R>(
       queue: QueueName,
-      options: { readonly concurrency: number; readonly drain: Duration.DurationInput },
+      options: ConsumeOptions,
       handle: (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>
     ) => Effect.Effect<void, QueueUnavailable, R | Scope.Scope>
     readonly counts: (queue: QueueName) => Effect.Effect<QueueCounts, QueueUnavailable>

@@ -13,31 +13,27 @@ export const OutboxEntry = Schema.Struct({
 })
 export type OutboxEntry = typeof OutboxEntry.Type
 
-/**
- * How many jobs of one owner may be in a queue at once: enough to keep several workers busy, and few enough that whoever comes
- * after a tenant with hundreds waits for a handful.
- */
+/** Jobs of one owner in a queue at once: the jobs of other owners wait for no more than these. */
 export const maximumInFlightPerOwner = 4
 
 export class Outbox extends Context.Tag("@berth/Outbox")<
   Outbox,
   {
-    /** Joins the running transaction; carries the current trace. `owner` is the tenant whose turn the job takes. */
+    /** Joins the running transaction; carries the current trace. Jobs of one `owner` take turns with those of others. */
     readonly append: <A, I>(kind: JobKind<A, I>, payload: A, owner?: UserId) => Effect.Effect<void>
     /**
-     * Hands up to `limit` unpublished entries to `publish` and marks them published when it succeeds: each owner's first before
-     * anybody's second, oldest first, and of one owner and queue no more than `inFlightPerOwner` that are not settled. Two relays
-     * never hold the same entry. Answers how many.
+     * Publishes up to `limit` entries and returns their number. Each owner's first entry comes before any owner's second, oldest
+     * first, with at most `maximumInFlightPerOwner` unsettled ones of an owner and queue. Concurrent relays never hold the same entry.
      */
     readonly relay: <E, R>(
       limit: number,
       publish: (entry: OutboxEntry) => Effect.Effect<void, E, R>
     ) => Effect.Effect<number, E, R>
-    /** The job of an entry was done or given up, which makes room for its owner's next one. */
+    /** Frees the owner's slot of a job that has completed or become a dead letter. */
     readonly settle: (id: string) => Effect.Effect<void>
-    /** Waits until something was appended or settled, by any process, or `atMost` has passed. */
+    /** Waits until any process appends or settles an entry, or the poll interval ends. */
     readonly awaitAppended: Effect.Effect<void>
-    /** Deletes entries published before the given age; answers how many. */
+    /** Deletes old published entries; returns their number. */
     readonly prune: Effect.Effect<number>
   }
 >() {}

@@ -1,13 +1,19 @@
 import { Schema } from "effect"
 import { MailId } from "./Mail.ts"
 import type { JobKind } from "../jobs/JobKind.ts"
+import { unlimitedRetries } from "../jobs/RetryPolicy.ts"
 
-/** Sends a mail. The draft is sealed because it may hold a link that grants access. */
+const Payload = Schema.Struct({
+  mailId: MailId,
+  sealed: Schema.String,
+  /** When the mail becomes useless, for example because its link expires. */
+  expiresAt: Schema.DateTimeUtc
+})
+
+/** Sends a mail, with retries until it expires. The draft is sealed because it may hold a link that grants access. */
 export const SendMailJob = {
-  queue: "tasks",
+  queue: "mail",
   name: "send-mail",
-  payload: Schema.Struct({ mailId: MailId, sealed: Schema.String })
-} as const satisfies JobKind<
-  { readonly mailId: MailId; readonly sealed: string },
-  { readonly mailId: string; readonly sealed: string }
->
+  payload: Payload,
+  retryPolicy: unlimitedRetries
+} as const satisfies JobKind<typeof Payload.Type, typeof Payload.Encoded>

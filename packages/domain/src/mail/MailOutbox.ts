@@ -1,4 +1,4 @@
-import { Effect, Redacted, Schema } from "effect"
+import { DateTime, Duration, Effect, Redacted, Schema } from "effect"
 import { IdGenerator } from "../ids/IdGenerator.ts"
 import { Outbox } from "../jobs/Outbox.ts"
 import { SecretBox } from "../secrets/SecretBox.ts"
@@ -8,7 +8,12 @@ import type { UserId } from "../shared/UserId.ts"
 import { SendMailJob } from "./MailJobs.ts"
 
 /** A mail before it has an id. */
-export type MailDraft = Omit<Mail, "id">
+export interface MailDraft extends Omit<Mail, "id"> {
+  /** Time within which the mail is useful; that of its link, or one day when absent. */
+  readonly lifetime?: Duration.Duration
+}
+
+const defaultLifetime = Duration.days(1)
 
 const contextOf = (id: MailId) => `mail ${id}`
 
@@ -24,10 +29,14 @@ export class MailOutbox extends Effect.Service<MailOutbox>()("@berth/MailOutbox"
     const outbox = yield* Outbox
 
     /** Joins the running transaction. Jobs of one `owner` take turns with those of others. */
-    const append = Effect.fn("MailOutbox.append")(function* (draft: MailDraft, owner: UserId) {
+    const append = Effect.fn("MailOutbox.append")(function* (
+      { lifetime = defaultLifetime, ...draft }: MailDraft,
+      owner: UserId
+    ) {
       const id = MailId.make(yield* ids.next("mal"))
       const sealed = yield* box.seal(Redacted.make(encodeMail({ ...draft, id })), contextOf(id))
-      yield* outbox.append(SendMailJob, { mailId: id, sealed }, owner)
+      const expiresAt = DateTime.addDuration(yield* DateTime.now, lifetime)
+      yield* outbox.append(SendMailJob, { mailId: id, sealed, expiresAt }, owner)
     })
 
     return { append }
@@ -35,7 +44,9 @@ export class MailOutbox extends Effect.Service<MailOutbox>()("@berth/MailOutbox"
 }) {}
 
 /** Opens a stored mail and sends it. `ParseError` and `SecretUndecryptable` are permanent. */
-export const deliverMail = Effect.fn("MailOutbox.deliver")(function* (stored: typeof SendMailJob.payload.Type) {
+export const deliverMail = Effect.fn("MailOutbox.deliver")(function* (
+  stored: Pick<typeof SendMailJob.payload.Type, "mailId" | "sealed">
+) {
   const box = yield* SecretBox
   const mailer = yield* Mailer
   const text = yield* box.open(stored.sealed, contextOf(stored.mailId))

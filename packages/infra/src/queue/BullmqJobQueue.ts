@@ -3,7 +3,7 @@ import type { QueueName } from "@berth/domain/jobs/JobKind"
 import { ErrorCode, type IQueueBackend, type JobsOptions } from "bullmq"
 import { Duration, Effect, Either, Predicate, Schema, type Scope } from "effect"
 import { callStore, type BullmqSettings, type BullmqStore, JobData } from "./BullmqStore.ts"
-import { makeBullmqWorker } from "./BullmqWorker.ts"
+import { makeBullmqWorker, retryBackoff } from "./BullmqWorker.ts"
 import { decodeJobKey, encodeJobKey } from "./JobKey.ts"
 import { toQueueJson } from "./QueueJson.ts"
 import { makeStoreErrorLog } from "./StoreErrorLog.ts"
@@ -32,25 +32,31 @@ export const makeBullmqJobQueue = <B extends IQueueBackend, C>(
   Effect.gen(function* () {
     const open = (name: QueueName) =>
       Effect.gen(function* () {
-        const troubled = yield* makeStoreErrorLog("The queue has trouble with its store", { queue: name })
+        const logStoreError = yield* makeStoreErrorLog("Queue store failed", { queue: name })
         const queue = yield* Effect.acquireRelease(
-          // Nobody reads the event stream: a short one keeps the store small.
-          Effect.sync(() => store.queue(name, { streams: { events: { maxLen: 100 } } }).on("error", troubled)),
+          // The event stream has no readers: a short one keeps the store small.
+          Effect.sync(() => store.queue(name, { streams: { events: { maxLen: 100 } } }).on("error", logStoreError)),
           (queue) =>
             Effect.tryPromise(() => queue.close()).pipe(
               Effect.interruptible,
               Effect.timeout("5 seconds"),
-              Effect.catchAll((error) => Effect.logWarning("The queue did not close", error))
+              Effect.catchAll((error) => Effect.logWarning("Queue not closed", error))
             )
         )
         yield* callStore("connect", () => queue.waitUntilReady())
         return queue
       })
-    const queues = { tasks: yield* open("tasks"), provision: yield* open("provision") }
+    const queues = {
+      tasks: yield* open("tasks"),
+      provision: yield* open("provision"),
+      mail: yield* open("mail"),
+      "card-events": yield* open("card-events")
+    }
 
     const jobOptions: JobsOptions = {
-      attempts: settings.attempts ?? 5,
-      backoff: { type: "exponential", delay: Duration.toMillis(settings.backoff ?? "2 seconds"), jitter: 0.5 },
+      // The largest integer of PostgreSQL: the worker stops by the policy of the job's kind.
+      attempts: 2 ** 31 - 1,
+      backoff: { type: retryBackoff },
       removeOnComplete: keep(settings.keepCompleted ?? { age: "7 days", count: 10_000 }),
       removeOnFail: keep(settings.keepFailed ?? { age: "30 days", count: 10_000 }),
       stackTraceLimit: 1

@@ -4,23 +4,21 @@ import type { IQueueBackend, JobProgress, Processor, Queue, QueueOptions, Worker
 import { type Duration, Effect, Schema } from "effect"
 
 export interface BullmqSettings {
-  /** How often a job is run before it goes to the dead letters: 5. */
-  readonly attempts?: number
-  /** Pause after the first failure, doubled after each further one, less up to half of it at random: 2 s. */
-  readonly backoff?: Duration.DurationInput
-  /** A worker that has not renewed a job's lock for this long has lost it: 10 s. */
+  /** Pause after the first failure; 2 s when absent. */
+  readonly firstRetryPause?: Duration.Duration
+  /** A worker that has not renewed a job's lock for this long has lost it; 10 s when absent. */
   readonly lockDuration?: Duration.DurationInput
-  /** How often workers look for lost jobs: 5 s. */
+  /** Interval at which workers look for lost jobs; 5 s when absent. */
   readonly stalledInterval?: Duration.DurationInput
-  /** How many deaths of its worker a job survives; after one more it goes to the dead letters: 2. */
+  /** Deaths of its worker that a job survives; after one more it becomes a dead letter; 2 when absent. */
   readonly maxStalledCount?: number
-  /** How long, and how many, completed jobs are kept; an id is known, and not added again, that long: 7 days, 10,000. */
+  /** Retention of completed jobs, whose ids are not added again; 7 days and 10,000 when absent. */
   readonly keepCompleted?: { readonly age: Duration.DurationInput; readonly count: number }
-  /** The same for dead letters: 30 days, 10,000. */
+  /** Retention of dead letters; 30 days and 10,000 when absent. */
   readonly keepFailed?: { readonly age: Duration.DurationInput; readonly count: number }
 }
 
-/** What differs between the stores: how a queue and a worker are connected. */
+/** Connects queues and workers to a store. */
 export interface BullmqStore<B extends IQueueBackend, C> {
   readonly queue: (
     name: QueueName,
@@ -33,18 +31,18 @@ export interface BullmqStore<B extends IQueueBackend, C> {
   ) => Worker<unknown, void, string, B, JobProgress, C>
 }
 
-/** What a job's row or hash holds. */
+/** The content of a job's row or hash. */
 export const JobData = Schema.Struct({ payload: Schema.Unknown, trace: Schema.NullOr(TraceParent) })
 
-/** Asks the store; one that does not answer in time is unavailable. */
+/** Calls the store; `QueueUnavailable` after the timeout. */
 export const callStore = <A>(
   operation: string,
   run: () => Promise<A>,
-  patience: Duration.DurationInput = "5 seconds"
+  timeout: Duration.DurationInput = "5 seconds"
 ): Effect.Effect<A, QueueUnavailable> =>
   Effect.tryPromise({ try: run, catch: (cause) => new QueueUnavailable({ operation, cause }) }).pipe(
     Effect.timeoutFail({
-      duration: patience,
-      onTimeout: () => new QueueUnavailable({ operation, cause: "no answer in time" })
+      duration: timeout,
+      onTimeout: () => new QueueUnavailable({ operation, cause: "timeout" })
     })
   )

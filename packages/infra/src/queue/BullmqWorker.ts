@@ -1,7 +1,22 @@
-import { JobPermanentlyFailed, type JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
+import { type ConsumeOptions, JobPermanentlyFailed, type JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import type { QueueName } from "@berth/domain/jobs/JobKind"
+import { computeRetryPause, defaultRetryPolicy, type RetryPolicy } from "@berth/domain/jobs/RetryPolicy"
 import { type IQueueBackend, type Job, UnrecoverableError, WaitingError } from "bullmq"
-import { Cause, Duration, Effect, Either, Exit, Fiber, Metric, Option, Runtime, Schedule, Schema, Tracer } from "effect"
+import {
+  Cause,
+  Duration,
+  Effect,
+  Either,
+  Exit,
+  Fiber,
+  Metric,
+  Option,
+  Random,
+  Runtime,
+  Schedule,
+  Schema,
+  Tracer
+} from "effect"
 import { callStore, type BullmqSettings, type BullmqStore, JobData } from "./BullmqStore.ts"
 import { decodeJobKey } from "./JobKey.ts"
 import { describeThrown, toQueueText } from "./QueueJson.ts"
@@ -10,23 +25,23 @@ import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 type JobHandle<E, R> = (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>
 type StoredJob = Job<unknown, void, string>
 
-/** How long a handler that is asked to stop may take to clean up before its job is left to the expiry of its lock. */
+/** Name of the pauses by `RetryPolicy` in the options of a job. */
+export const retryBackoff = "retry-policy"
+
+/** Time for an interrupted handler to clean up; its job then waits for the end of its lock. */
 const handlerStopTimeout = Duration.seconds(5)
 
 export const makeBullmqWorker = <B extends IQueueBackend, C>(
   store: BullmqStore<B, C>,
   settings: BullmqSettings
 ): (typeof JobQueue.Service)["consume"] =>
-  Effect.fn("JobQueue.consume")(function* <E, R>(
-    name: QueueName,
-    options: { readonly concurrency: number; readonly drain: Duration.DurationInput },
-    handle: JobHandle<E, R>
-  ) {
-    // Jobs are fibers of their own: what interrupts the program's main fiber must not cut them off before the drain.
+  Effect.fn("JobQueue.consume")(function* <E, R>(name: QueueName, options: ConsumeOptions, handle: JobHandle<E, R>) {
+    // Jobs run in fibers of their own: an interruption of the main fiber must not end them before the drain.
     const runtime = yield* Effect.runtime<R>()
     const running = new Set<Fiber.RuntimeFiber<void>>()
-    let handingBack = false
-    const troubled = yield* makeStoreErrorLog("The worker has trouble with its store", { queue: name })
+    let isReturning = false
+    const { retryPolicy = () => defaultRetryPolicy } = options
+    const logStoreError = yield* makeStoreErrorLog("Queue store failed for the worker", { queue: name })
 
     const log = (line: Effect.Effect<void>, annotations: Record<string, unknown>) => {
       Runtime.runFork(runtime)(Effect.annotateLogs(line, { queue: name, ...annotations }))
@@ -36,10 +51,12 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
       new Promise((resolve, reject) => {
         const fiber = Runtime.runFork(runtime)(
           Effect.uninterruptibleMask((restore) =>
-            restore(runJob(name, job, handle)).pipe(
+            restore(runJob(name, job, isLastAttempt(job, retryPolicy), handle)).pipe(
               Effect.exit,
               Effect.flatMap((exit) =>
-                handingBack ? returnToQueue(name, job, token, exit) : settleJob(name, job, exit)
+                isReturning
+                  ? returnToQueue(name, job, token, isLastAttempt(job, retryPolicy), exit)
+                  : settleJob(name, job, isLastAttempt(job, retryPolicy), exit)
               ),
               Effect.match({ onSuccess: () => resolve(), onFailure: reject }),
               Effect.annotateLogs({ queue: name, job: job.name, jobId: decodeJobKey(job.id ?? "") })
@@ -49,8 +66,8 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
         running.add(fiber)
         fiber.addObserver((exit) => {
           running.delete(fiber)
-          // Without effect after the above; a worker must never wait for a fiber that is gone.
-          reject(new Error(Exit.isFailure(exit) ? describeThrown(Cause.squash(exit.cause)) : "ended without an answer"))
+          // Without effect on a settled promise; a worker must never wait for an ended fiber.
+          reject(new Error(Exit.isFailure(exit) ? describeThrown(Cause.squash(exit.cause)) : "ended without a result"))
         })
       })
 
@@ -64,16 +81,30 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
             lockDuration: Duration.toMillis(settings.lockDuration ?? "10 seconds"),
             stalledInterval: Duration.toMillis(settings.stalledInterval ?? "5 seconds"),
             maxStalledCount: settings.maxStalledCount ?? 2,
-            // Pause after a refused connection; BullMQ's 15 s would also be how long a worker takes to notice its close.
-            runRetryDelay: 1000
+            // Pause after a refused connection; a closing worker waits for its end.
+            runRetryDelay: 1000,
+            settings: {
+              // PostgreSQL takes whole milliseconds only.
+              backoffStrategy: (failedRuns, _type, _error, job) =>
+                Math.round(
+                  Duration.toMillis(
+                    computeRetryPause(
+                      retryPolicy(job?.name ?? ""),
+                      failedRuns,
+                      Runtime.runSync(runtime)(Random.next),
+                      settings.firstRetryPause
+                    )
+                  )
+                )
+            }
           })
-          .on("error", troubled)
+          .on("error", logStoreError)
           .on("stalled", (key) =>
-            log(Effect.logWarning("The worker of a job died; the job runs again"), { jobId: decodeJobKey(key) })
+            log(Effect.logWarning("Job lost its worker and runs again"), { jobId: decodeJobKey(key) })
           )
           .on("failed", (job) => {
             if (job?.deferredFailure !== undefined)
-              log(Effect.logError("A job whose workers keep dying goes to the dead letters"), {
+              log(Effect.logError("Job lost too many workers and becomes a dead letter"), {
                 jobId: decodeJobKey(job.id ?? "")
               })
           })
@@ -81,36 +112,38 @@ export const makeBullmqWorker = <B extends IQueueBackend, C>(
       (worker) =>
         Effect.gen(function* () {
           const closed = worker.close()
-          yield* Effect.logInfo("Taking no further jobs").pipe(
+          yield* Effect.logInfo("Queue consumer takes no further jobs").pipe(
             Effect.annotateLogs({ queue: name, running: running.size })
           )
           const wait = Effect.interruptible(Effect.promise(() => closed))
           if (Option.isSome(yield* Effect.timeoutOption(wait, options.drain))) return
-          handingBack = true
-          yield* Effect.logWarning("Jobs did not finish in time and go back to the queue").pipe(
+          isReturning = true
+          yield* Effect.logWarning("Unfinished jobs return to the queue").pipe(
             Effect.annotateLogs({ queue: name, jobs: running.size })
           )
           yield* Effect.forEach(running, Fiber.interruptFork, { discard: true })
           if (Option.isNone(yield* Effect.timeoutOption(wait, handlerStopTimeout)))
-            yield* Effect.logWarning("Jobs did not stop; they run again when their locks expire").pipe(
+            yield* Effect.logWarning("Jobs not stopped, they run again when their locks expire").pipe(
               Effect.annotateLogs({ queue: name, jobs: running.size })
             )
         })
     )
     yield* callStore("connect", () => worker.waitUntilReady())
     yield* Effect.tryPromise(() => worker.run()).pipe(
-      Effect.tapErrorCause((cause) => Effect.logError("The worker stopped and starts again", cause)),
+      Effect.tapErrorCause((cause) => Effect.logError("Queue worker stopped and restarts", cause)),
       Effect.retry(Schedule.spaced("1 second")),
       Effect.annotateLogs({ queue: name }),
       Effect.forkScoped
     )
   })
 
-const runJob = <E, R>(queue: QueueName, job: StoredJob, handle: JobHandle<E, R>) =>
+const isLastAttempt = (job: StoredJob, retryPolicy: (name: string) => RetryPolicy) =>
+  job.attemptsMade + 1 >= retryPolicy(job.name).attempts
+
+const runJob = <E, R>(queue: QueueName, job: StoredJob, isLastAttempt: boolean, handle: JobHandle<E, R>) =>
   Effect.suspend(() => {
     const data = Schema.decodeUnknownEither(JobData)(job.data)
-    if (Either.isLeft(data))
-      return Effect.die(new UnrecoverableError("not a job of this queue: payload and trace are missing"))
+    if (Either.isLeft(data)) return Effect.die(new UnrecoverableError("The job has no payload and trace"))
     const { payload, trace } = data.right
     const attempt = job.attemptsMade + 1
     return handle({
@@ -119,7 +152,7 @@ const runJob = <E, R>(queue: QueueName, job: StoredJob, handle: JobHandle<E, R>)
       payload,
       trace,
       attempt,
-      attempts: job.opts.attempts ?? 1
+      isLastAttempt
     }).pipe(
       Effect.withSpan(`job ${job.name}`, {
         kind: "consumer",
@@ -139,7 +172,7 @@ const runs: Metric.Metric.Counter<number> = Metric.counter("berth_jobs_total", {
   incremental: true
 })
 
-const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "dead" | "handed back") => {
+const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "dead" | "returned") => {
   const tags = { queue, job: job.name, outcome }
   return Metric.update(
     Object.entries(tags).reduce((labelled, [key, value]) => Metric.tagged(labelled, key, value), runs),
@@ -147,43 +180,42 @@ const count = (queue: QueueName, job: StoredJob, outcome: "done" | "failed" | "d
   )
 }
 
-/** Tells BullMQ how a run ended, in its own errors. */
+/** Reports the end of a run to BullMQ: `UnrecoverableError` makes a dead letter, any other error a retry. */
 const settleJob = <E>(
   queue: QueueName,
   job: StoredJob,
+  isLastAttempt: boolean,
   exit: Exit.Exit<void, E | JobPermanentlyFailed>
 ): Effect.Effect<void, Error> => {
   if (Exit.isSuccess(exit)) return count(queue, job, "done")
   const thrown = Cause.squash(exit.cause)
   const reason = describeThrown(thrown)
-  const attempt = job.attemptsMade + 1
-  const attempts = job.opts.attempts ?? 1
-  const isHopeless = thrown instanceof JobPermanentlyFailed || thrown instanceof UnrecoverableError
-  const isDead = isHopeless || attempt >= attempts
+  const isPermanent = thrown instanceof JobPermanentlyFailed || thrown instanceof UnrecoverableError
+  const isDead = isPermanent || isLastAttempt
+  const stored = isPermanent ? toQueueText(thrown.message) : reason
   return Effect.zipRight(
     isDead
-      ? Effect.logError("A job goes to the dead letters", exit.cause)
-      : Effect.logWarning("A job failed and runs again", exit.cause),
+      ? Effect.logError("Job becomes a dead letter", exit.cause)
+      : Effect.logWarning("Job failed and runs again", exit.cause),
     count(queue, job, isDead ? "dead" : "failed")
   ).pipe(
-    Effect.annotateLogs({ attempt, attempts, reason }),
-    Effect.zipRight(Effect.fail(isHopeless ? new UnrecoverableError(toQueueText(thrown.message)) : new Error(reason)))
+    Effect.annotateLogs({ attempt: job.attemptsMade + 1, reason }),
+    Effect.zipRight(Effect.fail(isDead ? new UnrecoverableError(stored) : new Error(stored)))
   )
 }
 
-/** What ended by itself just in time is settled; what was cut off waits again, without having used up an attempt. */
+/** Settles a run that ended by itself; an interrupted one returns to the queue without using up an attempt. */
 const returnToQueue = <E>(
   queue: QueueName,
   job: StoredJob,
   token: string | undefined,
+  isLastAttempt: boolean,
   exit: Exit.Exit<void, E | JobPermanentlyFailed>
 ): Effect.Effect<void, Error> =>
   Exit.isFailure(exit) && Cause.isInterrupted(exit.cause)
-    ? callStore("hand back", () => job.moveToWait(token)).pipe(
-        Effect.zipRight(count(queue, job, "handed back")),
-        Effect.catchAll((error) =>
-          Effect.logWarning("A job could not be handed back; it runs again when its lock expires", error)
-        ),
+    ? callStore("return", () => job.moveToWait(token)).pipe(
+        Effect.zipRight(count(queue, job, "returned")),
+        Effect.catchAll((error) => Effect.logWarning("Job not returned, it runs again when its lock expires", error)),
         Effect.zipRight(Effect.fail(new WaitingError()))
       )
-    : settleJob(queue, job, exit)
+    : settleJob(queue, job, isLastAttempt, exit)

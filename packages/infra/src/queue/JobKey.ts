@@ -1,6 +1,6 @@
 import { toQueueText } from "./QueueJson.ts"
 
-/** BullMQ refuses ids with a colon and ids that are numbers, so every id travels encoded. */
+/** Encodes an id: BullMQ rejects colons and numbers. */
 export const encodeJobKey = (id: string): string => `k-${Buffer.from(toQueueText(id)).toString("base64url")}`
 
 export const decodeJobKey = (key: string): string =>

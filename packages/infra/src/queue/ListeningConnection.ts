@@ -2,17 +2,14 @@ import { PostgresConnection, type PostgresConnectionOptions } from "bullmq"
 
 type ListenClient = Awaited<ReturnType<PostgresConnection["getListenClient"]>>
 
-/**
- * A worker's connection. BullMQ takes every listener from the listening client before it ends it; if the server hangs up in that
- * moment, say because both are being shut down, Node would end the process for an error that nobody listens to.
- */
+/** A worker's connection. BullMQ removes all listeners before it ends the client; an error in between would end the process. */
 export class ListeningConnection extends PostgresConnection {
-  readonly #troubled: (error: Error) => void
+  readonly #logError: (error: Error) => void
   #client: ListenClient | undefined
 
-  constructor(options: PostgresConnectionOptions, troubled: (error: Error) => void) {
+  constructor(options: PostgresConnectionOptions, logError: (error: Error) => void) {
     super(options)
-    this.#troubled = troubled
+    this.#logError = logError
   }
 
   override async getListenClient(): Promise<ListenClient> {
@@ -22,7 +19,7 @@ export class ListeningConnection extends PostgresConnection {
 
   override close(): Promise<void> {
     const closed = super.close()
-    this.#client?.on("error", this.#troubled)
+    this.#client?.on("error", this.#logError)
     return closed
   }
 }

@@ -16,17 +16,14 @@ import { makeStoreErrorLog } from "./StoreErrorLog.ts"
 
 export interface PostgresJobQueueOptions extends BullmqSettings {
   readonly url: Redacted.Redacted
-  /** The schema that holds the queues' tables; made when it is missing. */
+  /** Schema of the tables; created when missing. */
   readonly schema: string
 }
 
 const connectionsToAdd = 2
 const connectionsToWork = 2
 
-/**
- * Jobs in PostgreSQL: up to two connections (none while nothing is asked of it), and for each queue that is worked on up to two
- * more and one that listens.
- */
+/** Jobs in PostgreSQL: up to two connections, and for each consumed queue up to two more and one that listens. */
 export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, QueueUnavailable> => {
   const { schema } = options
   const connectTo = (max: number) => ({
@@ -40,20 +37,20 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
   return Layer.scoped(
     JobQueue,
     Effect.gen(function* () {
-      // BullMQ never migrates by itself, and a worker on a schema without tables spins without yielding.
+      // BullMQ does not migrate by itself, and a worker without tables spins without yielding.
       yield* migrate(options)
-      const troubled = yield* makeStoreErrorLog("The queues have trouble with their store", { schema })
-      // One connection pool for all queues: each of its own would take as many connections again.
+      const logStoreError = yield* makeStoreErrorLog("Queue store failed", { schema })
+      // One pool for all queues, to save connections.
       const connection = yield* Effect.acquireRelease(
-        Effect.sync(() => new PostgresConnection(connectTo(connectionsToAdd)).on("error", troubled)),
+        Effect.sync(() => new PostgresConnection(connectTo(connectionsToAdd)).on("error", logStoreError)),
         (connection) =>
           Effect.tryPromise(() => connection.close()).pipe(
             Effect.interruptible,
             Effect.timeout("5 seconds"),
-            Effect.catchAll((error) => Effect.logWarning("The queues' connections did not close", error))
+            Effect.catchAll((error) => Effect.logWarning("Queue connections not closed", error))
           )
       )
-      // BullMQ remembers the first answer for good, so it must be a yes before anything else asks.
+      // BullMQ caches the first result forever, so it must be a success.
       yield* callStore("connect", () => connection.waitUntilReady())
       return yield* makeBullmqJobQueue<PostgresQueueBackend, PostgresConnectionOptions>(
         {
@@ -70,7 +67,7 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
               { ...settings, connection: connectTo(connectionsToWork) },
               (queue, workerOptions) =>
                 new PostgresQueueBackend(
-                  new ListeningConnection(workerOptions.connection, troubled),
+                  new ListeningConnection(workerOptions.connection, logStoreError),
                   queue,
                   workerOptions,
                   true,
@@ -84,23 +81,23 @@ export const layer = (options: PostgresJobQueueOptions): Layer.Layer<JobQueue, Q
   )
 }
 
-/** Brings the schema up to date; safe when several processes do so at once. */
+/** Migrates the schema; safe when several processes do so at once. */
 const migrate = ({ schema, url }: PostgresJobQueueOptions) =>
   Effect.acquireUseRelease(
     callStore("connect", async () => {
       const client = new pg.Client({ connectionString: Redacted.value(url), connectionTimeoutMillis: 5000 })
-      // A connection that breaks fails the query under way; without a listener it would end the process.
+      // Without a listener, a broken connection would end the process.
       client.on("error", () => {})
       await client.connect()
       return client
     }),
     (client) =>
-      // Another process may be at it.
+      // Another process can be migrating.
       callStore("migrate", () => runMigrations(client, schema), "1 minute"),
     (client) =>
       Effect.tryPromise(() => client.end()).pipe(
         Effect.interruptible,
         Effect.timeout("2 seconds"),
-        Effect.catchAll((error) => Effect.logWarning("The migration's connection did not close", error))
+        Effect.catchAll((error) => Effect.logWarning("Migration connection not closed", error))
       )
   )

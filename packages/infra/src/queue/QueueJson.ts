@@ -1,9 +1,9 @@
 import { Inspectable, Predicate } from "effect"
 
-/** PostgreSQL refuses U+0000 and lone surrogates, Redis takes both: without them, both stores hold the same text. */
+/** Removes U+0000 and lone surrogates, which PostgreSQL rejects. */
 export const toQueueText = (text: string): string => text.replaceAll("\u0000", "").toWellFormed()
 
-/** The JSON of a value as both stores can hold it; what JSON has no word for goes the way of `JSON.stringify`. */
+/** Returns the JSON of a value in a form that both stores accept. */
 export const toQueueJson = (value: unknown): unknown => {
   const text = JSON.stringify(value)
   return text === undefined ? null : clean(JSON.parse(text))
@@ -16,7 +16,7 @@ const clean = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [toQueueText(key), clean(member)]))
 }
 
-/** A text for people out of anything that was thrown. */
+/** Describes any thrown value for operators. */
 export const describeThrown = (thrown: unknown): string => {
   const text = hasReason(thrown)
     ? `${thrown._tag}: ${thrown.reason}`

@@ -7,11 +7,11 @@ import type { BullmqSettings } from "./BullmqStore.ts"
 export interface RedisJobQueueOptions extends BullmqSettings {
   /** `redis://` or `rediss://`; the server must not evict keys (`maxmemory-policy noeviction`) and should keep an append-only file. */
   readonly url: Redacted.Redacted
-  /** Before every key, so that several installations can share a server. */
+  /** Prefix of every key, so that several installations can share a server. */
   readonly prefix: string
 }
 
-/** Jobs in Redis: two connections, and two more for each queue that is worked on. */
+/** Jobs in Redis: a connection for each queue, and two more for each consumed one. */
 export const layer = (options: RedisJobQueueOptions): Layer.Layer<JobQueue, QueueUnavailable> => {
   const { prefix } = options
   const connection = {
@@ -23,7 +23,7 @@ export const layer = (options: RedisJobQueueOptions): Layer.Layer<JobQueue, Queu
     JobQueue,
     makeBullmqJobQueue(
       {
-        // A caller wants to hear that the store is down, a worker waits until it is back.
+        // Calls fail while the store is down; a worker waits until it returns.
         queue: (name, settings) =>
           new Queue(name, { ...settings, prefix, connection: { ...connection, maxRetriesPerRequest: 2 } }),
         worker: (name, process, settings) =>

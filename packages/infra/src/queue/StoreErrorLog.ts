@@ -1,30 +1,27 @@
 import { Clock, Effect, Option, Predicate, Runtime } from "effect"
 
-/**
- * What BullMQ and its drivers say outside of any call: a lost connection, a lock that was not renewed. The first of a kind is
- * logged at once, its repetitions every ten seconds, since a store that is down fails in a loop.
- */
+/** Logs errors that BullMQ and its drivers emit outside of calls: the first of a kind at once, repetitions every ten seconds. */
 export const makeStoreErrorLog = (
-  what: string,
+  message: string,
   annotations: Record<string, unknown>
 ): Effect.Effect<(error: Error) => void> =>
   Effect.map(Effect.runtime(), (runtime) => {
     const seen = new Map<string, { readonly loggedAt: number; readonly times: number }>()
     return (error) => {
-      const said = error.message === "" ? codeOf(error).pipe(Option.getOrElse(() => error.name)) : error.message
+      const reason = error.message === "" ? codeOf(error).pipe(Option.getOrElse(() => error.name)) : error.message
       Runtime.runFork(runtime)(
         Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
-          const before = seen.get(said)
+          const before = seen.get(reason)
           if (before !== undefined && now - before.loggedAt < 10_000) {
-            seen.set(said, { ...before, times: before.times + 1 })
+            seen.set(reason, { ...before, times: before.times + 1 })
             return
           }
           if (seen.size >= 50) seen.clear()
-          seen.set(said, { loggedAt: now, times: 0 })
-          // Neither the error itself nor its properties: drivers hang arguments and rows on them.
-          yield* Effect.logWarning(what).pipe(
-            Effect.annotateLogs({ ...annotations, reason: said, repeated: before?.times ?? 0 })
+          seen.set(reason, { loggedAt: now, times: 0 })
+          // Without the error and its properties, which can hold arguments and rows.
+          yield* Effect.logWarning(message).pipe(
+            Effect.annotateLogs({ ...annotations, reason, repeated: before?.times ?? 0 })
           )
         })
       )

@@ -2,12 +2,12 @@ import { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobQueue } from "@berth/domain/jobs/JobQueue"
 import { Effect, Metric } from "effect"
 
-const depth = Metric.gauge("berth_queue_jobs", { description: "Jobs by queue and state; dead ones failed for good" })
-const isUp = Metric.gauge("berth_queue_up", { description: "Whether a queue's store answered when it was last asked" })
+const depth = Metric.gauge("berth_queue_jobs", { description: "Jobs by queue and state; dead ones failed permanently" })
+const isUp = Metric.gauge("berth_queue_up", { description: "Whether the store of a queue responded to the last poll" })
 
 const countTimeout = "2 seconds"
 
-/** Asks every queue how full it is, for whoever reads the metrics next. A store that does not answer leaves the last figures. */
+/** Updates the gauges of every queue. They keep their values while the store does not respond. */
 export const measureQueues: Effect.Effect<void, never, JobQueue> = Effect.flatMap(JobQueue, (jobs) =>
   Effect.forEach(
     QueueName.literals,
@@ -21,7 +21,7 @@ export const measureQueues: Effect.Effect<void, never, JobQueue> = Effect.flatMa
         ),
         Effect.as(1),
         Effect.catchAll((error) =>
-          Effect.as(Effect.logWarning("A queue could not be measured", error).pipe(Effect.annotateLogs({ queue })), 0)
+          Effect.as(Effect.logWarning("Queue not measured", error).pipe(Effect.annotateLogs({ queue })), 0)
         ),
         Effect.flatMap((up) => Metric.set(Metric.tagged(isUp, "queue", queue), up))
       ),

@@ -10,9 +10,9 @@ export const agentProvisioningHandler = jobHandler(ProvisionAgentJob, ({ agentId
     yield* Effect.annotateCurrentSpan({ "agent.id": agentId })
     const manager = yield* AgentManager
     const deployed = manager.deploy(agentId)
-    yield* job.attempt < job.attempts
-      ? deployed
-      : Effect.tapErrorCause(deployed, (cause) => failProvisioning(agentId, describeCause(cause)))
+    yield* job.isLastAttempt
+      ? Effect.tapErrorCause(deployed, (cause) => failProvisioning(agentId, describeCause(cause)))
+      : deployed
   })
 )
 

@@ -1,15 +1,19 @@
 import type { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed, JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
-import { Cause, type Context, type Duration, Effect, Exit, Layer } from "effect"
-import { findHandler } from "./JobHandlers.ts"
+import { OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
+import { Cause, type Context, type Duration, Effect, Exit, Layer, Option } from "effect"
+import { findHandler, findRetryPolicy } from "./JobHandlers.ts"
 
 export interface JobConsumerOptions {
-  /** Jobs in flight at once in this process, by queue. */
-  readonly concurrency: Record<QueueName, number>
+  /** Jobs in flight at once in this process. */
+  readonly concurrency: Record<"tasks" | "provision", number>
   /** Time that running jobs have to finish when the worker stops. */
   readonly drain: Duration.DurationInput
 }
+
+/** Slots of mail and of card events, which no other job takes. */
+const ownSlots = { mail: 2, "card-events": 2 }
 
 /** Frees the owner's slot when the job has completed or will not run again. */
 const settleWhenOver = <A, E, R>(
@@ -18,7 +22,7 @@ const settleWhenOver = <A, E, R>(
   run: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.onExit(run, (exit) => {
-    const isOver = Exit.isSuccess(exit) || isPermanentFailure(exit.cause) || job.attempt >= job.attempts
+    const isOver = Exit.isSuccess(exit) || isPermanentFailure(exit.cause) || job.isLastAttempt
     if (!isOver || Exit.isInterrupted(exit)) return Effect.void
     return Effect.catchAllCause(outbox.settle(job.id), (cause) =>
       Effect.logWarning("Job not settled, its slot frees after a timeout", cause)
@@ -27,21 +31,23 @@ const settleWhenOver = <A, E, R>(
 
 const isPermanentFailure = (cause: Cause.Cause<unknown>) => Cause.squash(cause) instanceof JobPermanentlyFailed
 
-/** Consumes both queues. Merged layers close concurrently, so that both drain at the same time. */
+/** Consumes every queue. Merged layers close concurrently, so that all drain at the same time. */
 export const layer = ({ concurrency, drain }: JobConsumerOptions) => {
+  const slots: Record<QueueName, number> = { ...concurrency, ...ownSlots }
   const consumer = (queue: QueueName) =>
     Layer.scopedDiscard(
       Effect.gen(function* () {
         const { consume } = yield* JobQueue
         const outbox = yield* Outbox
+        const outages = yield* OutageDetector
         const handle = findHandler(queue)
-        yield* consume(queue, { concurrency: concurrency[queue], drain }, (job) =>
-          settleWhenOver(outbox, job, handle(job))
+        const failForOutage = (defect: unknown) =>
+          Option.match(outages.detect(defect), { onNone: () => Effect.die(defect), onSome: Effect.fail })
+        yield* consume(queue, { concurrency: slots[queue], drain, retryPolicy: findRetryPolicy(queue) }, (job) =>
+          Effect.catchAllDefect(settleWhenOver(outbox, job, handle(job)), failForOutage)
         )
-        yield* Effect.logInfo("Queue consumer started").pipe(
-          Effect.annotateLogs({ queue, concurrency: concurrency[queue] })
-        )
+        yield* Effect.logInfo("Queue consumer started").pipe(Effect.annotateLogs({ queue, concurrency: slots[queue] }))
       })
     )
-  return Layer.mergeAll(consumer("tasks"), consumer("provision"))
+  return Layer.mergeAll(consumer("tasks"), consumer("provision"), consumer("mail"), consumer("card-events"))
 }

@@ -4,7 +4,7 @@ import { Effect, ParseResult, Schema } from "effect"
 
 /** A kind of job with the effect that runs it; the effect must be idempotent, since jobs run at least once. */
 export interface JobHandler<E, R> {
-  readonly kind: Pick<JobKind<unknown, unknown>, "queue" | "name">
+  readonly kind: Pick<JobKind<unknown, unknown>, "queue" | "name" | "retryPolicy">
   readonly handle: (job: RunningJob) => Effect.Effect<void, E | JobPermanentlyFailed, R>
 }
 

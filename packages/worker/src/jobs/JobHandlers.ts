@@ -1,5 +1,6 @@
 import type { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobPermanentlyFailed } from "@berth/domain/jobs/JobQueue"
+import { defaultRetryPolicy, type RetryPolicy } from "@berth/domain/jobs/RetryPolicy"
 import { agentProvisioningHandler } from "../agents/AgentProvisioningHandler.ts"
 import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandler.ts"
 import { cardEventHandler } from "../billing/CardEventHandler.ts"
@@ -23,13 +24,17 @@ const handlers = [
 
 type AnyHandler = (typeof handlers)[number] extends JobHandler<infer E, infer R> ? JobHandler<E, R> : never
 
+const findByName = (queue: QueueName, name: string): AnyHandler | undefined =>
+  handlers.find(({ kind }) => kind.queue === queue && kind.name === name)
+
+export const findRetryPolicy =
+  (queue: QueueName) =>
+  (name: string): RetryPolicy =>
+    findByName(queue, name)?.kind.retryPolicy ?? defaultRetryPolicy
+
 /** A job of an unknown kind becomes a dead letter, from which a newer worker can replay it. */
 export const findHandler =
   (queue: QueueName): AnyHandler["handle"] =>
-  (job) => {
-    const handler: AnyHandler | undefined = handlers.find(({ kind }) => kind.queue === queue && kind.name === job.name)
-    return (
-      handler?.handle(job) ??
-      new JobPermanentlyFailed({ reason: `This worker has no handler for ${job.name} in the queue ${queue}` })
-    )
-  }
+  (job) =>
+    findByName(queue, job.name)?.handle(job) ??
+    new JobPermanentlyFailed({ reason: `This worker has no handler for ${job.name} in the queue ${queue}` })

@@ -1,13 +1,15 @@
 import { JobPermanentlyFailed } from "@berth/domain/jobs/JobQueue"
 import { SendMailJob } from "@berth/domain/mail/MailJobs"
 import { deliverMail } from "@berth/domain/mail/MailOutbox"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { jobHandler } from "../jobs/JobHandler.ts"
 
-/** A retry sends the same message id. Rejected and unreadable mails fail permanently. */
+/** A retry sends the same message id. Expired, rejected and unreadable mails fail permanently. */
 export const mailDeliveryHandler = jobHandler(SendMailJob, (sealedMail) =>
   Effect.gen(function* () {
     yield* Effect.annotateCurrentSpan({ "mail.id": sealedMail.mailId })
+    if (DateTime.greaterThanOrEqualTo(yield* DateTime.now, sealedMail.expiresAt))
+      return yield* new JobPermanentlyFailed({ reason: "The mail expired before it could be sent" })
     yield* deliverMail(sealedMail).pipe(
       Effect.catchTags({
         SecretUndecryptable: ({ reason }) =>

@@ -15,7 +15,7 @@ const job = (change: Partial<RunningJob> = {}): RunningJob => ({
   payload: { agentId: "agt_1" },
   trace: null,
   attempt: 1,
-  attempts: 5,
+  isLastAttempt: false,
   ...change
 })
 
@@ -46,7 +46,7 @@ describe("agentProvisioningHandler", () => {
   it.effect("deploys the agent", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({})
-      yield* Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer)
+      yield* Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
       assert.deepStrictEqual(yield* asked, ["deploy agt_1"])
     })
   )
@@ -63,7 +63,9 @@ describe("agentProvisioningHandler", () => {
   it.effect("fails the deployment and the job at the last attempt", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => down })
-      const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
+      const failure = yield* Effect.flip(
+        Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
+      )
       assert.deepInclude(failure, { _tag: "InstanceUnavailable", reason: "the instance did not start" })
       assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the instance did not start"])
     })
@@ -72,7 +74,9 @@ describe("agentProvisioningHandler", () => {
   it.effect("fails the deployment after a defect, without its text", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* recording({ deploy: () => Effect.die(new Error("password=x")) })
-      const exit = yield* Effect.exit(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
+      const exit = yield* Effect.exit(
+        Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
+      )
       assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause))
       assert.deepStrictEqual(yield* asked, ["deploy agt_1", "give up agt_1: the deployment failed unexpectedly"])
     })
@@ -82,7 +86,9 @@ describe("agentProvisioningHandler", () => {
     Effect.gen(function* () {
       const gone = new BackendUnavailable({ reason: "it does not answer" })
       const { layer } = yield* recording({ deploy: () => down, failDeployment: () => gone })
-      const failure = yield* Effect.flip(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
+      const failure = yield* Effect.flip(
+        Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
+      )
       assert.strictEqual(failure._tag, "InstanceUnavailable")
     })
   )
@@ -93,7 +99,9 @@ describe("agentProvisioningHandler", () => {
       const { asked, layer } = yield* recording({
         deploy: () => Effect.zipRight(Deferred.succeed(deploying, undefined), Effect.never)
       })
-      const running = yield* Effect.fork(Effect.provide(agentProvisioningHandler.handle(job({ attempt: 5 })), layer))
+      const running = yield* Effect.fork(
+        Effect.provide(agentProvisioningHandler.handle(job({ isLastAttempt: true })), layer)
+      )
       yield* Deferred.await(deploying)
       yield* Fiber.interrupt(running)
       assert.deepStrictEqual(yield* asked, ["deploy agt_1"])

@@ -15,7 +15,7 @@ const run = (payload: unknown, isUp = true) =>
         isUp ? Effect.sync(() => void removed.push(id)) : new CardProcessorUnavailable({ reason: "down" }),
       cancelSubscription: (id) => Effect.sync(() => void removed.push(`canceled ${id}`))
     })
-    const job = { id: "job_1", name: "forget-card-customers", payload, trace: null, attempt: 1, attempts: 5 }
+    const job = { id: "job_1", name: "forget-card-customers", payload, trace: null, attempt: 1, isLastAttempt: false }
     const outcome = yield* findHandler("tasks")(job).pipe(
       Effect.provide(
         Layer.mergeAll(

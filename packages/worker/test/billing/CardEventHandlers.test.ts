@@ -26,8 +26,8 @@ const run = (name: string, payload: unknown, outcome: Effect.Effect<void, CardEv
       Layer.mock(AgentManager, { chat: () => Stream.empty }),
       Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" })
     ] as const
-    const job = { id: "job_1", name, payload, trace: null, attempt: 1, attempts: 5 }
-    yield* Effect.provide(findHandler("tasks")(job), [...others, effects])
+    const job = { id: "job_1", name, payload, trace: null, attempt: 1, isLastAttempt: false }
+    yield* Effect.provide(findHandler("card-events")(job), [...others, effects])
     return asked
   })
 

@@ -14,7 +14,7 @@ const job = (change: Partial<RunningJob> = {}): RunningJob => ({
   payload: { userId: "usr_1" },
   trace: null,
   attempt: 1,
-  attempts: 5,
+  isLastAttempt: false,
   ...change
 })
 

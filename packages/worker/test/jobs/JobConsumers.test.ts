@@ -1,13 +1,18 @@
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
+import { QueueName } from "@berth/domain/jobs/JobKind"
 import { JobQueue, type RunningJob } from "@berth/domain/jobs/JobQueue"
 import { Outbox } from "@berth/domain/jobs/Outbox"
+import { SendMailJob } from "@berth/domain/mail/MailJobs"
+import { RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletionJobs"
+import { DependencyUnavailable, OutageDetector } from "@berth/domain/shared/DependencyUnavailable"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Layer, Ref, Scope } from "effect"
+import { Deferred, Duration, Effect, Exit, Layer, Option, Ref, Scope, Stream } from "effect"
 import { unusedAccountRemoval } from "../recovery/AccountRemovalFake.ts"
 import * as JobConsumers from "../../src/jobs/JobConsumers.ts"
+import { findRetryPolicy } from "../../src/jobs/JobHandlers.ts"
 import { unusedMailPorts } from "./MailerFake.ts"
-import { ProvisionAgentJob } from "@berth/domain/agents/AgentJobs"
+import { ProvisionAgentJob, ReconfigureInstanceJob } from "@berth/domain/agents/AgentJobs"
 
 const job: RunningJob = {
   id: "1",
@@ -15,82 +20,115 @@ const job: RunningJob = {
   payload: { agentId: "agt_1" },
   trace: null,
   attempt: 1,
-  attempts: 5
+  isLastAttempt: false
 }
 
 const manager = Layer.mock(AgentManager, {
-  chat: () => {
-    throw new Error("nobody chats here")
-  },
+  chat: () => Stream.dieMessage("unexpected chat"),
   deploy: () => Effect.void
 })
 
-describe("Consumers", () => {
-  it.scoped("work on both queues with their caps, and close both at the same time", () =>
+const noOutages = Layer.succeed(OutageDetector, { detect: () => Option.none() })
+
+describe("JobConsumers", () => {
+  it.scoped("consume every queue with its slots, and close all at the same time", () =>
     Effect.gen(function* () {
       const working = yield* Ref.make<Record<string, unknown>>({})
-      const bothClosing = { tasks: yield* Deferred.make<void>(), provision: yield* Deferred.make<void>() }
-      const queue = Layer.succeed(JobQueue, {
-        consume: (name, options, handle) =>
+      const closing = yield* Effect.all(
+        QueueName.literals.map(() => Deferred.make<void>()),
+        { concurrency: "unbounded" }
+      )
+      const queue = Layer.mock(JobQueue, {
+        consume: (name, { retryPolicy: _policy, ...options }, handle) =>
           Effect.gen(function* () {
             const exit = yield* Effect.exit(handle(job))
             yield* Ref.update(working, (so) => ({ ...so, [name]: { ...options, done: Exit.isSuccess(exit) } }))
-            yield* Effect.addFinalizer(() =>
-              // Each waits until the other closes as well.
-              Effect.zipRight(
-                Deferred.succeed(bothClosing[name], undefined),
-                Deferred.await(bothClosing[name === "tasks" ? "provision" : "tasks"])
+            yield* Effect.addFinalizer(() => {
+              const own = closing[QueueName.literals.indexOf(name)]
+              assert.isDefined(own)
+              // Each waits until all close.
+              return Effect.zipRight(
+                own === undefined ? Effect.void : Deferred.succeed(own, undefined),
+                Effect.forEach(closing, Deferred.await, { discard: true })
               )
-            )
-          }),
-        add: () => Effect.void,
-        counts: () => Effect.dieMessage("nobody counts here"),
-        deadLetters: () => Effect.succeed([]),
-        replay: () => Effect.succeed(false)
+            })
+          })
       })
       const scope = yield* Scope.make()
       const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
       const outbox = Layer.mock(Outbox, { settle: () => Effect.void })
       yield* Layer.buildWithScope(
-        Layer.provide(consumers, [queue, manager, outbox, unusedMailPorts, unusedAccountRemoval]),
+        Layer.provide(consumers, [queue, manager, outbox, noOutages, unusedMailPorts, unusedAccountRemoval]),
         scope
       )
       assert.deepStrictEqual(yield* working, {
         tasks: { concurrency: 5, drain: "5 minutes", done: false },
-        provision: { concurrency: 2, drain: "5 minutes", done: true }
+        provision: { concurrency: 2, drain: "5 minutes", done: true },
+        mail: { concurrency: 2, drain: "5 minutes", done: false },
+        "card-events": { concurrency: 2, drain: "5 minutes", done: false }
       })
       yield* Scope.close(scope, Exit.void)
     })
   )
 
+  it("retry mail and reconfigurations of instances without limit, other jobs five times", () => {
+    for (const kind of [SendMailJob, ReconfigureInstanceJob])
+      assert.strictEqual(findRetryPolicy(kind.queue)(kind.name).attempts, Number.POSITIVE_INFINITY, kind.name)
+    for (const kind of [ProvisionAgentJob, RemoveAccountJob])
+      assert.strictEqual(findRetryPolicy(kind.queue)(kind.name).attempts, 5, kind.name)
+  })
+
+  /** Runs one job of the provision queue. */
+  const consumeOne = (
+    changes: Partial<RunningJob>,
+    deploy: Effect.Effect<void, BackendUnavailable>,
+    outages: Layer.Layer<OutageDetector> = noOutages
+  ) =>
+    Effect.gen(function* () {
+      const settled = yield* Ref.make<ReadonlyArray<string>>([])
+      const ended = yield* Ref.make<Exit.Exit<void, unknown>>(Exit.void)
+      const queue = Layer.mock(JobQueue, {
+        consume: (name, _options, handle) =>
+          name === "provision"
+            ? Effect.flatMap(Effect.exit(handle({ ...job, ...changes })), (exit) => Ref.set(ended, exit))
+            : Effect.void
+      })
+      const deploying = Layer.mock(AgentManager, {
+        chat: () => Stream.dieMessage("unexpected chat"),
+        deploy: () => deploy,
+        failDeployment: () => Effect.void
+      })
+      const outbox = Layer.mock(Outbox, { settle: (id) => Ref.update(settled, (so) => [...so, id]) })
+      const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
+      yield* Layer.build(
+        Layer.provide(consumers, [queue, deploying, outbox, outages, unusedMailPorts, unusedAccountRemoval])
+      )
+      return { settled: yield* settled, exit: yield* ended }
+    })
+
   const outcomes: ReadonlyArray<
     readonly [string, Partial<RunningJob>, Effect.Effect<void, BackendUnavailable>, boolean]
   > = [
-    ["is done", {}, Effect.void, true],
-    ["failed for the last time", { attempt: 5 }, new BackendUnavailable({ reason: "down" }), true],
-    ["is hopeless", { payload: "nonsense" }, Effect.void, true],
+    ["succeeds", {}, Effect.void, true],
+    ["fails in its last attempt", { isLastAttempt: true }, new BackendUnavailable({ reason: "down" }), true],
+    ["fails permanently", { payload: "nonsense" }, Effect.void, true],
     ["runs again", { attempt: 4 }, new BackendUnavailable({ reason: "down" }), false],
-    ["was cut off", { attempt: 5 }, Effect.interrupt, false]
+    ["was interrupted", { isLastAttempt: true }, Effect.interrupt, false]
   ]
-  for (const [what, changes, deploys, isSettled] of outcomes)
-    it.scoped(`${isSettled ? "settle" : "do not settle"} a job that ${what}`, () =>
+  for (const [outcome, changes, deploys, isSettled] of outcomes)
+    it.scoped(`${isSettled ? "settle" : "do not settle"} a job that ${outcome}`, () =>
       Effect.gen(function* () {
-        const settled = yield* Ref.make<ReadonlyArray<string>>([])
-        const queue = Layer.mock(JobQueue, {
-          consume: (name, _options, handle) =>
-            name === "tasks" ? Effect.void : Effect.asVoid(Effect.exit(handle({ ...job, ...changes })))
-        })
-        const deploying = Layer.mock(AgentManager, {
-          chat: () => {
-            throw new Error("nobody chats here")
-          },
-          deploy: () => deploys,
-          failDeployment: () => Effect.void
-        })
-        const outbox = Layer.mock(Outbox, { settle: (id) => Ref.update(settled, (so) => [...so, id]) })
-        const consumers = JobConsumers.layer({ concurrency: { tasks: 5, provision: 2 }, drain: "5 minutes" })
-        yield* Layer.build(Layer.provide(consumers, [queue, deploying, outbox, unusedMailPorts, unusedAccountRemoval]))
-        assert.deepStrictEqual(yield* settled, isSettled ? [job.id] : [])
+        const { settled } = yield* consumeOne(changes, deploys)
+        assert.deepStrictEqual(settled, isSettled ? [job.id] : [])
       })
     )
+
+  it.scoped("fail a job with DependencyUnavailable when it dies of an outage", () =>
+    Effect.gen(function* () {
+      const outage = new DependencyUnavailable({ dependency: "the database", retryAfter: Duration.seconds(5) })
+      const detector = Layer.succeed(OutageDetector, { detect: () => Option.some(outage) })
+      const { exit } = yield* consumeOne({}, Effect.dieMessage("connection refused"), detector)
+      assert.deepStrictEqual(exit, Exit.fail(outage))
+    })
+  )
 })

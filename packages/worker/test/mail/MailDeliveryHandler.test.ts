@@ -8,7 +8,7 @@ import { Mailer, MailRejected, MailServiceUnavailable } from "@berth/domain/mail
 import { MailOutbox } from "@berth/domain/mail/MailOutbox"
 import { SecretBox, SecretUndecryptable } from "@berth/domain/secrets/SecretBox"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted, Ref, Schema } from "effect"
+import { Duration, Effect, Layer, Redacted, Ref, Schema, TestClock } from "effect"
 import { mailDeliveryHandler } from "../../src/mail/MailDeliveryHandler.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 import { SendMailJob } from "@berth/domain/mail/MailJobs"
@@ -27,21 +27,33 @@ const box = Layer.succeed(SecretBox, {
 })
 
 /** The payload that MailOutbox appends. */
-const appendedPayload = Effect.gen(function* () {
-  const entries = yield* Ref.make<ReadonlyArray<unknown>>([])
-  const outbox = Layer.mock(Outbox, {
-    append: <A, I>(_kind: JobKind<A, I>, payload: A) => Ref.update(entries, (so) => [...so, payload])
+const appendPayload = (lifetime?: Duration.Duration) =>
+  Effect.gen(function* () {
+    const entries = yield* Ref.make<ReadonlyArray<unknown>>([])
+    const outbox = Layer.mock(Outbox, {
+      append: <A, I>(kind: JobKind<A, I>, payload: A) =>
+        Effect.flatMap(Effect.orDie(Schema.encode(kind.payload)(payload)), (encoded) =>
+          Ref.update(entries, (so) => [...so, encoded])
+        )
+    })
+    const ids = Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_7` as const) })
+    yield* Effect.flatMap(MailOutbox, (mails) =>
+      mails.append({ ...draft, ...(lifetime === undefined ? {} : { lifetime }) }, UserId.make("usr_1"))
+    ).pipe(Effect.provide(MailOutbox.Default.pipe(Layer.provide([outbox, ids, box]))))
+    const [payload] = yield* entries
+    return payload
   })
-  const ids = Layer.succeed(IdGenerator, { next: (prefix) => Effect.succeed(`${prefix}_7` as const) })
-  yield* Effect.flatMap(MailOutbox, (mails) => mails.append(draft, UserId.make("usr_1"))).pipe(
-    Effect.provide(MailOutbox.Default.pipe(Layer.provide([outbox, ids, box])))
-  )
-  const [payload] = yield* entries
-  return payload
-})
+const appendedPayload = appendPayload()
 
 const run = (payload: unknown, send: (mail: Mail) => Effect.Effect<void, MailRejected | MailServiceUnavailable>) => {
-  const job: RunningJob = { id: "job_1", name: SendMailJob.name, payload, trace: null, attempt: 1, attempts: 5 }
+  const job: RunningJob = {
+    id: "job_1",
+    name: SendMailJob.name,
+    payload,
+    trace: null,
+    attempt: 1,
+    isLastAttempt: false
+  }
   return Effect.provide(mailDeliveryHandler.handle(job), [Layer.succeed(Mailer, { send }), box])
 }
 
@@ -70,15 +82,34 @@ describe("handleMailDelivery", () => {
     })
   )
 
+  it.effect("fails permanently once the mail has expired, by default after a day", () =>
+    Effect.gen(function* () {
+      const payloads = [yield* appendPayload(Duration.hours(1)), yield* appendedPayload]
+      const outcomes = Effect.forEach(payloads, (payload) =>
+        Effect.either(run(payload, () => Effect.void)).pipe(Effect.map((either) => either._tag))
+      )
+      yield* TestClock.adjust("59 minutes")
+      assert.deepStrictEqual(yield* outcomes, ["Right", "Right"])
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* outcomes, ["Left", "Right"])
+      yield* TestClock.adjust("23 hours")
+      assert.deepStrictEqual(yield* outcomes, ["Left", "Left"])
+      const failure = yield* Effect.flip(run(yield* Effect.succeed(payloads[0]), () => Effect.void))
+      assert.strictEqual(failure._tag, "JobPermanentlyFailed")
+    })
+  )
+
   it.effect("fails permanently for a rejected or undecryptable mail", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(
         run(yield* appendedPayload, () => Effect.fail(new MailRejected({ reason: "EENVELOPE 550" })))
       )
       assert.deepInclude(refused, { _tag: "JobPermanentlyFailed", reason: "The mail is rejected: EENVELOPE 550" })
-      const { sealed } = yield* Schema.decodeUnknown(SendMailJob.payload)(yield* appendedPayload)
-      const other = { sealed, mailId: "mal_8" }
-      const noMail = { mailId: "mal_7", sealed: Buffer.from('mail mal_7|{"hunter2":1}').toString("base64") }
+      const { expiresAt, sealed } = yield* Schema.decodeUnknown(Schema.encodedSchema(SendMailJob.payload))(
+        yield* appendedPayload
+      )
+      const other = { expiresAt, sealed, mailId: "mal_8" }
+      const noMail = { expiresAt, mailId: "mal_7", sealed: Buffer.from('mail mal_7|{"hunter2":1}').toString("base64") }
       for (const payload of [other, noMail, {}, null, { mailId: "mal_7" }]) {
         const failure = yield* Effect.flip(run(payload, () => Effect.void))
         assert.strictEqual(failure._tag, "JobPermanentlyFailed")

@@ -14,7 +14,7 @@ const job = (changes: Partial<RunningJob> = {}): RunningJob => ({
   payload: { userId: "usr_1" },
   trace: null,
   attempt: 1,
-  attempts: 5,
+  isLastAttempt: false,
   ...changes
 })
 

@@ -10,7 +10,7 @@ const job = (payload: unknown) => ({
   payload,
   trace: null,
   attempt: 1,
-  attempts: 5
+  isLastAttempt: false
 })
 
 const recording = Effect.map(Ref.make<ReadonlyArray<readonly [string, string]>>([]), (asked) => ({

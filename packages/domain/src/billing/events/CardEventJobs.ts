@@ -3,7 +3,7 @@ import type { JobKind } from "../../jobs/JobKind.ts"
 
 /** Applies an event of the card processor. */
 export const ApplyCardEventJob = {
-  queue: "tasks",
+  queue: "card-events",
   name: "apply-card-event",
   payload: Schema.Struct({ eventId: Schema.String })
 } as const satisfies JobKind<{ readonly eventId: string }, { readonly eventId: string }>

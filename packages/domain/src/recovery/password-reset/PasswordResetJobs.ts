@@ -3,7 +3,7 @@ import type { JobKind } from "../../jobs/JobKind.ts"
 
 /** Sends a reset link if the address belongs to an account; only the worker looks it up. */
 export const SendPasswordResetJob = {
-  queue: "tasks",
+  queue: "mail",
   name: "forgotten-password",
   payload: Schema.Struct({ email: Schema.String })
 } as const satisfies JobKind<{ readonly email: string }, { readonly email: string }>

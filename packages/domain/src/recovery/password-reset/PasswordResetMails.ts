@@ -1,6 +1,7 @@
 import { Effect, Option, type Redacted } from "effect"
 import { joinMailLines, makeMailLink } from "../../accounts/AccountMails.ts"
 import { AccountPolicy, isSyntheticEmail } from "../../accounts/AccountPolicy.ts"
+import { mailedTokenLifetimes } from "../../accounts/mailed-tokens/MailedToken.ts"
 import { MailedTokens } from "../../accounts/mailed-tokens/MailedTokens.ts"
 import { Users } from "../../accounts/Users.ts"
 import { type MailDraft, MailOutbox } from "../../mail/MailOutbox.ts"
@@ -10,6 +11,7 @@ import type { User } from "../../shared/User.ts"
 
 export const composePasswordResetMail = (to: Email, appUrl: URL, token: Redacted.Redacted): MailDraft => ({
   to,
+  lifetime: mailedTokenLifetimes["password-reset"],
   subject: "Choose a new password",
   text: joinMailLines(
     `Somebody, hopefully you, asked for a new password at ${appUrl.host}.`,
