@@ -1,6 +1,7 @@
 import { InstanceUnavailable } from "@berth/domain/instances/InstanceErrors"
 import { Outbox } from "@berth/domain/jobs/Outbox"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
+import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
 import { CardEventEffects } from "@berth/domain/billing/events/CardEventEffects"
 import { findHandler } from "@berth/worker/jobs/JobHandlers"
 import { assert, layer } from "@effect/vitest"
@@ -28,6 +29,7 @@ layer(App.layer(), { excludeTestServices: true })("The configuration of an agent
           ? Effect.void
           : Effect.zipRight(
               Effect.provide(findHandler(entry.queue)({ ...entry, attempt: 1, isLastAttempt: false }), [
+                Layer.mock(ClaimedContents, { _tag: "@berth/ClaimedContents" }),
                 Layer.mock(AccountRemoval, { _tag: "@berth/AccountRemoval" }),
                 Layer.mock(CardEventEffects, { _tag: "@berth/CardEventEffects" })
               ]),

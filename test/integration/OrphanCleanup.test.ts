@@ -5,6 +5,7 @@ import { Transaction } from "@berth/domain/persistence/Transaction"
 import { InstanceRepository } from "@berth/domain/instances/InstanceRepository"
 import { makeSubdomain } from "@berth/domain/instances/Instance"
 import { accountRemovalHandler } from "@berth/worker/recovery/AccountRemovalHandler"
+import { instanceRemovalHandler } from "@berth/worker/instances/InstanceRemovalHandler"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, type Redacted, type Scope, Stream } from "effect"
@@ -43,18 +44,13 @@ const tryToRemoveRows = (userId: UserId) =>
     return yield* Effect.isSuccess(run(users.remove(userId, `fmr_${userId}`)))
   })
 
-/** The worker's job, with one backend. */
-const runJob = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) =>
-  accountRemovalHandler
-    .handle({
-      id: "job_1",
-      name: "remove-account",
-      payload: { userId },
-      trace: null,
-      attempt: 1,
-      isLastAttempt: false
-    })
+/** The worker's jobs of a deletion, with one backend. */
+const runJobs = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) => {
+  const job = { id: "job_1", payload: { userId }, trace: null, attempt: 1, isLastAttempt: false }
+  return accountRemovalHandler
+    .handle({ ...job, name: accountRemovalHandler.kind.name })
     .pipe(
+      Effect.zipRight(instanceRemovalHandler.handle({ ...job, name: instanceRemovalHandler.kind.name })),
       Effect.provide(
         Layer.merge(
           accountRemoval,
@@ -62,6 +58,7 @@ const runJob = ({ orphanCleanup }: ReconcilerProcess, userId: UserId) =>
         )
       )
     )
+}
 
 /** Whether the host has an instance or files of the owner. */
 const hasInstance = (host: FakeInstanceHost, userId: UserId) =>
@@ -102,10 +99,10 @@ describe("OrphanCleanup", () => {
       for (const person of [up, stopped, other]) yield* process.reconciler.deploy(person.agent.id)
       yield* process.reconciler.stop(stopped.userId)
       for (const { userId } of [up, stopped, never]) {
-        yield* runJob(process, userId)
+        yield* runJobs(process, userId)
         assert.isFalse(hasInstance(host, userId))
         // Idempotent.
-        yield* runJob(process, userId)
+        yield* runJobs(process, userId)
       }
       assert.isTrue(host.instances.has(other.userId))
     }))

@@ -55,6 +55,7 @@ import { OwnModelKeys } from "@berth/domain/secrets/OwnModelKeys"
 import * as OwnerKeysFromVault from "@berth/domain/ai/keys/VaultOwnerKeys"
 import { BearerSessions } from "@berth/domain/sessions/BearerSessions"
 import { Sessions } from "@berth/domain/sessions/Sessions"
+import { ClaimNotices } from "@berth/domain/recovery/claims/ClaimNotices"
 import { AccountClaims } from "@berth/domain/recovery/claims/AccountClaims"
 import { PasswordSignIn } from "@berth/domain/signin/password/PasswordSignIn"
 import { LinkedAccounts } from "@berth/domain/signin/identities/LinkedAccounts"
@@ -126,6 +127,7 @@ const billing = Layer.merge(BillingActions.Default, CheckoutLinks.Default).pipe(
 export const web = Layer.mergeAll(
   Layer.provide(AccountDeletion.Default, Layer.merge(AccountRemoval.Default, accountDeletionHooks)),
   PasswordSignIn.Default,
+  ClaimNotices.Default,
   proofs,
   billing,
   BearerSessions.Default,

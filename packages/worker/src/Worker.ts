@@ -1,3 +1,6 @@
+import { AgentConfigReset } from "@berth/domain/agents/AgentConfigReset"
+import { ClaimedContents } from "@berth/domain/interaction/ClaimedContents"
+import { Memories } from "@berth/domain/interaction/memory/Memories"
 import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { CardCustomers } from "@berth/domain/billing/checkout/CardCustomers"
 import * as AgentLimits from "@berth/domain/agents/AgentLimits"
@@ -25,10 +28,13 @@ export const cardEvents = CardEventEffects.Default.pipe(
   Layer.provide(Layer.mergeAll(Users.Default, Allowances.Default, AgentLimits.layer, MailOutbox.Default))
 )
 
+/** Prompts and memory of claimed accounts. */
+const claimedContents = Layer.provide(ClaimedContents.Default, Layer.merge(AgentConfigReset.Default, Memories.Default))
+
 /** The job handlers, the outbox relay and the recurring tasks, over the domain's ports. */
 export const layer = (options: JobConsumers.JobConsumerOptions & RetentionJobs.RetentionOptions) =>
   Layer.mergeAll(
-    Layer.provide(JobConsumers.layer(options), AccountRemoval.Default),
+    Layer.provide(JobConsumers.layer(options), Layer.merge(AccountRemoval.Default, claimedContents)),
     OutboxRelay.layer,
     OutageRecovery.layer,
     RetentionJobs.layer(options),

@@ -263,6 +263,17 @@ const deletionRows: ReadonlyArray<ErrorRow> = [
   }
 ]
 
+const settle = (
+  when: string,
+  json: unknown,
+  status: number,
+  code: string,
+  fields?: ReadonlyArray<string>
+): ErrorRow => ({
+  ...change(when, json, status, code, fields),
+  route: "POST /api/settings/claim"
+})
+
 const forgot = refusedBy("POST /api/auth/forgot-password")
 
 const reset = (when: string, json: unknown, code: string, fields?: ReadonlyArray<string>): ErrorRow => ({
@@ -309,7 +320,12 @@ const recoveryRows: ReadonlyArray<ErrorRow> = [
     code: "user_not_found"
   },
   nobody("POST /api/auth/verify-email"),
-  nobody("GET /api/settings/referral")
+  nobody("GET /api/settings/referral"),
+  nobody("GET /api/settings/claim"),
+  nobody("POST /api/settings/claim"),
+  settle("nothing is given", {}, 400, "invalid_request", ["decision"]),
+  settle("the decision is unknown", { decision: "burn" }, 400, "invalid_request", ["decision"]),
+  settle("the account was not claimed", { decision: "reset" }, 404, "claim_notice_not_found")
 ]
 
 export const accountRows: ReadonlyArray<ErrorRow> = [

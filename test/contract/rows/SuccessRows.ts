@@ -128,7 +128,8 @@ const recoveryRows: ReadonlyArray<SuccessRow> = [
       earnedCredits: s.equalTo(0),
       rewardsLeftToday: s.equalTo(10)
     }
-  }
+  },
+  { what: "GET /api/settings/claim", call: get("/api/settings/claim"), shape: { claimedAt: s.equalTo(null) } }
 ]
 
 const agentRows: ReadonlyArray<SuccessRow> = [

@@ -1,6 +1,7 @@
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { optionalText, payload, SecretText } from "../http/Payload.ts"
+import { Timestamp } from "../http/Timestamp.ts"
 import { InternalFailureBody } from "../http/TransportErrors.ts"
 import { ForgotPasswordLimit, ResetPasswordLimit, RateLimitExceededBody } from "../limits/RateLimits.ts"
 import { RecentSignInRequiredBody, SessionAuth } from "../sessions/SessionAuth.ts"
@@ -8,6 +9,7 @@ import { EmailInvalidBody, PasswordRejectedBody, UserNotFoundBody } from "../acc
 import { BotCheck } from "../accounts/bot-detection/BotCheck.ts"
 import {
   AccountDeletionUnconfirmedBody,
+  ClaimNoticeNotFoundBody,
   DeletionPasswordIncorrectBody,
   ResetTokenInvalidBody
 } from "./RecoveryErrorBodies.ts"
@@ -58,10 +60,28 @@ const deleteAccount = HttpApiEndpoint.del("deleteAccount", "/api/settings")
   .addError(RateLimitExceededBody)
   .middleware(SessionAuth)
 
+/** GET /api/settings/claim: the time at which the account was claimed, until its owner has decided about its contents. */
+const claimNotice = HttpApiEndpoint.get("claimNotice", "/api/settings/claim")
+  .addSuccess(
+    Schema.Struct({
+      claimedAt: Schema.NullOr(Timestamp).annotations({ description: "Null without an open decision" })
+    }).annotations({ identifier: "ClaimNotice" })
+  )
+  .middleware(SessionAuth)
+
+/** POST /api/settings/claim: keeps the contents from before the claim, or deletes prompts, settings of agents and memory soon after. */
+const settleClaim = HttpApiEndpoint.post("settleClaim", "/api/settings/claim")
+  .setPayload(payload({ decision: Schema.Literal("keep", "reset") }))
+  .addSuccess(Schema.Struct({ success: Schema.Boolean }))
+  .addError(ClaimNoticeNotFoundBody)
+  .middleware(SessionAuth)
+
 export class RecoveryApi extends HttpApiGroup.make("recovery")
   .add(forgotPassword)
   .add(resetPassword)
   .add(verifyEmail)
   .add(sendVerification)
   .add(deleteAccount)
+  .add(claimNotice)
+  .add(settleClaim)
   .addError(InternalFailureBody) {}

@@ -1,4 +1,5 @@
 import { AccountDeletionUnconfirmed, DeletionPasswordIncorrect } from "@berth/domain/recovery/deletion/AccountDeletion"
+import { ClaimNoticeNotFound } from "@berth/domain/recovery/claims/ClaimNotices"
 import { ResetTokenInvalid } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { errorBody } from "../http/ErrorBody.ts"
 
@@ -16,6 +17,13 @@ export const DeletionPasswordIncorrectBody = errorBody(DeletionPasswordIncorrect
   error: "Wrong password",
   message: "password: is not your password.",
   read: () => new DeletionPasswordIncorrect()
+})
+export const ClaimNoticeNotFoundBody = errorBody(ClaimNoticeNotFound, {
+  status: 404,
+  code: "claim_notice_not_found",
+  error: "No claim notice",
+  message: "Your account was not claimed, or you have decided already.",
+  read: () => new ClaimNoticeNotFound()
 })
 export const ResetTokenInvalidBody = errorBody(ResetTokenInvalid, {
   status: 400,

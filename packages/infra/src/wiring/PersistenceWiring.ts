@@ -11,6 +11,7 @@ import { ProgramMisconfigured } from "../process/ProgramRunner.ts"
 import { resolveAdminEmails, requireDatabaseUrl, resolveKeyEncryptionKeys } from "./SecretsWiring.ts"
 import * as PostgresAnswerStreams from "../postgres/interaction/PostgresAnswerStreams.ts"
 import * as PostgresAgentRepository from "../postgres/agents/PostgresAgentRepository.ts"
+import * as PostgresClaimNoticeRepository from "../postgres/recovery/PostgresClaimNoticeRepository.ts"
 import * as PostgresCardCustomerRepository from "../postgres/billing/PostgresCardCustomerRepository.ts"
 import * as PostgresBillingHistory from "../postgres/billing/PostgresBillingHistory.ts"
 import * as PostgresCardEventRepository from "../postgres/billing/PostgresCardEventRepository.ts"
@@ -64,6 +65,7 @@ export const layer = (options: PersistenceOptions) =>
     PostgresTransaction.layer,
     PostgresUserRepository.layer,
     PostgresMailedTokenRepository.layer,
+    PostgresClaimNoticeRepository.layer,
     PostgresReferralRepository.layer,
     PostgresWalletRepository.layer,
     PostgresWalletNonceRepository.layer,

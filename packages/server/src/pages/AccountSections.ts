@@ -9,6 +9,25 @@ import { renderStatusLine, renderWithScript } from "./Layout.ts"
 const day = (at: DateTime.Utc) =>
   html`<time datetime="${DateTime.formatIso(at)}">${DateTime.formatIsoDateUtc(at)}</time>`
 
+/** Contents from before the account was claimed; shown until the owner has decided. */
+export const claimSection = html`
+  <section aria-labelledby="claim-title">
+    <h2 id="claim-title">Contents from before you</h2>
+    <p>
+      This account was in use before its e-mail address was confirmed. Every other way to sign in has been removed, but
+      its agents may keep prompts and memory that another person wrote.
+    </p>
+    ${renderWithScript(
+      "Deciding about them",
+      html`<div class="actions">
+          <button data-claim="reset">Delete prompts, agent settings and conversations</button>
+          <button class="quiet" data-claim="keep">Keep everything</button>
+        </div>
+        ${renderStatusLine("claim-status")}`
+    )}
+  </section>
+`
+
 /** Profile and password of the user. */
 export const accountSection = ({
   createdAt,

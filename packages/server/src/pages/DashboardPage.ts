@@ -6,6 +6,7 @@ import type { Allowance } from "@berth/domain/billing/subscriptions/Allowances"
 import { Option } from "effect"
 import {
   accountSection,
+  claimSection,
   deletionSection,
   notificationsSection,
   sessionsSection,
@@ -22,6 +23,8 @@ export interface DashboardPage {
   readonly agents: ReadonlyArray<Agent>
   /** The agent of the chat, one of `agents`. */
   readonly chosen: Option.Option<Agent>
+  /** The owner has not decided yet about the contents from before a claim. */
+  readonly isClaimOpen: boolean
   readonly wallets: ReadonlyArray<Wallet>
   readonly models: ReadonlyArray<string>
   readonly appUrl: URL
@@ -85,7 +88,8 @@ const chat = (chosen: Agent): Html => html`
 /** `/dashboard`: agents, account, wallets and sessions of the user. */
 export const renderDashboardPage = (page: DashboardPage): Html => html`
   <h1>Dashboard</h1>
-  ${renderOutcome(page)} ${Option.match(page.chosen, { onNone: () => null, onSome: chat })} ${agentsSection(page)}
-  ${accountSection(page.user)} ${notificationsSection(page.user.notifications)}
-  ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection} ${deletionSection}
+  ${renderOutcome(page)} ${page.isClaimOpen && claimSection}
+  ${Option.match(page.chosen, { onNone: () => null, onSome: chat })} ${agentsSection(page)} ${accountSection(page.user)}
+  ${notificationsSection(page.user.notifications)} ${walletsSection(page.wallets, page.appUrl)} ${sessionsSection}
+  ${deletionSection}
 `

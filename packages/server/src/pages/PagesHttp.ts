@@ -5,6 +5,7 @@ import { Agents } from "@berth/domain/agents/Agents"
 import { Allowances } from "@berth/domain/billing/subscriptions/Allowances"
 import { BillingSettings, findCreditPrices } from "@berth/domain/billing/BillingSettings"
 import { StorageEntitlements } from "@berth/domain/billing/storage/StorageEntitlements"
+import { ClaimNotices } from "@berth/domain/recovery/claims/ClaimNotices"
 import { OAuthProviderName, OAuthProviders } from "@berth/domain/signin/oauth/OAuthProvider"
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Array, Effect, Layer, Option } from "effect"
@@ -49,6 +50,7 @@ const pages = HttpLayerRouter.use((router) =>
     const agents = yield* Agents
     const allowances = yield* Allowances
     const wallets = yield* Wallets
+    const claims = yield* ClaimNotices
     const storage = yield* StorageEntitlements
     const { prices } = yield* BillingSettings
     const creditPrices = findCreditPrices(prices)
@@ -97,6 +99,7 @@ const pages = HttpLayerRouter.use((router) =>
           allowance: yield* allowances.find(user),
           agents: owned,
           chosen: Array.findFirst(owned, ({ id }) => id === query.get("agent")),
+          isClaimOpen: Option.isSome(yield* claims.find(user.id)),
           wallets: yield* wallets.listByUser(user.id),
           models,
           appUrl,

@@ -1,6 +1,7 @@
 import { WebApi } from "@berth/api/WebApi"
 import { EmailVerifications } from "@berth/domain/accounts/email-verification/EmailVerifications"
 import { AccountDeletion } from "@berth/domain/recovery/deletion/AccountDeletion"
+import { ClaimNotices } from "@berth/domain/recovery/claims/ClaimNotices"
 import { PasswordResets } from "@berth/domain/recovery/password-reset/PasswordResets"
 import { CurrentUser } from "@berth/domain/sessions/CurrentUser"
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
@@ -23,6 +24,7 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
     const resets = yield* PasswordResets
     const verifications = yield* EmailVerifications
     const deletion = yield* AccountDeletion
+    const claims = yield* ClaimNotices
     const session = yield* RequestSession
     const cookie = yield* SessionCookie
 
@@ -70,6 +72,15 @@ export const layer = HttpApiBuilder.group(WebApi, "recovery", (handlers) =>
           Effect.tapErrorTag("RateLimitExceeded", addRetryAfter),
           Effect.as(cookie.clear(HttpServerResponse.unsafeJson({ success: true })))
         )
+      )
+      .handle("claimNotice", () =>
+        Effect.gen(function* () {
+          const { user } = yield* CurrentUser
+          return { claimedAt: Option.getOrNull(yield* claims.find(user.id)) }
+        })
+      )
+      .handle("settleClaim", ({ payload: { decision } }) =>
+        Effect.flatMap(CurrentUser, ({ user }) => Effect.as(claims.settle(user.id, decision), { success: true }))
       )
   })
 )

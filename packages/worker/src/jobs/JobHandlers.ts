@@ -6,6 +6,8 @@ import { cardCustomerRemovalHandler } from "../billing/CardCustomerRemovalHandle
 import { cardEventHandler } from "../billing/CardEventHandler.ts"
 import { cardEventMatchHandler } from "../billing/CardEventMatchHandler.ts"
 import { instanceConfigurationHandler } from "../instances/InstanceConfigurationHandler.ts"
+import { instanceRemovalHandler } from "../instances/InstanceRemovalHandler.ts"
+import { claimedContentsResetHandler } from "../interaction/ClaimedContentsResetHandler.ts"
 import type { JobHandler } from "./JobHandler.ts"
 import { mailDeliveryHandler } from "../mail/MailDeliveryHandler.ts"
 import { accountRemovalHandler } from "../recovery/AccountRemovalHandler.ts"
@@ -14,6 +16,8 @@ import { passwordResetHandler } from "../recovery/PasswordResetHandler.ts"
 const handlers = [
   instanceConfigurationHandler,
   accountRemovalHandler,
+  instanceRemovalHandler,
+  claimedContentsResetHandler,
   mailDeliveryHandler,
   passwordResetHandler,
   cardEventHandler,

@@ -1,71 +1,77 @@
 import { AccountInUse } from "@berth/domain/accounts/AccountErrors"
-import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { AgentManager } from "@berth/domain/instances/AgentManager"
 import { BackendUnavailable } from "@berth/domain/instances/InstanceErrors"
-import type { RunningJob } from "@berth/domain/jobs/JobQueue"
+import { AccountRemovedJob, RemoveAccountJob } from "@berth/domain/recovery/deletion/AccountDeletionJobs"
+import { AccountRemoval } from "@berth/domain/recovery/deletion/AccountRemoval"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { findHandler } from "../../src/jobs/JobHandlers.ts"
 import { unusedMailPorts } from "../jobs/MailerFake.ts"
 
-const job = (changes: Partial<RunningJob> = {}): RunningJob => ({
-  id: "job_1",
-  name: "remove-account",
-  payload: { userId: "usr_1" },
-  trace: null,
-  attempt: 1,
-  isLastAttempt: false,
-  ...changes
-})
-
-/** Runs a job with what its two steps come to; answers what was done, in order. */
+/** Runs a job whose step has this outcome; returns the step that ran, and how the job ended. */
 const run = (
-  steps: {
-    readonly rows?: Effect.Effect<void, AccountInUse>
-    readonly cell?: Effect.Effect<void, BackendUnavailable>
-  },
-  given = job()
+  name: string,
+  given: { readonly outcome?: Effect.Effect<void, AccountInUse | BackendUnavailable>; readonly payload?: unknown } = {}
 ) =>
   Effect.gen(function* () {
     const done: Array<string> = []
-    const step = <E>(what: string, outcome: Effect.Effect<void, E> = Effect.void) =>
+    const { outcome = Effect.void, payload = { userId: "usr_1" } } = given
+    const step = (what: string) =>
       Effect.zipLeft(
         outcome,
         Effect.sync(() => done.push(what))
       )
     const layers = Layer.mergeAll(
       unusedMailPorts,
-      Layer.succeed(AccountRemoval, AccountRemoval.make({ remove: (id) => step(`rows of ${id}`, steps.rows) })),
-      Layer.mock(AgentManager, { chat: () => Stream.empty, remove: (id) => step(`cell of ${id}`, steps.cell) })
+      Layer.succeed(
+        AccountRemoval,
+        AccountRemoval.make({
+          remove: (id) => Effect.catchTag(step(`rows of ${id}`), "BackendUnavailable", Effect.die)
+        })
+      ),
+      Layer.mock(AgentManager, {
+        chat: () => Stream.empty,
+        remove: (id) => Effect.catchTag(step(`instance of ${id}`), "AccountInUse", Effect.die)
+      })
     )
-    const outcome = yield* Effect.either(Effect.provide(findHandler("tasks")(given), layers))
-    return { done, outcome: outcome._tag === "Right" ? "done" : outcome.left._tag }
+    const job = { id: "job_1", name, payload, trace: null, attempt: 1, isLastAttempt: false }
+    const ended = yield* Effect.either(Effect.provide(findHandler("tasks")(job), layers))
+    return { done, ended: ended._tag === "Right" ? "done" : ended.left._tag }
   })
 
 describe("The job that removes an account", () => {
-  it.effect("takes the rows first, and then the cell that nothing brings back any more", () =>
+  it.effect("removes the rows only", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* run({}), { done: ["rows of usr_1", "cell of usr_1"], outcome: "done" })
+      assert.deepStrictEqual(yield* run(RemoveAccountJob.name), { done: ["rows of usr_1"], ended: "done" })
     })
   )
 
-  it.effect("comes again when the rows are in use, and leaves the cell until then", () =>
+  it.effect("is retried while the rows are in use", () =>
     Effect.gen(function* () {
-      const outcome = yield* run({ rows: new AccountInUse() })
-      assert.deepStrictEqual(outcome, { done: [], outcome: "AccountInUse" })
+      const outcome = yield* run(RemoveAccountJob.name, { outcome: new AccountInUse() })
+      assert.deepStrictEqual(outcome, { done: [], ended: "AccountInUse" })
+    })
+  )
+})
+
+describe("The job that removes the instance of a deleted account", () => {
+  it.effect("removes the instance", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* run(AccountRemovedJob.name), { done: ["instance of usr_1"], ended: "done" })
     })
   )
 
-  it.effect("comes again when the backend is away", () =>
+  it.effect("is retried while the backend is unavailable", () =>
     Effect.gen(function* () {
-      const outcome = yield* run({ cell: new BackendUnavailable({ reason: "it is down" }) })
-      assert.deepStrictEqual(outcome, { done: ["rows of usr_1"], outcome: "BackendUnavailable" })
+      const outcome = yield* run(AccountRemovedJob.name, { outcome: new BackendUnavailable({ reason: "it is down" }) })
+      assert.deepStrictEqual(outcome, { done: [], ended: "BackendUnavailable" })
     })
   )
 
-  it.effect("is hopeless when it does not say whose", () =>
+  it.effect("fails permanently, like the other, without a user id", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* run({}, job({ payload: {} })), { done: [], outcome: "JobPermanentlyFailed" })
+      for (const { name } of [RemoveAccountJob, AccountRemovedJob])
+        assert.deepStrictEqual(yield* run(name, { payload: {} }), { done: [], ended: "JobPermanentlyFailed" })
     })
   )
 })

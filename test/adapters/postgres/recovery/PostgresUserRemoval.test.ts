@@ -54,8 +54,9 @@ const userWithRowsEverywhere = Effect.gen(function* () {
     insert into instances (owner_id, subdomain, desired, status, created_at)
     values (${user.id}, ${`wanda-${tag}`}, 'up', 'running', now())`
   yield* sql`
-    insert into sessions (id, user_id, token_hash, created_at, expires_at, last_seen_at, user_agent)
-    values (${`ses_${tag}`}, ${user.id}, ${tag}, now(), now() + interval '1 day', now(), 'Wanda''s browser')`
+    insert into sessions (id, user_id, token_hash, created_at, authenticated_at, expires_at, last_seen_at, user_agent)
+    values (${`ses_${tag}`}, ${user.id}, ${tag}, now(), now(), now() + interval '1 day', now(), 'Wanda''s browser')`
+  yield* sql`insert into claim_notices (user_id, claimed_at) values (${user.id}, now())`
   yield* sql`
     insert into linked_identities (provider, issuer, subject, user_id, linked_at)
     values ('oauthA', 'https://issuer.example', ${tag}, ${user.id}, now())`

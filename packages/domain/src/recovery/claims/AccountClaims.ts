@@ -1,7 +1,8 @@
-import { Data, Effect, Option } from "effect"
+import { Data, DateTime, Effect, Option } from "effect"
 import { MailedTokens } from "../../accounts/mailed-tokens/MailedTokens.ts"
 import { ExternalAccounts } from "../../accounts/registration/ExternalAccounts.ts"
 import { AccessMethods } from "./AccessMethods.ts"
+import { ClaimNoticeRepository } from "./ClaimNoticeRepository.ts"
 import type { UserId } from "../../shared/UserId.ts"
 
 /** The unverified address replaced a verified one within the last seven days. */
@@ -12,6 +13,7 @@ export class AccountClaims extends Effect.Service<AccountClaims>()("@berth/Accou
   effect: Effect.gen(function* () {
     const accounts = yield* ExternalAccounts
     const accessMethods = yield* AccessMethods
+    const notices = yield* ClaimNoticeRepository
     const mailed = yield* MailedTokens
 
     /** Revokes every access method and verifies the address, which the caller has proved. Joins the running transaction, which holds the user. */
@@ -19,6 +21,7 @@ export class AccountClaims extends Effect.Service<AccountClaims>()("@berth/Accou
       if (Option.isSome(yield* mailed.findByUser("email-change-undo", userId))) return yield* new EmailChangePending()
       yield* accessMethods.revokeAll(userId)
       yield* accounts.confirmEmail(userId)
+      yield* notices.record(userId, yield* DateTime.now)
       yield* Effect.logWarning("Account claimed by its email owner").pipe(
         Effect.annotateLogs({ userId, revoked: accessMethods.names.join(", ") })
       )

@@ -27,7 +27,7 @@ export class AccountDeletionHooks extends Context.Tag("@berth/AccountDeletionHoo
   ReadonlyArray<(userId: UserId) => Effect.Effect<void>>
 >() {}
 
-/** Account deletion. One transaction ends all sessions and appends the job that removes the instance; rows are removed right after. */
+/** Account deletion. One transaction ends all sessions and appends the job that removes the rows; they are removed right after. */
 export class AccountDeletion extends Effect.Service<AccountDeletion>()("@berth/AccountDeletion", {
   effect: Effect.gen(function* () {
     const credentials = yield* PasswordCredentials

@@ -2,9 +2,16 @@ import { Schema } from "effect"
 import { UserId } from "../../shared/UserId.ts"
 import type { JobKind } from "../../jobs/JobKind.ts"
 
-/** Deletes the rows, the instance and the files of a deleted account. */
+/** Deletes the rows of an account. */
 export const RemoveAccountJob = {
   queue: "tasks",
   name: "remove-account",
+  payload: Schema.Struct({ userId: UserId })
+} as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>
+
+/** The rows of an account are deleted: its instance and files can be removed. */
+export const AccountRemovedJob = {
+  queue: "tasks",
+  name: "remove-instance",
   payload: Schema.Struct({ userId: UserId })
 } as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>

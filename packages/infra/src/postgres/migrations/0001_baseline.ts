@@ -110,6 +110,12 @@ create table mailed_tokens (
 create index mailed_tokens_by_expiry on mailed_tokens (expires_at);
 create index mailed_tokens_by_email on mailed_tokens (lower(email)) where purpose = 'email-change-undo';
 
+-- Claimed accounts whose owner has not decided yet about the contents from before the claim.
+create table claim_notices (
+  user_id text primary key references users on delete cascade,
+  claimed_at timestamptz not null
+);
+
 -- billing: plans, units and the ledger. Rows of money outlive their user under a random pseudonym, former_user.
 create table subscriptions (
   user_id text primary key references users on delete cascade,

@@ -67,6 +67,13 @@ for (const button of findElements(HTMLButtonElement, "[data-remove]")) {
 
 startAgentForm(({ id }) => location.assign(agentPath(id)))
 
+for (const button of findElements(HTMLButtonElement, "[data-claim]")) {
+  onClick(button, "claim-status", async () => {
+    await requestSuccess("POST", "/api/settings/claim", { decision: button.dataset["claim"] ?? "" })
+    location.reload()
+  })
+}
+
 onSubmit("profile-form", "profile-status", async (form) => {
   const saved = await requestSuccess("POST", "/api/settings", {
     name: readField(form, "name"),

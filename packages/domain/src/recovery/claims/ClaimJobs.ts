@@ -1,0 +1,10 @@
+import { Schema } from "effect"
+import type { JobKind } from "../../jobs/JobKind.ts"
+import { UserId } from "../../shared/UserId.ts"
+
+/** Deletes the prompts and the memory that a claimed account has from before its claim. */
+export const ResetClaimedContentsJob = {
+  queue: "tasks",
+  name: "reset-claimed-contents",
+  payload: Schema.Struct({ userId: UserId })
+} as const satisfies JobKind<{ readonly userId: UserId }, { readonly userId: string }>
