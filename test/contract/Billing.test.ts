@@ -75,7 +75,7 @@ const creditsOf = ({ user }: App.SignedIn) =>
     return found.credits
   })
 
-/** What the processor has charged somebody, in cents and pence. */
+/** Charges of the processor for a user, in cents and pence. */
 const chargesOf = ({ books }: FakeStripe, userId: string) =>
   [...books.intents.values()].flatMap(({ amount, metadata, status }) =>
     metadata["userId"] === userId && status === "succeeded" ? [amount] : []
@@ -83,7 +83,7 @@ const chargesOf = ({ books }: FakeStripe, userId: string) =>
 const sessionsOf = ({ books }: FakeStripe, userId: string) =>
   [...books.sessions.values()].flatMap(({ object }) => (object.client_reference_id === userId ? [object] : []))
 
-/** A buyer who has paid once, so that his card is saved. */
+/** A buyer with a saved card, after one payment. */
 const buyerWithCard = Effect.gen(function* () {
   const fake = yield* Processor
   const { web } = yield* App.TestApp
@@ -506,7 +506,7 @@ layer(Live, { excludeTestServices: true })("billing", (it) => {
       const session = fake.sessionAt(String(body["url"]))
       fake.completeCheckout(String(body["url"]))
       const sql = yield* SqlClient
-      // Who pays for him without having been made by us, as an event has told.
+      // A customer that Berth did not create, known from an event.
       const other = `cus_zz${session.customer}`
       yield* Effect.orDie(sql`insert into card_payers ${sql.insert({ id: other, userId: one.user.id, moment: "{}" })}`)
       const deleted = yield* web({ method: "DELETE", path: "/api/settings", as: one, json: { confirm: true } })

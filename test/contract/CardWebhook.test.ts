@@ -14,7 +14,7 @@ import { ApplyCardEventJob } from "@berth/domain/billing/events/CardEventJobs"
 
 const failed = () => makeCardEvent("invoice.payment_failed", { id: "in_1", subscription: "sub_1", customer: "cus_1" })
 
-/** What is on record of an event, and how many jobs are there for it. */
+/** The stored event and the number of its jobs. */
 const recordOf = (id: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient

@@ -370,7 +370,7 @@ layer(App.layer(), { excludeTestServices: true })("Calls of the gateway", (it) =
         assert.strictEqual(refused?.body["limit"], "gateway")
         assert.strictEqual(refused?.headers["access-control-allow-origin"], "*")
       }
-      // A user is one payer wherever he is, and an address is none of those behind it who have signed in.
+      // A user is one payer from any address; an address counts only anonymous callers.
       assert.strictEqual((yield* gatewayCall({ as, from: "203.0.113.10" })).status, 429)
       const other = yield* App.signInNewUser("pro")
       assert.strictEqual((yield* gatewayCall({ as: other, from: "203.0.113.9" })).status, 200)

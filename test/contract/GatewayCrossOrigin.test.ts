@@ -53,7 +53,7 @@ layer(App.layer(), { excludeTestServices: true })("A page of another origin", (i
     })
   )
 
-  it.effect("does nothing with somebody's session, and charges him nothing", () =>
+  it.effect("A cross-origin call ignores the session and charges its user nothing", () =>
     Effect.gen(function* () {
       const as = yield* App.signInNewUser("pro")
       const { authorization } = yield* payForCall()

@@ -310,7 +310,7 @@ layer(App.layer({ limits }), { excludeTestServices: true })("A call that a machi
       const refusal = new ProviderFailed({ provider: "openai", kind: "overloaded", reason: "is full" })
       const withModels = (outputCost: number) =>
         withBehavior({
-          catalogue: Effect.succeed([{ ...dear, outputCost }, cheap]),
+          catalog: Effect.succeed([{ ...dear, outputCost }, cheap]),
           chat: (model) => {
             called.push(model)
             return model === cheap.id ? Stream.fail(refusal) : textAnswer("Hi")

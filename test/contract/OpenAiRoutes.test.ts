@@ -25,7 +25,7 @@ const ask = (json: object, headers: Record<string, string> = {}) =>
     backend({ method: "POST", path, json: { model, messages, ...json }, headers })
   )
 
-/** What reaches a provider of a request. */
+/** The part of a request that reaches a provider. */
 const reaching = (json: object) =>
   Effect.gen(function* () {
     const reached: Array<{ readonly messages: ReadonlyArray<ChatMessage>; readonly options: ChatOptions }> = []
@@ -275,7 +275,7 @@ layer(App.layer(), { excludeTestServices: true })("OpenAI's routes", (it) => {
         assert.deepInclude(answer.body["error"], { type })
         assert.strictEqual(answer.headers["retry-after"], "7")
       }
-      const broken = yield* during({ catalogue: Effect.die(new Error("hunter2")) })(ask({}))
+      const broken = yield* during({ catalog: Effect.die(new Error("hunter2")) })(ask({}))
       assert.deepInclude(broken.body["error"], { type: "server_error", code: "internal" })
       assert.notInclude(broken.text, "hunter2")
       const others = [

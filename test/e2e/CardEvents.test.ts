@@ -119,7 +119,7 @@ layer(service, { timeout: "180 seconds", excludeTestServices: true })("events of
   )
 
   it.effect(
-    "wait for a customer who paid before he came",
+    "Card events wait for a customer who paid before registering",
     Effect.fn(function* () {
       const { berth, cards, stripe } = yield* Service
       const account = { email: "early@example.com", password: "correct horse battery" }

@@ -8,8 +8,8 @@ import { OwnerKeys } from "@berth/domain/ai/keys/OwnerKeys"
 import { Context, Duration, Effect, Layer, Redacted, Ref, Stream } from "effect"
 
 export interface ModelProviderBehavior {
-  /** The catalogue; may die. */
-  readonly catalogue: Effect.Effect<ReadonlyArray<Model>>
+  /** The catalog; may die. */
+  readonly catalog: Effect.Effect<ReadonlyArray<Model>>
   readonly healthy: (provider: ProviderName) => Effect.Effect<boolean>
   readonly chat: (
     ...asked: Parameters<ModelProvider["chat"]>
@@ -54,7 +54,7 @@ const answer: ReadonlyArray<ModelEvent<ProviderEnding>> = [
 ]
 
 const defaultBehavior: ModelProviderBehavior = {
-  catalogue: Effect.succeed(fakeModels),
+  catalog: Effect.succeed(fakeModels),
   healthy: () => Effect.succeed(true),
   chat: () => Stream.fromIterable(answer),
   keys: () => Effect.succeed({})
@@ -78,7 +78,7 @@ export const layer: Layer.Layer<ModelProviders | ModelCatalog | FakeModelProvide
         withKey: (name, key) => Effect.succeed({ keyId: `of ${Redacted.value(key).length}`, provider: provider(name) })
       }).pipe(
         Context.add(OwnerKeys, { find: (userId) => Effect.flatMap(now, ({ keys }) => keys(userId)) }),
-        Context.add(ModelCatalog, { all: Effect.flatMap(now, ({ catalogue }) => catalogue) }),
+        Context.add(ModelCatalog, { all: Effect.flatMap(now, ({ catalog }) => catalog) }),
         Context.add(AiSettings, {
           ...defaultAiSettings,
           retry: { ...defaultAiSettings.retry, retries: 0 },

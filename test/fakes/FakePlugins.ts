@@ -17,7 +17,7 @@ export class FakePlugins extends Context.Tag("@berth/test/FakePlugins")<
     readonly withBehavior: (
       script: Partial<PluginBehavior>
     ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** What was asked of them so far, in order. */
+    /** The calls so far, in order. */
     readonly calls: Effect.Effect<ReadonlyArray<AgentTask | SpeechInput | Recording>>
   }
 >() {}

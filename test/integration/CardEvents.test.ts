@@ -432,7 +432,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "wait for a customer whom nobody knows, and are his when he registers",
+    "Card events of an unknown customer are applied once the customer registers",
     Effect.gen(function* () {
       const { inside, subscription, tell, user, work } = yield* makeFixtures()
       const email = `${yield* inside(uniqueName("late"))}@example.com`
@@ -462,7 +462,7 @@ describe("Events of the card processor, by several workers at once,", () => {
   )
 
   test(
-    "are nobody's by an address that he has not confirmed, where rights need that",
+    "Card events do not match an unconfirmed email address where confirmation is required",
     Effect.gen(function* () {
       const { inside, subscription, tell, work } = yield* makeFixtures({ verifiedEmailsOnly: true })
       const { email, id } = yield* inside(insertUser())

@@ -116,10 +116,10 @@ describe("A credential is refused", () => {
         redemptions,
         secret: Redacted.make("another secret")
       })
-      const neighbour = yield* makeMachinePayments({ network, redemptions, realm: "other.example" })
+      const neighbor = yield* makeMachinePayments({ network, redemptions, realm: "other.example" })
       for (const forged of [
         yield* forger.challenge(paidRequest),
-        yield* neighbour.challenge(paidRequest),
+        yield* neighbor.challenge(paidRequest),
         { ...target, id: target.id.replace(/^.{43}/, randomBytes(32).toString("base64url")) },
         { ...target, id: target.id.slice(0, 43) },
         { ...target, id: "" }

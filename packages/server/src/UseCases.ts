@@ -154,7 +154,7 @@ export const agentTasks = AgentTasksLive.layer.pipe(
   Layer.provide(Users.Default)
 )
 
-/** What the gateway needs of models, by the AI layer in this process. */
+/** Model answers for the gateway, by the AI layer in this process. */
 export const localAnswers = Layer.provide(LocalModelAnswers.layer, AiLayer.Default)
 
 /** Behind the private listener. */

@@ -9,9 +9,9 @@ const doing =
     Effect.flatMap(FakeModelProviders, ({ withBehavior }) => withBehavior(script)(effect))
 
 const nothingAvailable = doing({
-  catalogue: Effect.succeed(fakeModels.map((model) => ({ ...model, available: false })))
+  catalog: Effect.succeed(fakeModels.map((model) => ({ ...model, available: false })))
 })
-const catalogueBroken = doing({ catalogue: Effect.die(new Error("hunter2")) })
+const catalogBroken = doing({ catalog: Effect.die(new Error("hunter2")) })
 const nobodyWell = doing({ healthy: () => Effect.succeed(false) })
 const failing = doing({
   chat: () => Stream.fail(new ProviderFailed({ provider: "openai", kind: "overloaded", reason: "it is overloaded" }))
@@ -38,7 +38,7 @@ export const aiRows: ReadonlyArray<ErrorRow> = [
     during: nobodyWell,
     members: { status: "error" }
   }),
-  ai("GET /api/ai/models", "the catalogue fails", {}, 500, "internal", { during: catalogueBroken }),
+  ai("GET /api/ai/models", "the catalog fails", {}, 500, "internal", { during: catalogBroken }),
   ai(
     "GET /api/ai/models/:provider",
     "there is no such provider",

@@ -28,7 +28,7 @@ const failing = (kind: ProviderFailed["kind"]) =>
 const cut = ai({ chat: () => Stream.make({ type: "delta", text: "Half " } as const) })
 const broken = ai({ chat: () => Stream.die(new Error("hunter2 at /internal/x")) })
 const nothing = ai({
-  catalogue: Effect.succeed(fakeModels.map((model): Model => ({ ...model, available: false })))
+  catalog: Effect.succeed(fakeModels.map((model): Model => ({ ...model, available: false })))
 })
 
 type Headers = Readonly<Record<string, string>>

@@ -27,7 +27,7 @@ interface Running {
   hasEnded: boolean
 }
 
-/** What somebody purchased by now: how often his card was charged, and the subscriptions that run. */
+/** Number of charges of a customer's card, and the running subscriptions. */
 export interface CardPurchases {
   readonly charges: ReadonlyArray<MoneyAmount>
   readonly running: ReadonlyArray<{ readonly kind: string | null; readonly plan: string | null }>
@@ -36,7 +36,7 @@ export interface CardPurchases {
 export interface InMemoryCardProcessor {
   readonly layer: Layer.Layer<CardProcessor>
   readonly saveCard: (customerId: CustomerId, behavior?: CardBehavior) => Effect.Effect<void>
-  /** Somebody pays at the address that a checkout led to; fails where nothing can be paid. */
+  /** Pays at the address of a checkout; fails where nothing can be paid. */
   readonly pay: (url: URL) => Effect.Effect<void, Error>
   readonly purchased: (customerId: CustomerId) => Effect.Effect<CardPurchases>
   /** The outcome of every bank debit under way. */

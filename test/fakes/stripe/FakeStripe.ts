@@ -34,19 +34,19 @@ export interface FakeStripe {
   readonly secretKey: string
   /** STRIPE_WEBHOOK_SECRET */
   readonly webhookSecret: string
-  /** What it keeps, for whoever wants to look or to arrange something. */
+  /** Its objects, for tests to read and to arrange. */
   readonly books: StripeState
   /** Every call that arrived, answered or not. */
   readonly received: ReadonlyArray<StripeRequest>
   /** Every event that has happened, in order. */
   readonly events: ReadonlyArray<StripeEvent>
-  /** What calls of the API meet from now on, the next `times` of them; null for none. A path is the beginning of one. */
+  /** Fault of the next `times` API calls whose path begins with `path`; null removes it. */
   readonly trouble: (how: StripeFault | null, options?: { readonly path?: string; readonly times?: number }) => void
-  /** A customer's card, which is the default one of his. */
+  /** A customer's default card. */
   readonly saveCard: (customerId: string, behavior?: CardBehavior) => StripePaymentMethod
   /** The session behind the address that a checkout led to. */
   readonly sessionAt: (url: string | URL) => StripeCheckoutSession
-  /** Somebody pays at the address that a checkout led to. Answers the events of it, which are not sent by themselves. */
+  /** Pays at the address of a checkout. Returns its events, which are not sent automatically. */
   readonly completeCheckout: (
     url: string | URL,
     how?: { readonly card?: CardBehavior; readonly email?: string; readonly paysLater?: boolean }
@@ -114,7 +114,7 @@ export const makeFakeStripe: Effect.Effect<FakeStripe, never, Scope.Scope> = Eff
     body: { error: { type: "idempotency_error", message, ...rest } }
   })
 
-  /** Whoever comes again with his key gets the first answer again, whatever it was. */
+  /** A repeated idempotency key gets the first response again. */
   const once = async (call: StripeRequest, query: URLSearchParams): Promise<Answer> => {
     const { takes } = state
     const key = call.headers["idempotency-key"]

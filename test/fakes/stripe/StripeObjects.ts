@@ -177,7 +177,7 @@ export interface StripeInvoice {
   readonly status: "paid" | "open"
 }
 
-/** What an event is about, as it was when the event happened. */
+/** The object of an event as of that moment. */
 export type StripeEventObject = StripeCheckoutSession | StripeSubscription | StripeInvoice | StripePaymentIntent
 
 export interface StripeEvent {
@@ -198,11 +198,11 @@ export interface CardBehavior {
   readonly isBankDebit?: boolean
   /** A decline code, for a card that is declined: insufficient_funds. */
   readonly declines?: string
-  /** Wants its owner to prove himself, which he cannot do where nobody shows him a page. */
+  /** Requires authentication by the cardholder, which is impossible off-session. */
   readonly wantsAuthentication?: boolean
 }
 
-/** What the processor answers instead of an object. */
+/** The processor's error response. */
 export class StripeApiError extends Error {
   readonly status: number
   readonly error: Readonly<Record<string, unknown>>

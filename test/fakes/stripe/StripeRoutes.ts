@@ -35,7 +35,7 @@ const acceptedParameters: Readonly<Record<string, ReadonlySet<string>>> = {
   "POST /v1/customers": new Set("email,name,metadata,description,invoice_settings,payment_method".split(","))
 }
 
-/** What a call of the API does. Fails with a `Refusal`. */
+/** Handles one API call. Fails with a `Refusal`. */
 export const findStripeHandler = (books: StripeState, origin: string) => {
   const newest = <A extends { readonly created: number }>(all: Iterable<A>) => [...all].toReversed()
   const found = <A>(map: ReadonlyMap<string, A>, what: string, id: string): A => {

@@ -35,7 +35,7 @@ interface Session {
   readonly savesCard: boolean
 }
 
-/** What the processor keeps, and what its calls do to it. Times are epoch seconds. */
+/** The processor's objects and the effects of its calls. Times are epoch seconds. */
 export const makeStripeState = (given: { readonly origin: () => string; readonly now: () => number }) => {
   const customers = new Map<string, StripeCustomer>()
   const methods = new Map<string, { readonly object: StripePaymentMethod; readonly behavior: CardBehavior }>()
@@ -439,7 +439,7 @@ export const makeStripeState = (given: { readonly origin: () => string; readonly
     return made
   }
 
-  /** Somebody pays on the hosted page: what happens there, and the events of it in the order in which they happened. */
+  /** Pays on the hosted page. Returns the events in the order in which they occurred. */
   const complete = (
     id: string,
     how: { readonly card?: CardBehavior; readonly email?: string; readonly paysLater?: boolean } = {}

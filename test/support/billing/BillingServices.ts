@@ -18,7 +18,7 @@ import { Effect, Layer, Option, Schema } from "effect"
 import * as MigratedDatabase from "../MigratedDatabase.ts"
 import * as TestSecrets from "../TestSecrets.ts"
 
-/** Everything that has to do with units and money, on a database of its own. Who is called admin is one. */
+/** The billing services on a database of their own. A user named admin is an administrator. */
 export const BillingServices = Layer.mergeAll(
   UnitLedger.Default.pipe(
     Layer.provideMerge(PostgresReservationRepository.layer),
@@ -51,7 +51,7 @@ export const refundOf = (payment: string, amount = 1_000_000): Reversal => ({
 
 const UsedRow = Schema.Struct({ used: Schema.NumberFromString })
 
-/** What the user's rows say: units of all days, and credits. */
+/** The user's used units of all days, and credits. */
 export const readBalance = (user: User) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -67,7 +67,7 @@ const EntryRow = Schema.Struct({
   units: Schema.NumberFromString
 })
 
-/** What the user's ledger says, by account; every transaction in it adds up to zero. */
+/** The user's ledger by account. Every transaction sums to zero. */
 export const readLedger = (user: User) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient

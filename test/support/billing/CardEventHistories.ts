@@ -2,7 +2,7 @@ import type { CardEvent, CardEventType } from "@berth/domain/billing/events/Card
 import { FastCheck } from "effect"
 
 /*
- * What a card processor could tell of a few customers: events of subscriptions and purchases that could be, in the shapes of
+ * Events that a card processor could send about a few customers: events of subscriptions and purchases that could be, in the shapes of
  * several versions of its API.
  */
 

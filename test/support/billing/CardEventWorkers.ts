@@ -41,11 +41,11 @@ const settings = Layer.succeed(BillingSettings, {
 
 interface CardEventWorkerOptions {
   readonly verifiedEmailsOnly?: boolean
-  /** What lies between the worker and its books. */
+  /** The connection between worker and database. */
   readonly events?: Layer.Layer<CardEventRepository, never, CardEventRepository>
 }
 
-/** What works on card events, over a pool of its own: as much of a worker's process as this takes. */
+/** The part of a worker that applies card events, over a pool of its own. */
 export const makeCardEventWorker = (
   databaseUrl: Redacted.Redacted,
   {

@@ -17,7 +17,7 @@ import { Either, Option } from "effect"
 import { returnedOf } from "./LedgerModel.ts"
 import { UserId } from "@berth/domain/shared/UserId"
 
-/** Who has an account: `usr_x` with the address `x@example.com`. */
+/** Accounts: `usr_x` has the address `x@example.com`. */
 export const cardRecordUsers = ["a", "b"].map((name) => UserId.make(`usr_${name}`))
 
 const byAddress = (email: Email) => cardRecordUsers.find((id) => `${id.slice(4)}@example.com` === email.toLowerCase())
@@ -72,7 +72,7 @@ export const makeInMemoryCardRecords = () => {
     for (const { event: waiting, payer } of parked.values()) if (applied.value.nowKnown.includes(payer)) apply(waiting)
   }
 
-  /** What users have of it, and what is known: not by which name a purchase was booked. */
+  /** Users' purchases and the known facts, without the cause of a booking. */
   const state = () => ({
     users: cardRecordUsers.map((userId) => {
       const mine = [...subscriptions.values()].filter((one) => one.userId === userId)

@@ -9,7 +9,7 @@ import {
 } from "@berth/domain/billing/units/UnitSplit"
 import { Either, FastCheck } from "effect"
 
-/** What can happen to an account, in the order in which it is told. Few causes, so that most things happen again. */
+/** Operations on an account. There are few causes, so that most operations are repeated. */
 export type LedgerOperation =
   | { readonly is: "reserve"; readonly cause: string; readonly units: number }
   | { readonly is: "extend"; readonly cause: string; readonly units: number }
@@ -28,14 +28,14 @@ export type LedgerOperation =
 const call = FastCheck.constantFrom("call 1", "call 2", "call 3", "call 4")
 const sale = FastCheck.constantFrom("sale 1", "sale 2", "sale 3")
 const units = FastCheck.nat(90)
-/** What a cause was booked with is the same whoever tells of it. */
+/** Units and price of a cause, the same in every report. */
 const soldOf = (cause: string) => ({
   units: cause === "sale 1" ? 40 : cause === "sale 2" ? 75 : 120,
   amount: cause === "sale 1" ? 33 : cause === "sale 2" ? 75 : 0,
   kind: cause === "sale 3" ? ("grant" as const) : ("purchase" as const)
 })
 
-/** Refunds of one charge add up; a dispute holds its money, and is closed with one outcome. */
+/** Refunds of one charge add up; a dispute withholds money and is closed with one outcome. */
 const reversals: ReadonlyArray<Omit<Reversal, "payment">> = [
   ...[0, 10, 20, 100].map((amount) => ({ source: "charge", amount, version: amount })),
   { source: "dispute 1", amount: 30, version: 1 },
@@ -63,7 +63,7 @@ interface Sale {
   readonly reversals: ReadonlyArray<Omit<Reversal, "payment">>
 }
 
-/** The money that is back by the latest report of each source. */
+/** Money returned, by the latest report of each source. */
 export const returnedOf = (reversals: Sale["reversals"]): number => {
   const latest = new Map<string, Omit<Reversal, "payment">>()
   for (const one of reversals) if ((latest.get(one.source)?.version ?? -1) < one.version) latest.set(one.source, one)
@@ -76,7 +76,7 @@ interface Reservation {
   readonly state: "reserved" | "settled"
 }
 
-/** An account as it should be, on plain variables: what the real one is compared with. */
+/** Reference implementation of an account on plain variables. */
 export class LedgerModel {
   readonly dailyUnits = 50
   today = 0
@@ -158,12 +158,12 @@ export class LedgerModel {
     }
   }
 
-  /** What calls under way hold of the credits, and of a day. */
+  /** The open reservations. */
   get held(): ReadonlyArray<Reservation> {
     return [...this.#reservations.values()].filter(({ state }) => state === "reserved")
   }
 
-  /** Ends every call that is under way as one that failed. */
+  /** Releases all open reservations. */
   releaseAll() {
     for (const cause of this.#reservations.keys()) this.#close(cause, 0, false)
   }

@@ -38,7 +38,7 @@ export const readId = (named: string | { readonly id: string } | null) =>
 const isSoldPlan = Schema.is(Schema.Union(CheckoutPlanId, BillingPlanId))
 const isKind = Schema.is(Schema.Literal("plan", "storage"))
 
-export const readSubscription = ({ id, metadata, status }: Stripe.Subscription): CardSubscription => {
+export const parseSubscription = ({ id, metadata, status }: Stripe.Subscription): CardSubscription => {
   const { kind, plan } = metadata
   return {
     id: CardSubscriptionId.make(id),

@@ -4,7 +4,13 @@ import { type Context, Effect } from "effect"
 import type Stripe from "stripe"
 import type { StripeCall } from "./StripeClient.ts"
 import { ignoreMissing, orWhereMissing, toCardProcessorUnavailable, toPurchaseFailure } from "./StripeFailures.ts"
-import { makePlanUpdateParams, makePriceParams, makeScheduleParams, readId, readSubscription } from "./StripeObjects.ts"
+import {
+  makePlanUpdateParams,
+  makePriceParams,
+  makeScheduleParams,
+  readId,
+  parseSubscription
+} from "./StripeObjects.ts"
 import type { StripePriceIds } from "./StripePrices.ts"
 
 type StripeSubscriptions = Pick<
@@ -34,7 +40,9 @@ export const makeStripeSubscriptions = (call: StripeCall, prices: StripePriceIds
       const { data } = yield* call((stripe) => stripe.subscriptions.list({ customer: customerId, limit: 100 })).pipe(
         orWhereMissing<{ readonly data: ReadonlyArray<Stripe.Subscription> }>({ data: [] })
       )
-      return data.filter(({ status }) => status !== "incomplete_expired" && status !== "canceled").map(readSubscription)
+      return data
+        .filter(({ status }) => status !== "incomplete_expired" && status !== "canceled")
+        .map(parseSubscription)
     }, Effect.mapError(toCardProcessorUnavailable)),
 
     scheduleSubscriptionChange: Effect.fn("CardProcessor.scheduleSubscriptionChange")(

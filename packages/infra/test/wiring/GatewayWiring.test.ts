@@ -15,7 +15,7 @@ const directory = Effect.acquireRelease(
 
 const recipient = `0x${"ab".repeat(20)}`
 
-/** What a process with these settings is paid by, and how it signs a text. */
+/** The payment terms of a process with these settings, and its signature of a text. */
 const started = (environment: Record<string, string>) =>
   Effect.gen(function* () {
     const settings = yield* loadSettings(environment)

@@ -49,7 +49,7 @@ export const findCheckoutError = makeMessageLookup(checkoutErrors, "The checkout
 
 /** Messages by the code of the `notice` parameter. */
 const notices: Readonly<Record<string, string>> = {
-  credits_bought: "Thank you. The credits are on your account in a moment.",
+  credits_purchased: "Thank you. The credits are on your account in a moment.",
   email_change_undone: "Your previous e-mail address is set again, and every session has ended. Sign in.",
   email_verified: "Your e-mail address is confirmed.",
   sign_in_to_confirm: "Sign in to confirm your e-mail address.",

@@ -157,7 +157,7 @@ layer(BillingServices, { excludeTestServices: true })("An account in the databas
           concurrency: "unbounded"
         })
         yield* addsUp
-        // What purchases and refunds leave hangs on neither their order nor their number.
+        // The result of purchases and refunds depends on neither their order nor their number.
         const told = timeless.flat().filter(({ is }) => is === "book" || is === "reverse")
         const model = new LedgerModel()
         for (const what of told) model.apply(what)

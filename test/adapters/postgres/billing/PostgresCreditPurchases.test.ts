@@ -61,7 +61,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
       assert.strictEqual(outcomes.filter((outcome) => outcome === "reversed").length, 1)
       assert.deepInclude(yield* readBalance(user), { credits: -3 })
 
-      // What a call gives back makes up for it, too.
+      // Units returned by a call reduce the debt too.
       yield* settle(held, 0)
       assert.deepInclude(yield* readBalance(user), { credits: -2 })
       assert.deepInclude(yield* Effect.flip(reserve(user, 1, "more")), { remaining: 0 })
@@ -172,7 +172,7 @@ layer(BillingServices, { excludeTestServices: true })("CreditPurchases", (it) =>
     })
   )
 
-  it.effect("keeps a purchase of somebody who left, and books its refund without him", () =>
+  it.effect("CreditPurchases.reverse books the refund of a deleted user's purchase without a user", () =>
     Effect.gen(function* () {
       const { book, reverse } = yield* CreditPurchases
       const { run } = yield* Transaction

@@ -31,7 +31,7 @@ const Live = Layer.mergeAll(
   PostgresTransaction.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(MigratedDatabase.layer, TestSecrets.layer, admins)))
 
-/** What the free plan gives a day. */
+/** Daily units of the free plan. */
 const freeUnits = 50
 
 const userWithCredits = (credits: number) =>
@@ -258,7 +258,7 @@ layer(Live, { excludeTestServices: true })("Charging", (it) => {
         const { credits, used } = yield* balanceOf(user)
         assert.strictEqual(Math.round(used + 60 - credits * 100), spent)
 
-        // What is still held goes back, and then the ledger tells what the balances tell.
+        // After all reservations are released, the ledger agrees with the balances.
         const later = DateTime.add(yield* DateTime.now, { hours: 1 })
         yield* (yield* UnitLedger).releaseAbandoned(later)
         const after = yield* balanceOf(user)
@@ -392,7 +392,7 @@ layer(Live, { excludeTestServices: true })("Charging", (it) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("keeps the ledger of a deleted user, without his name", () =>
+  it.effect("The ledger of a deleted user is kept without the user's id", () =>
     Effect.gen(function* () {
       const { settle } = yield* UnitLedger
       const sql = yield* SqlClient

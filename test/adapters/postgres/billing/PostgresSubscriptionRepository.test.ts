@@ -16,7 +16,7 @@ const plans = ["pro", "scale", "network"] as const
 const statuses = ["active", "past_due", "canceled"] as const
 
 layer(Live, { excludeTestServices: true })("SubscriptionRepository", (it) => {
-  it.effect("shows the user the plan of his active subscription, else the free one", () =>
+  it.effect("SubscriptionRepository.save gives the user the plan of the active subscription, else the free one", () =>
     Effect.gen(function* () {
       const subscriptions = yield* SubscriptionRepository
       const users = yield* UserRepository

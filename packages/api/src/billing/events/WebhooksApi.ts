@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { errorBody } from "../../http/ErrorBody.ts"
 import { InternalFailureBody } from "../../http/TransportErrors.ts"
 
-// One body for every fault: whoever tries signatures learns nothing of how far he came.
+// One body for every fault, so that it reveals nothing about the failed check.
 export const SignatureInvalidBody = errorBody(SignatureInvalid, {
   status: 400,
   code: "signature_invalid",

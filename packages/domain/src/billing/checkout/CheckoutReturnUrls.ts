@@ -10,7 +10,7 @@ export const makeCheckoutReturnUrls = (appUrl: URL) => {
   const cancelUrl = at("/pricing?error=canceled")
   return {
     plan: { successUrl: at("/onboarding?checkout=done"), cancelUrl },
-    credits: { successUrl: at("/dashboard?notice=credits_bought"), cancelUrl },
+    credits: { successUrl: at("/dashboard?notice=credits_purchased"), cancelUrl },
     storage: {
       successUrl: at("/dashboard/files?checkout=done"),
       cancelUrl: at("/dashboard/files?error=canceled")

@@ -3,7 +3,7 @@ import type { SubscriptionStatus } from "../subscriptions/Subscription.ts"
 import type { RecordedSubscription } from "./CardFactApplication.ts"
 import type { PlanId } from "../../shared/PlanId.ts"
 
-/** The subscription by which a user has his plan. */
+/** The subscription that determines a user's plan. */
 export interface EffectiveSubscription {
   readonly id: string
   readonly payer: string

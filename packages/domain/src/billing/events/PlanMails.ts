@@ -1,7 +1,7 @@
 import type { Email } from "../../shared/Email.ts"
 import type { Mail } from "../../mail/Mail.ts"
 
-/** Tells an owner which of his agents a smaller plan has no room for, by how many they are: names are his own words. */
+/** States the number of agents that the smaller plan stopped, not their names, which are user input. */
 export const composeAgentsStoppedMail = (
   to: Email,
   appUrl: URL,

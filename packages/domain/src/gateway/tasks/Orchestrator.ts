@@ -53,7 +53,7 @@ const instructions = (context: string, now: DateTime.Utc) =>
     "Work step by step. Use your tools wherever they make an answer surer, and never make up what a tool can tell. Nobody can answer questions on the way, so say what you assume, and end with the whole result.",
     // To the minute: seconds would only make the same question look new to a provider's cache.
     `It is ${formatTimeText(now, parseZoneOrUtc(self.timezone))}.`,
-    ...(context === "" ? [] : [`The caller says about his task:\n${context}`])
+    ...(context === "" ? [] : [`Context from the caller:\n${context}`])
   ].join("\n\n")
 
 const promptOf = ({ context, history, task }: TaskText, now: DateTime.Utc): Prompt => ({

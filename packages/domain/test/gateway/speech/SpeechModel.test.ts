@@ -57,7 +57,7 @@ describe("parseSpeechModel and resolveSpeechModel", () => {
 
 describe("selectSpeechRoute", () => {
   it.prop(
-    "pays by the caller's own key where he has one, and never calls who is not there",
+    "selectSpeechRoute uses the caller's own key first and never selects an unconfigured provider",
     [anyModel, names, FastCheck.subarray<ProviderName>(["openai", "openrouter"]), FastCheck.boolean()],
     ([model, configured, own, isAsked]) => {
       const reach = { configured: new Set(configured), own: new Set(own), isAsked, ownKeysOnly: false }
